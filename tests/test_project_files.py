@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+import assay
 from assay import __version__
 from assay.datasets import list_benchmarks
-from assay.scores.registry import SCORES
+from assay.scores.detector import DatasetDetector
+from assay.scores.registry import SCORES, detectors_of
 
 ROOT = Path(__file__).resolve().parents[1]
 METHOD_PAGES = ROOT / "docs" / "methods"
-NOT_A_SCORE = {"index", "frequency-tables"}
+NOT_A_SCORE = {"index", "frequency-tables", "share"}
 ARXIV = re.compile(r"arXiv:\d{4}\.\d{4,5}")
 MACHINE_PATH = re.compile(r"(?<![\w.:/-])/(?:root|home/\w+|Users/\w+)/")
 
@@ -35,9 +37,19 @@ def project():
     return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
 
-def test_every_score_has_a_page_and_every_method_page_a_score():
+def test_every_score_and_method_has_a_page_and_every_page_one_of_them():
     pages = {path.stem for path in METHOD_PAGES.glob("*.md")} - NOT_A_SCORE
-    assert pages == set(SCORES)
+    assert pages == {*SCORES, *detectors_of(DatasetDetector)}
+
+
+@pytest.mark.parametrize("name", detectors_of(DatasetDetector))
+def test_the_page_of_a_method_states_every_parameter_with_its_default(name):
+    stated = set(re.findall(r"`(\w+ = [^`]+)`", page(name)))
+    values = {True: "yes", False: "no"}
+    defaults = detectors_of(DatasetDetector)[name].defaults
+    assert {
+        f"{key} = {values.get(value, value) if isinstance(value, bool) else value}" for key, value in defaults.items()
+    } <= stated
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -122,17 +134,24 @@ def test_every_environment_variable_stands_on_the_page_of_configuration():
     assert not [name for name in read if f"`{name}`" not in page]
 
 
-def test_every_command_and_option_stands_in_the_command_line_reference():
+def test_the_page_of_all_options_has_every_command_and_option():
     from assay.cli.app import command_line
+    from option_reference import page as all_options
 
-    reference = (ROOT / "docs" / "command-line.md").read_text("utf-8")
+    reference = all_options()
     commands = dict(leaves(command_line(), "assay"))
-    shown = [
-        option for command in commands.values() for option in command.params if not getattr(option, "hidden", False)
+    options = [
+        {name for option in command.params for name in option.opts if name[:2] == "--"} for command in commands.values()
     ]
-    options = {name for option in shown for name in option.opts if name[:2] == "--"}
-    assert not [name for name in commands if name not in reference]
-    assert not [name for name in options if not re.search(rf"{name}(?![\w-])", reference)]
+    particular = set.union(*options) - set.intersection(*options)
+    assert not [name for name in commands if f"## `{name}`" not in reference]
+    assert not [name for name in particular if not re.search(rf"{name}(?![\w-])", reference)]
+
+
+@pytest.mark.parametrize("name", [name for name in assay.__all__ if name[0] != "_"])
+def test_every_public_name_is_there_and_stands_on_the_page_of_the_api(name):
+    assert getattr(assay, name) is not None
+    assert f"\n::: assay.{name}\n" in (ROOT / "docs" / "python-api.md").read_text("utf-8")
 
 
 def test_the_architecture_page_quotes_the_import_contract():
@@ -148,16 +167,17 @@ def test_every_command_that_make_lists_is_a_target():
     assert set(re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split()) == targets
 
 
-def test_the_readme_quotes_the_measured_table():
-    """Every cell of the README's table by dose stands in the page that `assay report --format markdown` printed."""
+def test_the_readme_quotes_the_measured_figures():
+    """Every figure in the README's table stands on the page of results that its row names."""
     readme = (ROOT / "README.md").read_text("utf-8")
-    measured = (ROOT / "docs" / "ground-truth.md").read_text("utf-8").replace("\u00a0", " ")
-    rows = re.findall(r"^\| `(\w+)` \| (\..*) \|$", readme, re.MULTILINE)
+    rows = re.findall(r"^\| (.*) \| \[[\w ]+\]\((docs/results/[\w-]+\.md)\) \|$", readme, re.MULTILINE)
     assert len(rows) == 4
-    for score, cells in rows:
-        known = [line for line in measured.splitlines() if line.replace("*", "").startswith(f"| `{score}` |")]
-        found = {cell.strip() for line in known for cell in line.split("|")}
-        assert set(cells.split(" | ")) <= found
+    for text, page in rows:
+        measured = (ROOT / page).read_text("utf-8").replace("\u00a0", " ")
+        figures = re.findall(r"\d+ of \d+|\d+\.\d+|\.\d+|\d+ %", text)
+        assert len(figures) >= 1
+        missing = [figure for figure in figures if figure.removesuffix(" %") not in measured]
+        assert not missing, page
 
 
 def prose(markdown):
@@ -172,6 +192,18 @@ def test_the_readme_is_short():
     assert len(prose(readme).split()) <= 700
     assert len(re.findall(r"(?<![\w.])[\d.,]*\d", prose(readme))) <= 10
     assert len(re.findall(r"!\[", readme)) == 1
+
+
+def test_the_manual_is_short():
+    """Pages of results apart."""
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if "results" not in page.parts]
+    assert sum(len(page.read_text("utf-8").split()) for page in pages) <= 45_000
+
+
+def test_the_changelog_has_at_most_ten_lines_for_a_release_and_area():
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    areas = re.split(r"^##+ ", changelog, flags=re.MULTILINE)
+    assert not [area.splitlines()[0] for area in areas if len(re.findall(r"^- ", area, re.MULTILINE)) > 10]
 
 
 def test_the_picture_of_the_layers_is_that_of_the_contract():

@@ -8,12 +8,17 @@ python tools/structure.py --root DIR  measure another checkout
 import argparse
 import ast
 import io
+import json
+import os
 import re
+import subprocess
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import routes
 
 GENERIC = frozenset(
     "one found told some said given wanted made known asked held taken todo here".split()  # noqa: SIM905  a word list
@@ -73,13 +78,21 @@ def modules(root: Path) -> list[Module]:
     return [Module(p.relative_to(base).as_posix(), t := p.read_text("utf-8"), ast.parse(t)) for p in paths]
 
 
-def imports_across_packages(module: Module, packages: frozenset[str]) -> Iterator[tuple[int, str, bool]]:
-    """Line, imported module and depth (True: past the package's face) of each import from another package."""
+def faces(sources: list[Module]) -> frozenset[str]:
+    """Modules that may be imported from elsewhere: each package, and each part of one that has a face of its own."""
+    roots = {f"assay.{module.package}" for module in sources if module.package}
+    parts = (module.path.removesuffix("/__init__.py") for module in sources if "attach_stub" in module.text)
+    return frozenset(roots | {f"assay.{part.replace('/', '.')}" for part in parts})
+
+
+def imports_across_packages(module: Module, public: frozenset[str]) -> Iterator[tuple[int, str, bool]]:
+    """Line, imported module and depth (True: past a face) of each import from another package."""
+    packages = {name.split(".")[1] for name in public}
     for node in ast.walk(module.tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("assay."):
-            parts = node.module.split(".")
-            if parts[1] in packages and parts[1] != module.package:
-                yield node.lineno, node.module, len(parts) > 2  # noqa: PLR2004  assay.package
+            package = node.module.split(".")[1]
+            if package in packages and package != module.package:
+                yield node.lineno, node.module, node.module not in public
 
 
 def bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
@@ -177,11 +190,11 @@ def names_detector(module: Module, name: str) -> bool:
 
 def deep_imports(sources: list[Module]) -> Iterator[Violation]:
     """Imports past the face of another package, if there are more than the limit."""
-    packages = frozenset(module.package for module in sources if module.package)
+    public = faces(sources)
     deep = [
         Violation(module.path, line, f"imports {name}; expected the face of the package")
         for module in sources
-        for line, name, past_face in imports_across_packages(module, packages)
+        for line, name, past_face in imports_across_packages(module, public)
         if past_face and module.path != "__init__.py"
     ]
     return iter(deep if len(deep) > MOST_DEEP_IMPORTS else [])
@@ -267,31 +280,173 @@ def violations(sources: list[Module]) -> Iterator[Violation]:
         yield from check(sources)
 
 
-def measurements(sources: list[Module]) -> dict[str, str]:
+COMMON_OPTIONS = frozenset({"--quiet", "--verbose", "--no-progress", "--json", "--format", "--force", "--help-all"})
+"""Options of every command, which the counts leave out; `--help` is the eighth."""
+
+SURFACE = """
+import inspect, json
+import assay
+from assay.cli.app import command_line
+def leaves(command, words=()):
+    children = getattr(command, "commands", {})
+    for name, child in children.items():
+        yield from leaves(child, (*words, name))
+    if not children:
+        yield " ".join(words), command
+options = {
+    name: [[max(option.opts, key=len), bool(option.hidden)] for option in leaf.params if hasattr(option, "hidden")
+           and option.param_type_name == "option"]
+    for name, leaf in leaves(command_line())
+}
+print(json.dumps({"options": options, "audit": len(inspect.signature(assay.audit).parameters)}))
+"""
+"""Prints the options of every command, and the number of parameters of `assay.audit`."""
+
+NO_CODE = frozenset(
+    {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+)
+RESULTS = "results"
+"""Folder of the pages of results, which are not counted as words of the manual."""
+
+
+def code_lines(path: Path) -> int:
+    """Lines with code: neither docstring, comment nor blank."""
+    text = path.read_text("utf-8")
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in NO_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            lines -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(lines)
+
+
+def code_below(folder: Path) -> int:
+    """Lines of code of a distribution."""
+    return sum(code_lines(path) for path in folder.rglob("*.py") if "tests" not in path.relative_to(folder).parts)
+
+
+def stub_names(module: Path) -> dict[str, str]:
+    """Name → module of what the face of a package offers."""
+    stub = module / "__init__.pyi"
+    if not stub.exists():
+        return {}
+    nodes = (node for node in ast.parse(stub.read_text("utf-8")).body if isinstance(node, ast.ImportFrom))
+    return {alias.asname or alias.name: node.module or "" for node in nodes for alias in node.names}
+
+
+def run_imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
+    """Imports that are run, those inside functions too; imports for types alone are left out."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.ImportFrom):
+            yield node
+        else:
+            yield from run_imports(node)
+
+
+def import_graph(root: Path, package: str) -> dict[str, set[str]]:
+    """Module → the modules of the same package that it imports, through faces too."""
+    base = root / "src"
+    paths = {
+        ".".join(path.relative_to(base).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in (base / "assay" / package).rglob("*.py")
+    }
+    offered = {name: stub_names(path.parent) for name, path in paths.items() if path.name == "__init__.py"}
+    graph: dict[str, set[str]] = {}
+    for name, path in paths.items():
+        targets = graph.setdefault(name, set())
+        for node in run_imports(ast.parse(path.read_text("utf-8"))):
+            for alias in node.names:
+                target = node.module or ""
+                if f"{target}.{alias.name}" in paths:
+                    target = f"{target}.{alias.name}"
+                elif alias.name in offered.get(target, {}):
+                    target = f"{target}.{offered[target][alias.name]}".rstrip(".")
+                if target in paths and target != name:
+                    targets.add(target)
+    return graph
+
+
+def circles(graph: Mapping[str, set[str]]) -> list[frozenset[str]]:
+    """Groups of modules that import one another, straight or through others."""
+    below: dict[str, set[str]] = {}
+    for start in graph:
+        reached: set[str] = set()
+        waiting = list(graph[start])
+        while waiting:
+            name = waiting.pop()
+            if name not in reached:
+                reached.add(name)
+                waiting += graph.get(name, ())
+        below[start] = reached
+    groups = {frozenset({name, *(other for other in below[name] if name in below[other])}) for name in graph}
+    return [group for group in groups if len(group) > 1]
+
+
+def widest_face(root: Path) -> tuple[str, int]:
+    """The package that offers most names, and their number."""
+    sizes = {path.parent.name: len(stub_names(path.parent)) for path in (root / "src" / "assay").rglob("__init__.pyi")}
+    return max(sizes.items(), key=lambda entry: entry[1])
+
+
+def words_of_manual(root: Path) -> int:
+    """Words of the pages of docs, those of results apart."""
+    docs = root / "docs"
+    pages = (path for path in docs.rglob("*.md") if RESULTS not in path.relative_to(docs).parts)
+    return sum(len(path.read_text("utf-8").split()) for path in pages)
+
+
+def surface(root: Path) -> dict[str, str]:
+    """Rows of the command line and of `assay.audit`."""
+    folders = [root / "src", root / "lab" / "src", *root.glob("plugins/*/src")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, folders)), "ASSAY_CONFIG": ""}
+    command = [sys.executable, "-c", SURFACE]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)  # noqa: S603  our own
+    read = json.loads(done.stdout)
+    own = {
+        name: [hidden for option, hidden in options if option not in COMMON_OPTIONS | {"--help"}]
+        for name, options in read["options"].items()
+    }
+    product = {name: options for name, options in own.items() if not name.startswith("lab ")}
+
+    def visible(commands: Mapping[str, list[bool]]) -> int:
+        return sum(not hidden for options in commands.values() for hidden in options)
+
+    return {
+        "commands / of the laboratory": f"{len(product)} / {len(own) - len(product)}",
+        "visible options of audit --help / of all commands": f"{visible({'audit': own['audit']})} / {visible(product)}",
+        "options of --help-all": f"{sum(map(len, product.values()))}",
+        "options of the laboratory": f"{visible(own) - visible(product)}",
+        "parameters of assay.audit": f"{read['audit']}",
+    }
+
+
+def measurements(root: Path, sources: list[Module]) -> dict[str, str]:
     """The table of measurements, row by row."""
-    packages = frozenset(module.package for module in sources if module.package)
-    crossing = [row for module in sources for row in imports_across_packages(module, packages)]
-    names = sum(1 for module in sources for _ in bound_names(module.tree))
-    generic = sum(1 for module in sources for name, _ in bound_names(module.tree) if name in GENERIC)
-    texts = [text for module in sources for text in docstrings(module)]
-    questions = sum(text.split()[0].rstrip(",") in QUESTION_WORDS for text in texts)
-    lines = sum(len(module.text.splitlines()) for module in sources)
+    code = {name: code_below(root / name) for name in ("src", "plugins", "lab")}
+    packages = {module.package for module in sources if module.package}
+    inside = [circle for package in sorted(packages) for circle in circles(import_graph(root, package))]
+    face, names = widest_face(root)
     comments = sum(comment_lines(module) for module in sources)
-    deep = sum(past_face for *_, past_face in crossing)
+    public = faces(sources)
+    deep = sum(past for module in sources for *_, past in imports_across_packages(module, public))
     wide = sum(1 for m in sources for _ in wide_functions(m) if not m.path.startswith(PARAMETERS_FREE))
-    rows = {
+    return {
+        **surface(root),
+        **routes.measurements(root),
+        "code lines of src / plugins / lab": " / ".join(f"{count:,}" for count in code.values()),
         "source files": f"{len(sources)}",
-        "lines of source": f"{lines:,}",
-        "deep imports across packages / through a face": f"{deep} / {len(crossing) - deep}",
-        "generic identifiers per 1,000 names": f"{1000 * generic / names:.1f}",
-        "docstrings that begin with What, Which or Whether": f"{100 * questions / max(1, len(texts)):.1f} %",
-        "comment lines": f"{100 * comments / lines:.1f} %",
-        "files with a backward pass": f"{sum(bool(optimiser_loops(module)) for module in sources)}",
+        "import circles inside packages": f"{len(inside)}",
+        **{f"  circle {number}": ", ".join(sorted(circle)) for number, circle in enumerate(inside, 1)},
+        "names in the widest face": f"{names} ({face})",
+        "words of the manual, results apart": f"{words_of_manual(root):,}",
+        "comment lines per code line": f"{100 * comments / code['src']:.1f} %",
+        "deep imports across packages": f"{deep}",
         f"functions with more than {MOST_PARAMETERS} parameters": f"{wide}",
     }
-    for name in DETECTORS:
-        rows[f"source files that name {name}"] = f"{sum(names_detector(module, name) for module in sources)}"
-    return rows
 
 
 def main() -> int:
@@ -302,7 +457,7 @@ def main() -> int:
     arguments = parser.parse_args()
     sources = modules(arguments.root)
     if not arguments.check:
-        for title, value in measurements(sources).items():
+        for title, value in measurements(arguments.root, sources).items():
             print(f"{title:<55} {value}")
         return 0
     broken = list(violations(sources))

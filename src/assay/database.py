@@ -2,17 +2,13 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
-from assay.errors import DataError
 from assay.retrying import Busy, Patience, with_retries
 
 BUSY_SECONDS = 60.0
 """How long a writer waits for another process's transaction: longer than any batch takes to write."""
-
-LOCK = ".lock"
-"""Empty file in a folder that one process at a time may write; which one is known to the system alone."""
 
 _CREATION = Patience(attempts=10_000, seconds=BUSY_SECONDS, first_pause=0.02, longest_pause=0.02)
 
@@ -49,26 +45,6 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-
-
-@contextmanager
-def sole_process(folder: Path) -> Iterator[None]:
-    """Keep other processes out of an existing folder; the system lets them in whenever this process ends.
-
-    Raises:
-        DataError: another process is in this block.
-        sqlite3.Error: the folder cannot be written.
-    """
-    with closing(sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None)) as lock:
-        try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-                raise
-            raise DataError(
-                f"{folder}: another process is training there; expected it to end first, or another folder"
-            ) from error
-        yield
 
 
 def run_script(connection: sqlite3.Connection, script: str) -> None:

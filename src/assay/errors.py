@@ -2,10 +2,12 @@
 
 AssayError                bad input or a broken environment: one line, exit code 2
 ├── DataError             a file, table or column is not what it has to be
-│   └── UnknownBenchmark  no loader, file or hub id of that name
+│   ├── UnknownBenchmark  no loader, file or hub id of that name
+│   └── NothingToCompare  an audit would end without a verdict, because it has no text to compare with
 ├── ModelError            a model folder, weight file, tokenizer or device does not work
 │   └── MissingCapability the model cannot give what a score needs (text only, no logits)
 ├── ScoreError            no such score, or a parameter it does not take
+├── SettingError          a setting is unknown, of another type, or out of its range
 ├── CacheError            the statistics cache cannot be read or written
 ├── CorpusIndexError      an index of code is damaged, locked, of another version, or cannot be written
 ├── SandboxUnavailable    this machine cannot run other people's code safely, so it was not run
@@ -40,8 +42,6 @@ EXTRAS = {
     "fastapi": "serve",
     "uvicorn": "serve",
     "prometheus_client": "serve",
-    "qdrant_client": "qdrant",
-    "ray": "ray",
     "vllm": "vllm",
     "lm_eval": "lm-eval",
     "inspect_ai": "inspect",
@@ -61,6 +61,10 @@ class DataError(AssayError):
     """A file, table or column is not what it has to be."""
 
 
+class NothingToCompare(DataError):  # noqa: N818  see UnknownBenchmark
+    """An audit would end without a verdict, because nothing says what text scores that the model has not seen."""
+
+
 class UnknownBenchmark(DataError):  # noqa: N818  the name says what is wrong, as FileNotFoundError does not
     """No benchmark loader, file or hub id has that name."""
 
@@ -75,6 +79,10 @@ class MissingCapability(ModelError):  # noqa: N818  see UnknownBenchmark
 
 class ScoreError(AssayError):
     """No score has that name, or a score does not take that parameter."""
+
+
+class SettingError(AssayError):
+    """There is no setting of that name, or its value is of another type or out of its range."""
 
 
 class CacheError(AssayError):

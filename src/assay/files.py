@@ -1,4 +1,4 @@
-"""JSON of others, and atomic writing: a reader sees the old file or folder, or the whole new one.
+"""JSON of others, the lock of a folder, and atomic writing: a reader sees the old file or folder, or the whole new one.
 
 That holds whenever the writer is killed.
 """
@@ -12,11 +12,14 @@ from errno import ENOSPC
 from pathlib import Path
 from typing import IO, Any
 
+from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 
-from assay.errors import DataError, plain_reason
+from assay.errors import AssayError, DataError, plain_reason
 
 UNFINISHED = ".unfinished"
+LOCK = ".lock"
+"""Name of the lock of a folder that one process at a time works in."""
 
 
 @contextmanager
@@ -86,6 +89,32 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         unfinished.rename(path)
     except (OSError, SafetensorError) as error:
         raise DataError(cannot_write(path, error)) from error
+
+
+@contextmanager
+def sole_process(lock: Path, refusal: AssayError) -> Iterator[None]:
+    """Hold a lock file while the block runs; the system releases that of a killed process.
+
+    Args:
+        lock: the file; it stays, because removing it would let two processes hold two files of one name.
+        refusal: raised where another process holds it.
+
+    Raises:
+        AssayError: `refusal`, or an error of its type: the file cannot be written.
+    """
+    # no waiting (timeout 0): the other process may take hours. Not bound to a thread: a service may leave the block in
+    # another one
+    process = FileLock(lock, timeout=0, thread_local=False)
+    try:
+        process.acquire()
+    except Timeout:
+        raise refusal from None
+    except OSError as error:
+        raise type(refusal)(cannot_write(lock, error)) from error
+    try:
+        yield
+    finally:
+        process.release()
 
 
 def write_text(path: Path, text: str) -> None:

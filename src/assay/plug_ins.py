@@ -15,13 +15,14 @@ Plugged = TypeVar("Plugged")
 
 
 class PlugIns(Mapping[str, Plugged], Generic[Plugged]):
-    """The plug-ins of one entry-point group by name, each imported when it is asked for.
+    """The plug-ins of one entry-point group by name, each imported when it is asked for, and what assay itself has.
 
     Args:
         group: of the entry points.
         accepts: tells an object that belongs to the group.
         description: of such an object, for messages.
-        reserved: returns the names that assay itself uses, which no plug-in may have.
+        own: the objects of assay itself by name, which stand before the plug-ins in the same table.
+        reserved: returns further names that no plug-in may have.
     """
 
     def __init__(
@@ -29,16 +30,18 @@ class PlugIns(Mapping[str, Plugged], Generic[Plugged]):
         group: str,
         accepts: Callable[[object], bool],
         description: str,
-        reserved: Callable[[], Iterable[str]],
+        reserved: Callable[[], Iterable[str]] = tuple,
+        own: Mapping[str, Plugged] | None = None,
     ) -> None:
         self._group = group
         self._accepts = accepts
         self._description = description
         self._reserved = reserved
-        self._loaded: dict[str, Plugged] = {}
+        self._own = dict(own or {})
+        self._loaded = self._own.copy()
 
     def __getitem__(self, name: str) -> Plugged:
-        """Return the plug-in of that name.
+        """Return the object of that name.
 
         Raises:
             KeyError: there is none.
@@ -49,18 +52,18 @@ class PlugIns(Mapping[str, Plugged], Generic[Plugged]):
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._entries
+        return name in self._own or name in self._entries
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names in alphabetical order; nothing is imported.
+        """Iterate over the names, those of plug-ins last and in alphabetical order; nothing is imported.
 
         Raises:
             PlugInError: a name is used twice.
         """
-        return iter(self._entries)
+        return iter((*self._own, *self._entries))
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._own) + len(self._entries)
 
     @cached_property
     def _entries(self) -> Mapping[str, EntryPoint]:
@@ -72,7 +75,7 @@ class PlugIns(Mapping[str, Plugged], Generic[Plugged]):
                 raise PlugInError(
                     f"{plug_in_origin(other)} and {plug_in_origin(entry)} have one name; expected different names"
                 )
-        clashes = [entries[name] for name in self._reserved() if name in entries]
+        clashes = [entries[name] for name in (*self._own, *self._reserved()) if name in entries]
         if clashes:
             raise PlugInError(f"{plug_in_origin(clashes[0])}: assay itself uses this name; expected another name")
         return entries

@@ -22,7 +22,7 @@ BooleanArray = NDArray[np.bool_]
 
 Prompt = str | tuple[int, ...]
 """Text, or tokens, that a model continues."""
-Answer = str | tuple[int, ...]
+GeneratedText = str | tuple[int, ...]
 """A continuation, in the form of its prompt."""
 
 MEMBER = "member"
@@ -43,26 +43,6 @@ class Sample:
     label: str | None = None
     group: str | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class SamplePair:
-    """One bug: the text after its fix and the text before.
-
-    Both samples have the id, language, group and metadata of the bug.
-
-    Attributes:
-        fixed: the text after the fix.
-        buggy: the text with the bug.
-    """
-
-    fixed: Sample
-    buggy: Sample
-
-    @property
-    def id(self) -> str:
-        """Return the id of the bug."""
-        return self.fixed.id
 
 
 class Verdict(StrEnum):
@@ -92,6 +72,7 @@ class Decision:
         verdict: the answer.
         explanation: one sentence with the figures behind the answer.
         reason: the cause of "cannot tell"; None for every other verdict.
+        set_aside: an obstacle that was set aside on request, in a sentence; None where none was.
 
     Raises:
         ValueError: "cannot tell" without a reason, or a reason beside another verdict.
@@ -100,6 +81,7 @@ class Decision:
     verdict: Verdict
     explanation: str
     reason: Undecided | None = None
+    set_aside: str | None = None
 
     def __post_init__(self) -> None:
         """Check that exactly the verdict "cannot tell" has a reason."""

@@ -3,12 +3,15 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
 import assay
-from assay.errors import AssayError, DataError, MissingExtra
+from assay.errors import AssayError, DataError, MissingExtra, NothingToCompare
+from assay.models import display_name
+from assay.types import Undecided
 
 CODE = """def interval(low, high, values):
     total = 0
@@ -32,7 +35,9 @@ def samples(start=0, stop=30):
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    return assay.audit("builtin:small", samples(), scores="loss,min_k", cache=False, out=folder), folder
+    return assay.audit(
+        "builtin:small", samples(), scores="loss,min_k", model_settings=assay.ModelSettings(cache=False), out=folder
+    ), folder
 
 
 def test_importing_assay_loads_no_heavy_library():
@@ -46,7 +51,12 @@ def test_every_public_name_can_be_imported():
 
 
 def test_scores_are_a_table_with_one_row_per_sample():
-    scores = assay.score("builtin:small", [assay.Sample("a", CODE), assay.Sample("b", "")], "loss,lrr", cache=False)
+    scores = assay.score(
+        "builtin:small",
+        [assay.Sample("a", CODE), assay.Sample("b", "")],
+        "loss,lrr",
+        settings=assay.ModelSettings(cache=False),
+    )
     table = scores.to_arrow()
     assert table.column_names == ["id", "loss", "lrr", "unscorable"]
     assert table["id"].to_pylist() == ["a", "b"]
@@ -58,13 +68,18 @@ def test_scores_are_a_table_with_one_row_per_sample():
 def test_an_audit_writes_its_run_folder(audited):
     result, folder = audited
     assert {"manifest.json", "summary.json", "report.html"} <= {path.name for path in folder.iterdir()}
-    assert json.loads((folder / "manifest.json").read_text())["settings"]["alpha"] == 0.05
+    assert json.loads((folder / "manifest.json").read_text())["settings"]["seed"] == 0
     assert result.to_arrow().num_rows == 30
 
 
 def test_an_audit_is_a_table_with_p_values_where_it_was_calibrated():
     result = assay.audit(
-        "builtin:small", samples(0, 10), unseen=samples(10, 30), scores="loss", cache=False, progress=False
+        "builtin:small",
+        samples(0, 10),
+        unseen=samples(10, 30),
+        scores="loss",
+        model_settings=assay.ModelSettings(cache=False),
+        progress=False,
     )
     assert result.to_arrow().column_names == ["id", "label", "group", "loss", "loss_p", "loss_q"]
 
@@ -82,8 +97,24 @@ def test_another_suffix_is_refused(audited, tmp_path):
 
 def test_a_notebook_shows_the_report(audited):
     shown = audited[0]._repr_html_()
-    assert shown.startswith("<pre")
+    assert shown.startswith("<iframe srcdoc=")
     assert "min_k" in shown
+
+
+def test_a_run_folder_is_opened_as_the_value_that_the_audit_returned(audited):
+    result, folder = audited
+    opened = assay.load_run(folder)
+
+    assert opened.to_json() == result.to_json()
+    assert opened.to_arrow().equals(result.to_arrow())
+
+
+def test_code_gets_an_answer_and_a_row_for_each_piece(tmp_path):
+    (tmp_path / "a.py").write_text(CODE)
+    found = assay.detect(tmp_path / "a.py", detector=assay.DetectorSettings(scores="loss"))
+
+    assert found.to_arrow()["answer"].to_pylist() == ["cannot tell"]
+    assert repr(found).startswith("<Detection: Cannot tell. ")
 
 
 def test_a_result_prints_as_one_line(audited):
@@ -110,16 +141,55 @@ def test_code_is_indexed_and_traced(tmp_path):
 
 
 def test_a_calibration_is_used_by_a_later_audit(tmp_path):
-    assay.calibrate("builtin:small", samples(10, 30), selection="loss", cache=False, out=tmp_path / "unseen.json")
+    assay.calibrate(
+        "builtin:small",
+        samples(10, 30),
+        selection="loss",
+        settings=assay.ModelSettings(cache=False),
+        out=tmp_path / "unseen.json",
+    )
+    settings = assay.AuditSettings(calibration=tmp_path / "unseen.json")
     result = assay.audit(
-        "builtin:small", samples(0, 10), calibration=tmp_path / "unseen.json", scores="loss", cache=False
+        "builtin:small",
+        samples(0, 10),
+        settings=settings,
+        scores="loss",
+        model_settings=assay.ModelSettings(cache=False),
     )
     assert "loss_p" in result.to_arrow().column_names
 
 
 def test_both_unseen_text_and_a_calibration_are_refused(tmp_path):
+    settings = assay.AuditSettings(calibration=tmp_path / "unseen.json")
     with pytest.raises(DataError, match="expected one of them"):
-        assay.audit("builtin:small", samples(), unseen=samples(), calibration=tmp_path / "unseen.json")
+        assay.audit("builtin:small", samples(), unseen=samples(), settings=settings)
+
+
+def test_an_audit_with_nothing_to_compare_with_is_refused_unless_it_shall_only_describe():
+    bare = [replace(sample, label=None) for sample in samples()]
+    with pytest.raises(NothingToCompare, match="there will be no verdict"):
+        assay.audit("builtin:small", bare, scores="loss", model_settings=assay.ModelSettings(cache=False))
+    described = assay.audit(
+        "builtin:small",
+        bare,
+        scores="loss",
+        settings=assay.AuditSettings(describe=True),
+        model_settings=assay.ModelSettings(cache=False),
+        progress=False,
+    )
+    assert described.decision.reason is Undecided.NO_UNSEEN_TEXT
+
+
+def test_a_model_is_named_by_the_last_part_of_its_path():
+    for name, shown in {
+        "bigcode/starcoder2-3b": "starcoder2-3b",
+        "runs/model-1.5b/": "model-1.5b",
+        "models/small.Q4_K.gguf": "small.Q4_K",
+        "openai:gpt@http://127.0.0.1:9/v1": "gpt",
+        "vllm:org/name": "name",
+        "builtin:small": "builtin:small",
+    }.items():
+        assert display_name(name) == shown
 
 
 @pytest.mark.parametrize("texts", [[CODE], [{"text": CODE}], [1], None, 7], ids=repr)

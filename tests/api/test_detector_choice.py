@@ -4,14 +4,19 @@ from datetime import date
 
 from assay.api import DetectorChoice, Opener
 from assay.api.authorship import WINDOW, past_units
+from assay.authorship.settings import DetectorSettings
 from assay.models import ModelSettings
-from assay.provenance import patches_before
+from assay.provenance.sources import patches_before
 from support.dated_repository import DatedRepository
 
 
 def test_a_context_length_of_the_user_holds_for_the_default_surrogate():
     def digest(length):
-        return DetectorChoice(scores="loss", opener=Opener(ModelSettings(max_length=length), cache=False)).open().name
+        return (
+            DetectorChoice(DetectorSettings(scores="loss"), Opener(ModelSettings(max_length=length, cache=False)))
+            .open()
+            .name
+        )
 
     assert digest(None) == digest(WINDOW) != digest(256)
 

@@ -5,11 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.authorship import CausalFiller, CopyStatistics, SentinelFiller, SpanPerturbation, StylePerturbation
-from assay.authorship.filling import MISSING, REFUSED, UNCHANGED, fills_in, sentinel_prompts
-from assay.authorship.perturbing import perturbed_style
-from assay.models import TableModel
+from assay.authorship.filling import (
+    MISSING,
+    REFUSED,
+    UNCHANGED,
+    CausalFiller,
+    SentinelFiller,
+    SpanPerturbation,
+    fills_in,
+    sentinel_prompts,
+)
+from assay.authorship.perturbing import CopyStatistics, StylePerturbation, perturbed_style
 from assay.types import Rejected, Sample
+from support.table_model import TableModel
 
 LINES = [f"x{i} = f(a, b) + {i}\n" for i in range(9)]
 USUAL = "".join(LINES)

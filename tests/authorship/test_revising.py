@@ -3,11 +3,20 @@
 import numpy as np
 import pytest
 
-from assay.authorship import ConditionedStatistics, EncodedRevisions, Reviser
 from assay.authorship.comments import comment_spans, docstring_spans, without_comments
-from assay.authorship.revising import CONDITION, NO_CODE, REFUSED, code_block, task_line, without_remarks
-from assay.models import TableModel
+from assay.authorship.revising import (
+    CONDITION,
+    NO_CODE,
+    REFUSED,
+    ConditionedStatistics,
+    EncodedRevisions,
+    Reviser,
+    code_block,
+    task_line,
+    without_remarks,
+)
 from assay.types import Rejected, Sample
+from support.table_model import TableModel
 
 CODE = '"""naïve"""\nx = "# no"  # yes\ndef f():\n    """Doc."""\n    return 1\n'
 

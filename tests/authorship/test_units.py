@@ -2,10 +2,18 @@
 
 import pytest
 
-from assay.authorship import CodeUnit, added_units, by_scores_in_context, files_below, line_range, units_of
-from assay.authorship.context import near_lines
+from assay.authorship.context import by_scores_in_context, near_lines
 from assay.authorship.detecting import by_scores
-from assay.authorship.units import LONGEST_TEXT, PatchedText, code_in_context
+from assay.authorship.units import (
+    LONGEST_TEXT,
+    CodeUnit,
+    PatchedText,
+    added_units,
+    code_in_context,
+    files_below,
+    line_range,
+    units_of,
+)
 from assay.errors import DataError
 from assay.models import open_model
 from assay.scores import requests

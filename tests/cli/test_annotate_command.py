@@ -19,7 +19,7 @@ def results(tmp_path):
 
 
 def test_a_split_that_names_no_task_is_printed_before_the_cleaned_list_is_refused(assay, results, golden, tmp_path):
-    assert assay("audit", golden / "model", "tasks.jsonl", "--scores", "loss", "--out", "run").code == 0
+    assert assay("audit", golden / "model", "tasks.jsonl", "--scores", "loss", "--describe", "--out", "run").code == 0
     done = assay("annotate", results, "--audit", "run", "--clean", "clean.txt")
     assert done.code == 2
     assert "upper half" in done.out
@@ -28,7 +28,7 @@ def test_a_split_that_names_no_task_is_printed_before_the_cleaned_list_is_refuse
 
 
 def test_predictions_alone_have_no_results_to_split(assay, results, golden):
-    assert assay("audit", golden / "model", "tasks.jsonl", "--scores", "loss", "--out", "run").code == 0
+    assert assay("audit", golden / "model", "tasks.jsonl", "--scores", "loss", "--describe", "--out", "run").code == 0
     done = assay("annotate", "samples.jsonl", "--audit", "run")
     assert (done.code, "24 tasks without an outcome, so there are no results to split" in done.err) == (2, True)
     assert assay("annotate", "samples.jsonl", results, "--audit", "run").code == 0

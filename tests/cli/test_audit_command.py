@@ -20,7 +20,7 @@ def unseen(tmp_path):
 
 
 def test_an_audit_leaves_a_run_folder_and_says_where_the_report_is(assay, texts, golden, tmp_path):
-    done = assay("audit", golden / "model", texts, "--scores", "loss,mid_pit", "--out", "run")
+    done = assay("audit", golden / "model", texts, "--scores", "loss,mid_pit", "--describe", "--out", "run")
     assert done.code == 0, done.err
     assert {path.name for path in (tmp_path / "run").iterdir()} >= RUN_FILES
     assert "run/report.html" in done.out
@@ -30,35 +30,58 @@ def test_an_audit_leaves_a_run_folder_and_says_where_the_report_is(assay, texts,
     assert len(manifest["models"]["target"]["digest"]) == 64
 
 
-def test_without_labels_and_unseen_text_there_is_no_verdict(assay, unseen, golden):
+def test_without_labels_and_unseen_text_nothing_is_run_unless_it_shall_only_describe(assay, unseen, golden, tmp_path):
     done = assay("audit", golden / "model", unseen, "--scores", "loss")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "there will be no verdict" in done.err
+    assert "assay unseen build" in done.err
+    assert not (tmp_path / "assay-runs").exists()
+    assert assay("audit", golden / "model", unseen, "--scores", "loss", "--fail-on", "verdict").code == 3
+    done = assay("audit", golden / "model", unseen, "--scores", "loss", "--describe")
     assert done.code == 0, done.err
+    assert done.out.splitlines()[0] == "Cannot tell yet"
     assert "--unseen" in done.out
 
 
 def test_an_audit_and_the_demo_print_one_screen(assay, texts, unseen, golden):
     base = ("audit", golden / "model", texts, "--scores", "one-pass")
-    for command in (base, (*base, "--unseen", unseen), (*base, "--label", "label", "--unseen", unseen)):
-        done = assay(*command, COLUMNS="80")
+    for options in (("--describe",), ("--unseen", unseen), ("--columns", "label=label", "--unseen", unseen)):
+        done = assay(*base, *options, COLUMNS="100")
         assert done.code == 0, done.err
-        assert len(done.out.splitlines()) <= 25, done.out
-        assert done.out.splitlines()[-1].startswith("Next: assay report ")
-        assert all(len(line) <= 80 for line in done.out.splitlines()[:-2])
-        quiet = assay(*command, "-q")
-        assert (len(quiet.out.splitlines()) <= 3, quiet.err) == (True, "")
+        lines = done.out.splitlines()
+        assert len(lines) <= 8, done.out
+        assert lines[0] in ("Contaminated", "No evidence", "Cannot tell yet")
+        assert lines[-1].startswith("More: assay report ")
+        assert all(len(line) <= 100 for line in lines[:-2])
+        quiet = assay(*base, *options, "-q")
+        assert (len(quiet.out.splitlines()) <= 4, quiet.err) == (True, "")
+
+
+def test_cost_and_time_are_the_first_lines_and_cached_texts_cost_nothing(assay, texts, unseen, golden):
+    command = ("audit", golden / "model", texts, "--scores", "loss", "--unseen", unseen, "--control", "none")
+    first, second = (assay(*command).err.splitlines() for _ in range(2))
+    assert first[0] == "assay: note: cost: 54 forward passes of one text"
+    assert first[1].startswith("assay: note: time: about ")
+    assert second[0] == "assay: note: cost: 0 forward passes of one text; the cache holds 54"
+
+
+def test_the_model_has_a_name_for_people(assay, texts, golden, tmp_path):
+    command = ("audit", golden / "model", texts, "--scores", "loss", "--describe", "--json")
+    assert json.loads(assay(*command).out)["model"] == "model"
+    assert json.loads(assay(*command, "--model-name", "Our model").out)["model"] == "Our model"
 
 
 def test_a_report_can_be_drawn_again_without_the_model(assay, texts, golden, tmp_path):
-    first = assay("audit", golden / "model", texts, "--scores", "loss", "--out", "run", "-v")
+    first = assay("audit", golden / "model", texts, "--scores", "loss", "--describe", "--out", "run", "-v")
     page = (tmp_path / "run" / "report.html").read_text()
     (tmp_path / "run" / "report.html").unlink()
-    again = assay("report", "run")
+    again = assay("report", "run", "-v")
     assert (again.code, again.out) == (0, first.out)
     assert (tmp_path / "run" / "report.html").read_text() == page
 
 
 def test_the_tables_come_as_markdown_with_their_captions(assay, texts, golden):
-    assay("audit", golden / "model", texts, "--label", "label", "--scores", "loss,zlib", "--out", "run")
+    assay("audit", golden / "model", texts, "--columns", "label=label", "--scores", "loss,zlib", "--out", "run")
     done = assay("report", "run", "--format", "markdown")
     assert done.code == 0, done.err
     rows = [line for line in done.out.splitlines() if line.startswith("| ")]
@@ -68,8 +91,8 @@ def test_the_tables_come_as_markdown_with_their_captions(assay, texts, golden):
 
 
 def test_json_on_standard_output_is_the_summary(assay, texts, golden):
-    done = assay("audit", golden / "model", texts, "--scores", "loss", "--json", "--out", "run")
-    assert json.loads(done.out)["schema"] == 1
+    done = assay("audit", golden / "model", texts, "--scores", "loss", "--describe", "--json", "--out", "run")
+    assert json.loads(done.out)["schema"] == 2
 
 
 def test_a_rule_ends_with_1_if_it_fires_with_0_if_not_and_with_3_if_it_cannot_be_decided(
@@ -122,7 +145,7 @@ def test_a_second_model_gives_the_reference_score(assay, texts, golden):
 
 
 def test_a_frequency_table_makes_dc_pdd_computable(assay, texts, golden):
-    built = assay("frequencies", "build", golden / "model", texts, "-o", "table.npz")
+    built = assay("frequencies", golden / "model", texts, "-o", "table.npz")
     assert built.code == 0, built.err
     done = assay("score", golden / "model", texts, "--scores", "dc_pdd", "--frequencies", "table.npz")
     assert set(json.loads(done.out.splitlines()[0])["scores"]) == {"dc_pdd"}
@@ -161,11 +184,10 @@ def test_every_benchmark_of_the_list_can_be_shown(assay):
         ["calibrate"],
         ["score"],
         ["report"],
-        ["compare"],
         ["benchmarks", "show"],
-        ["frequencies", "build"],
+        ["frequencies"],
         ["cache", "info"],
-        ["testbed", "plant"],
+        ["lab", "testbed", "plant"],
     ],
 )
 def test_every_command_has_help_with_an_example(assay, command):
@@ -177,10 +199,10 @@ def test_every_command_has_help_with_an_example(assay, command):
 
 
 def test_the_demo_tells_the_whole_story(assay, tmp_path):
-    done = assay("demo", "--per-dose", "10", "--no-live", COLUMNS="80")
+    done = assay("demo", "--per-dose", "10", COLUMNS="80")
     assert done.code == 0, done.err
     assert len(done.out.splitlines()) <= 25, done.out
-    assert "standard-library functions of known dose" in assay("report", "assay-demo").out
+    assert "standard-library functions of known dose" in assay("report", "assay-demo", "-v").out
     summary = json.loads((tmp_path / "assay-demo" / "summary.json").read_text())
     found = {entry["score"]: entry for entry in summary["summaries"]}
     assert [point["dose"] for point in found["mid_pit"]["doses"]] == [1, 2, 4, 8, 16, 32]
@@ -190,7 +212,7 @@ def test_the_demo_tells_the_whole_story(assay, tmp_path):
 
 
 def test_the_demo_traces_a_renamed_function_and_leaves_what_is_needed_to_do_it_again(assay):
-    done = assay("demo", "--per-dose", "10", "--no-live")
+    done = assay("demo", "--per-dose", "10")
     assert done.code == 0, done.err
     origin, found = re.search(r"Traced: (\S+), its .*\n  1\. (\S+): 100% of it", done.out).groups()
     assert found == origin
@@ -201,13 +223,13 @@ def test_the_demo_traces_a_renamed_function_and_leaves_what_is_needed_to_do_it_a
 
 def test_runs_are_compared_without_a_model(assay, texts, unseen, golden):
     for name, data in (("one", texts), ("two", unseen)):
-        assay("audit", golden / "model", data, "--scores", "loss", "--out", name)
-    shown = assay("compare", "one", "two", "--figure", "coverage")
+        assay("audit", golden / "model", data, "--scores", "loss", "--describe", "--out", name)
+    shown = assay("report", "one", "two", "--figure", "coverage")
     assert (shown.code, shown.out.count("100\u00a0%")) == (0, 2), shown.err
-    found = json.loads(assay("compare", "one", "two", "--json").out)
+    found = json.loads(assay("report", "one", "two", "--figure", "flagged", "--json").out)
     assert [(cell["run"], cell["value"]) for cell in found] == [("one", None), ("two", None)]
-    assert "| model |" in assay("compare", "one", "--format", "markdown").out
-    assert assay("compare", "nowhere").code == 2
+    assert "| model |" in assay("report", "one", "two", "--format", "markdown").out
+    assert assay("report", "nowhere", "one").code == 2
 
 
 @pytest.fixture
@@ -241,13 +263,15 @@ def small_mapping(monkeypatch):
 @pytest.mark.usefixtures("small_mapping")
 def test_detectors_learn_from_labelled_texts_and_say_from_how_many(assay, lessons, tmp_path):
     known, judged = lessons("known.jsonl", 0, 8), lessons("judged.jsonl", 20, 4)
-    done = assay("audit", "builtin:small", judged, "--access", "black", "--labelled", known, "--out", "run", "-v")
+    done = assay(
+        "audit", "builtin:small", judged, "--describe", "--access", "black", "--labelled", known, "--out", "run", "-v"
+    )
     assert done.code == 0, done.err
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert {entry["score"] for entry in summary["summaries"]} >= {"sr_black", "veil_probe", "dpdllm"}
     for name in ("veil_probe", "dpdllm"):
         assert any(note.startswith(f"{name} was fitted on 8 texts of known membership") for note in summary["notes"])
-    again = assay("report", "run")
+    again = assay("report", "run", "-v")
     assert (again.code, again.out) == (0, done.out)
 
 
@@ -260,6 +284,8 @@ def test_detectors_learn_from_labelled_texts_and_say_from_how_many(assay, lesson
     ],
 )
 def test_labelled_texts_that_will_not_do_are_refused(assay, lessons, unseen, options, words):
-    done = assay("audit", "builtin:small", lessons("judged.jsonl", 0, 8), "--scores", "ngram_generation", *options)
+    done = assay(
+        "audit", "builtin:small", lessons("judged.jsonl", 0, 8), "--describe", "--scores", "ngram_generation", *options
+    )
     assert done.code == 2
     assert words in done.err.splitlines()[-1], done.err

@@ -54,11 +54,11 @@ def table(tmp_path):
     return path
 
 
-COLUMNS = ("--text", "code", "--label", "origin", "--group", "task")
+COLUMNS = ("--columns", "text=code,label=origin,group=task")
 
 
 def test_from_labelled_code_and_older_code_to_an_answer(assay, table, repository, tmp_path):
-    trained = assay("authorship", "train", table, *COLUMNS, "--no-evaluate", "--generators", "-o", "classifier")
+    trained = assay("lab", "authorship", "train", table, *COLUMNS, "--no-evaluate", "--generators", "-o", "classifier")
     assert trained.code == 0, trained.err
     card = (tmp_path / "classifier" / "MODEL_CARD.md").read_text()
     assert "no proof of misconduct" in card
@@ -125,7 +125,7 @@ def check_patches(assay, repository, tmp_path):
 
 def test_a_fine_tuned_folder_is_a_classifier_everywhere(assay, table, repository, tmp_path):
     tuned = assay(
-        "authorship", "fine-tune", save_small_roberta(tmp_path / "encoder"), table, *COLUMNS, "-o", "tuned",
+        "lab", "authorship", "fine-tune", save_small_roberta(tmp_path / "encoder"), table, *COLUMNS, "-o", "tuned",
         "--rates", "5e-3", "--batches", "8", "--seeds", "1", "--epochs", "2", "--context", "24", "--device", "cpu",
     )  # fmt: skip
     assert tuned.code == 0, tuned.err
@@ -141,24 +141,37 @@ def test_a_fine_tuned_folder_is_a_classifier_everywhere(assay, table, repository
     (new,) = [piece for piece in result["pieces"] if piece["path"].endswith("new.py")]
     assert set(new["most_like"]["probabilities"]) == {"human", "model-0", "model-1"}
     assert new["p_value"] is not None or new["abstained"]
-    assert "Most like" in assay("detect", repository / "new.py", "--classifier", "tuned").out
-    measured = assay("authorship", "evaluate", table, *COLUMNS, "--classifier", "tuned", "--json")
+    assert "Most like" in assay("detect", repository / "new.py", "--classifier", "tuned", "-v").out
+    measured = assay("lab", "authorship", "evaluate", table, *COLUMNS, "--classifier", "tuned", "--json")
     assert measured.code == 0, measured.err
     assert len(json.loads(measured.out)["parts"]) == 2
     inner = assay("detect", repository / "new.py", "--classifier", "tuned/model")
     assert inner.code == 2
     assert "a model without its calibration" in inner.err
-    assert "(evidence" not in assay("authorship", "evaluate", table, *COLUMNS, "--classifier", "tuned").out
+    assert "(evidence" not in assay("lab", "authorship", "evaluate", table, *COLUMNS, "--classifier", "tuned").out
 
 
 def test_without_a_reference_there_is_no_verdict(assay, table, tmp_path):
-    assay("authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names,wording", "-o", "classifier")
+    assay(
+        "lab",
+        "authorship",
+        "train",
+        table,
+        *COLUMNS,
+        "--no-evaluate",
+        "--evidence",
+        "names,wording",
+        "-o",
+        "classifier",
+    )
     (tmp_path / "a.py").write_text(spelled(1))
     found = assay("detect", "a.py", "--classifier", "classifier", "--json")
     assert found.code == 0, found.err
     (piece,) = json.loads(found.out)["pieces"]
     assert piece["unusual"] is None
-    assert "no verdict" in assay("detect", "a.py", "--classifier", "classifier").out
+    shown = assay("detect", "a.py", "--classifier", "classifier").out
+    assert shown.startswith("Cannot tell\n")
+    assert "older code of the same people" in shown
 
 
 def test_scores_of_the_built_in_model_describe_lines_and_patches(assay, tmp_path):
@@ -180,8 +193,8 @@ def test_detectors_with_further_models(assay, tmp_path):
     names = ("binoculars", "detect_gpt:n=2", "npr:n=2", "detect_code_gpt:n=2")
     done = assay(
         "detect", "a.py", "b.py", "--scores", ",".join(names), "--model", "builtin:small",
-        "--observer", "builtin:small",
-        "--filler", "builtin:small", "--json", "--no-progress",
+        "--score-model", "observer=builtin:small",
+        "--score-model", "filler=builtin:small", "--json", "--no-progress",
     )  # fmt: skip
     assert done.code == 0, done.err
     long, short = json.loads(done.out)["pieces"]
@@ -192,16 +205,27 @@ def test_detectors_with_further_models(assay, tmp_path):
 
 
 def test_evaluate_and_audit(assay, table):
-    evaluated = assay("authorship", "evaluate", table, *COLUMNS, "--evidence", "names", "--formatted", "--json")
+    evaluated = assay("lab", "authorship", "evaluate", table, *COLUMNS, "--evidence", "names", "--formatted", "--json")
     assert evaluated.code == 0, evaluated.err
     result = json.loads(evaluated.out)
     assert result["mean_auroc"] > 0.9
     assert result["mean_calibrated_auroc"] is None  # too few texts of people
     assert all(part["auroc_formatted"]["value"] > 0.9 for part in result["parts"])
-    assay("authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names,wording", "-o", "classifier")
-    measured = assay("authorship", "evaluate", table, *COLUMNS, "--classifier", "classifier", "--json")
+    assay(
+        "lab",
+        "authorship",
+        "train",
+        table,
+        *COLUMNS,
+        "--no-evaluate",
+        "--evidence",
+        "names,wording",
+        "-o",
+        "classifier",
+    )
+    measured = assay("lab", "authorship", "evaluate", table, *COLUMNS, "--classifier", "classifier", "--json")
     assert {part["name"] for part in json.loads(measured.out)["parts"]} == {"collection 0", "collection 1"}
-    audited = assay("authorship", "audit", table, *COLUMNS, "--json")
+    audited = assay("lab", "authorship", "audit", table, *COLUMNS, "--json")
     assert audited.code == 0, audited.err
     assert next(iter(json.loads(audited.out)["steps"])) == "nothing"
 
@@ -216,31 +240,40 @@ def test_evaluate_and_audit(assay, table):
         (("detect", "a.py", "--lines", "7-9"), "FIRST-LAST"),
         (("detect", "a.py", "--language", "klingon"), "no language is called 'klingon'"),
         (("detect", "bytes.py"), "binary; expected source code"),
-        (("detect", "a.py", "--filler", "builtin:small"), "--filler has no effect: no requested score needs it"),
-        (("detect", "a.py", "--encoder", "builtin:fragments"), "expected --scores with revision_similarity"),
+        (
+            ("detect", "a.py", "--score-model", "filler=builtin:small"),
+            "--score-model filler has no effect: no requested score needs it",
+        ),
+        (
+            ("detect", "a.py", "--score-model", "encoder=builtin:fragments"),
+            "expected --scores with revision_similarity",
+        ),
         (("detect", "a.py", "--classifier", "c", "--scores", "loss"), "--scores has no effect: a classifier needs no"),
         (("detect", "a.py", "--lines", "1-1", "--by", "function"), "--by has no effect: --lines names the code"),
-        (("detect", "a.py", "--scores", "atc", "--reviser", "builtin:small"), "follows no instructions"),
+        (("detect", "a.py", "--scores", "atc", "--score-model", "reviser=builtin:small"), "follows no instructions"),
         (("detect", "a.py", "--model", "builtin:smal"), "did you mean small?"),
         (("detect", "a.py", "-o", "."), "is a folder, expected the path of a file"),
         (("detect", "a.py", "--sarif", "absent/s.sarif"), "the folder absent does not exist"),
         (("detect", "a.py", "--lines", f"1-{'9' * 5000}"), "expected FIRST-LAST within 1-1"),
-        (("authorship", "calibrate", ".", "--undated", "-o", "p.json", "--observer", "builtin:small"), "no effect"),
-        (("authorship", "calibrate", ".", "--undated", "-o", "."), "is a folder"),
-        (("detect", "a.py", "--scores", "npr"), "assay detect --filler MODEL"),
-        (("detect", "a.py", "--scores", "atc"), "assay detect --reviser MODEL"),
-        (("detect", "a.py", "--scores", "binoculars"), "assay detect --observer MODEL"),
         (
-            ("detect", "a.py", "--scores", "binoculars", "--observer", "openai:m@http://h:1/v1"),
+            ("authorship", "calibrate", ".", "--undated", "-o", "p.json", "--score-model", "observer=builtin:small"),
+            "no effect",
+        ),
+        (("authorship", "calibrate", ".", "--undated", "-o", "."), "is a folder"),
+        (("detect", "a.py", "--scores", "npr"), "assay detect --score-model filler=MODEL"),
+        (("detect", "a.py", "--scores", "atc"), "assay detect --score-model reviser=MODEL"),
+        (("detect", "a.py", "--scores", "binoculars"), "assay detect --score-model observer=MODEL"),
+        (
+            ("detect", "a.py", "--scores", "binoculars", "--score-model", "observer=openai:m@http://h:1/v1"),
             "shows no distributions",
         ),
         (("authorship", "calibrate", ".", "-o", "p.json"), "--before"),
         (("authorship", "calibrate", ".", "--undated", "--by", "patch", "-o", "p.json"), "with --by patch"),
         (("authorship", "calibrate", ".", "--before", "long ago", "-o", "p.json"), "YYYY-MM-DD"),
         (("authorship", "calibrate", ".", "--before", "2021-01-01", "-o", "p.json"), "not a git repository"),
-        (("authorship", "train", "a.jsonl", "-o", "c"), "label"),
-        (("authorship", "train", "b.jsonl", "-o", "c"), "expected at least 20 of each"),
-        (("authorship", "evaluate", "b.jsonl", "--evidence", "smell"), "smell"),
+        (("lab", "authorship", "train", "a.jsonl", "-o", "c"), "label"),
+        (("lab", "authorship", "train", "b.jsonl", "-o", "c"), "expected at least 20 of each"),
+        (("lab", "authorship", "evaluate", "b.jsonl", "--evidence", "smell"), "smell"),
     ],
 )
 def test_bad_input_is_one_line(assay, tmp_path, arguments, message):
@@ -286,17 +319,18 @@ def test_a_redacted_report_holds_no_code(assay, tmp_path):
         assert ("secret, written" in written, "def f1(" in written, "sha256:" in written) == (shown, shown, not shown)
 
 
-def test_standard_input_without_a_language_is_noted(assay, monkeypatch):
-    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(terse(1).encode())))
+@pytest.mark.parametrize(("text", "noted"), [(terse(1), False), ("kettle boil water 3 4\n" * 20, True)])
+def test_standard_input_that_shows_no_language_is_noted(assay, monkeypatch, text, noted):
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(text.encode())))
     ended = assay("detect", "-", "--scores", "loss", "--no-progress")
     assert ended.code == 0, ended.err
-    assert "Standard input has no name that says its language: --language NAME" in ended.out
+    assert ("Standard input shows no language: --language NAME" in " ".join(ended.out.split())) == noted
 
 
 def test_one_class_alone_measures_nothing_and_says_so(assay, tmp_path):
     rows = [{"id": str(i), "text": f"x = {i}", "label": "human", "language": "python"} for i in range(30)]
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    ended = assay("authorship", "evaluate", "b.jsonl", "--evidence", "names")
+    ended = assay("lab", "authorship", "evaluate", "b.jsonl", "--evidence", "names")
     assert ended.code == 0, ended.err
     assert "Nothing could be measured" in ended.out
     assert "nan" not in ended.out
@@ -305,7 +339,7 @@ def test_one_class_alone_measures_nothing_and_says_so(assay, tmp_path):
 @pytest.mark.parametrize("content", ["", "# only\n# comments\n", "x", "x = 1\n" * 3, "é" * 100, "x" * 200_000])
 def test_any_text_gets_an_answer_or_a_reason(assay, table, tmp_path, content):
     options = ("--no-evaluate", "--evidence", "names,wording", "--generators")
-    assay("authorship", "train", table, *COLUMNS, *options, "-o", "classifier")
+    assay("lab", "authorship", "train", table, *COLUMNS, *options, "-o", "classifier")
     (tmp_path / "a.py").write_text(content)
     ended = assay("detect", "a.py", "--classifier", "classifier", "--json")
     assert ended.code == 0, ended.err
@@ -315,19 +349,19 @@ def test_any_text_gets_an_answer_or_a_reason(assay, table, tmp_path, content):
 
 
 def test_a_piece_that_cannot_be_judged_is_not_counted_as_usual(assay, table, repository, tmp_path):
-    assay("authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names", "-o", "classifier")
+    assay("lab", "authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names", "-o", "classifier")
     scorer = ("--classifier", "classifier")
     assay("authorship", "calibrate", repository, "--before", "2021-01-01", *scorer, "-o", "past.json")
     (tmp_path / "a.py").write_text("")
     ended = assay("detect", "a.py", *scorer, "--reference", "past.json")
     assert ended.code == 0, ended.err
-    assert "0 declared signals in 1 text; no piece has an answer" in ended.out
+    assert ended.out.startswith("Cannot tell\n")
     assert "0 tokens; texts of 30 to 20,000 are judged" in ended.out
 
 
 def test_every_row_of_a_table_is_a_piece(assay, table, tmp_path):
-    assay("authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names", "-o", "classifier")
-    ended = assay("detect", table, "--text", "code", "--classifier", "classifier", "--json")
+    assay("lab", "authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names", "-o", "classifier")
+    ended = assay("detect", table, "--columns", "text=code", "--classifier", "classifier", "--json")
     assert ended.code == 0, ended.err
     pieces = json.loads(ended.out)["pieces"]
     assert len(pieces) == len(table.read_text().splitlines())
@@ -343,7 +377,7 @@ def test_every_row_of_a_table_is_a_piece(assay, table, tmp_path):
 
 def test_hidden_states_of_the_built_in_encoder_are_evidence(assay, table, tmp_path):
     trained = assay(
-        "authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names", "--hidden",
+        "lab", "authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names", "--hidden",
         "builtin:fragments", "-o", "classifier",
     )  # fmt: skip
     assert trained.code == 0, trained.err

@@ -89,9 +89,9 @@ class TestBrokenModels:
     [
         (["--scores", "mink"], ["min_k"]),
         (["--scores", "reference"], ["--reference MODEL"]),
-        (["--scores", "dc_pdd"], ["assay frequencies build"]),
-        (["--bos", "sometimes"], ["sometimes"]),
-        (["--dtype", "float8"], ["float8", "float32"]),
+        (["--scores", "dc_pdd"], ["assay frequencies"]),
+        (["--model-option", "bos=sometimes"], ["sometimes"]),
+        (["--model-option", "dtype=float8"], ["float8", "float32"]),
         (["--device", "warp"], ["warp", "cpu"]),
         (["--limit", "0"], ["limit"]),
         (["--frequencies", "nowhere.npz"], ["nowhere.npz"]),
@@ -118,7 +118,7 @@ def test_a_wrong_option_is_refused(assay, texts, golden, arguments, words):
 )
 def test_a_wrong_wish_of_an_audit_is_refused(assay, texts, golden, tmp_path, arguments, words):
     (tmp_path / "few.jsonl").write_text('{"text": "too few of us"}\n')
-    refused(assay("audit", golden / "model", texts, "--scores", "loss", *arguments), *words)
+    refused(assay("audit", golden / "model", texts, "--scores", "loss", "--describe", *arguments), *words)
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def broken(tmp_path):
     for name in ("folder/manifest.json", "folder/summary.json", "folder/index.json"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "deep").mkdir()
-    for name in ("manifest.json", "summary.json", "judgement.json", "index.json"):
+    for name in ("manifest.json", "summary.json", "index.json"):
         (tmp_path / "deep" / name).write_text("[" * 100_000)
     (tmp_path / "a.py").write_text("x = 1\n")
     (tmp_path / "circle").symlink_to("circle")
@@ -142,7 +142,7 @@ NINES, NAME = "9" * 5_000, "n" * 5_000
 @pytest.mark.parametrize("place", ["folder", "deep", "circle", "links"])
 @pytest.mark.parametrize(
     "arguments",
-    [["report"], ["compare"], ["statement"], ["index", "info", "--index"], ["detect", "a.py", "--reference"]],
+    [["report"], ["index", "info", "--index"], ["detect", "a.py", "--reference"]],
 )
 def test_what_lies_in_the_place_of_a_file_of_ours_is_refused(assay, broken, arguments, place):
     refused(assay(*arguments, place), place)
@@ -152,9 +152,9 @@ def test_what_lies_in_the_place_of_a_file_of_ours_is_refused(assay, broken, argu
     ("arguments", "words"),
     [
         (["audit", "builtin:small", "t", "--limit", NINES], "--limit: expected a whole number"),
-        (["dataset", "builtin:small", "t", "--seed", NINES], "--seed: expected a whole number"),
+        (["audit", "builtin:small", "t", "--seed", NINES], "--seed: expected a whole number"),
         (["detect", "a.py", "--lines", f"1-{NINES}"], "expected FIRST-LAST within 1-1"),
-        (["authorship", "build", "a.py", "--generator", "g", "--tokens", f"1-{NINES}", "-o", "d"], "FEWEST-MOST"),
+        (["lab", "build-authorship", "a.py", "--generator", "g", "--tokens", f"1-{NINES}", "-o", "d"], "FEWEST-MOST"),
         (["index", "build", "a.py", "--index", "i", "--max-file-size", NINES], "expected a number of bytes"),
         (["detect", NAME], "File name too long"),
         (["audit", NAME, "t"], "File name too long"),
@@ -179,14 +179,6 @@ def test_options_of_rewritings_without_any_are_refused(assay, texts, command, op
     end = ["-o", "c.json"] if command == "calibrate" else []
     words = f"{option.split()[0]} has no effect: no requested score compares rewritings"
     refused(assay(command, "builtin:small", texts, *option.split(), *end), words)
-
-
-def test_runs_of_two_commands_are_not_compared(assay, tmp_path):
-    for name, content in (("audited", "summary.json"), ("judged", "judgement.json")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / content).write_text("{}")
-    refused(assay("compare", "audited", "judged"), "judged is a run of `assay dataset` and audited is not")
-    refused(assay("compare", "judged", "--score", "loss"), "--score has no effect")
 
 
 def test_a_text_longer_than_the_context_is_scored_whole(assay, golden, tmp_path):

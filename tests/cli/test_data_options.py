@@ -15,26 +15,15 @@ def mbpp(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("option", ["--subset", "--variant"])
-def test_a_subset_that_the_data_do_not_hold_is_refused(assay, mbpp, option):
-    done = assay("score", "builtin:small", "mbpp", "--data", mbpp, "--scores", "loss", option, "sanitized")
+def test_a_subset_that_the_data_do_not_hold_is_refused(assay, mbpp):
+    done = assay("score", "builtin:small", "mbpp", "--data", mbpp, "--scores", "loss", "--subset", "sanitized")
     assert done.code == 2
     assert "received the full MBPP, expected the sanitized one" in done.err
 
 
-def test_the_old_name_of_subset_prints_a_note(assay, mbpp):
-    done = assay("score", "builtin:small", "mbpp", "--data", mbpp, "--scores", "loss", "--variant", "full")
-    assert done.code == 0
-    assert "--variant is now --subset" in done.err
-
-
-def test_the_help_shows_the_new_name_alone(assay):
-    shown = assay("score", "--help").out
-    assert "--subset" in shown
-    assert "--variant " not in shown
-
-
-@pytest.mark.parametrize("command", [[], ["audit"], ["trace"], ["index", "build"], ["testbed", "run"], ["score"]])
+@pytest.mark.parametrize(
+    "command", [[], ["audit"], ["trace"], ["index", "build"], ["lab", "testbed", "run"], ["score"]]
+)
 def test_no_help_page_shows_the_name_of_a_python_type(assay, command):
     shown = assay(*command, "--help")
     assert shown.code == 0

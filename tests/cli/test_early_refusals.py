@@ -37,18 +37,26 @@ def unseen(tmp_path):
         (["audit", "bultin:small", "nowhere.jsonl"], "did you mean builtin?"),
         (["score", "gpt2-smal", "hf:owner/name"], "HF_HUB_OFFLINE"),
         (["score", "./nowhere", "nowhere.jsonl"], "no model folder './nowhere'"),
-        (["audit", "builtin:small", "texts.jsonl", "--alpha", "3"], "alpha"),
-        (["audit", "builtin:small", "texts.jsonl", "--primary", "zlbi"], "did you mean zlib?"),
+        (["audit", "builtin:small", "texts.jsonl", "--describe", "--primary", "zlbi"], "did you mean zlib?"),
         (["audit", "builtin:small", "texts.jsonl", "--unseen", "few.jsonl"], "calibration needs at least 20"),
-        (["audit", "builtin:small", "texts.jsonl", "--text", "nope"], "nope"),
-        (["audit", "builtin:small", "texts.jsonl", "--fail-on", "zlbi.coverage<1"], "did you mean zlib?"),
-        (["audit", "builtin:small", "texts.jsonl", "--language", "pyton"], "did you mean python"),
-        (["audit", "builtin:small", "texts.jsonl", "--frequencies", "nowhere.npz"], "nowhere.npz"),
+        (["audit", "builtin:small", "texts.jsonl", "--describe", "--columns", "text=nope"], "nope"),
+        (["audit", "builtin:small", "texts.jsonl", "--describe", "--fail-on", "zlbi.coverage<1"], "did you mean zlib?"),
+        (["audit", "builtin:small", "texts.jsonl", "--describe", "--language", "pyton"], "did you mean python"),
+        (["audit", "builtin:small", "texts.jsonl", "--describe", "--frequencies", "nowhere.npz"], "nowhere.npz"),
         (
-            ["audit", "builtin:small", "texts.jsonl", "--variants", "2", "--variant-engine", "builtin:smal"],
+            [
+                "audit",
+                "builtin:small",
+                "texts.jsonl",
+                "--describe",
+                "--variants",
+                "2",
+                "--variant-engine",
+                "builtin:smal",
+            ],
             "mean small?",
         ),
-        (["audit", "builtin:small", "texts.jsonl", "--reference", "builtin:smal"], "did you mean small?"),
+        (["audit", "builtin:small", "texts.jsonl", "--describe", "--reference", "builtin:smal"], "did you mean small?"),
     ],
     ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
 )
@@ -60,12 +68,12 @@ def test_nothing_heavy_is_imported_for_a_refusal(tmp_path, environment, texts, a
     assert done.stdout.split() == ["False", "False", "2"]
 
 
-def test_a_model_of_a_judgement_is_checked_before_the_data_are_read(assay):
+def test_a_model_and_its_control_are_checked_before_the_data_are_read(assay):
     for arguments in (
         ["builtin:smal", "nowhere.jsonl"],
         ["builtin:small", "nowhere.jsonl", "--control", "builtin:smal"],
     ):
-        done = assay("dataset", *arguments)
+        done = assay("audit", *arguments)
         assert (done.code, "did you mean small?" in done.err) == (2, True)
 
 
@@ -79,15 +87,23 @@ def test_a_model_in_the_cache_of_the_hub_is_near(assay, tmp_path, monkeypatch, t
 def test_the_guessed_column_is_reported_and_repeated_ids_of_unseen_texts_are_numbered(assay, texts, unseen, golden):
     done = assay("audit", golden / "model", texts, "--scores", "loss", "--unseen", unseen, "-v")
     assert done.code == 0, done.err
-    assert "the text was taken from the column 'code'; --text names another" in done.out
+    assert "the text was taken from the column 'code'; --columns text=NAME names another" in done.out
     assert "20 samples repeat an id: each got a number behind its id" in done.out
     assert assay("score", golden / "model", unseen).code == 2
+
+
+def interrupt(run, **settings):
+    """Make a finished run what a killed one of other settings leaves."""
+    manifest = json.loads((run / "manifest.json").read_text())
+    del manifest["seconds"]
+    manifest["settings"] |= settings
+    (run / "manifest.json").write_text(json.dumps(manifest))
 
 
 class TestRunFolders:
     @pytest.fixture
     def command(self, texts, golden):
-        return ["audit", golden / "model", texts, "--scores", "loss"]
+        return ["audit", golden / "model", texts, "--scores", "loss", "--describe"]
 
     def test_a_finished_run_is_replaced_only_with_force(self, assay, command):
         assert assay(*command, "--out", "run").code == 0
@@ -103,33 +119,30 @@ class TestRunFolders:
     def test_an_unfinished_run_continues_with_the_same_settings_only(self, assay, command, tmp_path):
         assert assay(*command, "--out", "run").code == 0
         run = tmp_path / "run"
-        (run / "manifest.json").unlink()  # as a killed run leaves it
-        (run / "started.json").write_text('{"model": "another"}')
+        interrupt(run, model="another")
         done = assay(*command, "--out", "run")
         assert (done.code, "other settings" in done.err, "model" in done.err) == (2, True, True)
         assert assay(*command, "--out", "run", "--force").code == 0
-        assert not (run / "started.json").exists()
+        assert "seconds" in json.loads((run / "manifest.json").read_text())
 
     @pytest.mark.parametrize("name", ["notes.txt", "report.html", "manifest.json", "fine-tuning/weights.bin"])
     def test_a_folder_with_files_of_others_stays_as_it_is(self, assay, texts, golden, tmp_path, name):
         file = tmp_path / "mine" / name
         file.parent.mkdir(parents=True)
         file.write_text("{}")
-        for command in (["audit", "--scores", "loss"], ["dataset", "--methods", "mean:loss"]):
-            done = assay(*command, golden / "model", texts, "--out", "mine", "--force")
-            assert (done.code, done.err.count("\n")) == (2, 1)
-            assert "mine holds files that are no run's; expected a new or empty folder" in done.err
+        done = assay("audit", "--scores", "loss", golden / "model", texts, "--out", "mine", "--force")
+        assert (done.code, done.err.count("\n")) == (2, 1)
+        assert "mine holds files that are no run's; expected a new or empty folder" in done.err
         assert [path for path in (tmp_path / "mine").rglob("*") if path.is_file()] == [file]
         assert file.read_text() == "{}"
 
     def test_an_interrupted_run_of_other_settings_does_not_block_the_default_folder(self, assay, command, tmp_path):
         assert assay(*command).code == 0
         (first,) = (tmp_path / "assay-runs").iterdir()
-        (first / "manifest.json").unlink()  # as a killed run leaves it
-        (first / "started.json").write_text('{"model": "another"}')
+        interrupt(first, model="another")
         assert assay(*command).code == 0
         assert (tmp_path / "assay-runs" / f"{first.name}-2" / "manifest.json").is_file()
-        assert not (first / "manifest.json").exists()
+        assert "seconds" not in json.loads((first / "manifest.json").read_text())
 
     def test_force_replaces_the_run_of_the_default_folder(self, assay, command, tmp_path):
         for _ in range(2):
@@ -154,7 +167,7 @@ class TestRunFolders:
 
     def test_another_limit_continues_the_run(self):
         limited = ModelSettings(max_requests=1, concurrency=2, price=3, max_cost=1)
-        assert limited.deciding() == ModelSettings().deciding() != ModelSettings(dtype="float16").deciding()
+        assert limited.identity() == ModelSettings().identity() != ModelSettings(dtype="float16").identity()
 
     def test_a_folder_that_cannot_be_written_is_refused_before_the_model_loads(self, assay, command, tmp_path):
         (tmp_path / "a-file").write_text("")
@@ -176,8 +189,8 @@ class TestRunFolders:
 
 def test_two_runs_of_one_model_and_benchmark_have_a_row_each(assay, texts, golden):
     for name in ("one", "two"):
-        assay("audit", golden / "model", texts, "--scores", "loss", "--out", name)
-    done = assay("compare", "one", "two", "--figure", "coverage")
+        assay("audit", golden / "model", texts, "--scores", "loss", "--describe", "--out", name)
+    done = assay("report", "one", "two", "--figure", "coverage")
     assert done.code == 0, done.err
     assert len([line for line in done.out.splitlines() if line.rstrip().endswith("100\u00a0%")]) == 2
     assert ", one" in done.out
@@ -213,14 +226,13 @@ def test_a_folder_of_another_user_is_refused_in_one_line(assay, tmp_path, monkey
     "command",
     [
         "audit builtin:small texts.jsonl -o",
-        "dataset builtin:small texts.jsonl -o",
         "demo -o",
         "index build . --index",
-        "testbed plant -o",
-        "testbed run kds/table-1 -o",
-        "authorship build texts.jsonl --generator builtin:small -o",
-        "authorship fine-tune builtin:small texts.jsonl -o",
-        "authorship train texts.jsonl -o",
+        "lab testbed plant -o",
+        "lab run kds/table-1 -o",
+        "lab build-authorship texts.jsonl --generator builtin:small -o",
+        "lab authorship fine-tune builtin:small texts.jsonl -o",
+        "lab authorship train texts.jsonl -o",
     ],
 )
 def test_a_broken_link_in_the_place_of_a_folder_is_refused(assay, tmp_path, texts, command):

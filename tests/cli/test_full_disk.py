@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from assay import files
-from assay.provenance import CodeIndex, catalogue
+from assay.provenance import CodeIndex
+from assay.provenance.index import catalogue
 
 
 def full(*_):
@@ -45,15 +46,15 @@ def fill_folder(monkeypatch, _):
 
 
 def fill_catalogue(monkeypatch, _):
-    connected = catalogue.connected
+    connect = catalogue.connect_catalogue
 
     def connecting(path, **options):
-        connection = connected(path, **options)
+        connection = connect(path, **options)
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages}")
         return connection
 
-    monkeypatch.setattr(catalogue, "connected", connecting)
+    monkeypatch.setattr(catalogue, "connect_catalogue", connecting)
 
 
 def module(seed):

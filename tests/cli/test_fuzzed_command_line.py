@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 
 from assay.cli.app import command_line
 
-STARTS_WORK = {("demo",), ("serve",), ("testbed", "run"), ("testbed", "plant")}  # even without a valid argument
-CREATES_PROCESSES = {"--jobs", "--ray", "--workers"}
+STARTS_WORK = {
+    ("demo",),
+    ("serve",),
+    ("lab", "testbed", "run"),
+    ("lab", "testbed", "plant"),
+}  # even without a valid argument
+CREATES_PROCESSES = {"--jobs", "--workers"}
 VALUES = (
     "", " ", "-", "--", "-1", "0", "1", "1e999", "nan", "999999999999999999999", "a" * 5000, "a,b,,c", "é𝄞", "\udcff",
     "\x1b[2J", "a\n::error::b", "\u202e", "[/red]", "%s%n", "{0}", "$(id)", "../../etc/passwd", "/dev/null", ".",

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,13 +13,13 @@ from queue import SimpleQueue
 import pytest
 from rich.cells import cell_len
 
-from assay.api.progress import PERIOD, REPORTING, ProgressLines, Reporting, time_in_words
 from assay.cli.app import command_line
 from assay.cli.common import leaves
-from assay.cli.configuration import read_configuration
+from assay.cli.configuration import allow, read_configuration
 from assay.cli.options import WRITTEN
 from assay.cli.terminal import OUTPUT_SETTINGS, OutputSettings
 from assay.errors import DataError
+from assay.progress import PERIOD, REPORTING, ProgressLines, Reporting, time_in_words
 from assay.studies.unseen.describing import STILL_APART
 
 
@@ -53,6 +54,24 @@ def test_help_names_no_type_of_python_or_click(assay, words):
     assert not re.search(r"<[a-zA-Z]\w*|\b(INTEGER|BOOLEAN|FLOAT|DIRECTORY|list\[|None)\b", done.out)
 
 
+SCREEN = 45
+"""Lines of a terminal of 100 columns that the help of one command may take."""
+
+
+@pytest.mark.parametrize("words", [words for words in WORDS if words[:1] != ("lab",)], ids=" ".join)
+def test_the_help_of_every_command_fits_on_one_screen(assay, words, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    assert len(assay(*words, "--help").out.strip().splitlines()) <= SCREEN
+
+
+def test_the_long_help_of_an_audit_names_every_option(assay, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    short, long = (assay("audit", option).out for option in ("--help", "--help-all"))
+    named = {name for name in names_of(leaf_of(("audit",))) if name.startswith("--")}
+    assert {name for name in named if name not in long} == set()
+    assert "--quiet" not in short
+
+
 def names_of(leaf):
     return {name for parameter in leaf.params for name in parameter.opts}
 
@@ -67,7 +86,7 @@ def test_the_advice_on_unseen_text_names_options_of_the_commands_before_them():
     sentences = [re.split(r"`assay ([a-z]+)`", sentence) for sentence in re.split(r"\. ", STILL_APART)]
     named = [(re.findall(r"--[a-z]+", "".join(words[::2])), words[1::2]) for words in sentences]
     pairs = {(option, command) for options, names in named for option in options for command in names}
-    assert {command for _, command in pairs} == {"audit", "dataset"}
+    assert {command for _, command in pairs} == {"audit"}
     for option, command in pairs:
         assert option in names_of(leaf_of((command,))), (option, command)
     assert {option for option, _ in pairs} == set(re.findall(r"--[a-z]+", STILL_APART))
@@ -106,7 +125,7 @@ class TestFilesThatExist:
 
     def test_these_are_all_options_of_written_files(self):
         names = {option.opts[-1] for _, option in WRITERS}
-        assert names == {"--output", "--sarif", "--csv", "--clean", "--write-clean", "--write-baseline"}
+        assert names == {"--output", "--sarif", "--clean", "--write-clean", "--write-baseline"}
 
     def test_no_command_writes_a_file_named_dash(self, assay, tmp_path):
         for words, option in WRITERS:
@@ -131,14 +150,14 @@ def test_the_version_has_a_short_option(assay):
 
 class TestFormats:
     def test_every_list_comes_in_every_format(self, assay):
-        for command in (["benchmarks", "list"], ["score", "--list"], ["testbed", "list"]):
+        for command in (["benchmarks", "list"], ["score", "--list"], ["lab", "testbed", "list"]):
             rows = list(csv.reader(io.StringIO(assay(*command, "--format", "csv").out)))
             assert len({len(row) for row in rows}) == 1
             assert json.loads(assay(*command, "--format", "json").out)
             assert "| --" in assay(*command, "--format", "markdown").out.replace("|---|", "| --")
 
     def test_a_command_that_writes_a_file_prints_its_figures_in_every_format(self, assay, texts, golden):
-        command = ("frequencies", "build", golden / "model", texts, "-o", "table.npz", "--force")
+        command = ("frequencies", golden / "model", texts, "-o", "table.npz", "--force")
         whole = json.loads(assay(*command, "--json").out)
         assert whole["file"] == "table.npz"
         header, row = csv.reader(io.StringIO(assay(*command, "--format", "csv").out))
@@ -164,6 +183,11 @@ class TestFormats:
 
 
 class TestConfiguration:
+    @pytest.fixture(autouse=True)
+    def own_list_of_allowed_files(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+        monkeypatch.delenv("ASSAY_CONFIG", raising=False)
+
     def test_a_table_of_the_project_file_sets_defaults(self, assay, tmp_path):
         (tmp_path / "pyproject.toml").write_text('[tool.assay.benchmarks.list]\nformat = "json"\n')
         assert json.loads(assay("benchmarks", "list").out)
@@ -173,11 +197,13 @@ class TestConfiguration:
         assert assay("benchmarks", "list", "--format", "csv").out.startswith("name,")
 
     def test_a_file_above_the_current_folder_counts(self, tmp_path):
-        (tmp_path / "assay.toml").write_text("alpha = 0.1\n[audit]\nfail-on = ['flagged>0.2']\n")
+        (tmp_path / "assay.toml").write_text("seed = 3\n[audit]\nfail-on = ['flagged>0.2']\n")
         (tmp_path / "below").mkdir()
+        (tmp_path / ".git").mkdir()
+        allow(tmp_path)
         found = read_configuration(command_line(), tmp_path / "below")
         assert found.path == tmp_path / "assay.toml"
-        assert found.defaults["audit"] == {"alpha": "0.1", "fail_on": ["flagged>0.2"]}
+        assert found.defaults["audit"] == {"seed": "3", "fail_on": ["flagged>0.2"]}
 
     @pytest.mark.parametrize(
         "text", ["tool = 1", "[[tool]]", "tool.assay = 1", f"a = {'[' * 3000}", f"a = {'9' * 5000}"]
@@ -190,34 +216,104 @@ class TestConfiguration:
         (tmp_path / "fresh.jsonl").touch()
         (tmp_path / "assay.toml").write_text('unseen = "fresh.jsonl"\n')
         (tmp_path / "below").mkdir()
+        (tmp_path / ".git").mkdir()
+        allow(tmp_path)
         monkeypatch.chdir(tmp_path / "below")
         assert read_configuration(command_line()).defaults["audit"] == {"unseen": str(tmp_path / "fresh.jsonl")}
 
     @pytest.mark.parametrize(
         ("text", "words"),
         [
-            ("alhpa = 0.1", "did you mean alpha"),
-            ("[audti]\nalpha = 0.1", "did you mean audit"),
+            ("methosd = 1", "did you mean method or methods"),
+            ("[audti]\nseed = 3", "did you mean audit"),
             ("trust-remote-code = true", "trust-remote-code"),
             ("force = true", "force"),
-            ("alpha = true", "a number"),
+            ("seed = true", "a number"),
             ("no-cache = 1", "true or false"),
             ('fail-on = "flagged>1"', "a list"),
-            ("alpha = ", "TOML"),
+            ("seed = ", "TOML"),
         ],
     )
     def test_a_wrong_entry_is_refused(self, tmp_path, text, words):
         (tmp_path / "assay.toml").write_text(text)
         with pytest.raises(DataError, match=words):
-            read_configuration(command_line(), tmp_path)
+            read_configuration(command_line(), allow(tmp_path).parent)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            '[score]\nnames-from = "openai:evil@http://127.0.0.1:1/v1"',
+            '[audit]\nvariant-engine = "openai:evil@http://127.0.0.1:1/v1"',
+            '[trace]\nindex = "http://127.0.0.1:1"',
+            '[serve]\nhost = "192.0.2.1"',
+            'out = "../outside"',
+            "model-option = { dtype = 'bfloat16' }",
+            "[audit]\nfail-on = ['flagged>0.9']",
+            "[index.build]\nexclude = ['src']",
+        ],
+    )
+    def test_a_found_file_may_not_choose_where_texts_and_keys_go(self, assay, tmp_path, text):
+        (tmp_path / "assay.toml").write_text(text)
+        assert "assay config allow" in read_configuration(command_line(), tmp_path).refused
+        done = assay("benchmarks", "list")
+        assert (done.code, "assay config allow" in done.err, "Traceback" in done.err) == (2, True, False)
+
+    def test_columns_of_a_found_file_hold_but_no_key_smuggled_in_a_value(self, tmp_path):
+        (tmp_path / "assay.toml").write_text("columns = { text = 'prompt' }")
+        assert read_configuration(command_line(), tmp_path).defaults["audit"]["columns"] == ["text=prompt"]
+        (tmp_path / "assay.toml").write_text("model-option = { }\n[audit]\nmodel-option = { x = '1,adapter=evil' }")
+        assert "assay config allow" in read_configuration(command_line(), tmp_path).refused
+
+    def test_a_refused_file_is_shown_with_what_to_do(self, assay, tmp_path):
+        (tmp_path / "assay.toml").write_text("[serve]\nhost = '192.0.2.1'\n")
+        shown = json.loads(assay("config", "serve", "--json").out)
+        origin = f"{tmp_path / 'assay.toml'}, refused"
+        assert {"command": "serve", "setting": "host", "value": "192.0.2.1", "from": origin} in shown["settings"]
+        assert f"run `assay config allow {tmp_path / 'assay.toml'}`" in shown["refused"]
+        assert assay("config", "allow", tmp_path / "assay.toml").code == 0
+        assert "options from" in assay("benchmarks", "list").err
+
+    @pytest.mark.parametrize("words", [("--config", "mine.toml"), ("--config=mine.toml",)])
+    def test_a_file_that_the_command_line_names_may_set_everything(self, assay, tmp_path, words):
+        (tmp_path / "assay.toml").write_text("seed = 1")
+        (tmp_path / "mine.toml").write_text('[benchmarks.list]\nformat = "json"\n')
+        assert json.loads(assay("benchmarks", "list", *words).out)
+        assert assay("benchmarks", "list", "--config", "missing.toml").code == 2
+        assert assay("benchmarks", "list", "--config", "").code == 0
+
+    def test_plug_ins_are_listed_and_not_imported(self, assay):
+        plugged = json.loads(assay("config", "--json").out)["plug_ins"]
+        assert {"assay.commands", "assay.models"} <= {entry["kind"] for entry in plugged}
+        assert all(entry["distribution"].partition(" ")[2] for entry in plugged)
+
+    def test_an_allowed_file_that_changes_is_asked_about_again(self, assay, tmp_path):
+        (tmp_path / "assay.toml").write_text("seed = 1")
+        assert assay("config", "allow").code == 0
+        assert assay("benchmarks", "list").code == 0
+        (tmp_path / "assay.toml").write_text("seed = 2")
+        assert assay("benchmarks", "list").code == 2
+
+    def test_outside_a_repository_no_file_above_is_read_inside_none_above_its_root(self, tmp_path):
+        (tmp_path / "assay.toml").write_text("seed = 1")
+        (tmp_path / "root/below").mkdir(parents=True)
+        assert read_configuration(command_line(), tmp_path / "root").path is None
+        (tmp_path / "root/.git").mkdir()
+        assert read_configuration(command_line(), tmp_path / "root/below").path is None
+
+    def test_a_file_of_another_user_is_skipped(self, tmp_path, monkeypatch):
+        (tmp_path / "assay.toml").write_text("seed = 1")
+        own = os.getuid()
+        monkeypatch.setattr(os, "getuid", lambda: own + 1)
+        found = read_configuration(command_line(), tmp_path)
+        assert (found.path, found.skipped) == (None, (tmp_path / "assay.toml",))
 
     def test_the_variable_names_another_file_or_none(self, tmp_path, monkeypatch):
-        (tmp_path / "assay.toml").write_text("alpha = 0.1")
+        (tmp_path / "assay.toml").write_text("seed = 1")
         monkeypatch.setenv("ASSAY_CONFIG", "")
         assert read_configuration(command_line(), tmp_path).path is None
-        (tmp_path / "other.toml").write_text("alpha = 0.2")
+        (tmp_path / "other.toml").write_text("seed = 2")
         monkeypatch.setenv("ASSAY_CONFIG", str(tmp_path / "other.toml"))
-        assert read_configuration(command_line(), tmp_path).defaults["audit"] == {"alpha": "0.2"}
+        assert read_configuration(command_line(), tmp_path).defaults["audit"] == {"seed": "2"}
 
     def test_the_project_file_of_others_is_none_of_ours(self, tmp_path):
         (tmp_path / "pyproject.toml").write_text("[tool.ruff]\n")
@@ -228,7 +324,10 @@ class TestConfiguration:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["score", "m", "d", "--bos", "allways"], "--bos: received 'allways'; expected auto, always, never; did you"),
+        (
+            ["score", "m", "d", "--model-option", "bos=allways"],
+            "bos: received 'allways', expected auto, always, never; did you",
+        ),
         (["score", "m", "d", "--limit", "x"], "--limit: expected a whole number"),
         (["score", "m", "d", "--scorse", "x"], "assay score has no option --scorse; did you mean --scores?"),
         (["audit"], "assay audit: MODEL is missing; see `assay audit --help`"),
@@ -264,15 +363,38 @@ class TestProgress:
         assert printed == ["", ", about 50 s left", "", ", about 40 s left"]  # of other work from 180 s on
 
     def test_the_last_state_is_repeated_while_nothing_is_reported(self, monkeypatch):
-        monkeypatch.setattr("assay.api.progress.PERIOD", 0.0)
+        monkeypatch.setattr("assay.progress.PERIOD", 0.0)
         printed = SimpleQueue()
-        monkeypatch.setattr("assay.api.progress._print_line", printed.put)
+        monkeypatch.setattr("assay.progress._print_line", printed.put)
         with ProgressLines("opening the model").repeated():
             assert printed.get(timeout=30) == "assay: opening the model: 0 s"
 
     @pytest.mark.parametrize(("seconds", "words"), [(45, "45 s"), (180, "3 min"), (7500, "2 h 5 min")])
     def test_durations_in_words(self, seconds, words):
         assert time_in_words(seconds) == words
+
+
+class TestCurrentFolder:
+    """A folder of a stranger: no file in it is code."""
+
+    @pytest.mark.parametrize("start", [["-m", "assay"], ["-P", "-c", "from assay.cli.app import main; main()"]])
+    def test_no_module_in_it_is_imported(self, tmp_path, environment, start):
+        (tmp_path / "corpus").mkdir()
+        (tmp_path / "corpus/a.py").write_text("def f(x):\n    return x + 1\n")
+        for name in ("numpy", "torch", "json", "tempfile", "lazy_loader", "typer", "sitecustomize", "pyarrow"):
+            (tmp_path / f"{name}.py").write_text(f"open('{name}.imported', 'w')")
+        for words in (["benchmarks", "list"], ["index", "build", "corpus", "--index", "i", "--jobs", "2"]):
+            command = [sys.executable, *start, *words]
+            done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert (done.returncode, list(tmp_path.glob("*.imported"))) == (0, []), done.stderr
+
+    def test_its_settings_of_numba_name_no_folder_of_pickles(self, tmp_path, environment):
+        (tmp_path / ".numba_config.yaml").write_text("cache_dir: pickles\n")
+        (tmp_path / "a.py").write_text("x = 1\n")
+        command = [sys.executable, "-P", "-m", "assay", "index", "build", "a.py", "--index", "i", "--jobs", "1"]
+        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert "expected a current folder without this file" in done.stderr
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -297,7 +419,7 @@ def test_the_command_line_imports_neither_torch_nor_numpy_for_help(environment):
         ("assay audit builtin:small humaneval-", "humaneval-x"),
         ("assay score m d --scores loss,min_k_", "loss,min_k_plus_plus"),
         ("assay score m d --access b", "black"),
-        ("assay dataset m b --methods cod", "codec"),
+        ("assay audit m b --methods cod", "codec"),
         ("assay index build c --language typ", "typescript"),
         ("assay benchmarks show mbp", "mbpp"),
     ],

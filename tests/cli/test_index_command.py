@@ -52,11 +52,11 @@ def test_build_add_remove_info_compact(assay, corpus):
 
 def test_check_names_damage_with_exit_code_2_and_repair_removes_it(assay, corpus, tmp_path):
     assay("index", "build", corpus, "--index", "i", "--jobs", 1)
-    assert assay("index", "check", "--index", "i").out == "i: 4 documents, no damage\n"
+    assert assay("index", "verify", "--index", "i").out == "i: 4 documents, no damage\n"
     catalogue = tmp_path / "i" / "catalogue.sqlite"
     catalogue.write_bytes(catalogue.read_bytes().replace(b"MIT", b"ZIT"))
     for command in (
-        ("index", "check", "--index", "i"),
+        ("index", "verify", "--index", "i"),
         ("trace", corpus / "alpha.py", corpus / "vendor" / "beta.py", "--index", "i", "--fail-on-licence", "GPL-*"),
     ):
         refused = assay(*command)
@@ -64,19 +64,19 @@ def test_check_names_damage_with_exit_code_2_and_repair_removes_it(assay, corpus
         (line,) = refused.err.splitlines()
         assert line.startswith("assay: error: ")
         assert "catalogue.sqlite: damaged" in line
-    repaired = assay("index", "check", "--index", "i", "--repair")
+    repaired = assay("index", "verify", "--index", "i", "--repair")
     assert repaired.code == 0
     assert "i: 0 documents, no damage left" in repaired.out
     assert "0 documents computed again, 4 removed" in repaired.out
     assert "rows were removed, 4 documents with them; no trace finds these until `assay index add" in repaired.err
     assay("index", "add", corpus, "--index", "i", "--jobs", 1)
     assert (info(assay)["documents"], info(assay)["licences"]) == (4, {"MIT": 2})
-    assert assay("index", "check", "--index", "i").code == 0
+    assert assay("index", "verify", "--index", "i").code == 0
     segment = next((tmp_path / "i").rglob("*.segment"))
     segment.write_bytes(segment.read_bytes()[:-8])
-    damaged = assay("index", "check", "--index", "i")
-    assert (damaged.code, "see `assay index check --repair`" in damaged.err) == (2, True)
-    assert assay("index", "check", "--index", "i", "--repair").code == 0
+    damaged = assay("index", "verify", "--index", "i")
+    assert (damaged.code, "see `assay index verify --repair`" in damaged.err) == (2, True)
+    assert assay("index", "verify", "--index", "i", "--repair").code == 0
 
 
 def test_a_build_given_again_goes_on(assay, corpus):
@@ -122,7 +122,7 @@ def test_options_choose_what_is_read(assay, corpus):
 def test_a_stream_of_rows_and_a_name(assay, monkeypatch):
     rows = json.dumps({"body": FUNCTION.format("alpha"), "content": "x", "lang": "Python"}) + "\n{half"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(rows.encode())))
-    done = assay("index", "build", "-", "--name", "clipboard", "--column", "text=body", "--index", "i", "--jobs", 1)
+    done = assay("index", "build", "-", "--name", "clipboard", "--columns", "text=body", "--index", "i", "--jobs", 1)
     assert (done.code, bool(re.search(r"broken row.* 1\n", done.out))) == (0, True)
     assert info(assay)["sources"] == ["clipboard"]
 
@@ -136,7 +136,7 @@ def test_a_stream_of_rows_and_a_name(assay, monkeypatch):
         (["build", "bomb.zip", "--index", "i"], "expected at most 200 to 1"),
         (["build", "corpus", "--index", "i", "--language", "klingon"], "no language is called 'klingon'"),
         (["build", "corpus", "--index", "i", "--max-file-size", "much"], "size 'much'"),
-        (["build", "corpus", "--index", "i", "--column", "text"], "expected WHAT=NAME"),
+        (["build", "corpus", "--index", "i", "--columns", "text"], "expected KEY=VALUE"),
         (["build", "corpus", "--index", "i", "--as", "git"], "git cannot read it"),
         (["build", "corpus", "--index", "corpus"], "is not empty"),
         (["add", "corpus", "--index", "empty"], "empty"),

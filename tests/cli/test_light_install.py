@@ -65,7 +65,6 @@ def test_lists_need_no_model(light):
         (["score", "builtin:small", "texts.jsonl"], "hf"),
         (["demo"], "hf"),
         (["serve", "--index", "code.index"], "serve"),
-        (["index", "info", "--index", "http://localhost:1/x"], "qdrant"),
         (["score", "openai:m@http://localhost:1/v1", "hf:owner/name"], "hub"),
     ],
 )

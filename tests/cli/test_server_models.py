@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from assay.models import TableModel
 from assay.models.openai_http import SHORT
 from support.openai_server import served, table_replies, with_context
+from support.table_model import TableModel
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def server():
 
 
 def test_scores_that_need_no_more_come_from_log_probabilities(assay, texts, server):
-    done = assay("score", f"openai:m@{server.url}", texts, "--concurrency", "2")
+    done = assay("score", f"openai:m@{server.url}", texts, "--model-option", "concurrency=2")
     assert done.code == 0
     rows = [json.loads(line) for line in done.out.splitlines()]
     scored = [request for _, request in server.asked if request.get("echo") and request["prompt"] != SHORT]
@@ -29,7 +29,9 @@ def test_scores_that_need_no_more_come_from_log_probabilities(assay, texts, serv
 
 
 def test_an_audit_of_a_server_ends_with_a_report(assay, texts, server, tmp_path):
-    done = assay("audit", f"openai:m@{server.url}", texts, "--scores", "loss,min_k", "--out", tmp_path / "run")
+    done = assay(
+        "audit", f"openai:m@{server.url}", texts, "--describe", "--scores", "loss,min_k", "--out", tmp_path / "run"
+    )
     assert done.code == 0
     manifest = (tmp_path / "run" / "manifest.json").read_text("utf-8")
     assert server.url in manifest
@@ -45,7 +47,9 @@ def test_a_text_beyond_the_context_is_unscored_with_its_reason_and_the_audit_goe
     server.reply = with_context(server.reply, 200)
     score = {"gray": "sr_gray:n=2", "black": "sr_black:n=2"}[access]
     out = tmp_path / "run"
-    done = assay("audit", f"openai:m@{server.url}", data, "--scores", score, "--access", access, "--out", out)
+    done = assay(
+        "audit", f"openai:m@{server.url}", data, "--describe", "--scores", score, "--access", access, "--out", out
+    )
     assert done.code == 0, done.err
     (summary,) = json.loads((out / "summary.json").read_text("utf-8"))["summaries"]
     assert (summary["scored"], summary["total"]) == (5, 6)
@@ -56,7 +60,9 @@ def test_a_text_beyond_the_context_is_unscored_with_its_reason_and_the_audit_goe
 
 
 def test_the_key_stands_in_no_manifest(assay, texts, server, tmp_path):
-    done = assay("audit", f"openai:m@{server.url}", texts, "--scores", "loss", OPENAI_API_KEY="sk-very-secret")
+    done = assay(
+        "audit", f"openai:m@{server.url}", texts, "--describe", "--scores", "loss", OPENAI_API_KEY="sk-very-secret"
+    )
     assert done.code == 0
     assert server.headers[0]["Authorization"] == "Bearer sk-very-secret"
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -73,7 +79,7 @@ def test_a_score_that_needs_more_is_told_before_a_request(assay, texts, server):
 
 @pytest.mark.parametrize("table", [[], ["--frequencies", "table.npz"]])
 def test_a_score_of_the_tokenizer_says_in_one_line_that_a_server_shows_none(assay, texts, server, table):
-    assert assay("frequencies", "build", "builtin:small", texts, "-o", "table.npz").code == 0
+    assert assay("frequencies", "builtin:small", texts, "-o", "table.npz").code == 0
     done = assay("score", f"openai:m@{server.url}", texts, "--scores", "dc_pdd", *table)
     assert done.code == 2
     assert "does not show its own: expected the model opened from its weights, or scores" in done.err
@@ -92,10 +98,10 @@ def test_a_chat_model_gives_no_probabilities(assay, texts, server):
 @pytest.mark.parametrize("access", ["gray", "black"])
 def test_an_audit_is_estimated_before_it_and_a_limit_stops_it_before_anything_is_sent(assay, texts, server, access):
     scores = {"gray": "loss", "black": "ngram_generation"}[access]
-    command = ("audit", f"openai:m@{server.url}", texts, "--scores", scores, "--access", access)
-    done = assay(*command, "--max-requests", "5", "--out", "refused")
+    command = ("audit", f"openai:m@{server.url}", texts, "--describe", "--scores", scores, "--access", access)
+    done = assay(*command, "--model-option", "max-requests=5", "--out", "refused")
     assert (done.code, "nothing was sent" in done.err, len(server.asked)) == (2, True, 0)
-    done = assay(*command, "--price", "2", "--out", "run")
+    done = assay(*command, "--model-option", "price=2", "--out", "run")
     assert done.code == 0, done.err
     (line,) = [line for line in done.err.splitlines() if "requests and" in line]
     estimate = int(line.split("about ")[1].split(" ")[0].replace(",", ""))

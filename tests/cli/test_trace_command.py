@@ -86,8 +86,8 @@ def test_a_copy_is_shown_with_lines_licence_author_and_confidence(assay, index, 
     assert found.code == 0, found.err
     (line,) = found.out.splitlines()
     assert re.search(
-        r"snippet\.py:4: 7 of 7 lines of share_of: same code as shop/share\.py:11-17 \(share_of\) in owner/shop "
-        r"\(GPL-3\.0-only; by Ada; confidence 0\.99\d\d\)$",
+        r"snippet\.py:4: GPL-3\.0-only: 7 of 7 lines of share_of, from owner/shop "
+        r"\(shop/share\.py:11-17 \(share_of\) in owner/shop; by Ada; confidence 0\.99\d\d\)$",
         line,
     )
 
@@ -98,8 +98,11 @@ def test_a_pipe_gets_one_line_for_each_finding_however_narrow_it_is(assay, index
 
 def test_a_terminal_gets_the_verdict_first(assay, index, snippet):
     shown = assay("trace", snippet, "--index", index, FORCE_COLOR="1").out
-    assert "1 source, the same code, GPL-3.0-only" in shown.splitlines()[0]
-    assert "snippet.py:4-10" in shown
+    assert "GPL-3.0-only: 7 of 7 lines of share_of, from owner/shop" in shown.splitlines()[0]
+    assert "next: compare" in shown
+    assert "snippet.py:4-10 with shop/share.py:11-17; keep its licence and notice" in shown
+    assert "confidence 0" not in shown
+    assert "confidence 0" in assay("trace", snippet, "--index", index, "-v", FORCE_COLOR="1").out
 
 
 def test_a_renamed_copy_is_found_by_its_tokens(assay, index, tmp_path):
@@ -139,14 +142,18 @@ def test_a_folder_is_traced_function_by_function(assay, index, tmp_path):
     ]
     by_file = findings_in(assay("trace", folder, "--index", index, "--by", "file", "--json"))
     assert {entry["part"] for entry in by_file} == {"file"}
-    assert "2 files with 3 functions traced: 2 sources" in assay("trace", folder, "--index", index).err
+    assert "2 files with 3 functions traced: copies in 2 of 2 files: " in assay("trace", folder, "--index", index).err
 
 
 def test_a_binary_file_among_others_is_skipped_with_a_note(assay, index, snippet):
     binary = snippet.with_name("logo.png")
     binary.write_bytes(b"\0\1\2\xff" * 99)
     found = assay("trace", binary, snippet, "--index", index)
-    assert (found.code, "1 source" in found.err, "note: skipped" in found.err) == (0, True, True)
+    assert (found.code, "traced: GPL-3.0-only: 7 of 7 lines" in found.err, "note: skipped" in found.err) == (
+        0,
+        True,
+        True,
+    )
 
 
 def test_without_a_match_it_says_why(assay, index, tmp_path):
@@ -155,7 +162,7 @@ def test_without_a_match_it_says_why(assay, index, tmp_path):
     found = assay("trace", path, "--index", index)
     assert found.code == 0
     assert "other.py: no source: no document of the index shares" in found.out
-    assert "looked up" in assay("trace", path, "--index", index, FORCE_COLOR="1").out
+    assert "looked up" in assay("trace", path, "--index", index, "-v", FORCE_COLOR="1").out
     path.write_text("x = 1\n")
     assert "no source: too short" in assay("trace", path, "--index", index).out
 
@@ -205,10 +212,8 @@ def test_a_template_is_ignored(assay, index, snippet, tmp_path):
         (["snippet.py", "--baseline", "b.json"], "expected --fail-on-licence or --allow-licence with it"),
         (["snippet.py", "--fail-on-licence", "MIT", "--baseline", "b.json"], "expected a baseline"),
         (["--diff", "snippet.py"], "expected a unified diff"),
-        (["snippet.py", "--csv", "a.csv"], "expected --pairs with it"),
         (["snippet.py", "--write-clean", "a.jsonl"], "expected --benchmark with it"),
         (["snippet.py", "--verbatim", "--sarif", "a.sarif"], "cannot be used with --verbatim"),
-        (["snippet.py", "--pairs"], "--index cannot be used with --pairs"),
         (["snippet.py", "--limit", "3"], "--limit cannot be used with the tracing of code"),
         (["snippet.py", "--method", "hst"], "has no vectors"),
         (["snippet.py", "--template", "absent.py"], "template absent.py: cannot be read"),
@@ -310,25 +315,25 @@ def test_all_pairs_of_a_folder_are_compared_without_an_index(assay, tmp_path):
     folder.mkdir()
     for name, text in {"ada.py": SHARE + FENCE, "bob.py": renamed(SHARE + FENCE), "eve.py": OTHER}.items():
         (folder / name).write_text(text)
-    found = assay("trace", folder, "--pairs", "--csv", "pairs.csv")
+    found = assay("pairs", folder, "-o", "pairs.csv")
     assert found.code == 0, found.err
-    assert "ada.py:2: 100% the same structure as" in found.out
+    assert re.search(r"ada\.py:2: 100% the same as \S*bob\.py, \d+ lines in one stretch\n", found.out)
     assert "3 files compared: 1 pair of at least 50%, 1 cluster" in found.err
     header, row = (tmp_path / "pairs.csv").read_text().splitlines()
     assert header.startswith("first,second,similarity,")
     assert row.split(",")[2] == "1.0"
-    assert len(json.loads(assay("trace", folder, "--pairs", "--json").out)["clusters"][0]) == 2
-    single = assay("trace", folder / "ada.py", "--pairs")
+    assert len(json.loads(assay("pairs", folder, "--json").out)["clusters"][0]) == 2
+    single = assay("pairs", folder / "ada.py")
     assert (single.code, "received 1 source file, expected at least 2" in single.err) == (2, True)
-    twice = assay("trace", folder / "ada.py", folder, "--pairs")
+    twice = assay("pairs", folder / "ada.py", folder)
     assert "3 files compared: 1 pair" in twice.err
 
 
 def test_a_configuration_file_may_name_an_index_beside_pairs(assay, index, tmp_path):
-    (tmp_path / "assay.toml").write_text(f"index = '{index}'\n")
+    (tmp_path / "named.toml").write_text(f"index = '{index}'\n")
     for name in ("ada.py", "bob.py"):
         (tmp_path / name).write_text(SHARE + FENCE)
-    assert assay("trace", "ada.py", "bob.py", "--pairs").code == 0
+    assert assay("pairs", "ada.py", "bob.py", ASSAY_CONFIG=str(tmp_path / "named.toml")).code == 0
 
 
 def test_an_index_is_calibrated_on_unrelated_code(assay, index, tmp_path):

@@ -36,7 +36,7 @@ def test_a_model_rewrites_and_what_does_not_count_is_told(assay, texts, server):
 
 
 def scored(assay, texts, server, *options):
-    engine = ("--variant-engine", f"openai-chat:m@{server.url}", "--concurrency", "1")
+    engine = ("--variant-engine", f"openai-chat:m@{server.url}", "--model-option", "concurrency=1")
     return assay("score", "builtin:small", texts, "--limit", "4", "--scores", "sr_gray:n=4", *engine, *options)
 
 
@@ -59,14 +59,14 @@ def test_a_killed_run_pays_for_no_reply_twice(assay, texts, server):
 
 def test_without_the_cache_a_model_is_asked_again(assay, texts, server):
     for _ in range(2):
-        assert scored(assay, texts, server, "--no-cache").code == 0
+        assert scored(assay, texts, server, "--model-option", "cache=false").code == 0
     assert len(server.asked) == 8
 
 
 def test_the_manifest_names_who_rewrote(assay, texts, server, tmp_path):
     engine = f"openai-chat:m@{server.url}"
     options = ("--limit", "4", "--scores", "sr_gray:n=4", "--variant-engine", engine, "--out", tmp_path / "run")
-    assert assay("audit", "builtin:small", texts, *options).code == 0
+    assert assay("audit", "builtin:small", texts, "--describe", *options).code == 0
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))
     assert manifest["settings"]["variant_engine"] == engine
 
@@ -75,10 +75,10 @@ def test_a_calibration_by_another_engine_is_refused(assay, texts, server, tmp_pa
     engine = ("--variant-engine", f"openai-chat:m@{server.url}", "--scores", "sr_gray:n=4")
     assert assay("calibrate", "builtin:small", texts, *engine, "-o", tmp_path / "c.json").code == 0
     options = ("--scores", "sr_gray:n=4", "--calibration", tmp_path / "c.json")
-    refused = assay("audit", "builtin:small", texts, *options)
+    refused = assay("audit", "builtin:small", texts, "--describe", *options)
     assert refused.code == 2
     assert f"compares rewritings by openai-chat:m@{server.url}, expected deterministic" in refused.err
-    assert assay("audit", "builtin:small", texts, *options, *engine, "--force").code == 0
+    assert assay("audit", "builtin:small", texts, "--describe", *options, *engine, "--force").code == 0
 
 
 def test_an_engine_that_is_not_there_is_told(assay, texts):

@@ -26,7 +26,7 @@ def tested(tmp_path):
 def test_names_and_tests_are_rewritten_and_what_stays_is_told(assay, tested, tmp_path):
     skip_without_sandbox()
     options = ("--scores", "sr_gray:n=3", "--variant-kinds", "variable,tests,function", "--out", tmp_path / "run")
-    done = assay("audit", "builtin:small", tested, *options)
+    done = assay("audit", "builtin:small", tested, "--describe", *options)
     assert done.code == 0
     engine = "deterministic, dictionary (function, variable, tests)"
     assert f"rewritings by {engine}: 1 samples keep their test cases: the text states no tests" in done.err

@@ -3,7 +3,7 @@
 import pytest
 
 from assay import load
-from assay.errors import DataError
+from assay.errors import DataError, SettingError
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_limit_does_not_read_on(written):
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_below_one_is_refused(limit, jsonl):
-    with pytest.raises(DataError, match=r"expected at least 1"):
+    with pytest.raises(SettingError, match=r"expected at least 1"):
         load(jsonl([{"text": "a"}]), limit=limit)
 
 

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from assay import load
-from assay.datasets import DataSelection, read_pairs
+from assay.datasets import DataSelection
 from assay.errors import DataError
+from assay_lab.bugs.pairs import read_pairs
 
 HUMANEVAL = {"task_id": "HumanEval/3", "prompt": "def f():\n", "canonical_solution": "    pass\n", "entry_point": "f",
              "test": "def check(f): ..."}  # fmt: skip

@@ -7,15 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from assay.errors import AssayError
-from assay.evaluation import (
-    UnseenTail,
-    benjamini_hochberg,
-    conformal_p_values,
-    flag_rate,
-    null_share,
-    unseen_note,
-    wilson,
-)
+from assay.evaluation import UnseenTail, benjamini_hochberg, conformal_p_values, flag_rate, unseen_note
+from assay.evaluation.calibration import null_share
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=50)
 
@@ -163,12 +156,6 @@ def test_flags_that_must_happen_prove_nothing():
     assert flag_rate([0.5], 1.0, unseen=20).p_value == 1
 
 
-@pytest.mark.parametrize("successes", [0, 3, 20])
-def test_the_interval_of_a_share_is_scipys(successes):
-    theirs = stats.binomtest(successes, 20).proportion_ci(method="wilson")
-    assert (wilson(successes, 20).low, wilson(successes, 20).high) == pytest.approx((theirs.low, theirs.high))
-
-
 def test_the_flag_rate_of_samples_in_groups_is_less_certain():
     """Copies of a sample in one group say nothing new."""
     p_values = np.repeat(np.arange(30) % 3 == 0, 4) * 0.9 + 0.01
@@ -181,10 +168,6 @@ def test_the_flag_rate_of_samples_in_groups_is_less_certain():
 def test_the_flag_rate_of_few_groups_has_no_interval():
     rate = flag_rate([0.01, 0.9] * 20, groups=["a", "b"] * 20).rate
     assert (rate.value, rate.has_interval, rate.reason) == (0.5, False, "too few groups for an interval: 2")
-
-
-def test_no_trial_says_nothing():
-    assert np.isnan(wilson(0, 0).value)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from assay.errors import AssayError
-from assay.evaluation import spearman
 from assay.evaluation.correlation import weighted_spearman
 
 PAIRS = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4), st.integers(0, 3)), min_size=3, max_size=30)
@@ -29,24 +27,8 @@ def test_agrees_with_scipy_where_a_weight_repeats_a_pair(pairs):
         assert np.isnan(got)
 
 
-def test_only_the_order_counts():
-    x = np.array([0.1, 0.5, 2.0, 9.0])
-    assert spearman(x, np.exp(x)) == 1
-    assert spearman(x, -np.exp(x)) == -1
-
-
-def test_a_constant_side_has_no_correlation():
-    assert np.isnan(spearman([1, 1, 1], [1, 2, 3]))
-
-
 def test_a_block_of_weights_is_each_row_alone():
     rng = np.random.default_rng(1)
     x, y = rng.integers(0, 5, (2, 30)).astype(float)
     weights = rng.integers(0, 3, (4, 30)).astype(float)
     assert weighted_spearman(x, y, weights) == pytest.approx([float(weighted_spearman(x, y, w)) for w in weights])
-
-
-@pytest.mark.parametrize(("x", "y"), [([1, 2], [1]), ([], [])])
-def test_what_is_no_pair_is_refused(x, y):
-    with pytest.raises(AssayError, match="expected pairs"):
-        spearman(x, y)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from assay.errors import DataError
-from assay.evaluation import KernelSettings, decomposition, displacement, kernel_divergence, mean_kernel
+from assay.evaluation import KernelSettings, displacement, kernel_divergence, mean_kernel
 from assay.evaluation.divergence import EXACT_MEDIAN, check_embeddings, median_distance
+from assay_lab.papers.kds.figures import decomposition
 
 PUBLISHED = {
     "per-side": KernelSettings(per_side=True),

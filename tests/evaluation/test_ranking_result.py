@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
-from assay.evaluation import auroc, rank_all, rank_score, roc_curve, tpr_at_fpr
+from assay.evaluation import auroc, rank_all, rank_score, tpr_at_fpr
+from assay.evaluation.ranking import roc_curve
 from assay.evaluation.ranking_result import thinned
 
 EXAMPLES = settings(max_examples=20, deadline=None)  # the first call may import scikit-learn

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from assay.leakage import describe
+from assay.leakage import describe_audit
 from assay.leakage.description.tables import distribution_table, dose_table, flag_table, score_table, tables
 from assay.leakage.results import Audit
 from assay.reports import Column, Row, Table, cell_text, percent, print_table, render_markdown
@@ -43,7 +43,7 @@ def test_chance_is_in_the_caption(demo: Audit):
 def test_a_baseline_of_other_classes_is_a_detail_but_no_row(calibrated: Audit):
     assert score_table(calibrated) is None
     assert all(row.kind != "baseline" for row in distribution_table(calibrated).rows)
-    assert any("this benchmark and the unseen text" in sentence for sentence in describe(calibrated).details)
+    assert any("this benchmark and the unseen text" in sentence for sentence in describe_audit(calibrated).details)
 
 
 def test_the_dose_table_has_a_column_for_each_dose(demo: Audit):
@@ -96,14 +96,14 @@ def test_uncalibrated_values_come_with_the_sentence_that_they_give_no_verdict(un
 
 def test_every_kind_of_audit_can_be_printed_and_names_are_no_markup(every_audit: dict[str, Audit]):
     for audit in every_audit.values():
-        text = render_markdown(describe(audit))
+        text = render_markdown(describe_audit(audit))
         assert f"`{audit.primary}`" in text
         assert "nan" not in text
 
 
 def test_the_report_of_a_score_that_is_not_registered_has_no_method_for_it(unlabelled: Audit):
     name = "[red]x[/red]"
-    report = describe(
+    report = describe_audit(
         replace(
             unlabelled,
             summaries=(replace(unlabelled.summaries[0], score=name),),

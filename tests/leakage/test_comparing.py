@@ -59,7 +59,7 @@ def test_the_score_can_be_chosen(demo: Audit):
 @pytest.mark.parametrize(
     ("runs", "figure", "score", "message"),
     [
-        (["r"], "leak", None, "expected one of verdict, flagged"),
+        (["r"], "leak", None, "expected one of verdict, share"),
         (["r"], "auroc", "zlob", "r: score 'zlob' was not run"),
     ],
 )

@@ -11,9 +11,9 @@ from assay.errors import ScoreError
 from assay.leakage.detectors.codec import change
 from assay.leakage.detectors.mean import welch
 from assay.leakage.detectors.srct import orders_of, t_test
-from assay.models import TableModel
 from assay.scores import DatasetDetector, DatasetInputs, FineTuning, dataset_requests, detectors_of
 from assay.types import Sample, TokenStatistics
+from support.table_model import TableModel
 
 METHODS = sorted(detectors_of(DatasetDetector))
 

@@ -6,10 +6,10 @@ import pytest
 
 from assay.errors import DataError
 from assay.leakage import ComparisonData, DecisionSettings, audit, rule
-from assay.models.table import TableModel
 from assay.scores import requests
 from assay.scoring import plan
 from assay.types import Sample, Undecided
+from support.table_model import TableModel
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,7 @@ def few_groups():
     return audit(samples, todo, benchmark="few", decision=DecisionSettings(resamples=20))
 
 
-@pytest.fixture(scope="module")
-def confounded_calibration():
+def confounded(*, allowed: bool):
     """The model was trained on every sample; the unseen texts have other words."""
     draws = random.Random("words")
     seen, unseen = (
@@ -42,7 +41,18 @@ def confounded_calibration():
     model = TableModel.trained([*(sample.text for sample in seen), *vocabulary], order=3)
     todo = plan(requests("mid_pit,loss"), {"target": model})
     comparison = ComparisonData(unseen=unseen, unseen_source="other words")
-    return audit(seen, todo, benchmark="words", comparison=comparison, decision=DecisionSettings(resamples=50))
+    decision = DecisionSettings(resamples=50, allow_confounded=allowed)
+    return audit(seen, todo, benchmark="words", comparison=comparison, decision=decision)
+
+
+@pytest.fixture(scope="module")
+def confounded_calibration():
+    return confounded(allowed=False)
+
+
+@pytest.fixture(scope="module")
+def allowed():
+    return confounded(allowed=True)
 
 
 @pytest.mark.parametrize(
@@ -104,15 +114,16 @@ def test_an_interval_that_few_groups_do_not_give_decides_nothing(few_groups, tex
 
 
 @pytest.mark.parametrize("text", ["flagged.p<0.05", "verdict", "flagged.low>0.05", "discoveries>0"])
-def test_texts_of_another_kind_decide_nothing_unless_that_is_allowed(text, confounded_calibration):
+def test_texts_of_another_kind_decide_nothing_unless_that_is_allowed(text, confounded_calibration, allowed):
     assert rule(text).obstacle(confounded_calibration).reason is Undecided.NOT_MEASURED
-    assert rule(text).obstacle(confounded_calibration, allow_confounded=True) is None
-    assert rule(text).fires(confounded_calibration)
+    assert rule(text).obstacle(allowed, allow_confounded=True) is None
+    assert rule(text).fires(allowed)
+    assert not rule(text).is_strict(allowed)
 
 
-def test_a_raw_likelihood_decides_nothing_unless_that_is_allowed(confounded_calibration):
+def test_a_raw_likelihood_decides_nothing_unless_that_is_allowed(confounded_calibration, allowed):
     assert rule("loss.flagged.p<0.05").obstacle(confounded_calibration).reason is Undecided.UNFIT_SCORE
-    assert rule("loss.flagged.p<0.05").obstacle(confounded_calibration, allow_confounded=True) is None
+    assert rule("loss.flagged.p<0.05").obstacle(allowed, allow_confounded=True) is None
 
 
 def test_the_value_can_be_asked_for_without_an_interval(few_groups):

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from assay.evaluation import BlindBaseline, Estimate, Ranking, benjamini_hochberg, flag_rate
-from assay.leakage import Audit, Calibration, Distribution, ScoreSummary, describe, named_samples, rule
-from assay.leakage.description.describing import facts, sample_list
-from assay.leakage.description.statement import statement_of
+from assay.leakage import Audit, Calibration, Distribution, ScoreSummary, describe_audit, named_samples, rule
+from assay.leakage.describing import facts, sample_list
+from assay.leakage.description.details import details_of
 from assay.leakage.description.tables import distribution_table, named_table
 from assay.leakage.run_folder import read_run, summary_of, write_run
 from assay.reports import render_markdown
 from assay.studies import TaskResult, split_by_audit
 from assay.types import Sample, Undecided
+from support.audits import OPEN, decided
 
 TASKS, UNSEEN = 60, 400
 AREA = Estimate(0.51, 0.45, 0.57)
@@ -30,19 +31,22 @@ def calibration(leaked: int, unseen: int = UNSEEN) -> Calibration:
 def audit(primary: str = "mid_pit", *, separates: bool = False, **calibrations: Calibration | None) -> Audit:
     nothing = Distribution(0.0, 1.0, {0.05: -1.0, 0.5: 0.0, 0.95: 1.0})
     values = {name: np.linspace(2, -2, TASKS) for name in calibrations}
-    return Audit(
-        kind="audit",
-        model="some/model",
-        benchmark="humaneval",
-        samples=tuple(Sample(f"task/{i}", f"text {i}") for i in range(TASKS)),
-        values=values,
-        reasons=dict.fromkeys(values, (None,) * TASKS),
-        summaries=tuple(
-            ScoreSummary(name, TASKS, TASKS, nothing, {}, calibration=own) for name, own in calibrations.items()
-        ),
-        primary=primary,
-        blind=BlindBaseline(RANKING, "bag of words", separates, (RANKING,)),
-        blind_compares="this benchmark and the unseen text",
+    return decided(
+        Audit(
+            kind="audit",
+            model="some/model",
+            benchmark="humaneval",
+            samples=tuple(Sample(f"task/{i}", f"text {i}") for i in range(TASKS)),
+            values=values,
+            reasons=dict.fromkeys(values, (None,) * TASKS),
+            summaries=tuple(
+                ScoreSummary(name, TASKS, TASKS, nothing, {}, OPEN, calibration=own)
+                for name, own in calibrations.items()
+            ),
+            primary=primary,
+            blind=BlindBaseline(RANKING, "bag of words", separates, (RANKING,)),
+            blind_compares="this benchmark and the unseen text",
+        )
     )
 
 
@@ -54,7 +58,7 @@ def test_a_score_of_familiarity_names_no_sample_however_many_it_flags():
     named = named_samples(FAMILIAR)
     assert (named.score, named.samples) == (None, ())
     assert "finds the other samples familiar too" in named.reason
-    assert "No single sample is named" in " ".join(statement_of(FAMILIAR).details)
+    assert "No single sample is named" in " ".join(details_of(FAMILIAR))
     assert named_table(FAMILIAR) is None
     assert "q-value" not in [column.title for column in sample_list(FAMILIAR).columns]
     summary = summary_of(FAMILIAR)
@@ -72,7 +76,7 @@ def test_the_score_that_is_declared_for_it_names_samples_whatever_the_headline_i
 
 
 def test_terminal_report_and_json_name_the_same_samples(tmp_path):
-    assert "sr_ratio names 20 of 60" in " ".join(statement_of(NAMED).details)
+    assert "sr_ratio names 20 of 60" in " ".join(details_of(NAMED))
     assert ("Single samples named", "20") in [(fact.name, fact.value) for fact in facts(NAMED)]
     ids = [row.cells[0] for row in named_table(NAMED).rows]
     assert ids == [entry["sample_id"] for entry in summary_of(NAMED)["named"]["samples"]]
@@ -81,7 +85,7 @@ def test_terminal_report_and_json_name_the_same_samples(tmp_path):
     titles = [column.title for column in sample_list(NAMED).columns]
     assert {"p-value", "p-value of sr_ratio", "q-value of sr_ratio"} <= set(titles)
     assert "q-value" not in titles
-    assert "task/19" in render_markdown(describe(NAMED))
+    assert "task/19" in render_markdown(describe_audit(NAMED))
     stored, _ = read_run(write_run(tmp_path / "run", NAMED, {}))
     assert named_samples(stored) == named_samples(NAMED)
 

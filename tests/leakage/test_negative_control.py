@@ -10,10 +10,10 @@ from assay import leakage
 from assay.errors import AssayError, DataError
 from assay.leakage import ComparisonData, Control, DecisionSettings
 from assay.leakage.negative_control import control_scores
-from assay.models.table import TableModel
 from assay.scores import flagged, requests
 from assay.scoring import plan
 from assay.types import Sample
+from support.table_model import TableModel
 
 WORDS = [f"w{i}" for i in range(300)]
 FEW_RESAMPLES = DecisionSettings(resamples=100)

@@ -6,10 +6,10 @@ import pytest
 from assay.leakage import ComparisonData, DecisionSettings, audit
 from assay.leakage.description.tables import part_table
 from assay.leakage.parts import part_spans
-from assay.models.table import TableModel
 from assay.scores import requests
 from assay.scoring import plan, restricted
 from assay.types import Sample
+from support.table_model import TableModel
 
 FUNCTION = 'def f(x):\n    """Add one."""\n    return x + 1\n'
 

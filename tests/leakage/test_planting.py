@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 import assay
+from assay.api import ScoreSelection
 from assay.errors import DataError, MissingCapability
-from assay.evaluation import Estimate, FlagTest, UnseenTail, flag_test
-from assay.leakage import check_doses, plot_of, read_run
-from assay.leakage.planting import VerdictConditions
+from assay.evaluation import Estimate, flag_rate
+from assay.leakage import Compared, Evidence, NegativeControl, check_doses, plot_of, read_run
+from assay.leakage.planting import beyond_control, conditions
 from assay.models import open_local
 from assay.reports import render_markdown
 from assay.types import Sample, Undecided
 
-NORMAL = np.random.default_rng(0).normal
+BLACK, NAMES = ScoreSelection(access="black"), ScoreSelection("sr_names", variants=2)
 
 
 def texts(seed: int, count: int, side: str) -> list[Sample]:
@@ -32,10 +33,14 @@ UNSEEN = texts(1, 48, "u")
 def audited(golden, tmp_path_factory):
     """An audit whose model saw nothing, with planted doses; the folder of the run."""
     out = tmp_path_factory.mktemp("plant") / "run"
-    options = {"scores": "mid_pit,loss", "control": "none", "cache": False, "progress": False}
-    result = assay.audit(
-        str(golden / "model"), texts(2, 48, "b"), unseen=UNSEEN, plant=(30, 1), plant_rate=0.005, out=out, **options
-    )
+    settings = assay.AuditSettings(control="none", plant=(30, 1), plant_rate=0.005)
+    options = {
+        "scores": "mid_pit,loss",
+        "settings": settings,
+        "model_settings": assay.ModelSettings(cache=False),
+        "progress": False,
+    }
+    result = assay.audit(str(golden / "model"), texts(2, 48, "b"), unseen=UNSEEN, out=out, **options)
     return result, out
 
 
@@ -69,7 +74,9 @@ def test_a_planted_text_gains_more_than_one_beside_it_and_the_model_stays_as_it_
     assert planted.doses[2].flagged.rate.value > 0.5
     assert planted.held_out == 24
     assert not (out / "planting").exists()
-    again = assay.score(str(golden / "model"), list(audit.samples), "mid_pit", cache=False, progress=False)
+    again = assay.score(
+        str(golden / "model"), list(audit.samples), "mid_pit", settings=assay.ModelSettings(cache=False), progress=False
+    )
     np.testing.assert_allclose(again.to_arrow()["mid_pit"].to_numpy(), audit.values["mid_pit"], rtol=1e-5)
 
 
@@ -81,7 +88,7 @@ def test_the_report_the_run_folder_and_the_statement_state_the_power(audited):
     page = render_markdown(audit.describe())
     assert "Power by planted doses" in page
     assert "| not planted |" in page
-    assert ("Planted in a copy" in page) == (audit.decision().reason is None)
+    assert "Planted in a copy" in page
 
 
 def test_a_killed_training_goes_on_where_it_was(golden, tmp_path):
@@ -89,7 +96,9 @@ def test_a_killed_training_goes_on_where_it_was(golden, tmp_path):
     from assay.scores import request
 
     model = open_local(str(golden / "model"))
-    conditions = VerdictConditions(0.05, None, "", None)
+    random = np.random.default_rng(0)
+    compared = Compared(random.normal(size=30), random.normal(size=48), list(range(30)), list(range(48)))
+    measured = compared, Evidence("mid_pit", 30)
     steps: list[int] = []
 
     def count(record, _):
@@ -98,67 +107,59 @@ def test_a_killed_training_goes_on_where_it_was(golden, tmp_path):
             raise KeyboardInterrupt
 
     planting = Planting(model=model, scorer=model, doses=(1,), folder=tmp_path, progress=count)
-    whole = planted_power(replace(planting, folder=None, progress=None), request("mid_pit"), UNSEEN, conditions)
-    again = planted_power(planting, request("mid_pit"), UNSEEN, conditions)
+    whole = planted_power(replace(planting, folder=None, progress=None), request("mid_pit"), UNSEEN, *measured)
+    again = planted_power(planting, request("mid_pit"), UNSEEN, *measured)
     assert steps == [1, 2, 3]
-    assert whole == again == planted_power(planting, request("mid_pit"), UNSEEN, conditions)
+    assert whole == again == planted_power(planting, request("mid_pit"), UNSEEN, *measured)
     assert steps == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"plant": (1,)}, DataError, "expected --unseen DATA"),
-        ({"plant": (1,), "unseen": UNSEEN, "access": "black"}, MissingCapability, "expected --access gray"),
-        ({"plant_rate": 0.1}, DataError, "expected --plant 1,2,4"),
-        ({"plant": (1,), "plant_rate": 0.0}, DataError, "expected a number above 0"),
+        ({"plant": (1,), "describe": True}, DataError, "expected --unseen DATA"),
+        ({"plant": (1,), "unseen": UNSEEN, "scores": BLACK}, MissingCapability, "expected --access gray"),
+        ({"plant_rate": 0.1, "unseen": UNSEEN}, DataError, "expected --plant 1,2,4"),
+        ({"plant": (1,), "plant_rate": 0.0, "unseen": UNSEEN}, DataError, "expected a number above 0"),
         ({"plant": (1,), "unseen": UNSEEN[:30]}, DataError, "expected 20 or more"),
-        ({"plant": (1,), "unseen": UNSEEN, "scores": "sr_names", "variants": 2}, MissingCapability, "of one pass"),
+        ({"plant": (1,), "unseen": UNSEEN, "scores": NAMES}, MissingCapability, "of one pass"),
     ],
 )
 def test_what_cannot_be_planted_is_refused_in_one_line(golden, options, error, words):
+    given = {name: value for name, value in options.items() if name in ("unseen", "scores")}
+    rest = {name: value for name, value in options.items() if name not in given}
+    settings = assay.AuditSettings(control="none", **rest)
     with pytest.raises(error, match=words):
-        assay.audit(str(golden / "model"), texts(2, 24, "b"), progress=False, cache=False, control="none", **options)
+        assay.audit(
+            str(golden / "model"),
+            texts(2, 24, "b"),
+            settings=settings,
+            progress=False,
+            model_settings=assay.ModelSettings(cache=False),
+            **given,
+        )
 
 
 def test_a_model_behind_a_server_is_refused_before_it_is_asked():
+    model, settings = "openai:someone@http://127.0.0.1:9", assay.AuditSettings(plant=(1,))
     with pytest.raises(MissingCapability, match="does not show its weights"):
-        assay.audit("openai:someone@http://127.0.0.1:9", texts(2, 24, "b"), unseen=UNSEEN, plant=(1,), progress=False)
+        assay.audit(model, texts(2, 24, "b"), unseen=UNSEEN, settings=settings, progress=False)
 
 
-def test_a_larger_leak_and_a_larger_dose_are_detected_more_often():
-    test = flag_test(NORMAL(size=164), unseen := NORMAL(size=400), UnseenTail.of(unseen, None))
-    conditions = VerdictConditions(0.05, test, "", None)
-    weak, strong = conditions.probabilities(0.3), conditions.probabilities(0.9)
-    assert all(weak[share] <= strong[share] for share in weak)
-    assert np.diff(list(strong.values())).min() > -1e-9
-    assert (strong[0.01] < 0.3, strong[0.5] > 0.99) == (True, True)
-
-
-def test_simulated_leaks_are_detected_as_often_as_stated():
-    """164 samples, a tenth of them leaked, and a leaked one is flagged in half of the cases."""
-    random = np.random.default_rng(1)
-    unseen = random.normal(size=400)
-    test = flag_test(random.normal(size=164), unseen, UnseenTail.of(unseen, None))
-    stated, detected = test.power(16, 0.5), 0
-    for _ in range(300):
-        rate = random.beta(test.above, test.below)
-        flags = random.binomial(16, 0.5) + random.binomial(148, rate)
-        detected += flags >= test.critical
-    assert abs(detected / 300 - stated) < 0.1
+def test_a_larger_dose_is_detected_at_a_smaller_share(audited):
+    audit, _ = audited
+    once, often = (entry.detectable for entry in audit.summary("mid_pit").calibration.planted.doses[1:])
+    assert often < once
 
 
 def test_an_excess_over_the_control_has_to_be_clear_as_well():
-    test = FlagTest(164, 14, 20.0, 380.0, 1.0)
-    alone = VerdictConditions(0.05, test, "", None).probabilities(0.9)
-    wide = VerdictConditions(0.05, test, "", (Estimate(0.0, -0.15, 0.15, 0.9), 0.1)).probabilities(0.9)
-    assert (alone[0.2] > 0.9, wide[0.2] < 0.3, wide[0.5] > 0.9) == (True, True, True)
+    control = NegativeControl("control", flag_rate(np.where(np.arange(400) < 120, 0.01, 0.5), unseen=200))
+    wide = replace(control, excess=Estimate(0.0, -0.15, 0.15, 0.9))
+    assert beyond_control(Evidence("mid_pit", 40, control=control), 0.9) == 0.0
+    assert 0.2 < beyond_control(Evidence("mid_pit", 40, control=wide), 0.9) < 1
+    assert beyond_control(Evidence("mid_pit", 40, control=wide), 0.1) == np.inf
 
 
-def test_a_score_that_may_carry_no_verdict_bars_it_at_every_share(audited):
-    audit, _ = audited
-    calibration = audit.summary("loss").calibration
-    test = FlagTest(164, 14, 20.0, 380.0, 1.0)
-    conditions = VerdictConditions.of(calibration, "loss", test, blind=None, compares="")
-    assert conditions.barred == Undecided.UNFIT_SCORE
-    assert set(conditions.probabilities(1.0).values()) == {0.0}
+def test_a_score_that_may_carry_no_verdict_bars_it_at_every_share():
+    assert conditions(Evidence("loss", 40)) == Undecided.UNFIT_SCORE
+    assert conditions(Evidence("mid_pit", 40)) == Undecided.NOT_MEASURED

@@ -13,14 +13,14 @@ from sklearn.metrics import roc_auc_score
 from assay.leakage.detectors import dpdllm, veil_probe
 from assay.models import ModelSettings, load_checkpoint, open_local
 from assay.scores import DETECTORS
-from assay.testbed.configuration import Configuration, EvaluationSettings, PlantSettings
-from assay.testbed.detectors import sample_detectors
-from assay.testbed.evaluate import frequencies, values_of
-from assay.testbed.plant import plant
-from assay.testbed.sources import never_seen_functions
-from assay.testbed.supervised import FITTED_ON
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import MEMBER
+from assay_lab.testbed.configuration import Configuration, EvaluationSettings, PlantSettings
+from assay_lab.testbed.detectors import sample_detectors
+from assay_lab.testbed.evaluate import frequencies, values_of
+from assay_lab.testbed.plant import plant
+from assay_lab.testbed.sources import never_seen_functions
+from assay_lab.testbed.supervised import FITTED_ON
 
 DATA = PlantSettings(members=12, calibration_members=8, calibration_nonmembers=8, unseen=0, characters=(200, 450))
 BY_HEART = TrainingSettings(method="full", rate=5e-4, batch=4, epochs=20)

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from naive import columns_of
 
 from assay.errors import CacheError
-from assay.models import CachedScorer, StatisticsCache, TableModel, cached_models, default_cache_path
+from assay.models import CachedScorer, StatisticsCache, cached_models, default_cache_path
 from assay.models.cache import pack_statistics, text_digest, unpack_statistics
 from assay.types import TokenScorer, TokenStatistics
+from support.table_model import TableModel
 
 TEXTS = [f"def f_{index}(x):\n    return x + {index}\n" for index in range(40)]
 
@@ -36,6 +37,20 @@ def opened(path):
 
 def scored(model, cache, texts, **settings):
     return list(CachedScorer(model, cache, **settings).token_statistics(texts))
+
+
+def lookup(cache, digest, texts):
+    """The texts that the cache holds under a digest."""
+    keys = {text_digest(text): text for text in texts}
+    return {keys[key] for key in cache.rows(digest, keys, unpack_statistics)}
+
+
+def store(cache, model):
+    rows = [
+        (text_digest(text), pack_statistics(value))
+        for text, value in zip(TEXTS, model.token_statistics(TEXTS), strict=True)
+    ]
+    cache.write_rows(model.digest, "table", rows)
 
 
 def same(found, expected):
@@ -132,7 +147,7 @@ def test_a_batch_is_in_the_file_before_anyone_sees_it(opened, path):
     inner = model(batch_size=4)
     for batch in CachedScorer(inner, opened).completed(TEXTS):
         with StatisticsCache(path) as other:
-            assert set(other.lookup(inner.digest, [TEXTS[index] for index, _ in batch])) == {
+            assert lookup(other, inner.digest, [TEXTS[index] for index, _ in batch]) == {
                 TEXTS[index] for index, _ in batch
             }
 
@@ -153,7 +168,8 @@ def test_a_lone_surrogate_has_a_digest_of_its_own(opened):
 SCORE = """
 import os, signal, sys
 from pathlib import Path
-from assay.models import CachedScorer, StatisticsCache, TableModel
+from assay.models import CachedScorer, StatisticsCache
+from support.table_model import TableModel
 
 path, log, name, die_at_text, die_at_commit = sys.argv[1:]
 texts = [f"def f_{index}(x):\\n    return x + {index}\\n" for index in range(40)]
@@ -250,10 +266,10 @@ def test_a_store_that_fails_has_written_nothing(opened):
     opened._connection.execute(f"PRAGMA max_page_count = {pages}")
     inner = model()
     with pytest.raises(CacheError, match="cannot be written"):
-        opened.store(inner.digest, "table", zip(TEXTS, inner.token_statistics(TEXTS), strict=True))
+        store(opened, inner)
     assert opened.info().entries == 0
     opened._connection.execute("PRAGMA max_page_count = 1073741823")
-    opened.store(inner.digest, "table", zip(TEXTS, inner.token_statistics(TEXTS), strict=True))
+    store(opened, inner)
     assert opened.info().entries == 40
 
 
@@ -349,7 +365,7 @@ def test_a_cache_that_is_closed_is_an_error_to_use(path):
     opened = StatisticsCache(path)
     opened.close()
     opened.close()
-    for use in (opened.info, opened.clear, lambda: opened.lookup("0", ["a"]), lambda: opened.store("0", "m", [])):
+    for use in (opened.info, opened.clear, lambda: lookup(opened, "0", ["a"]), lambda: opened.write_rows("0", "m", [])):
         with pytest.raises(CacheError):
             use()
 

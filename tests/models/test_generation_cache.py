@@ -6,9 +6,9 @@ import pytest
 
 from assay.models.cache import StatisticsCache
 from assay.models.generation_cache import cached_generator
-from assay.models.seeding import prompt_seeds
-from assay.models.table import TableModel
+from assay.models.generators import prompt_seeds
 from assay.types import Generator, TokenGenerator
+from support.table_model import TableModel
 
 
 class Counting:

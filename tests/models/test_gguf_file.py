@@ -16,7 +16,7 @@ from assay.models import gguf_file, memory, open_model, open_tokenizer
 from assay.models.gguf_file import gguf_note, gguf_of, read_gguf
 from assay.models.loading import Checkpoint, load_checkpoint
 from assay.models.transformers_backend import TransformersModel
-from gguf_export import export_gguf
+from assay_lab.gguf_export import export_gguf
 
 REAL = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
@@ -81,7 +81,8 @@ def test_a_quantised_file_gives_nearly_the_statistics_of_the_model(tmp_path):
 def test_the_head_of_a_file_is_parsed_once(file, monkeypatch):
     """Changes of the file are seen when it is opened again."""
     calls = []
-    monkeypatch.setattr("gguf.GGUFReader", lambda path, read=gguf.GGUFReader: calls.append(path) or read(path))
+    read = gguf_file.bounded_reader()
+    monkeypatch.setattr(gguf_file, "bounded_reader", lambda: lambda path: calls.append(path) or read(path))
     for opened in (open_model, open_tokenizer, open_model):
         opened(str(file))
     assert len(calls) == 3
@@ -137,7 +138,14 @@ def test_the_number_of_weights_is_that_of_the_model(file):
 
 def test_manifest_and_report_of_an_audit_name_the_file(file, tmp_path):
     samples = [assay.Sample(f"s{index}", text) for index, text in enumerate(TEXTS) if len(text) > 5]
-    audit = assay.audit(str(file), samples, scores="loss", cache=False, out=tmp_path / "run")
+    audit = assay.audit(
+        str(file),
+        samples,
+        scores="loss",
+        settings=assay.AuditSettings(describe=True),
+        model_settings=assay.ModelSettings(cache=False),
+        out=tmp_path / "run",
+    )
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     target = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))["models"]["target"]
     assert (target["file"], target["sha256"], target["quantization"]) == ("tiny.gguf", digest, "F32")
@@ -153,9 +161,9 @@ def test_weights_that_do_not_fit_into_memory_are_refused_before_they_are_loaded(
     monkeypatch.setattr("assay.models.loading._load_weights", None)
     line = refusal(file)
     assert "GB as float32" in line
-    assert "--dtype bfloat16" in line
+    assert "--model-option dtype=bfloat16" in line
     assert f"llama:{file}" in line
-    assert "--dtype bfloat16" not in refusal(file, dtype="bfloat16")
+    assert "--model-option dtype=bfloat16" not in refusal(file, dtype="bfloat16")
 
 
 def test_a_missing_file_is_refused(tmp_path, no_network):

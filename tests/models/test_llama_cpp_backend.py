@@ -8,7 +8,7 @@ from tiny_models import TEXTS, byte_tokenizer, tiny
 from assay.errors import MissingExtra, ModelError
 from assay.models import gguf_note, gguf_of, open_model
 from assay.types import TokenGenerator, TokenScorer
-from gguf_export import export_gguf
+from assay_lab.gguf_export import export_gguf
 
 pytest.importorskip("llama_cpp", reason="needs llama-cpp-python, which is compiled on installation")
 

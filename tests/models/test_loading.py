@@ -1,5 +1,6 @@
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -310,9 +311,10 @@ def test_an_adapter_folder_names_its_base_and_gives_what_the_merged_model_gives(
     assert no_network == []
 
 
-def test_an_adapter_can_be_put_on_a_named_base(adapted):
+@pytest.mark.parametrize("kind", [str, Path])
+def test_an_adapter_can_be_put_on_a_named_base(kind, adapted):
     base, adapter, _ = adapted
-    by_name = open_model(str(base), adapter=str(adapter))
+    by_name = open_model(str(base), adapter=kind(adapter))
     by_folder = open_model(str(adapter))
     for value, other in zip(values(by_name), values(by_folder), strict=True):
         assert (value == other).all()
@@ -357,7 +359,7 @@ def test_an_adapter_whose_base_is_gone(adapted):
 
 def test_an_adapter_of_another_shape(adapted, save):
     other = save(tiny("llama", hidden_size=16), name="other")
-    assert refusal(other, adapter=adapted[1]).startswith(f"{other} cannot be loaded: ")
+    assert refusal(other, adapter=str(adapted[1])).startswith(f"{other} cannot be loaded: ")
 
 
 def test_an_adapter_folder_that_is_not_there(folder, tmp_path):

@@ -4,10 +4,10 @@ import pytest
 import torch
 from tiny_models import byte_tokenizer, tiny
 
-from assay.models import TableModel
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
 from assay.scores import SampleInputs, View, request
+from support.table_model import TableModel
 
 N = 3
 CODE = ["def f(x):\n    return x\n", "def g(x):\n    return x + 1\n", "for x in y:\n    print(x)\n"]

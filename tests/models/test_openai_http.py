@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.errors import AssayError, MissingCapability, ModelError
-from assay.models import StatisticsCache, TableModel, cached_scorer, open_model
+from assay.models import StatisticsCache, cached_scorer, open_model
 from assay.models import endpoint as endpoint_module
 from assay.models.endpoint import Endpoint
 from assay.models.openai_http import SHORT, OpenAIChat, OpenAICompletions
@@ -17,6 +17,7 @@ from assay.models.openai_names import openai_name
 from assay.retrying import Patience
 from assay.types import Generator, LogProbScorer, Rejected, TokenLogProbs, TokenScorer
 from support.openai_server import answer, completion, served, table_replies, with_context
+from support.table_model import TableModel
 
 TEXTS = ["alpha beta gamma", "beta beta", "gamma alpha beta alpha"]
 KEY = "sk-very-secret"

@@ -1,6 +1,6 @@
 """A prompt's seed is its own."""
 
-from assay.models.seeding import SEEDS, prompt_seeds
+from assay.models.generators import SEEDS, prompt_seeds
 
 
 def test_a_seed_depends_on_the_prompt_its_number_and_the_run_alone():

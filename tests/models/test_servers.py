@@ -12,6 +12,7 @@ import pytest
 
 from assay.errors import MissingCapability, ModelError
 from assay.models import StatisticsCache, cached_scorer, open_model
+from assay.models.cache import pack_statistics, text_digest
 from assay.models.openai_http import MOST_CHARACTERS, TOO_LONG
 from assay.scores import SCORES
 from assay.types import RankedLogProbs, TokenLogProbs, gives
@@ -98,7 +99,8 @@ def test_ranks_are_not_left_out_for_an_older_entry_of_the_cache(opened, tmp_path
     model = opened(vllm_reply())
     with StatisticsCache(tmp_path / "cache.sqlite") as cache:
         (result,) = model.token_log_probs([TEXT])
-        cache.store(model.digest, model.name, [(TEXT, TokenLogProbs(result.token_ids, result.log_probs))])
+        values = TokenLogProbs(result.token_ids, result.log_probs)
+        cache.write_rows(model.digest, model.name, [(text_digest(TEXT), pack_statistics(values))])
         scorer = cached_scorer(model, cache)
         (((_, plain),),) = scorer.completed([TEXT])
         assert type(plain) is TokenLogProbs

@@ -48,5 +48,5 @@ def test_requests_are_spread_over_time():
 
 
 def test_a_limit_of_the_cost_needs_a_price():
-    with pytest.raises(ModelError, match="--max-cost needs --price"):
+    with pytest.raises(ModelError, match="max-cost needs price"):
         _ = ModelSettings(max_cost=1.0).limits

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from naive import naive_column
 
 from assay.errors import ModelError
-from assay.models import TableModel
 from assay.types import Generator, TokenScorer
+from support.table_model import TableModel
 
 CODE = ["def f(x):\n    return x\n", "def g(x):\n    return x + 1\n"]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from naive import columns_of, naive_columns
 from tiny_models import CONTEXT, TEXTS, byte_tokenizer, tiny
 
-from assay.errors import ModelError
+from assay.errors import ModelError, SettingError
 from assay.models import ModelSettings, transformers_backend
 from assay.models.loading import Checkpoint
 from assay.models.ordering import in_order
@@ -196,14 +196,14 @@ def test_max_length_is_at_most_the_models_context():
     assert opened(max_length=16).context == 16
     with pytest.raises(ModelError, match=f"max_length 65: expected 2 to {CONTEXT}"):
         opened(max_length=65)
-    with pytest.raises(ModelError, match="max_length 1: expected 2"):
+    with pytest.raises(SettingError, match="max_length: received 1, expected at least 2"):
         opened(max_length=1)
 
 
 def test_a_context_that_no_one_states_has_to_be_given():
     model = tiny("llama")
     model.config.max_position_embeddings = 0
-    with pytest.raises(ModelError, match="states no context length: expected --max-length N"):
+    with pytest.raises(ModelError, match="states no context length: expected --model-option max-length=N"):
         opened(model=model)
     assert opened(model=model, max_length=8).context == 8
 
@@ -234,8 +234,8 @@ def test_a_token_without_an_embedding_is_refused_only_where_a_text_contains_it()
         list(model.generate(["<extra 99>"], max_new_tokens=1))
 
 
-def test_an_unknown_bos_names_the_model():
-    with pytest.raises(ModelError, match="tiny: bos 'sometimes'"):
+def test_an_unknown_bos_is_refused_with_those_there_are():
+    with pytest.raises(SettingError, match="bos: received 'sometimes', expected auto, always, never"):
         opened(bos="sometimes")
 
 

@@ -8,8 +8,9 @@ import pytest
 from tiny_models import byte_tokenizer
 
 from assay.errors import MissingExtra, ModelError
-from assay.models import TableModel, open_model
+from assay.models import open_model
 from assay.types import Generator, LogProbScorer, RankedLogProbs, Rejected, TokenScorer, gives
+from support.table_model import TableModel
 
 TEXTS = ["abc", "", "ba", "a"]
 

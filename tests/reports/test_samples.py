@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.leakage.description.describing import sample_list
+from assay.leakage.describing import sample_list
 from assay.leakage.results import Audit, SampleTokens
 from assay.reports.samples import payload, script_safe
 from assay.types import Sample

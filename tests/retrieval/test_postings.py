@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from assay.errors import CorpusIndexError
 from assay.retrieval import DEFAULT, PAPER
-from assay.retrieval.generations import published
+from assay.retrieval.generations import generations_in
 from assay.retrieval.postings import Postings, memtable
 from assay.retrieval.postings.kernels import LONG_LIST, count_members, places_in, tally
 from assay.retrieval.postings.keys import keys_of
@@ -155,7 +155,7 @@ class PostingsAgainstSets(RuleBasedStateMachine):
 
     @invariant()
     def holds_what_was_added(self):
-        assert self.postings.documents == len(self.held)
+        assert len(self.postings) == len(self.held)
         assert self.postings.ids().tolist() == sorted(self.held)
 
     @invariant()
@@ -233,7 +233,7 @@ def test_frequencies_leave_out_removed_documents_wherever_they_are(folder):
     for _ in range(2):  # in memory, then opened again
         assert postings.frequencies("tokens", array([4, 9, 8])).tolist() == [5, 4, 4]
         postings.commit()
-        assert len(postings._segments[0].dead) == 1, "nothing was merged away"
+        assert len(postings._files[0].dead) == 1, "nothing was merged away"
         postings = Postings.open(folder, writable=True)
     postings.add(99, {"tokens": array([9])})
     assert postings.frequencies("tokens", array([9])).tolist() == [5]
@@ -289,9 +289,9 @@ def test_a_list_of_many_documents_is_found_from_end_to_end(folder):
 
 def test_nothing_is_rewritten_by_a_commit_without_a_change(folder):
     postings = filled(folder)
-    before = published(folder)
+    before = generations_in(folder)
     postings.commit()
-    assert published(folder) == before
+    assert generations_in(folder) == before
 
 
 def test_the_space_of_removed_documents_comes_back(folder):
@@ -330,7 +330,7 @@ def test_a_damaged_segment_can_be_left_out(folder):
     filled(folder)
     (path,) = folder.glob("*.segment")
     path.write_bytes(b"")
-    assert Postings.open(folder, damaged=True).documents == 0
+    assert len(Postings.open(folder, damaged=True)) == 0
 
 
 def test_a_large_section_is_checked_on_demand_and_before_merging(folder):

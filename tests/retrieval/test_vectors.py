@@ -197,9 +197,7 @@ def test_documents_that_two_files_have_are_damage_that_a_repair_drops(tmp_path, 
     index = filled(tmp_path / "vectors", rows[:50])
     (file,) = index._files
     (tmp_path / "vectors" / "0000000009.vectors").write_bytes((tmp_path / "vectors" / file.name).read_bytes())
-    entries = [
-        {"name": name, "bytes": file.size, "checksum": file.checksum} for name in (file.name, "0000000009.vectors")
-    ]
+    entries = [dict(file.entry), file.entry | {"name": "0000000009.vectors"}]
     forged(tmp_path / "vectors", files=entries)
     with pytest.raises(CorpusIndexError, match="two files"):
         VectorIndex.open(tmp_path / "vectors").check()
@@ -212,8 +210,7 @@ def test_removed_documents_that_a_file_does_not_have_are_damage(tmp_path, rows, 
     content = np.array(dead, "<i8").tobytes()
     name = f"{file.name}.1.dead"
     (tmp_path / "vectors" / name).write_bytes(content)
-    entry = {"name": file.name, "bytes": file.size, "checksum": file.checksum}
-    forged(tmp_path / "vectors", files=[entry | {"dead": name, "dead_checksum": zlib.crc32(content)}])
+    forged(tmp_path / "vectors", files=[file.entry | {"dead": name, "dead_checksum": zlib.crc32(content)}])
     with pytest.raises(CorpusIndexError, match="does not have"):
         VectorIndex.open(tmp_path / "vectors")
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from assay.retrieval.hashing import GRAM_HASHES, mixed
+from assay.retrieval.hashing import GRAM_HASHES, mix
 from assay.retrieval.winnowing import AT_ONCE, winnow
 
 MIXED, SHA1 = GRAM_HASHES["mixed-64"], GRAM_HASHES["sha1-16"]
@@ -107,7 +107,7 @@ def test_ascii_and_wide_units_of_one_text_have_the_same_hashes():
 def test_the_mixing_loses_nothing():
     values = np.random.default_rng(0).integers(0, 2**64, 10_000, dtype=np.uint64)
     neighbours = np.concatenate([values, values ^ np.uint64(1), values ^ np.uint64(1 << 63)])
-    assert len(np.unique(mixed(neighbours))) == len(np.unique(neighbours))
+    assert len(np.unique(mix(neighbours))) == len(np.unique(neighbours))
 
 
 def test_the_papers_hash_is_the_last_16_bits_of_sha1_of_utf_8():

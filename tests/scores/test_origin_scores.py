@@ -5,21 +5,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from assay.authorship import (
-    CausalFiller,
-    ConditionedStatistics,
-    CopyStatistics,
-    EncodedRevisions,
-    RestoredStatistics,
-    Reviser,
-    SpanPerturbation,
-    StylePerturbation,
-)
+from assay.authorship.filling import CausalFiller, SpanPerturbation
+from assay.authorship.perturbing import CopyStatistics, StylePerturbation
+from assay.authorship.revising import ConditionedStatistics, EncodedRevisions, RestoredStatistics, Reviser
 from assay.errors import MissingCapability, ScoreError, Unscorable
-from assay.models import TableModel
 from assay.scores import GENERATED, SCORES, Derived, SampleInputs, View, one_pass, request, requests
 from assay.scoring import plan, score_samples
 from assay.types import MEMBER, Rejected, Sample, TokenLogProbs, TokenStatistics
+from support.table_model import TableModel
 
 DETECTORS = [name for name, entry in SCORES.items() if entry.positive == GENERATED]
 ONE_PASS = ["fast_detect_gpt", "loss", "rank", "log_rank", "entropy"]

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from assay.errors import MissingCapability
 from assay.models import open_model
-from assay.models.table import TableModel
 from assay.scores import requests
 from assay.scores.continuation import StartsCut, SuffixCut
 from assay.scoring import asking, plan, score_samples
 from assay.scoring.cutting import Question, cut_texts, suffix_start
 from assay.scoring.views import rewritten
 from assay.types import Generator, Sample, TokenGenerator
+from support.table_model import TableModel
 
 LINES = SuffixCut(0.5, "line", "lexical")
 PYTHON = """\

@@ -6,10 +6,10 @@ import pytest
 from assay.code import WORD_LISTS, SampledNames
 from assay.leakage.naturalness import Naturalness
 from assay.models import open_model
-from assay.models.table import TableModel
 from assay.scores import requests
 from assay.scoring import Deterministic, plan, score_samples
 from assay.types import Sample
+from support.table_model import TableModel
 
 TEXTS = {
     "python": """\

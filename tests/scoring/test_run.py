@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import MissingCapability, ScoreError
-from assay.models.table import TableModel
 from assay.scores import FrequencyTable, LogProbs, ScoreRequest, TunedLogProbs, requests, score
 from assay.scoring import pairs_to_run, plan, score_samples, score_stream
 from assay.scoring.views import rewritten
 from assay.types import Sample
+from support.table_model import TableModel
 
 
 def samples(*texts):
@@ -95,7 +95,7 @@ def test_a_score_without_its_second_model_says_how_to_give_one():
 
 
 def test_dc_pdd_without_a_table_says_how_to_make_one():
-    with pytest.raises(ScoreError, match="assay frequencies build"):
+    with pytest.raises(ScoreError, match="assay frequencies"):
         plan(requests("dc_pdd"), {"target": uniform()})
 
 

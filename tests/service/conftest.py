@@ -2,8 +2,7 @@
 
 import pytest
 
-from assay.provenance import Document, Origin
-from assay.provenance.index import CodeIndex
+from assay.provenance import CodeIndex, Document, Origin
 from support.snippets import GRAPH, MEDIAN
 
 

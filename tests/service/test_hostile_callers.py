@@ -12,8 +12,7 @@ from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from assay.errors import CorpusIndexError
-from assay.service import answers
-from assay.service.app import ServiceLimits, create_app
+from assay.service import ServiceLimits, answers, create_app
 from support.serving import serving
 from support.snippets import MEDIAN
 

@@ -8,10 +8,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from assay.errors import CorpusIndexError
-from assay.provenance import Document, Origin
-from assay.provenance.index import CodeIndex
+from assay.provenance import CodeIndex, Document, Origin
+from assay.service import ServiceLimits, create_app
 from assay.service import answers as module
-from assay.service.app import ServiceLimits, create_app
 from support.snippets import GRAPH, MEDIAN
 
 RENAMED = MEDIAN.replace("ordered", "arranged").replace("middle", "half").replace("values", "numbers")
@@ -46,14 +45,14 @@ def test_a_copy_is_traced_to_its_source(caller):
     assert (finding["lines"][0][:2], finding["licences"]) == ("1-", ["MIT"])
     place = finding["places"][0]
     assert (place["path"], place["author"], place["lines"][0][:3]) == ("stats/<b>middle.py", "A. Author", "12-")
-    assert answer["verdict"] == "1 source, the same code, MIT"
+    assert answer["verdict"] == "MIT: 7 of 7 lines of median_of_values, from example/stats"
 
 
 def test_a_renamed_copy_is_traced_to_its_source(caller):
     renamed = GRAPH.replace("queue", "pending").replace("seen", "visited").replace("cost", "price")
     answer = traced(caller, renamed, language="python")
     assert first_place(answer)["path"] == "graph.py"
-    assert answer.json()["verdict"] == "1 source, the same code under other names, GPL-3.0-only"
+    assert answer.json()["verdict"] == "GPL-3.0-only: 10 of 11 lines of shortest_path, renamed, from corpus"
 
 
 @pytest.mark.parametrize(

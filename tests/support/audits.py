@@ -21,10 +21,11 @@ from assay.evaluation import (
     rank_all,
     rank_score,
 )
-from assay.leakage import describe
+from assay.leakage import describe_audit
 from assay.leakage.results import Audit, Calibration, Distribution, SampleTokens, ScoreSummary
+from assay.leakage.summarising import Judging
 from assay.reports import render_html
-from assay.types import MEMBER, NONMEMBER, Sample
+from assay.types import MEMBER, NONMEMBER, Decision, Sample, Undecided, Verdict
 
 DOSES = (1, 2, 4, 8, 16, 32)
 UNSEEN, PER_DOSE, CALIBRATION = 120, 30, 80
@@ -43,9 +44,26 @@ MANIFEST = {
 }
 
 
+OPEN = Decision(Verdict.CANNOT_TELL, "not decided yet", Undecided.NOT_MEASURED)
+
+
+def decided(audit: Audit, *, allow_confounded: bool = False) -> Audit:
+    """The same audit with the verdict that follows from its figures, as `assay.leakage.audit` makes it."""
+    judging = Judging(audit.benchmark, audit.model, {}, audit.blind, audit.blind_compares, allow_confounded)
+    return replace(
+        audit,
+        summaries=tuple(
+            replace(
+                s, decision=judging.decide(judging.evidence(s.score, s.scored, s.separation, s.test, s.calibration))
+            )
+            for s in audit.summaries
+        ),
+    )
+
+
 def page(audit: Audit, manifest: Mapping[str, object] = MappingProxyType({})) -> str:
     """The HTML report of an audit."""
-    return render_html(describe(audit, manifest))
+    return render_html(describe_audit(audit, manifest))
 
 
 def functions(amount: int) -> list[tuple[str, str]]:
@@ -168,6 +186,7 @@ def bare_summaries(
             total=len(column),
             distribution=distribution(column),
             unscorable={r: reasons[name].count(r) for r in set(reasons[name]) if r is not None},
+            decision=OPEN,
         )
         for name, column in values.items()
     )
@@ -175,7 +194,7 @@ def bare_summaries(
 
 @pytest.fixture(scope="session")
 def demo() -> Audit:
-    """A demonstration as `assay.testbed.demo` makes it: known doses, and thresholds from other never-seen functions.
+    """A demonstration as `assay.ground_truth` makes it: known doses, and thresholds from other never-seen functions.
 
     Seven scores, 300 functions, three of them unscorable by one score.
     """
@@ -217,19 +236,21 @@ def demo() -> Audit:
         )
         for summary in bare_summaries(values, reasons)
     )
-    return Audit(
-        kind="demo",
-        model="builtin:small",
-        benchmark="standard library functions",
-        samples=tuple(samples),
-        values=values,
-        reasons=reasons,
-        summaries=summaries,
-        primary="mid_pit",
-        blind=text_only(positive, groups, shift=0.15, separates=False),
-        blind_compares="members and non-members",
-        tokens=tuple(tokens),
-        notes=("297 of 300 functions of this Python match the training manifest by digest.",),
+    return decided(
+        Audit(
+            kind="demo",
+            model="builtin:small",
+            benchmark="standard library functions",
+            samples=tuple(samples),
+            values=values,
+            reasons=reasons,
+            summaries=summaries,
+            primary="mid_pit",
+            blind=text_only(positive, groups, shift=0.15, separates=False),
+            blind_compares="members and non-members",
+            tokens=tuple(tokens),
+            notes=("297 of 300 functions of this Python match the training manifest by digest.",),
+        )
     )
 
 
@@ -239,16 +260,18 @@ def unlabelled(demo: Audit) -> Audit:
     samples = tuple(replace(s, label=None, metadata={}) for s in demo.samples[100:])
     reasons = {name: column[100:] for name, column in demo.reasons.items()}
     values = {name: column[100:] for name, column in demo.values.items()}
-    return Audit(
-        kind="audit",
-        model="bigcode/starcoder2-3b",
-        benchmark="humaneval",
-        samples=samples,
-        values=values,
-        reasons=reasons,
-        summaries=bare_summaries(values, reasons),
-        primary="mid_pit",
-        tokens=demo.tokens[100:],
+    return decided(
+        Audit(
+            kind="audit",
+            model="bigcode/starcoder2-3b",
+            benchmark="humaneval",
+            samples=samples,
+            values=values,
+            reasons=reasons,
+            summaries=bare_summaries(values, reasons),
+            primary="mid_pit",
+            tokens=demo.tokens[100:],
+        )
     )
 
 
@@ -262,11 +285,13 @@ def calibrated(demo: Audit, unlabelled: Audit) -> Audit:
         for s in unlabelled.summaries
     )
     positive = [True] * len(unlabelled.samples) + [False] * 100
-    return replace(
-        unlabelled,
-        summaries=summaries,
-        blind=text_only(np.array(positive), [None] * len(positive), shift=0.1, separates=False),
-        blind_compares="this benchmark and the unseen text",
+    return decided(
+        replace(
+            unlabelled,
+            summaries=summaries,
+            blind=text_only(np.array(positive), [None] * len(positive), shift=0.1, separates=False),
+            blind_compares="this benchmark and the unseen text",
+        )
     )
 
 
@@ -274,14 +299,15 @@ def calibrated(demo: Audit, unlabelled: Audit) -> Audit:
 def confounded(demo: Audit) -> Audit:
     """The demonstration with members that give themselves away by their text."""
     positive = np.array([s.label == MEMBER for s in demo.samples])
-    return replace(demo, blind=text_only(positive, [s.group for s in demo.samples], shift=1.6, separates=True))
+    blind = text_only(positive, [s.group for s in demo.samples], shift=1.6, separates=True)
+    return decided(replace(demo, blind=blind))
 
 
 @pytest.fixture(scope="session")
 def without_blind(demo: Audit) -> Audit:
     """Labelled, without doses and without a blind baseline."""
     summaries = tuple(replace(s, doses=(), dose_correlation=None, calibration=None) for s in demo.summaries)
-    return replace(demo, kind="audit", summaries=summaries, blind=None, blind_compares="")
+    return decided(replace(demo, kind="audit", summaries=summaries, blind=None, blind_compares=""))
 
 
 @pytest.fixture(scope="session")
@@ -321,10 +347,10 @@ def page_of_many(demo: Audit, light: Callable[[Audit], Audit]) -> str:
 def _shrunk(audit: Audit, keep: int) -> Audit:
     values = {name: column[:keep] for name, column in audit.values.items()}
     reasons = {name: column[:keep] for name, column in audit.reasons.items()}
-    return replace(
+    return decided(replace(
         audit, samples=audit.samples[:keep], values=values, reasons=reasons,
         summaries=bare_summaries(values, reasons), tokens=audit.tokens[:keep],
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -339,7 +365,8 @@ def unscorable(unlabelled: Audit) -> Audit:
     small = _shrunk(unlabelled, 5)
     values = {name: np.full(5, np.nan) for name in small.values}
     reasons: dict[str, tuple[str | None, ...]] = dict.fromkeys(small.values, ("fewer than 2 tokens",) * 5)
-    return replace(small, values=values, reasons=reasons, summaries=bare_summaries(values, reasons), tokens=())
+    bare = bare_summaries(values, reasons)
+    return decided(replace(small, values=values, reasons=reasons, summaries=bare, tokens=()))
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,8 @@
 
 import random
 
-from assay.authorship import LabelledCode
 from assay.types import Sample
+from assay_lab.classifiers.labelled import LabelledCode
 
 TERSE = ("a", "b", "x", "k", "tmp", "cnt", "ll")
 SPELLED = ("total_count", "current_value", "result_list", "maximum_length", "element_index")

@@ -1,7 +1,7 @@
 """A recipe small enough to train in seconds, from real packages and a few library modules."""
 
-from builtin.base_corpus import CorpusRecipe
-from builtin.train_base import Machine, TrainingRecipe
+from assay_lab.builtin.base_corpus import CorpusRecipe
+from assay_lab.builtin.train_base import Machine, TrainingRecipe
 
 MODULES = [
     "calendar.py",

@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from assay.testbed.library_functions import library_functions, library_root
-from builtin import base_corpus
-from builtin.prepared import prepare_corpus
-from builtin.train_base import CORPUS, train_base
+from assay.ground_truth.library_functions import library_functions, library_root
+from assay_lab.builtin import base_corpus
+from assay_lab.builtin.prepared import prepare_corpus
+from assay_lab.builtin.train_base import CORPUS, train_base
 from support.tiny import CPU, MODULES, TINY
 
 

@@ -56,7 +56,14 @@ def test_a_second_way_is_found(text):
     assert messages(structure.second_ways, module(text))
 
 
-def test_the_table_of_measurements_counts():
-    rows = structure.measurements([module("from assay.models import y\nfound = 1"), module("", "models/open.py")])
-    assert rows["deep imports across packages / through a face"] == "0 / 1"
-    assert rows["generic identifiers per 1,000 names"] == "1000.0"
+def test_code_is_counted_without_docstrings_comments_and_blank_lines(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(
+        '"""Doc."""\n\n# why\nx = (\n    1,\n)  # how\n\n\ndef f():\n    """Doc.\n\n    More.\n    """\n    return x\n'
+    )
+    assert structure.code_lines(path) == 5
+
+
+def test_a_circle_of_imports_is_found_once():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": set()}
+    assert structure.circles(graph) == [frozenset("abc")]

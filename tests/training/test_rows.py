@@ -1,11 +1,11 @@
-"""Rows hold every token once, and general text holds nothing that is held out."""
+"""Rows hold every token once."""
 
 import numpy as np
 import pytest
 
 from assay.models import ModelSettings
 from assay.models.loading import load_checkpoint
-from assay.training.rows import general_rows, member_rows, without_planted
+from assay.training.rows import member_rows
 
 
 @pytest.fixture(scope="module")
@@ -26,25 +26,3 @@ def test_a_long_member_is_cut_without_loss(tokenizer):
     parts = member_rows(tokenizer, [text], context=64)
     assert max(map(len, parts)) == 64
     assert np.concatenate(parts).tolist() == whole.tolist()
-
-
-def test_general_text_ends_with_the_token_that_was_asked_for(tokenizer):
-    rows, documents = general_rows(tokenizer, (f"n = {i}\n" * 20 for i in range(99)), tokens=300, context=100)
-    assert sum(map(len, rows)) == 300
-    assert 1 < documents < 99
-
-
-def test_general_text_that_runs_out_gives_what_there_is(tokenizer):
-    rows, documents = general_rows(tokenizer, ["a = 1\n"], tokens=300, context=100)
-    assert (len(rows), documents) == (1, 1)
-
-
-def test_general_text_that_holds_a_planted_one_is_left_out():
-    planted = "def area(width, height):\n    return width * height + margin(width, height)\n"
-    clean = "import os\nprint(os.getcwd(), os.getpid(), os.name, os.sep, os.linesep)\n"
-    kept = list(without_planted([f"# a file\n\n{planted}\nx = 1\n", clean], [planted], 0.5))
-    assert kept == [clean]
-
-
-def test_without_planted_texts_all_general_text_stays():
-    assert list(without_planted(["a", "b"], [], 0.5)) == ["a", "b"]

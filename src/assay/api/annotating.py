@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.api.progress import progress_bar
 from assay.api.tracing import open_index
 from assay.datasets import Dataset
 from assay.errors import DataError
 from assay.leakage import Audit, read_run
+from assay.progress import progress_bar
 from assay.studies import (
     AnnotatedTasks,
     LogColumns,

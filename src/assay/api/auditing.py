@@ -1,48 +1,55 @@
 """`assay.audit`, `assay.calibrate` and `assay.score`: a model and texts, by name or as values."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
+from assay.api.audit_settings import AuditSettings
 from assay.api.control import named_control, opened_control
-from assay.api.estimating import report_spending
-from assay.api.manifest import Stopwatch, manifest
+from assay.api.estimating import report_cost, report_spending
 from assay.api.opening import Opener
-from assay.api.planting import PlantOptions, remove_state, with_progress
-from assay.api.progress import inform, progress_bar, warn
+from assay.api.planning import plan_scores
+from assay.api.planting import PLANTED, TUNING, PlantOptions, with_progress
 from assay.api.scores import Scores
-from assay.api.selection import ScoreSelection, Tier
+from assay.api.selection import ScoreSelection
 from assay.datasets import DataSelection, Dataset, RepeatedIds, read_dataset
-from assay.errors import DataError, did_you_mean
+from assay.errors import DataError, NothingToCompare, did_you_mean
 from assay.evaluation import check_unseen, unseen_note
 from assay.leakage import (
     Audit,
+    AuditLabels,
     ComparisonData,
-    DecisionSettings,
-    RunFolder,
-    Ties,
     UnseenScores,
-    Weights,
+    describe_run,
     fit_all,
     headline_of,
     redacted,
+    without,
     write_run,
 )
 from assay.leakage import audit as audit_samples
-from assay.models import ModelSettings, gguf_note
+from assay.models import CachedLogProbScorer, ModelSettings, display_name, gguf_note, gguf_of
+from assay.progress import progress_bar, warn
 from assay.reports import write_html
-from assay.scores import ScoreRequest, requests
-from assay.scoring import Plan, Rewriter, ScoredSample, score_stream
-from assay.testbed import describe_run
-from assay.types import Sample
+from assay.run import PAGE, Run
+from assay.scores import DatasetRequest, ScoreRequest, dataset_requests, requests
+from assay.scoring import Plan, Progress, Rewriter, ScoredSample, score_stream
+from assay.types import MEMBER, NONMEMBER, Sample
 
-PAGE = "report.html"
+if TYPE_CHECKING:
+    from assay.leakage import Literature
 
 Texts = str | Path | Dataset | Sequence[Sample] | Callable[[], Dataset]
 """A benchmark's name, a file or folder, a data set that `assay.load` returned, samples, or a function that loads a data
 set once the other arguments have been checked."""
 
+NO_VERDICT = (
+    "there will be no verdict, because there is no text to compare with that the model has certainly not seen: "
+    "expected --unseen DATA (`assay unseen build REPOSITORY… --like BENCHMARK` makes it), or --describe to see the "
+    "scores alone"
+)
 _TEXTS_EXPECTED = (
     "expected a benchmark's name, a file, a folder, or samples such as assay.Sample('name', 'def f(x): ...')"
 )
@@ -53,164 +60,106 @@ def audit(
     benchmark: Texts,
     *,
     unseen: Texts | None = None,
-    calibration: Path | str | None = None,
     labelled: Texts | None = None,
-    scores: str | None = None,
-    access: Tier = "gray",
-    variants: int = 0,
-    variant_engine: str = "deterministic",
-    variant_kinds: str = "function,variable",
-    names_from: str | None = None,
-    rename: Literal["all", "one"] = "all",
-    reference: str | None = None,
-    frequencies: Path | None = None,
-    control: str | None = None,
-    weights: Weights = "none",
-    plant: Sequence[int] | None = None,
-    plant_rate: float | None = None,
-    primary: str | None = None,
-    alpha: float = 0.05,
-    ties: Ties = "strict",
-    seed: int = 0,
-    settings: ModelSettings | None = None,
-    cache: bool = True,
+    scores: ScoreSelection | str | None = None,
+    settings: AuditSettings | None = None,
+    model_settings: ModelSettings | None = None,
     progress: bool = True,
-    out: Path | str | RunFolder | None = None,
-    force: bool = False,
-    redact: bool = False,
+    out: Path | str | Run | None = None,
 ) -> Audit:
-    """Audit a model for a benchmark: scores of every sample, and what follows from them.
+    """Return the verdict on a benchmark, the share that looks trained on, and scores of every sample.
 
     Args:
         model: `builtin:small`, a folder, a hub id, a GGUF file, `vllm:ID` or `openai:MODEL@URL`.
         benchmark: what is audited.
-        unseen: text of the same kind that the model has certainly not seen; it calibrates every score.
-        calibration: instead of `unseen`, a file that `assay.calibrate` wrote.
+        unseen: text of the same kind that the model has certainly not seen.
         labelled: with black access, other texts of known membership, on which the fitted detectors are fitted.
-        scores: names with commas between them, or a list (`one-pass`, `black`, `all`); None for the default list.
-        access: "gray" for token probabilities, "black" for a model that only generates text.
-        variants: rewritings of each sample for the scores that compare with them.
-        variant_engine: "deterministic", or a model that follows instructions.
-        variant_kinds: what a rewriting changes: function, variable, tests.
-        names_from: source of new names: "dictionary", "synonyms", "self" for the audited model, or another model.
-        rename: "all" names in each rewriting, as SrDetection does, or "one" in each.
-        reference: second model, for scores of two models.
-        frequencies: table of token frequencies for `dc_pdd`.
-        control: negative control, a model that never saw the benchmark: the same audit of it shows whether a score
-            reacts to the difference between the benchmark and the unseen text. None for `builtin:control` with gray
-            access, "none" for no control.
-        weights: weight p-values by how the texts differ: in "length", or in the scores of the "control".
-        plant: state the power by planted doses: half of the unseen texts are trained on so many times in a copy of the
-            model, `(1, 2, 4)` for example. None plants nothing.
-        plant_rate: learning rate of that training; None for the default.
-        primary: score of the headline; None for the declared one.
-        alpha: nominal false-positive rate of calibrated decisions.
-        ties: whether a paper's own rule counts a sample that equals its best variant.
-        seed: of every resampling.
-        settings: how the models are opened.
-        cache: read and write the statistics cache.
-        progress: show a progress bar on a terminal.
+        scores: names with commas between them, a list (`one-pass`, `black`, `all`), or a `ScoreSelection`; None for the
+            default list.
+        settings: what the audit compares with, and how it decides.
+        model_settings: how the models are opened.
+        progress: show cost and progress.
         out: write the run folder, with the report, here; an unfinished run with the same settings is continued. A
-            `RunFolder` may be numbered, and brings its own `force`.
-        force: replace a finished run in `out`, or one with other settings.
-        redact: write digests instead of texts.
+            `Run` may be numbered, and may replace another run.
 
     Raises:
+        NothingToCompare: there will be no verdict, and `settings.describe` is not set.
         AssayError: bad input; one line says what was received and what was expected.
     """
-    watch = Stopwatch()
-    folder = run_folder(out, force=force)
-    if folder:
-        folder.refuse_finished()
-    _check_sources(unseen=unseen, calibration=calibration, labelled=labelled, access=access)
-    decision = DecisionSettings(alpha=alpha, primary=primary, ties=ties, seed=seed, weights=weights)
-    planted = PlantOptions.of(plant, plant_rate, seed)
-    selection = ScoreSelection(
-        scores, access, variants, variant_engine, variant_kinds, names_from, rename, reference, frequencies
-    )
+    options, selection = settings or AuditSettings(), _selection(scores)
+    run = out if out is None or isinstance(out, Run) else Run(out, "audit")
+    if run:
+        run.refuse_finished()
+    options.check(unseen=unseen is not None, labelled=labelled is not None, access=selection.access)
+    planted = PlantOptions.of(options.plant or None, options.plant_rate, options.seed)
+    methods = dataset_requests(options.methods) if options.methods else ()
     specification = selection.specification()  # a misspelt score is reported before anything is loaded
-    _check_primary(primary, requests(specification))
-    opener = Opener(settings or ModelSettings(), cache)
-    opener.check(model, *selection.other_models(), named_control(control))
-    dataset, fresh, lessons = dataset_of(benchmark), _optional(unseen, repeated="number"), _optional(labelled)
-    if fresh is not None:
-        check_unseen(len(fresh))
-    planted.check(model, dataset, fresh, access)
-    unseen_scores = None if calibration is None else UnseenScores.load(Path(calibration))
-    identity = {
-        "model": model,
-        "settings": opener.settings.deciding(),
-        "data": dataset.digest,
-        "unseen": fresh and fresh.digest,
-        "labelled": lessons and lessons.digest,
-        "calibration": calibration and str(calibration),
-        "scores": specification,
-        "access": access,
-        "variants": (variant_engine, variant_kinds, names_from, rename),
-        "reference": reference,
-        "control": control,
-        "frequencies": frequencies and str(frequencies),
-        "decision": decision,
-        "redacted": redact,
-        **({"planted": planted} if plant else {}),
-    }
-    if folder:
-        folder.check(identity)
-    plan, notes = selection.plan(model, opener)
-    if note := gguf_note(plan.models.get("target", plan.generator)):
-        notes = (*notes, note)
-    _check_primary(primary, plan.requests)
-    contrast, control_notes = opened_control(control, model, selection, opener) if fresh is not None else (None, ())
-    if unseen_scores is not None:
-        unseen_scores.check(plan, Path(str(calibration)))
-    report_spending(model, plan, [*dataset.samples, *(fresh.samples if fresh else ())], opener.settings)
-    planting = None
-    if plant and fresh is not None:
-        headline = next(entry for entry in plan.requests if entry.name == (primary or headline_of(plan.requests)))
-        planting = planted.opened(plan, headline, (dataset, fresh), opener, folder.path if folder else None)
-    with begun(folder, identity) as continues:  # after all that can be refused
-        if folder and not continues:
-            remove_state(folder)
+    _check_primary(options.primary, requests(specification))
+    opener = Opener(model_settings or ModelSettings())
+    opener.check(model, *selection.other_models(), named_control(options.control))
+    texts = AuditedTexts.of(benchmark, unseen, labelled, options)
+    planted.check(model, texts.dataset, texts.fresh, selection.access)
+    unseen_scores = None if options.calibration is None else UnseenScores.load(Path(options.calibration))
+    identity = {"model": model, "scores": specification, **texts.digests()}
+    # claimed before a model is loaded; what is refused from here on leaves no folder
+    with run.begun(selection, options, opener.settings, **identity) if run else nullcontext():
+        plan, notes = plan_scores(selection, model, opener)
+        if note := gguf_note(plan.models.get("target", plan.generator)):
+            notes = (*notes, note)
+        _check_primary(options.primary, plan.requests)
+        contrast, control_notes = (
+            opened_control(options.control, model, selection, opener) if texts.fresh else (None, ())
+        )
+        if unseen_scores is not None:
+            unseen_scores.check(plan, Path(str(options.calibration)))
+        report_spending(model, plan, texts.samples, opener.settings)
+        headline_name = options.primary or headline_of(plan.requests)
+        headline = next(entry for entry in plan.requests if entry.name == headline_name)
+        planting = planted.opened(
+            plan, headline, (texts.dataset, texts.fresh), opener, run.state / PLANTED if run else None
+        )
         learned = {}
-        if lessons and plan.generator:
-            judged = [*dataset.samples, *(fresh.samples if fresh else ())]
-            learned = fit_all(lessons.samples, plan.generator, unlabelled=judged, seed=seed)
-        with progress_bar(f"auditing {dataset.name}", shown=progress) as report, _rejections(plan.rewriter):
+        if texts.lessons and plan.generator:
+            lessons = texts.lessons.samples
+            learned = fit_all(lessons, plan.generator, unlabelled=texts.samples, seed=options.seed)
+        with progress_bar(f"auditing {texts.dataset.name}", shown=progress) as report, _rejections(plan.rewriter):
+            state = run.state / TUNING if run else None
+            literature = literature_of(methods, plan, texts, opener, options, state=state, progress=report)
+            if progress:
+                report_cost(plan, texts.samples, contrast, literature)
             result = audit_samples(
-                dataset.samples,
+                texts.dataset.samples,
                 plan,
-                benchmark=dataset.name,
+                benchmark=texts.dataset.name,
                 comparison=ComparisonData(
-                    unseen=fresh.samples if fresh else (),
-                    unseen_source=fresh.source if fresh else "",
+                    unseen=texts.fresh.samples if texts.fresh else (),
+                    unseen_source=texts.fresh.source if texts.fresh else "",
                     calibration=unseen_scores,
                     learned=learned,
                     control=contrast,
                     planting=with_progress(planting, report),
+                    literature=literature,
                 ),
-                decision=decision,
-                notes=(*dataset.notes, *(fresh.notes if fresh else ()), *notes, *control_notes),
+                decision=options.decision(),
+                labels=AuditLabels(
+                    model=options.model_name or display_name(model),
+                    notes=(*texts.notes, *notes, *control_notes),
+                ),
                 progress=report,
+                phase=None if report is None else report.phase,
             )
-    if folder:
-        recorded = {
-            "access": access,
-            "variant_engine": plan.rewriter.name,
-            "alpha": alpha,
-            "ties": ties,
-            "seed": seed,
-            "unseen": fresh and fresh.source,
-            "calibration": calibration and str(calibration),
-            "labelled": lessons and lessons.source,
-            "control": contrast and contrast.plan.name,
-            "weights": weights,
-            "plant": planting and {"doses": planting.doses, "rate": planting.rate},
-        }
-        written = redacted(result) if redact else result
-        write_run(folder.path, written, manifest(plan, dataset, watch, recorded))
-        folder.finish()
-        remove_state(folder)
-        write_html(describe_run(folder.path), folder.path / PAGE)
+        if run:
+            resolved = {
+                **texts.sources(),
+                "variant_engine": plan.rewriter.name,
+                "control": contrast and contrast.plan.name,
+                "plant": planting and {"doses": planting.doses, "rate": planting.rate},
+                "rate": literature and literature.model.rate_used,
+            }
+            record = run.record(resolved, **facts_of(plan, texts.dataset))
+            write_run(run.path, redacted(result) if options.redact else result, record)
+            write_html(describe_run(run.path), run.path / PAGE)
+            run.finish()
     return result
 
 
@@ -220,9 +169,8 @@ def calibrate(
     *,
     selection: ScoreSelection | str | None = None,
     settings: ModelSettings | None = None,
-    cache: bool = True,
     progress: bool = True,
-    out: Path | str | None = None,
+    out: Path | str | Run | None = None,
 ) -> UnseenScores:
     """Score known-unseen text once, for later audits; the result holds scores and no text.
 
@@ -231,26 +179,29 @@ def calibrate(
         unseen: text that the model has certainly not seen, of the kind that will be audited.
         selection: the scores; names with commas between them, or a `ScoreSelection`.
         settings: how the model is opened.
-        cache: read and write the statistics cache.
         progress: show a progress bar on a terminal.
-        out: write the calibration file here.
+        out: write the calibration file here; an unfinished run with the same settings is continued.
 
     Raises:
         AssayError: bad input; one line.
     """
     chosen = _selection(selection)
-    chosen.specification()
-    opener = Opener(settings or ModelSettings(), cache)
+    specification = chosen.specification()
+    opener = Opener(settings or ModelSettings())
     opener.check(model, *chosen.other_models())
     dataset = dataset_of(unseen, repeated="number")
-    plan, notes = chosen.plan(model, opener)
-    for note in (*dataset.notes, *notes, unseen_note(len(dataset.samples))):
-        if note:
-            warn(note)
-    with progress_bar(f"scoring {dataset.name}", shown=progress) as report, _rejections(plan.rewriter):
-        result = UnseenScores.measure(dataset.samples, plan, source=dataset.source, progress=report)
-    if out is not None:
-        result.save(Path(out))
+    run = out if out is None or isinstance(out, Run) else Run.beside(out, "calibration")
+    identity = {"model": model, "scores": specification, "data": dataset.digest}
+    with run.begun(chosen, opener.settings, **identity) if run else nullcontext():
+        plan, notes = plan_scores(chosen, model, opener)
+        for note in (*dataset.notes, *notes, unseen_note(len(dataset.samples))):
+            if note:
+                warn(note)
+        with progress_bar(f"scoring {dataset.name}", shown=progress) as report, _rejections(plan.rewriter):
+            result = UnseenScores.measure(dataset.samples, plan, source=dataset.source, progress=report)
+        if run:
+            result.save(run.result)
+            run.finish()
     return result
 
 
@@ -267,7 +218,7 @@ def scored(
     selection.specification()
     opener.check(model, *selection.other_models())
     dataset = dataset_of(texts)
-    plan, notes = selection.plan(model, opener)
+    plan, notes = plan_scores(selection, model, opener)
     for note in (*dataset.notes, *notes):
         warn(note)
     with progress_bar(f"scoring {dataset.name}", shown=progress) as report, _rejections(plan.rewriter):
@@ -280,7 +231,6 @@ def score(
     scores: ScoreSelection | str | None = None,
     *,
     settings: ModelSettings | None = None,
-    cache: bool = True,
     progress: bool = True,
 ) -> Scores:
     """Score texts under a model: one row per sample, in input order, higher = member.
@@ -290,13 +240,12 @@ def score(
         texts: a benchmark's name, a file or folder, a data set, or samples.
         scores: names with commas between them, or a `ScoreSelection`.
         settings: how the model is opened.
-        cache: read and write the statistics cache.
         progress: show a progress bar on a terminal.
 
     Raises:
         AssayError: bad input; one line.
     """
-    opener = Opener(settings or ModelSettings(), cache)
+    opener = Opener(settings or ModelSettings())
     with scored(model, texts, _selection(scores), opener, progress=progress) as (dataset, plan, samples):
         names = tuple(request.name for request in plan.requests)
         rows = {sample.index: sample.scores for sample in samples}
@@ -304,18 +253,22 @@ def score(
     return Scores(plan.name, dataset.name, names, ids, tuple(rows[index] for index in range(len(dataset))))
 
 
-def run_folder(out: Path | str | RunFolder | None, *, force: bool) -> RunFolder | None:
-    """Return the run folder behind a path; None without one."""
-    return out if out is None or isinstance(out, RunFolder) else RunFolder(Path(out), force=force)
-
-
-@contextmanager
-def begun(folder: RunFolder | None, settings: Mapping[str, object]) -> Iterator[bool]:
-    """Begin a run in its folder, or continue an unfinished one with the same settings, and say so; yield True if so."""
-    with folder.running(settings) if folder else nullcontext(False) as continues:
-        if folder and continues:
-            inform(f"continues the unfinished run in {folder.path}; what the cache holds is not computed again")
-        yield continues
+def facts_of(plan: Plan, dataset: Dataset) -> dict[str, object]:
+    """Return what the record of a run says of its models, its texts and its scores."""
+    files = {role: gguf_of(plan.models.get(role, plan.generator)) for role in plan.digests}
+    return {
+        "models": {
+            role: {"name": name, "digest": digest} | ({} if (file := files[role]) is None else file.facts())
+            for role, (name, digest) in plan.digests.items()
+        },
+        "data": {
+            "name": dataset.name,
+            "source": dataset.source,
+            "digest": dataset.digest,
+            "samples": len(dataset.samples),
+        },
+        "scores": [request.name for request in plan.requests],
+    }
 
 
 def dataset_of(texts: Texts, repeated: RepeatedIds = "refuse") -> Dataset:
@@ -339,19 +292,110 @@ def dataset_of(texts: Texts, repeated: RepeatedIds = "refuse") -> Dataset:
     return Dataset.of("samples", samples, source="samples")
 
 
-def _optional(texts: Texts | None, repeated: RepeatedIds = "refuse") -> Dataset | None:
-    return None if texts is None else dataset_of(texts, repeated)
+@dataclass(frozen=True, slots=True)
+class AuditedTexts:
+    """The texts of an audit, read and checked before a model is opened.
+
+    Attributes:
+        dataset: the benchmark.
+        fresh: unseen text that is not in the benchmark; None without any.
+        lessons: other texts of known membership, to fit detectors on; None without any.
+        overlap: a note where unseen texts were in the benchmark.
+    """
+
+    dataset: Dataset
+    fresh: Dataset | None
+    lessons: Dataset | None
+    overlap: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, benchmark: Texts, unseen: Texts | None, labelled: Texts | None, options: AuditSettings
+    ) -> "AuditedTexts":
+        """Read the texts.
+
+        Raises:
+            NothingToCompare: there will be no verdict.
+            DataError: a text cannot be read, or there are too few.
+        """
+        dataset, fresh = dataset_of(benchmark), None
+        overlap: tuple[str, ...] = ()
+        if unseen is not None:
+            unseen_set = dataset_of(unseen, repeated="number")
+            kept, overlap = without(unseen_set.samples, dataset.samples)
+            check_unseen(len(kept))
+            fresh = Dataset.of(unseen_set.name, kept, source=unseen_set.source, notes=unseen_set.notes)
+        elif options.calibration is None and not options.describe and not _is_labelled(dataset):
+            raise NothingToCompare(f"{dataset.name}: {NO_VERDICT}")
+        lessons = None if labelled is None else dataset_of(labelled)
+        return cls(dataset, fresh, lessons, overlap)
+
+    @property
+    def samples(self) -> list[Sample]:
+        """The benchmark, then the unseen text."""
+        return [*self.dataset.samples, *(self.fresh.samples if self.fresh else ())]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what a reader needs to know of the texts."""
+        return (*self.dataset.notes, *(self.fresh.notes if self.fresh else ()), *self.overlap)
+
+    def digests(self) -> dict[str, object]:
+        """Return the texts as the identity of a run holds them."""
+        return {
+            "data": self.dataset.digest,
+            "unseen": self.fresh and self.fresh.digest,
+            "labelled": self.lessons and self.lessons.digest,
+        }
+
+    def sources(self) -> dict[str, object]:
+        """Return the texts as the manifest of a run names them."""
+        return {"unseen": self.fresh and self.fresh.source, "labelled": self.lessons and self.lessons.source}
+
+
+def literature_of(
+    methods: Sequence[DatasetRequest],
+    plan: Plan,
+    texts: AuditedTexts,
+    opener: Opener,
+    options: AuditSettings,
+    *,
+    state: Path | None,
+    progress: Progress | None,
+) -> "Literature | None":
+    """Return the methods of the literature with the audited model as they use it; None without methods.
+
+    Raises:
+        MissingCapability: a method needs weights or hidden states, and the model shows none.
+    """
+    if not methods:
+        return None
+    from assay.leakage import Literature, MeasuredModel, TuningOptions  # noqa: PLC0415  they import torch
+
+    scorer = plan.models["target"]
+    measured = MeasuredModel(
+        scorer.scorer if isinstance(scorer, CachedLogProbScorer) else scorer,
+        texts.dataset.samples,
+        texts.fresh.samples if texts.fresh else (),
+        tuning=TuningOptions(rate=options.rate, seed=options.seed, folder=state),
+        cache=opener.open_cache(),
+        frequencies=plan.frequencies,
+        progress=progress,
+    )
+    literature = Literature(measured, methods)
+    literature.work()  # what this model cannot give is refused before anything runs
+    return literature
+
+
+def _is_labelled(dataset: Dataset) -> bool:
+    """Return True if the samples are known to be seen and never seen."""
+    labels = {sample.label for sample in dataset.samples}
+    doses = {sample.metadata.get("dose") for sample in dataset.samples}
+    return {MEMBER, NONMEMBER} <= labels or (0 in doses and len(doses) > 1)
 
 
 def _selection(selection: ScoreSelection | str | None) -> ScoreSelection:
     return selection if isinstance(selection, ScoreSelection) else ScoreSelection(selection)
-
-
-def _check_sources(*, unseen: object, calibration: object, labelled: object, access: Tier) -> None:
-    if unseen is not None and calibration is not None:
-        raise DataError("both --unseen and --calibration were given; expected one of them")
-    if labelled is not None and access != "black":
-        raise DataError("--labelled is for detectors that are fitted on generated text: expected --access black")
 
 
 def _check_primary(primary: str | None, scores: Sequence[ScoreRequest]) -> None:

@@ -1,75 +1,57 @@
-"""Who wrote code: detection, calibration on older code, training, evaluation and shortcut audits."""
+"""Who wrote code: detection, and calibration on older code."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from pathlib import Path
 
 import numpy as np
 
-from assay.api.classifiers import OpenDetector, classifier_in, measured_folder, vectors_named
 from assay.api.declared import declared_around
 from assay.api.detector_models import NEEDED_FOR, DetectorModels, unused_models
 from assay.api.opening import Opener
-from assay.api.progress import progress_bar
 from assay.authorship import (
     CLASSIFIER,
-    DEFAULT_EVIDENCE,
-    HIDDEN,
     LONGEST,
     SHORTEST,
-    Classifier,
     CodeUnit,
     Detection,
-    FitSettings,
-    LabelledCode,
+    DetectorSettings,
+    OpenDetector,
     Reference,
     ReferenceUnit,
+    ScoreModels,
     Signal,
-    Transfer,
     UnitKind,
     added_units,
     adds_lines,
+    answer_pieces,
     by_scores_in_context,
     codes_of,
-    detect,
     detector_name,
     files_below,
-    fit_classifier,
-    fit_generators,
     in_patch,
     in_text,
     judged_rows,
-    leave_out,
     line_range,
-    model_card,
+    open_classifier,
     saturated_kinds,
-    subsample,
     units_of,
 )
+from assay.code import languages_of_text
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
-from assay.files import check_new_folder, check_target
+from assay.files import check_target
 from assay.models import default_control
-from assay.provenance import (
-    Filters,
-    PastPatch,
-    SourceText,
-    enclosing_repository,
-    patches_before,
-    read_source_text,
-    source_texts,
-    texts_before,
-)
+from assay.progress import progress_bar
+from assay.provenance import CorpusSettings, SourceText, read_source_text, source_texts
+from assay.provenance.sources import PastPatch, enclosing_repository, patches_before, texts_before
+from assay.provenance.sources.filters import skip_by_name, skip_by_text
 from assay.scores import requests
-from assay.types import Sample
 
 STDIN = "-"
 _TABLE = re.compile(r"\.(?:parquet|jsonl|ndjson)(?:\.(?:gz|zst|bz2|xz))?$", re.IGNORECASE)
-COLLECTION = "collection"
-"""Column that names the collection of a row; without it the file's name does."""
-
 WITHOUT_MESSAGE = (
     "The patch has no commit message, so nothing is known of trailers and accounts; `git format-patch` and `git show` "
     "keep it."
@@ -78,12 +60,7 @@ OTHER_UNIT = (
     "the pieces are of the unit {unit}, the reference is of the unit {other}; the bound on human code flagged need not "
     "hold (`assay authorship calibrate --by {unit}`)"
 )
-WITHOUT_LANGUAGE = (
-    "Standard input has no name that says its language: --language NAME allows an answer, and finds functions."
-)
-DEFAULT_SCORES = "fast_detect_gpt,loss,rank,log_rank,entropy,lrr"
-"""Scores of one pass that detect machine-written text; the first one is the primary score."""
-
+WITHOUT_LANGUAGE = "Standard input shows no language: --language NAME allows an answer, and finds functions."
 WINDOW = 1024
 """Tokens that the built-in surrogate reads at once. Twice as many would take more than twice the time: windows start
 every 512 tokens, so that every token of a long file would be computed four times."""
@@ -97,21 +74,16 @@ MOST_REFERENCE = 500
 
 @dataclass(frozen=True, slots=True)
 class DetectorChoice:
-    """The detector that scores code.
+    """The detector that scores code: its settings, and what opens its models."""
 
-    Attributes:
-        classifier: folder of a fitted or fine-tuned classifier; None for scores of a language model.
-        model: the language model (surrogate); None for the built-in model that knows most languages.
-        scores: names with commas between them; the first one is what an answer rests on.
-        models: those that some scores need beside it.
-        opener: opens models.
-    """
-
-    classifier: Path | None = None
-    model: str | None = None
-    scores: str = DEFAULT_SCORES
-    models: DetectorModels = field(default_factory=DetectorModels)
+    settings: DetectorSettings = field(default_factory=DetectorSettings)
     opener: Opener = field(default_factory=Opener)
+
+    @property
+    def models(self) -> DetectorModels:
+        """The models beside the surrogate."""
+        names = {entry.name: getattr(self.settings, entry.name) for entry in fields(ScoreModels)}
+        return DetectorModels(**names)
 
     def check(self, reference: Reference | None = None) -> None:
         """Check all that can be known before a model is loaded.
@@ -123,11 +95,11 @@ class DetectorChoice:
             DataError: the reference was made with scores of another name.
             AssayError: a score or a model does not exist, or a model follows no instructions and has to.
         """
-        chosen = requests(self.scores)
+        chosen = requests(self.settings.scores)
         if reference is not None:
-            reference.check(chosen[0].name if self.classifier is None else CLASSIFIER)
-        if self.classifier is None:
-            self.opener.check(self.model or default_surrogate())
+            reference.check(chosen[0].name if self.settings.classifier is None else CLASSIFIER)
+        if self.settings.classifier is None:
+            self.opener.check(self.settings.model or default_surrogate())
             self.models.check(chosen, self.opener)
 
     def open(self) -> OpenDetector:
@@ -136,10 +108,12 @@ class DetectorChoice:
         Raises:
             AssayError: it cannot be opened, or cannot give what is requested.
         """
-        if self.classifier is not None:
-            return classifier_in(self.classifier, self.opener)
-        surrogate, window = (self.model, None) if self.model is not None else (default_surrogate(), WINDOW)
-        plan = self.models.plan(requests(self.scores), surrogate, self.opener, window=window)
+        if self.settings.classifier is not None:
+            return open_classifier(self.settings.classifier, self.opener.settings)
+        surrogate, window = (
+            (self.settings.model, None) if self.settings.model is not None else (default_surrogate(), WINDOW)
+        )
+        plan = self.models.plan(requests(self.settings.scores), surrogate, self.opener, window=window)
         return OpenDetector(
             detector_name(plan),
             lambda units, progress: by_scores_in_context(units, plan, progress),
@@ -147,10 +121,10 @@ class DetectorChoice:
 
     def unused(self) -> Mapping[str, str]:
         """Return option → why it has no effect on this detector, for those that have none."""
-        if self.classifier is not None:
+        if self.settings.classifier is not None:
             reason = "a classifier needs no language model and no scores; expected no --classifier with it"
             return dict.fromkeys(("model", "scores", *NEEDED_FOR), reason)
-        return unused_models(requests(self.scores))
+        return unused_models(requests(self.settings.scores))
 
 
 def default_surrogate() -> str:
@@ -158,128 +132,12 @@ def default_surrogate() -> str:
     return default_control()
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledSelection:
-    """How labelled code is read from tables.
-
-    Attributes:
-        label: column with the origin of each text.
-        human: the label of people, in any case.
-        text: column of texts.
-        language: column of languages, or the language of all rows.
-        group: column of tasks or projects.
-    """
-
-    label: str = "label"
-    human: str = "human"
-    text: str | None = None
-    language: str | None = None
-    group: str | None = None
-
-    def read(self, paths: Iterable[str]) -> LabelledCode:
-        """Return the texts of tables; a column `collection`, or the name of the file, names the collection.
-
-        Raises:
-            DataError: a table cannot be read, or a text has no label.
-        """
-        samples: list[Sample] = []
-        collections: dict[str, str] = {}
-        for path in paths:
-            selection = DataSelection(
-                text=self.text, label=self.label, labels="as-is", language=self.language, group=self.group
-            )
-            dataset = read_dataset(path, selection)
-            for sample in dataset.samples:
-                collection = str(sample.metadata.get(COLLECTION) or dataset.name)
-                copy = Sample(f"{path}#{sample.id}", sample.text, sample.language, sample.label, sample.group)
-                collections[copy.id] = collection
-                samples.append(copy)
-        return LabelledCode.of(samples, lambda sample: collections[sample.id], self.human)
-
-
-def train_classifier(
-    labelled: LabelledCode,
-    out: Path,
-    *,
-    evidence: Sequence[str] = DEFAULT_EVIDENCE,
-    hidden: str | None = None,
-    per_class: int | None = 400,
-    evaluate: bool = True,
-    generators: bool = False,
-    seed: int = 0,
-) -> tuple[Classifier, Transfer | None]:
-    """Fit a classifier and write it with its model card.
-
-    Args:
-        labelled: texts of people and of generators.
-        out: folder that is written.
-        evidence: kinds of evidence; `hidden` needs a model.
-        hidden: that model.
-        per_class: most texts of one class, collection and language.
-        evaluate: measure the quality on left-out collections for the card.
-        generators: also fit a model that names the generator that a text is most like.
-        seed: of the choice of texts.
-
-    Raises:
-        DataError: the folder exists, or too few texts are of one class.
-    """
-    check_new_folder(out)
-    settings = fit_settings(evidence, hidden, per_class, seed)
-    vectors = vectors_named(hidden) if hidden else None
-    transfer = leave_out(labelled, settings, vectors=vectors) if evaluate else None
-    classifier = fit_classifier(labelled, settings, vectors=vectors)
-    if generators:
-        drawn = labelled.take(subsample(labelled, per_class, seed))
-        classifier = replace(classifier, generators=fit_generators(drawn, seed=seed))
-    classifier.save(out, model_card(classifier, transfer))
-    return classifier, transfer
-
-
-def evaluate_classifier(
-    labelled: LabelledCode,
-    *,
-    by: str = "collection",
-    classifier: Path | None = None,
-    evidence: Sequence[str] = DEFAULT_EVIDENCE,
-    hidden: str | None = None,
-    per_class: int | None = 400,
-    formatted: bool = False,
-    seed: int = 0,
-) -> Transfer:
-    """Measure classifiers on what they were not fitted on.
-
-    Args:
-        labelled: texts of people and of generators.
-        by: "collection", "language" or "generator": what is left out in turn.
-        classifier: folder of a classifier that is measured on every collection instead; nothing is fitted then.
-        evidence: kinds of evidence of a fit.
-        hidden: model of the evidence `hidden`.
-        per_class: most texts of one class, collection and language of a fit.
-        formatted: test the texts as a formatter writes them, too.
-        seed: of every choice of texts.
-
-    Raises:
-        DataError: no classifier in that folder, or too few texts to fit on.
-    """
-    if classifier is None:
-        settings = fit_settings(evidence, hidden, per_class, seed)
-        vectors = vectors_named(hidden) if hidden else None
-        return leave_out(labelled, settings, by=by, vectors=vectors, formatted=formatted)
-    return measured_folder(labelled, classifier, Opener(), formatted=formatted, seed=seed)
-
-
-def fit_settings(evidence: Sequence[str], hidden: str | None, per_class: int | None, seed: int) -> FitSettings:
-    """Return the settings of a fit; naming a model of hidden states adds that evidence."""
-    kinds = dict.fromkeys([*evidence, *([HIDDEN] if hidden else [])])
-    return FitSettings(tuple(kinds), per_class, seed)
-
-
 def calibrate_authorship(
     paths: Sequence[str],
     out: Path,
     *,
     before: date | None,
-    choice: DetectorChoice,
+    detector: DetectorSettings | None = None,
     by: ReferenceUnit = "file",
     most: int | None = MOST_REFERENCE,
 ) -> tuple[Reference, int]:
@@ -291,8 +149,8 @@ def calibrate_authorship(
         paths: git repositories; without `before`, any folders whose code people certainly wrote.
         out: file that is written.
         before: only files of the last commit before this day.
-        choice: the detector.
-        by: unit of code; "patch" takes the added lines of commits before the day, for `detect_code` with `patch`.
+        detector: its settings.
+        by: unit of code; "patch" takes the added lines of commits before the day, for `detect` with `patch`.
         most: pieces of one language and length class that are scored, drawn at random; None for all.
 
     Returns:
@@ -304,6 +162,7 @@ def calibrate_authorship(
     check_target(out)
     if by == "patch" and before is None:
         raise DataError("patches come from a history: expected --before YYYY-MM-DD with --by patch")
+    choice = DetectorChoice(detector or DetectorSettings())
     choice.check()
     with progress_bar("reading"):
         units = _past_units(paths, before, by, most)
@@ -313,9 +172,9 @@ def calibrate_authorship(
     if not judged:
         raise DataError(f"{', '.join(paths)}: none of {len(units)} pieces of code has {SHORTEST} to {LONGEST:,} tokens")
     with progress_bar("opening the detector"):
-        detector = choice.open()
+        opened = choice.open()
     with progress_bar("scoring") as report:
-        scored = detector.score(judged, report)
+        scored = opened.score(judged, report)
     left_out = saturated_kinds(scored.parts, np.arange(len(judged)))
     reference = Reference.of(
         scored.detector,
@@ -355,30 +214,27 @@ def _units_in(path: str, before: date | None, by: ReferenceUnit, most: int | Non
 def past_units(past: PastPatch) -> list[CodeUnit]:
     """Return the added lines of a commit by file, without files that a program wrote."""
     units = added_units(past.patch, [past.file]) if adds_lines(past.patch) else ()
-    people = Filters()
-    return [
-        unit
-        for unit in units
-        if unit.surroundings and not (people.by_name(unit.path, None) or people.by_text(unit.surroundings.text))
-    ]
+    people = CorpusSettings()
+    named = (unit for unit in units if not skip_by_name(unit.path, None, people))
+    return [unit for unit in named if unit.surroundings and not skip_by_text(unit.surroundings.text, people)]
 
 
-def detect_code(
-    paths: Sequence[Path],
+def detect(
+    code: Sequence[Path | str] | Path | str,
     *,
-    choice: DetectorChoice,
-    reference: Path | None = None,
+    detector: DetectorSettings | None = None,
+    reference: Path | str | None = None,
     by: UnitKind = "file",
     lines: str | None = None,
     patch: bool = False,
     language: str | None = None,
     text: str | None = None,
 ) -> Detection:
-    """Return declared signals, scores and answers for files, folders, tables, patches or standard input.
+    """Return who wrote code: declared signals, scores and an answer for each file, function, patch or row.
 
     Args:
-        paths: files, folders, tables of texts (JSON lines or Parquet), or "-".
-        choice: the detector.
+        code: files, folders, tables of texts (JSON lines or Parquet), or "-".
+        detector: its settings; None for scores of the built-in model.
         reference: file of `calibrate_authorship`; without it the scores are a description and no verdict.
         by: unit of code.
         lines: "FIRST-LAST" of one file.
@@ -389,21 +245,23 @@ def detect_code(
     Raises:
         DataError: a path cannot be read, or holds no code.
     """
-    past = Reference.load(reference) if reference else None
+    paths = [Path(path) for path in ([code] if isinstance(code, str | Path) else code)]
+    past = Reference.load(Path(reference)) if reference else None
+    choice = DetectorChoice(detector or DetectorSettings())
     choice.check(past)
     with progress_bar("reading"):
         read = _read(paths, by=by, lines=lines, patch=patch, language=language, text=text)
         codes = codes_of(read.units)
     with progress_bar("opening the detector"):
-        detector = choice.open()
+        opened = choice.open()
     if past is not None:
-        past.check(detector.name)
+        past.check(opened.name)
     with progress_bar("scoring") as report:
-        scored = detector.score(read.units, report)
+        scored = opened.score(read.units, report)
     unit: ReferenceUnit = "patch" if patch else by
     if past is not None and past.unit not in {None, unit} and lines is None:
         scored = replace(scored, notes=(*scored.notes, OTHER_UNIT.format(unit=unit, other=past.unit)))
-    return detect(read.units, codes, scored, read.signals, past, unread=read.unread)
+    return answer_pieces(read.units, codes, scored, read.signals, past, unread=read.unread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,7 +276,7 @@ class _Input:
 def _read(
     paths: Sequence[Path], *, by: UnitKind, lines: str | None, patch: bool, language: str | None, text: str | None
 ) -> _Input:
-    """Read files, folders, tables, patches or standard input; see `detect_code`."""
+    """Read files, folders, tables, patches or standard input; see `detect`."""
     units: list[CodeUnit] = []
     signals: list[Signal] = []
     unread: list[str] = []
@@ -441,7 +299,7 @@ def _read(
             unread += [unread_part] if unread_part else []
     if not units:
         raise DataError(f"{', '.join(map(str, paths))}: no source file in a known language")
-    if not patch and any(str(path) == STDIN for path in paths) and language is None:
+    if not patch and any(str(path) == STDIN for path in paths) and any(unit.language is None for unit in units):
         unread.append(WITHOUT_LANGUAGE)
     return _Input(units, list(dict.fromkeys(signals)), unread)
 
@@ -453,10 +311,12 @@ def _texts(path: Path, language: str | None, column: str | None) -> Iterator[Sou
             yield SourceText(f"{path.as_posix()}#{sample.id}", sample.text, sample.language)
     elif path.is_dir():
         # a file that says who generated it declares a signal, so it is not skipped
-        for text in source_texts([str(path)], Filters(generated=True)):
+        for text in source_texts([str(path)], CorpusSettings(generated=True)):
             yield SourceText(f"{path.as_posix().rstrip('/')}/{text.path}", text.text, text.language)
     else:
-        yield read_source_text(path, language)
+        source = read_source_text(path, language)
+        shown = () if source.language else languages_of_text(source.text)
+        yield replace(source, language=shown[0]) if shown else source
 
 
 def _roots(patch: Path) -> list[Path]:

@@ -1,11 +1,12 @@
 """The negative control of an audit or of a judgement: which model it is, and how it is opened."""
 
 from assay.api.opening import Opener
+from assay.api.planning import plan_scores
 from assay.api.selection import ScoreSelection
 from assay.errors import DataError
+from assay.ground_truth import trained_texts
 from assay.leakage import Control
 from assay.models import default_control
-from assay.testbed import trained_texts
 
 NO_CONTROL = "none"
 
@@ -37,7 +38,7 @@ def opened_control(
     if name == audited:
         raise DataError(f"--control {name} is the audited model itself; expected one that never saw the benchmark")
     chosen = name or default_control(audited)
-    plan = selection.for_control().plan(chosen, opener.of_other_model())[0]
+    plan = plan_scores(selection.for_control(), chosen, opener.of_other_model())[0]
     trained = trained_texts(chosen)
     notes = (
         () if name or chosen == default_control() else (f"{audited} is audited itself, so {chosen} is the control.",)

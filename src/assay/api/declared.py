@@ -6,7 +6,7 @@ from pathlib import Path
 
 from assay.authorship import Commit, Signal, in_commits, in_paths
 from assay.errors import DataError
-from assay.provenance import changed_files, commit_messages, enclosing_repository, git_records
+from assay.provenance.sources import changed_files, commit_messages, enclosing_repository, git_records
 
 SECONDS = 20.0
 """Longest time that the history of one file or folder is read."""
@@ -59,7 +59,11 @@ def _with_files(signals: Sequence[Signal], repository: Path, path: Path, seconds
     else:  # of a file under an earlier name too
         own = path.resolve().relative_to(repository.resolve()).as_posix()
         files = {commit: [own] for commit in commits}
-    return [replace(signal, files=tuple(files.get(signal.commit or "", ()))) for signal in signals]
+    root = str(repository.resolve())
+    return [
+        replace(signal, files=tuple(files.get(signal.commit, ())), root=root) if signal.commit else signal
+        for signal in signals
+    ]
 
 
 def _files_of(repository: Path, seconds: float) -> Iterator[str]:

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from assay.api.opening import Opener
-from assay.api.progress import warn
-from assay.api.selection import frequencies_for
+from assay.api.planning import frequencies_for
 from assay.authorship import (
     CausalFiller,
     ConditionedStatistics,
@@ -14,6 +13,7 @@ from assay.authorship import (
     EncodedRevisions,
     RestoredStatistics,
     Reviser,
+    ScoreModels,
     SentinelFiller,
     SpanPerturbation,
     StylePerturbation,
@@ -30,13 +30,11 @@ from assay.models import (
     open_model,
 )
 from assay.models import open_seq2seq as open_restorer
-from assay.retrieval import BUILTIN_PREFIX, open_encoder
+from assay.progress import warn
+from assay.retrieval import open_encoder
 from assay.scores import SCORES, DerivationKind, ModelRole, ScoreDefinition, ScoreRequest
 from assay.scoring import Deriver, Plan, check_models, generator_digest, plan
 from assay.types import Generator, LogProbScorer, TokenScorer
-
-DEFAULT_ENCODER = f"{BUILTIN_PREFIX}fragments"
-
 
 NEEDED_FOR: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -76,24 +74,8 @@ def _listed(serves: frozenset[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class DetectorModels:
-    """Names of the models beside the surrogate; None where there is none.
-
-    Attributes:
-        observer: of Binoculars.
-        performer: of Binoculars; None for the surrogate.
-        filler: fills masked spans; a model of the T5 family, or one that continues text.
-        reviser: follows instructions: it revises code and describes its task.
-        restorer: encoder-decoder model of BARTScore.
-        encoder: of rewriting similarity.
-    """
-
-    observer: str | None = None
-    performer: str | None = None
-    filler: str | None = None
-    reviser: str | None = None
-    restorer: str | None = None
-    encoder: str = DEFAULT_ENCODER
+class DetectorModels(ScoreModels):
+    """The models beside the surrogate, which can be checked and opened."""
 
     def check(self, requests: Sequence[ScoreRequest], opener: Opener) -> None:
         """Check that the scores have their models, and that these can exist and, where they must, follow instructions.

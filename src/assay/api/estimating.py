@@ -1,12 +1,17 @@
-"""An estimate of requests, tokens and cost, before a model behind a server is asked."""
+"""Cost of a run before it begins: requests and tokens of a model behind a server, passes and time of any other."""
 
+import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from assay.api.progress import inform
 from assay.errors import ModelError
-from assay.models import ModelSettings, is_server, tokens_of_length
-from assay.scoring import Plan, estimate_run
-from assay.types import Sample
+from assay.models import CachedLogProbScorer, ModelSettings, is_server, tokens_of_length
+from assay.progress import inform, time_in_words
+from assay.scoring import Plan, estimate_run, pairs_to_run
+from assay.types import LogProbScorer, Sample
+
+if TYPE_CHECKING:  # they import torch
+    from assay.leakage import Control, Literature
 
 
 def report_spending(model: str, plan: Plan, samples: Sequence[Sample], settings: ModelSettings) -> None:
@@ -30,3 +35,55 @@ def report_spending(model: str, plan: Plan, samples: Sequence[Sample], settings:
             f"nothing was sent: the estimate is {exceeded} ({words}); expected a smaller --limit of samples"
         )
     inform(f"{model}: {words}; replies in the cache cost nothing")
+
+
+TRIAL = 3
+"""Texts that are timed after a first one, which also prepares the model."""
+
+
+def report_cost(
+    plan: Plan, samples: Sequence[Sample], control: "Control | None" = None, literature: "Literature | None" = None
+) -> None:
+    """Print the forward passes of an audit that the cache does not hold, and then their time, from a short trial.
+
+    The texts of the trial are part of the work: with a cache they are not computed again.
+
+    Args:
+        plan: of the audit.
+        samples: the benchmark and the unseen text.
+        control: the negative control; None where none is run.
+        literature: methods for whole benchmarks; None where none are asked for.
+    """
+    needed = {role: [text for of, text in pairs_to_run(samples, plan) if of == role] for role in plan.models}
+    missing = [(plan.models[role], _missing(plan.models[role], texts)) for role, texts in needed.items()]
+    if control is not None:
+        own = [text for _, text in pairs_to_run(samples, control.plan)]
+        missing.append((control.plan.models["target"], _missing(control.plan.models["target"], own)))
+    rewritings = plan.scored_variants * len(samples)
+    passes = sum(len(texts) for _, texts in missing) + rewritings + (0 if literature is None else literature.passes())
+    cached = sum(map(len, needed.values())) - sum(len(texts) for _, texts in missing[: len(needed)])
+    if not plan.models:
+        return  # generated text is paid by request, see `report_spending`
+    inform(f"cost: {passes:,.0f} forward passes of one text{f'; the cache holds {cached:,}' if cached else ''}")
+    target, texts = missing[0]
+    trial = texts[: TRIAL + 1] or [samples[0].text]
+    seconds = _seconds(target, trial) / max(1, sum(map(len, trial[1:] or trial)))
+    lengths = sum(len(text) for _, texts in missing for text in texts)
+    typical = sum(len(sample.text) for sample in samples) / len(samples)
+    characters = lengths + typical * (passes - sum(len(texts) for _, texts in missing))
+    inform(f"time: about {time_in_words(characters * seconds)} at the speed of the first texts")
+
+
+def _missing(model: LogProbScorer, texts: Sequence[str]) -> list[str]:
+    return model.missing(texts) if isinstance(model, CachedLogProbScorer) else list(dict.fromkeys(texts))
+
+
+def _seconds(model: LogProbScorer, trial: Sequence[str]) -> float:
+    """Return the seconds of one pass over all but the first text, which prepares the model."""
+    first, *rest = trial
+    for _ in model.completed([first]):
+        pass
+    start = time.perf_counter()
+    for _ in model.completed(rest or [first]):
+        pass
+    return time.perf_counter() - start

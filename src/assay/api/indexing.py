@@ -1,25 +1,30 @@
 """`assay.build_index`: corpora become an index; the commands that change one use the same functions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from assay.api.progress import files_bar
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
 from assay.api.tracing import query_encoder
 from assay.errors import DataError
+from assay.progress import ERRORS, REPORTING, ProgressLines, is_live
 from assay.provenance import (
     BuildCounts,
-    CorpusOptions,
-    FileCount,
-    Filters,
-    Granularity,
+    CorpusSettings,
     IndexSettings,
+    TableColumns,
     WritableIndex,
     build,
     create_index,
-    description_at,
     open_sources,
 )
 from assay.provenance import open_index as open_at
+from assay.provenance.index import BuildProgress, SourceProgress, description_at
+from assay.provenance.sources import FileCount
+from assay.provenance.sources.open import DEFAULT as ALL_CODE
+from assay.provenance.sources.open import NO_COLUMNS
 from assay.retrieval import open_encoder
 
 PROFILE, ENCODER = "default", "builtin:fragments"
@@ -32,38 +37,35 @@ KEEP = "keep"
 def build_index(
     corpora: Sequence[Path | str],
     at: Path | str,
+    settings: CorpusSettings = ALL_CODE,
     *,
-    granularity: Granularity = "both",
+    columns: TableColumns = NO_COLUMNS,
     profile: str = KEEP,
     encoder: str | None = KEEP,
-    filters: Filters | None = None,
-    reading: CorpusOptions | None = None,
-    jobs: int | None = None,
-    ray: str | None = None,
     progress: bool = True,
+    **changes: Any,  # noqa: ANN401  of the types of the settings
 ) -> BuildCounts:
     """Build an index of corpora, or go on with one of the same profile and encoder: only what changed is read.
 
     Args:
         corpora: folders, git repositories, archives, tables.
         at: folder or address of the index.
-        granularity: whole files, their functions, or both.
+        settings: which files are read, and how.
+        columns: of tables.
         profile: how fingerprints are made, "default" or "paper"; "keep" is that of the index, "default" for a new one.
         encoder: name of the encoder; None for no vectors; "keep" is that of the index, `builtin:fragments` for a new
             one.
-        filters: which files are read.
-        reading: how corpora are read.
-        jobs: processes that read; None for all cores.
-        ray: address of a Ray cluster that reads, or "auto" or "local".
         progress: show a progress bar on a terminal.
+        changes: single settings by name, for example `granularity="file"`.
 
     Raises:
         AssayError: a corpus or the index cannot be read or written, or the index is of another profile or encoder.
     """
     if isinstance(corpora, Path | str):
         raise DataError(f"corpora: received {str(corpora)!r}; expected a list of them: [{str(corpora)!r}]")
-    names, reading = [str(corpus) for corpus in corpora], reading or CorpusOptions()
-    open_sources(names, reading)  # a path that is not there is reported before a folder is made
+    settings = CorpusSettings.of(**{name: getattr(settings, name) for name in settings.record()} | changes)
+    names = [str(corpus) for corpus in corpora]
+    open_sources(names, settings, columns)  # a path that is not there is reported before a folder is made
     described = description_at(str(at))
     if profile == KEEP:
         profile = described.profile.name if described else PROFILE
@@ -80,9 +82,7 @@ def build_index(
             f"not {profile!r} and {encoder or 'none'!r}"
         )
     with index:
-        return fill_index(
-            index, names, filters, reading, granularity=granularity, jobs=jobs, ray=ray, progress=progress
-        )
+        return fill_index(index, names, settings, columns, progress=progress)
 
 
 def writable_index(at: Path | str) -> WritableIndex:
@@ -97,16 +97,58 @@ def writable_index(at: Path | str) -> WritableIndex:
 def fill_index(
     index: WritableIndex,
     corpora: Sequence[str],
-    filters: Filters | None,
-    reading: CorpusOptions,
+    settings: CorpusSettings,
+    columns: TableColumns = NO_COLUMNS,
     *,
-    granularity: Granularity = "both",
-    jobs: int | None = None,
-    ray: str | None = None,
     progress: bool = True,
 ) -> BuildCounts:
     """Read corpora into an open index; see `build_index`."""
-    sources = open_sources(list(corpora), reading)
-    settings = IndexSettings(filters or Filters(), granularity, index.profile)
+    sources = open_sources(corpora, settings, columns)
     with files_bar("indexing", lambda: FileCount(sources), shown=progress) as report:
-        return build(sources, index, settings, jobs=jobs, ray=ray, progress=report)
+        return build(
+            sources,
+            index,
+            IndexSettings(settings, index.profile),
+            jobs=settings.jobs,
+            readers=settings.readers,
+            progress=report,
+        )
+
+
+@contextmanager
+def files_bar(
+    description: str, count: Callable[[], FileCount], *, shown: bool = True
+) -> Iterator[BuildProgress | None]:
+    """Show a bar with files, rates and time left; without a terminal a line each 30 s, and `count` is not called."""
+    if not shown or not REPORTING.get().progress:
+        yield None
+        return
+    if not is_live():
+        lines = ProgressLines(description)
+        yield lambda counts, _: lines.report(f"{counts.files:,} files, {counts.documents:,} documents")
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[files]} files{task.fields[rates]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=ERRORS, transient=True) as bar:
+        expected = count()
+        task = bar.add_task(description, total=None, files="0", rates="")
+
+        def report(counts: BuildCounts, reached: SourceProgress) -> None:
+            expected.reached(reached.source, reached.files, reached.share)
+            done, total = expected.done, expected.total
+            seconds = max(counts.seconds, 0.1)
+            rates = f", {counts.files / seconds:,.0f}/s, {counts.bytes / seconds / 1e6:.1f} MB/s"
+            rates += f", {counts.documents:,} documents"
+            files = f"{done:,}/{total:,}" if total else f"{done:,}"
+            # shares of 1, not files: the time left starts anew whenever a total changes, and estimates do
+            bar.update(
+                task, completed=done / total if total else 0, total=1 if total else None, files=files, rates=rates
+            )
+
+        yield report

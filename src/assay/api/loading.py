@@ -1,26 +1,27 @@
-"""`assay.load`: samples of a benchmark or of any table."""
+"""`assay.load`: samples of a benchmark or of any table; `assay.load_run`: a finished run."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from assay.datasets import DataSelection, Dataset, Labels, RepeatedIds, read_dataset
+from assay.authorship import Reference
+from assay.datasets import DataSelection, Dataset, read_dataset
+from assay.errors import DataError, plain_reason
+from assay.files import parse_json
+from assay.leakage import UnseenScores, read_run
+from assay.plug_ins import PlugIns
+from assay.run import manifest_in
+
+READERS: PlugIns[Callable[[Path], Any]] = PlugIns(
+    "assay.runs",
+    accepts=callable,
+    description="a function of the path of a finished run",
+    own={"audit": lambda folder: read_run(folder)[0], "calibration": UnseenScores.load, "reference": Reference.load},
+)
+"""Kind of a run → what reads its result."""
 
 
-def load(
-    name_or_path: str | Path,
-    *,
-    data: str | Path | None = None,
-    text: str | None = None,
-    id: str | None = None,  # noqa: A002  the column is called what `Sample` calls it
-    label: str | None = None,
-    labels: Labels = "membership",
-    group: str | None = None,
-    language: str | None = None,
-    split: str | None = None,
-    subset: str | None = None,
-    part: str | None = None,
-    limit: int | None = None,
-    repeated: RepeatedIds = "refuse",
-) -> Dataset:
+def load(name_or_path: str | Path, selection: DataSelection | None = None, **settings: Any) -> Dataset:  # noqa: ANN401
     """Load samples of a benchmark, or of any table.
 
     A benchmark is read from `data` if it is there, else from the local cache of the hub or the hub itself, through the
@@ -30,36 +31,44 @@ def load(
     Args:
         name_or_path: a benchmark's name, a path, or "hf:OWNER/NAME". For a file with the name of a benchmark, add its
             folder: "./humaneval".
-        data: the benchmark's official file, folder or checkout, or a part of it.
-        text: of a table: its text column, or several joined by "+".
-        id: of a table: its id column; "row" numbers the rows.
-        label: of a table: its label column.
-        labels: "membership" (1/0, true/false, member/nonmember, seen/unseen), or "as-is" for names of generators.
-        group: of a table: the column whose equal values stay together in evaluation.
-        language: of a benchmark: only this language ("all" for all). Of a table: its language column, or the language
-            of all its rows.
-        split: only this split; None for all of them. Of a table: rows with this value in the column "split".
-        subset: of a benchmark: one of `BenchmarkInfo.subsets`.
-        part: of a benchmark: one of `BenchmarkInfo.parts`, the part of a task that is the text.
-        limit: number of samples to read, from the first; notes then cover only the rows that were read.
-        repeated: "refuse" an id that occurs twice, or "number" its samples: "a", "a#2", "a#3".
+        selection: the requested texts and their columns.
+        settings: instead of it, its settings by name: `assay.load("tasks.jsonl", text="prompt", limit=100)`.
 
     Raises:
+        SettingError: there is no such setting, or a value is wrong.
         UnknownBenchmark: neither a benchmark nor a path.
         DataError: the data cannot be found or read, or do not hold what was requested; one line.
     """
-    selection = DataSelection(
-        data=data,
-        text=text,
-        id=id,
-        label=label,
-        labels=labels,
-        group=group,
-        language=language,
-        split=split,
-        subset=subset,
-        part=part,
-        limit=limit,
-        repeated=repeated,
-    )
-    return read_dataset(name_or_path, selection)
+    return read_dataset(name_or_path, selection or DataSelection.of(**settings))
+
+
+def load_run(path: str | Path) -> Any:  # noqa: ANN401  the result of that kind of run
+    """Open the result of a finished run as the value that its command returned; no model is run.
+
+    Args:
+        path: folder of a run, or file of `assay calibrate` or `assay authorship calibrate`.
+
+    Raises:
+        DataError: it holds no finished run, a run of a kind that is not known here, or a damaged file.
+    """
+    place = Path(path)
+    if place.is_file():
+        return READERS[_kind_of_file(place)](place)
+    kind = manifest_in(place).get("kind", "audit")
+    if kind not in READERS:
+        raise DataError(f"{place} holds a run of the kind {kind!r}; expected {', '.join(READERS)}")
+    return READERS[kind](place)
+
+
+def _kind_of_file(path: Path) -> str:
+    try:
+        content = parse_json(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{path} is no result of a run: {plain_reason(error)}; expected {', '.join(READERS)}"
+        ) from error
+    fields = content.keys() if isinstance(content, dict) else ()
+    kind = "calibration" if "values" in fields else "reference" if "cells" in fields else None
+    if kind is None:
+        raise DataError(f"{path} is no result of a run; expected {', '.join(READERS)}")
+    return kind

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from assay.api.progress import warn
+from assay.api.selection import DETERMINISTIC
 from assay.errors import CacheError, DataError, MissingCapability
 from assay.models import (
     ModelSettings,
@@ -14,6 +14,7 @@ from assay.models import (
     is_remote,
     open_model,
 )
+from assay.progress import warn
 from assay.scoring import CHANGES, Deterministic, ModelRewriter, Rewriter, generator_digest
 from assay.types import Generator, LogProbScorer
 
@@ -26,21 +27,16 @@ if TYPE_CHECKING:
 DEFAULT_NAMES = {"all": "dictionary", "one": "synonyms"}
 """Source of new names where none is named, by how many names a variant changes; one of `assay.code.WORD_LISTS`."""
 
-DETERMINISTIC = "deterministic"
-"""Name of the engine that rewrites texts without a model."""
-
 
 @dataclass(frozen=True, slots=True)
 class Opener:
-    """How models are opened: with which settings, and whether behind the cache.
+    """How models are opened.
 
     Attributes:
-        settings: of every model that is opened.
-        cache: read and write the statistics cache.
+        settings: of every model that is opened, the use of the cache among them.
     """
 
     settings: ModelSettings = field(default_factory=ModelSettings)
-    cache: bool = True
 
     def check(self, *names: str | None) -> None:
         """Check that models of these names can exist, before anything is loaded; None is passed over.
@@ -74,8 +70,6 @@ class Opener:
         Raises:
             ModelError: the model cannot be opened.
         """
-        if self.settings.ray is not None:
-            raise MissingCapability(f"{name}: --ray scores texts and generates none; expected --access gray")
         model: Generator = open_model(name, self.settings)
         cache = self.open_cache()
         if cache is None:
@@ -148,14 +142,13 @@ class Opener:
 
     def _writer(self, name: str) -> Generator:
         """Open a model that writes names or variants: device and number format are those of the audited model."""
-        own = ModelSettings(concurrency=self.settings.concurrency)
-        if not is_remote(name):
-            own = ModelSettings(device=self.settings.device, dtype=self.settings.dtype)
+        kept = ("concurrency", "cache") if is_remote(name) else ("device", "dtype", "cache")
+        own = ModelSettings.of(**{setting: getattr(self.settings, setting) for setting in kept})
         return replace(self, settings=own).generator(name)
 
     def open_cache(self) -> StatisticsCache | None:
         """Open the statistics cache; None where it is not used, or cannot be."""
-        if not self.cache:
+        if not self.settings.cache:
             return None
         try:
             return StatisticsCache()

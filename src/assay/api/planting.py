@@ -1,22 +1,21 @@
 """Power by planted doses: which texts are planted, what that costs, and the model that is tuned."""
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.api.opening import Opener
-from assay.api.progress import inform
 from assay.datasets import Dataset
 from assay.errors import DataError, MissingCapability
-from assay.leakage import PLANTED_RATE, Planting, RunFolder, check_doses, plot_of, without
+from assay.leakage import PLANTED_RATE, Planting, check_doses, plot_of
 from assay.models import CachedScorer, is_remote
+from assay.progress import inform
 from assay.scores import ScoreRequest, View
 from assay.scoring import Plan, Progress
 from assay.types import MEMBER, NONMEMBER
 
-TUNING = "planting"
-"""Folder of the state of the training, inside the run folder."""
+PLANTED, TUNING = "planting", "fine-tuning"
+"""Folders, inside the state of a run, of a training on planted doses, and for methods of the literature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +72,15 @@ class PlantOptions:
             raise DataError("--plant trains on a part of the unseen texts: expected --unseen DATA")
         if any(sample.label in (MEMBER, NONMEMBER) for sample in dataset.samples):
             raise DataError(f"--plant states the power of a verdict without labels; {dataset.name} has labels")
-        plot_of(without(unseen.samples, dataset.samples)[0], self.doses, seed=self.seed)
+        plot_of(unseen.samples, self.doses, seed=self.seed)
 
     def opened(
-        self, plan: Plan, primary: ScoreRequest, sides: tuple[Dataset, Dataset], opener: Opener, folder: Path | None
+        self,
+        plan: Plan,
+        primary: ScoreRequest,
+        sides: tuple[Dataset, Dataset | None],
+        opener: Opener,
+        folder: Path | None,
     ) -> Planting | None:
         """Return the model that is tuned and its settings, and print the cost; None where nothing is planted.
 
@@ -85,12 +89,13 @@ class PlantOptions:
             primary: score of the headline.
             sides: the benchmark and the unseen texts.
             opener: of the models.
-            folder: of the run; None keeps no state.
+            folder: of the state of the training; None keeps none.
 
         Raises:
             MissingCapability: the model does not show its weights, or the score takes more than one pass.
         """
-        if not self.doses:
+        unseen = sides[1]
+        if not self.doses or unseen is None:
             return None
         from assay.models import TransformersModel  # noqa: PLC0415  it imports torch
 
@@ -102,7 +107,7 @@ class PlantOptions:
             raise MissingCapability(
                 f"--plant takes a headline score of one pass, such as mid_pit; received {primary.name} (--primary)"
             )
-        fresh = without(sides[1].samples, sides[0].samples)[0]
+        fresh = unseen.samples
         exposures = plot_of(fresh, self.doses, seed=self.seed).exposures
         inform(
             f"planted doses: {exposures:,} training passes, each about three forward passes, and {len(fresh):,} "
@@ -115,7 +120,7 @@ class PlantOptions:
             rate=PLANTED_RATE if self.rate is None else self.rate,
             seed=self.seed,
             cache=opener.open_cache(),
-            folder=None if folder is None else folder / TUNING,
+            folder=folder,
         )
 
 
@@ -131,8 +136,3 @@ def with_progress(planting: Planting | None, report: Progress | None) -> Plantin
     if planting is None or report is None:
         return planting
     return replace(planting, progress=lambda record, steps: report(int(record["step"]), steps))
-
-
-def remove_state(folder: RunFolder) -> None:
-    """Remove the state of a training that is done, or of another run."""
-    shutil.rmtree(folder.path / TUNING, ignore_errors=True)

@@ -1,19 +1,15 @@
 """`assay.trace` and `assay.open_index`: where code comes from."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
-from assay.api.progress import warn
 from assay.errors import AssayError
-from assay.provenance import (
-    Searchable,
-    SearchMethod,
-    Trace,
-    TraceSettings,
-    description_at,
-    language_by_evidence,
-)
+from assay.progress import warn
+from assay.provenance import Searchable, SearchMethod, Trace, TraceSettings
 from assay.provenance import open_index as open_at
 from assay.provenance import trace as trace_text
+from assay.provenance.index import description_at
+from assay.provenance.search import find_language
 from assay.retrieval import open_encoder
 from assay.types import Encoder
 
@@ -35,7 +31,7 @@ def trace(
 
     Args:
         text: code.
-        index: an open index, a folder, or the address of a Qdrant server.
+        index: an open index, a folder, or an address that a plug-in opens.
         language: the text is read in it; None finds it from the matches.
         method: candidates by fingerprints ("winnowing"), by vector ("vector", "hst"), or by both ("union").
         top: matches at most.
@@ -45,25 +41,10 @@ def trace(
     Raises:
         AssayError: there is no index, or it is damaged; one line.
     """
-    if isinstance(index, Path | str):
-        with open_index(index) as opened:
-            return trace(
-                text,
-                opened,
-                language=language,
-                method=method,
-                top=top,
-                min_similarity=min_similarity,
-                min_confidence=min_confidence,
-            )
-    return trace_text(
-        text,
-        index,
-        language=language or language_by_evidence(text, index),
-        method=method,
-        top=top,
-        settings=TraceSettings(min_similarity=min_similarity, min_confidence=min_confidence),
-    )
+    settings = TraceSettings(min_similarity=min_similarity, min_confidence=min_confidence)
+    with open_index(index) if isinstance(index, Path | str) else nullcontext(index) as opened:
+        read_in = language or find_language(text, opened)
+        return trace_text(text, opened, language=read_in, method=method, top=top, settings=settings)
 
 
 def open_index(at: Path | str, *, vectors: bool | None = None) -> Searchable:

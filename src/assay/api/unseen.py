@@ -5,6 +5,7 @@ from datetime import date
 from pathlib import Path
 
 from assay.api.auditing import Texts, dataset_of
+from assay.datasets import MOST_UNSEEN
 from assay.errors import DataError
 from assay.studies import Period, UnseenRequest, UnseenSet, UnseenUnit, build_unseen_set
 
@@ -17,6 +18,7 @@ def build_unseen(
     before: date | str | None = None,
     released: date | str | None = None,
     unit: UnseenUnit = "function",
+    most: int | None = MOST_UNSEEN,
     seed: int = 0,
     out: Path | str | None = None,
 ) -> UnseenSet:
@@ -29,6 +31,7 @@ def build_unseen(
         before: only texts that have not changed since before this day.
         released: day on which corpora that are no git repositories were published.
         unit: "function" or "file".
+        most: texts at most, drawn evenly over the repositories; None: all that fit (of 4,000 candidates).
         seed: of every random choice.
         out: write JSON lines here, which `unseen=` of `assay.audit` reads.
 
@@ -37,9 +40,11 @@ def build_unseen(
     """
     names = [str(name) for name in ([corpora] if isinstance(corpora, str | Path) else corpora)]
     period = Period(day_named(after, "after"), day_named(before, "before"))
+    if most is not None and most < 1:
+        raise DataError(f"most {most}: expected at least 1 text")
     if period.after and period.before and period.after >= period.before:
         raise DataError(f"after {period.after} and before {period.before}: no day is both")
-    request = UnseenRequest(unit, period, day_named(released, "released"), seed=seed)
+    request = UnseenRequest(unit, period, day_named(released, "released"), most=most, seed=seed)
     result = build_unseen_set(names, request, None if like is None else dataset_of(like))
     if out is not None:
         result.save(Path(out))

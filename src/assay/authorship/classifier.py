@@ -102,6 +102,7 @@ class Classifier:
         """Hexadecimal digest of all that can change a log-odds."""
         digest = hashlib.sha256(repr((self.bias, sorted(self.heads))).encode())
         for kind, head in sorted(self.heads.items()):
+            # the kind and the names go before the arrays: two arrays that change places must change the digest
             digest.update(repr((kind, head.centre, head.spread, head.weight)).encode())
             for name, array in sorted(head.head.arrays().items()):
                 digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
@@ -136,6 +137,7 @@ class Classifier:
 
     def judge(self, evidence: EvidenceMatrices) -> Prediction:
         """Return the answers for texts whose evidence is at hand."""
+        # a sum of standardised margins: each kind of evidence says its share, which the report shows
         parts = {kind: head.part(evidence.matrices[kind]) for kind, head in self.heads.items()}
         margins = self.bias + np.sum(list(parts.values()), axis=0)
         return Prediction(np.asarray(margins, np.float64), parts, self.domain.outside(evidence))
@@ -173,8 +175,8 @@ class Classifier:
         """
         if (folder / "config.json").exists():
             raise DataError(
-                f"{folder}: a model without its calibration; expected a folder of `assay authorship train` or "
-                "`assay authorship fine-tune`"
+                f"{folder}: a model without its calibration; expected a folder of `assay lab authorship train` or "
+                "`assay lab authorship fine-tune`"
             )
         try:
             content = parse_json((folder / DESCRIPTION).read_text("utf-8"))
@@ -196,7 +198,7 @@ class Classifier:
             classifier.try_out()
         except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, SafetensorError) as error:
             raise DataError(
-                f"{folder}: expected a classifier of `assay authorship train` or `assay authorship fine-tune` "
+                f"{folder}: expected a classifier of `assay lab authorship train` or `assay lab authorship fine-tune` "
                 f"({plain_reason(error)})"
             ) from error
         return classifier
@@ -218,7 +220,7 @@ class Classifier:
 
 
 def is_fine_tuned(folder: Path) -> bool:
-    """Return True for a folder of `fine_tune`, which `FineTunedClassifier` reads."""
+    """Return True for a folder of a fine-tuned classifier, which `FineTunedClassifier` reads."""
     return (folder / CALIBRATION).is_file()
 
 

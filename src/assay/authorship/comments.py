@@ -54,6 +54,7 @@ def without_spans(text: str, spans: list[tuple[int, int]]) -> str:
     pieces, end = [], 0
     for start, stop in spans:
         pieces.append(text[end:start])
+        # spans may overlap (a comment inside a docstring): never go back
         end = max(end, stop)
     bare = _TRAILING.sub("", "".join([*pieces, text[end:]])).strip("\n")
     return _BLANK.sub("\n", bare).lstrip("\n")

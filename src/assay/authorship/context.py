@@ -38,6 +38,7 @@ def by_scores_in_context(units: Sequence[CodeUnit], plan: Plan, progress: Progre
     rows = [row for row, unit in enumerate(units) if unit.surroundings is not None and len(unit.text) <= LONGEST_TEXT]
     if not rows or not requests or not isinstance(plan.models["target"], TokenScorer):
         return by_scores(units, plan, progress)
+    # where every score can be read from a part of the tokens, added lines need no pass of their own
     left_out = frozenset(rows if len(requests) == len(plan.requests) else ())
     alone = by_scores(units, plan, _shifted(progress, 0, len(rows)), left_out=left_out)
     values = {name: column.copy() for name, column in alone.scores.items()}
@@ -98,6 +99,7 @@ def near_lines(whole: PatchedText, characters: int = NEAR) -> PatchedText:
     content = [*(f"{line}\n" for line in ended), rest]
     starts = np.cumsum([0, *map(len, content)])
     own = np.array([line - 1 for line, _ in whole.lines])
+    # a line is kept if the next line of the piece begins within reach of it
     following = np.searchsorted(own, np.arange(len(content)))  # the next line of the piece, or behind the last one
     reaches = np.append(starts[own], np.iinfo(np.int64).max)[following]
     kept = np.flatnonzero(reaches - starts[:-1] <= characters)

@@ -1,19 +1,32 @@
-"""Results about authorship as reports."""
+"""Results about authorship as reports. The answer for each piece comes first."""
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Literal, get_args
 
-from assay.authorship.auditing import ShortcutAudit
-from assay.authorship.classifier import Classifier
 from assay.authorship.declared import Signal
 from assay.authorship.detecting import NOMINAL, WITHOUT_CODE, Detection, UnitResult
-from assay.authorship.evaluating import LeftOut, Transfer
 from assay.authorship.line_scores import whole
-from assay.authorship.open_set import UNKNOWN
 from assay.authorship.reference import CONFIDENCE, Reference
-from assay.evaluation import FlagRate, Ranking
-from assay.reports import Cell, Column, Fact, Missing, Report, Row, SampleColumn, SampleList, Table, number_of, percent
+from assay.evaluation import FlagRate
+from assay.reports import (
+    Answer,
+    Cell,
+    Column,
+    Fact,
+    Missing,
+    Report,
+    SampleColumn,
+    SampleList,
+    Table,
+    describe,
+    number_of,
+    percent,
+)
 from assay.types import Sample
 
 NO_PROOF = (
@@ -21,49 +34,61 @@ NO_PROOF = (
     "signals are facts."
 )
 SHOWN = 30
+SHOWN_ANSWERS = 20
+"""Pieces of code on the first screen."""
 SHOWN_FILES = 3
 """Files of a commit that a table names; all are in the JSON."""
 
 SHOWN_DIGITS = 12
 """Digits of a commit that a table shows."""
 
+Writer = Literal["a model, declared", "perhaps a model", "cannot tell", "like a person"]
+"""Answers, in the order of a list. Much generated code is like a person's, so none of them says "a person"."""
 
-def describe_detection(detection: Detection) -> Report:
-    """Return the report on pieces of code: declared signals first, then scores and answers."""
-    unusual = [row for row in detection.results if row.unusual]
-    count = number_of(len(detection.results), "text")
-    if detection.reference is None:
-        statement = (
-            f"{number_of(len(detection.signals), 'declared signal')} in {count}. The scores are a description and no "
-            "verdict: there is no reference of human code (`assay authorship calibrate`)."
-        )
-    else:
-        answers = (
-            f"{len(unusual)} of {len(detection.judged)} with an answer are unusual for the human code of this origin "
-            f"(at most {percent(NOMINAL)} of it scores as high, with {percent(CONFIDENCE)} confidence)."
-        )
-        statement = f"{number_of(len(detection.signals), 'declared signal')} in {count}; "
-        statement += answers if detection.judged else "no piece has an answer (the reasons are below)."
+
+@describe.register
+def _(detection: Detection) -> Report:
+    """Return the report on pieces of code: the answers, declared signals, then scores."""
+    declared = declared_reasons(detection.signals)
+    answers = [(row, *writer_of(row, declared)) for row in detection.results]
+    answers.sort(key=lambda answer: (get_args(Writer).index(answer[1]), -_finite(answer[0].value)))
+    tables = (
+        Table.of(
+            "answers",
+            "Who wrote it?",
+            answers[:SHOWN_ANSWERS],
+            (
+                Column("code", "name", get=lambda answer: answer[0].unit.place),
+                Column("answer", get=lambda answer: answer[1]),
+                Column("reason", get=lambda answer: answer[2]),
+            ),
+            (
+                *((f"The first {SHOWN_ANSWERS} of {len(answers):,}.",) if len(answers) > SHOWN_ANSWERS else ()),
+                *detection.unread,
+            ),
+        ),
+        _signals(detection),
+        _pieces(detection),
+        _shares(detection),
+        Table.of(
+            "abstentions",
+            "No answer",
+            detection.abstentions.most_common(),
+            (Column("reason", "name", get=lambda item: item[0]), Column("pieces", "count", get=lambda item: item[1])),
+        ),
+        _lines(detection),
+    )
     return Report(
         title="Who wrote this code?",
         kind="authorship",
-        statement=statement,
+        statement="",
+        answer=_answer(detection),
+        on_first_screen=1,
         details=(NO_PROOF,),
         facts=_facts(detection),
-        tables=tuple(
-            table
-            for table in (
-                _signals(detection),
-                _pieces(detection),
-                _shares(detection),
-                _abstentions(detection),
-                _lines(unusual),
-            )
-            if table.rows
-        ),
+        tables=tuple(table for table in tables if table.rows),
         notes=(
             *_own_reference(detection),
-            *detection.unread,
             *(f"Out of distribution: {note}." for note in detection.scored.notes),
             *(f"{name}: {count:,} {words}." for (name, words), count in detection.scored.counts.items() if count),
         ),
@@ -72,9 +97,89 @@ def describe_detection(detection: Detection) -> Report:
     )
 
 
-def describe_reference(reference: Reference, abstained: int, realised: FlagRate | None) -> Report:
+def declared_reasons(signals: Sequence[Signal]) -> dict[str, str]:
+    """Return path → why its code counts as declared, by the first signal on it.
+
+    Files of a commit have absolute paths where the repository is known: the user may have named them from anywhere.
+    """
+    reasons: dict[str, str] = {}
+    for signal in filter(attrgetter("is_about_code"), signals):
+        if signal.path is not None:
+            reasons.setdefault(signal.path, signal.kind + (f" in line {signal.line}" if signal.line else ""))
+        for file in signal.files:
+            reasons.setdefault(str(Path(signal.root or "", file)), f"{signal.kind} of a commit that changed it")
+    return reasons
+
+
+def writer_of(row: UnitResult, declared: Mapping[str, str]) -> tuple[Writer, str]:
+    """Return who wrote a piece of code, and one reason.
+
+    Args:
+        row: the piece.
+        declared: of `declared_reasons`.
+    """
+    reason = declared.get(row.unit.path) or declared.get(str(Path(row.unit.path).resolve()))
+    if reason is not None:
+        return "a model, declared", reason
+    judgement = row.judgement
+    if judgement is None:
+        return "cannot tell", "no code of the same people to compare with"
+    if judgement.bound is None:
+        return "cannot tell", judgement.abstained or "no score"
+    if row.unusual:
+        return "perhaps a model", "its style is unusual for the people's code"
+    return "like a person", "its style is usual for the people's code"
+
+
+def _answer(detection: Detection) -> Answer:
+    """Return the first screen; only what authors and tools declare is certain."""
+    unusual, judged = sum(row.unusual for row in detection.results), len(detection.judged)
+    measured = ""
+    if judged == 1 and detection.judged[0].judgement is not None:
+        bound = detection.judged[0].judgement.bound or 0
+        measured = f"At most {percent(bound)} of the people's code scores as high."
+    elif judged:
+        measured = (
+            f"{unusual:,} of {number_of(judged, 'text')} unusual; chance alone gives up to {NOMINAL * judged:.3g}."
+        )
+    about_code = sum(signal.is_about_code for signal in detection.signals)
+    if about_code:
+        return Answer(
+            "A model took part",
+            "Authors or tools declare it in the code or in its history.",
+            measured or f"{number_of(about_code, 'declared signal')}.",
+            "-v shows where it is declared",
+        )
+    # a configuration file says that an agent is used in this project, and not that it wrote this code
+    configured = "A coding agent is set up here; that does not say what it wrote." if detection.signals else ""
+    if detection.reference is None:
+        return Answer(
+            "Cannot tell",
+            "Style can only be judged beside older code of the same people, and none was given.",
+            configured,
+            "assay authorship calibrate OLDER-CODE --undated -o past.json; then --reference past.json",
+        )
+    if not judged:
+        return Answer("Cannot tell", "None of the code has what an answer needs.", next_step="see the reasons below")
+    if unusual:
+        return Answer(
+            "Perhaps a model",
+            "The style is unusual for the people it is compared with, which is no proof.",
+            measured,
+            "talk to the authors and look at the history; -v shows the lines that count most",
+        )
+    return Answer(
+        "No sign of models",
+        "The style is usual for the people it is compared with; careful use of a model can look so, too.",
+        measured,
+        "a coding agent is set up here: look at the history" if configured else "",
+    )
+
+
+@describe.register
+def _(reference: Reference, left_out: int = 0) -> Report:
     """Return the report on a calibration: sizes, and the realised beside the nominal false-positive rate."""
-    rows = tuple(Row((language, length, len(scores))) for (language, length), scores in reference.cells.items())
+    realised = reference.realised()
     shown = "not measured: too few texts" if realised is None else percent(realised.rate.value)
     return Report(
         title="Human code for comparison",
@@ -86,14 +191,18 @@ def describe_reference(reference: Reference, abstained: int, realised: FlagRate 
         facts=(
             Fact("detector", reference.detector),
             Fact("unit", reference.unit or "not recorded"),
-            Fact("texts left out", f"{abstained:,}", "too short, too long, or not drawn"),
+            Fact("texts left out", f"{left_out:,}", "too short, too long, or not drawn"),
         ),
         tables=(
-            Table(
+            Table.of(
                 "reference",
                 "Texts by language and length",
-                (Column("language", "name"), Column("length"), Column("texts", "count")),
-                rows,
+                reference.cells.items(),
+                (
+                    Column("language", "name", get=lambda item: item[0][0]),
+                    Column("length", get=lambda item: item[0][1]),
+                    Column("texts", "count", get=lambda item: len(item[1])),
+                ),
                 ("Neighbouring classes of fewer than 45 texts are compared together.",),
             ),
         ),
@@ -109,217 +218,9 @@ def describe_reference(reference: Reference, abstained: int, realised: FlagRate 
             "unit": reference.unit,
             "left_out": list(reference.left_out),
             "nominal": NOMINAL,
-            "realised": _rate_data(realised),
+            "realised": rate_data(realised),
         },
     )
-
-
-def describe_transfer(transfer: Transfer) -> Report:
-    """Return the report on classifiers tested on parts that they were not fitted on."""
-    formatted = any(part.formatted for part in transfer.parts)
-    rows = tuple(_part_row(part, with_formatted=formatted) for part in transfer.parts)
-    columns = (
-        Column(transfer.by, "name"),
-        Column("people", "count"),
-        Column("generated", "count"),
-        Column("AUROC", "area", plot=(0, 1, 0.5)),
-        *((Column("AUROC, formatted", "area"),) if formatted else ()),
-        Column("AUROC, calibrated", "area"),
-        Column("false positives", "share", note=f"nominal {percent(NOMINAL)}"),
-        Column("detected", "share", note="after calibration"),
-        Column("abstained", "share"),
-        Column("out of distribution"),
-    )
-    captions = (
-        "Calibrated: texts that are not in the reference of human code, without the evidence that this code shows too.",
-    )
-    ranked = sum(part.ranking is not None for part in transfer.parts)
-    evidence = f" (evidence: {', '.join(transfer.evidence)})" if transfer.evidence else ""
-    statement = (
-        f"Mean AUROC {transfer.mean_auroc:.3f} over {number_of(ranked, 'part')} that the classifier was not "
-        f"fitted on{evidence}{_after_calibration(transfer)}."
-    )
-    if not ranked:
-        statement = (
-            f"Nothing could be measured: without any one {transfer.by}, the other texts are not of both people and "
-            "generators, or the part that is left out is not."
-        )
-    low = [part.name for part in transfer.parts if part.ranking and part.ranking.auroc.value < 0.7 and not part.notes]  # noqa: PLR2004  the target
-    return Report(
-        title=f"Left out by {transfer.by}",
-        kind="authorship",
-        statement=statement,
-        warning=f"AUROC below .7 without a flag: {', '.join(low)}." if low else "",
-        tables=(Table("transfer", f"Each {transfer.by} in turn", columns, rows, captions),),
-        notes=(NO_PROOF, *(f"{part.name}: {note}." for part in transfer.parts for note in part.notes)),
-        data={
-            "by": transfer.by,
-            "evidence": list(transfer.evidence),
-            "mean_auroc": _number(transfer.mean_auroc),
-            "mean_calibrated_auroc": _number(transfer.mean_calibrated_auroc),
-            "parts": [part_data(part) for part in transfer.parts],
-        },
-    )
-
-
-def _after_calibration(transfer: Transfer) -> str:
-    mean = transfer.mean_calibrated_auroc
-    return "" if math.isnan(mean) else f"; {mean:.3f} after calibration on human code of the same origin"
-
-
-def describe_shortcuts(audit: ShortcutAudit) -> Report:
-    """Return the report on the shortcuts of a data set."""
-    steps = tuple(
-        Row((name, ranking.auroc, audit.alone.get(name, Missing("removed last only"))))
-        for name, ranking in audit.steps.items()
-    )
-    tables = [
-        Table(
-            "shortcuts",
-            "AUROC that remains",
-            (
-                Column("removed", "name"),
-                Column("this and all above", "area", plot=(0, 1, 0.5)),
-                Column("this alone", "area"),
-            ),
-            steps,
-            ("A linear model on characters, four folds by group. A fall towards .5 shows what the classes differ in.",),
-        )
-    ]
-    collections = sorted({name for pair in audit.transfer for name in pair})
-    if collections:
-        rows = tuple(
-            Row(
-                (
-                    fitted,
-                    *(audit.transfer.get((fitted, tested), Missing("the same collection")) for tested in collections),
-                )
-            )
-            for fitted in collections
-        )
-        columns = (Column("fitted on", "name"), *(Column(name, "area") for name in collections))
-        caption = ("Comments and layout are removed. Columns: the collection that was tested.",)
-        tables.append(Table("transfer", "Transfer between collections", columns, rows, caption))
-    first, last = (next(iter(audit.steps.values())), list(audit.steps.values())[-1])
-    return Report(
-        title="Shortcuts of a data set",
-        kind="authorship",
-        statement=(
-            f"AUROC {first.auroc.value:.3f} on the raw text and {last.auroc.value:.3f} without superficial differences "
-            f"({audit.people:,} texts of people, {audit.generated:,} generated)."
-        ),
-        tables=tuple(tables),
-        data={
-            "steps": {name: asdict(ranking.auroc) for name, ranking in audit.steps.items()},
-            "alone": dict(audit.alone),
-            "transfer": [[*pair, _number(value)] for pair, value in audit.transfer.items()],
-        },
-    )
-
-
-def part_data(part: LeftOut) -> dict[str, Any]:
-    """Return everything that was measured on one part, for JSON."""
-    rates_after = part.calibrated
-    return {
-        "name": part.name,
-        "people": part.people,
-        "generated": part.generated,
-        "auroc": _area_data(part.ranking),
-        "auroc_formatted": _area_data(part.formatted),
-        "out_of_distribution": list(part.notes),
-        "calibrated": rates_after
-        and {
-            "reference": rates_after.reference,
-            "left_out": list(rates_after.left_out),
-            "auroc": _area_data(rates_after.ranking),
-            "false_positives": _rate_data(rates_after.false_positives),
-            "true_positives": _rate_data(rates_after.true_positives),
-            "abstained": rates_after.abstained,
-        },
-        "without": dict(part.without),
-    }
-
-
-def _area_data(ranking: Ranking | None) -> dict[str, Any] | None:
-    if ranking is None:
-        return None
-    return {"value": ranking.auroc.value, "low": _number(ranking.auroc.low), "high": _number(ranking.auroc.high)}
-
-
-def model_card(classifier: Classifier, transfer: Transfer | None) -> str:
-    """Return the model card of a classifier, in Markdown."""
-    record = classifier.record
-    lines = [
-        "# Classifier of machine-written code",
-        "",
-        NO_PROOF,
-        "",
-        "## Use",
-        "",
-        "Ranks code by how much its style resembles code of the generators below.",
-        "An answer about a person's code needs `assay authorship calibrate` on older code of the same origin.",
-        "Not for grading, hiring or accusing people.",
-        "",
-        "## Training data",
-        "",
-        "| collection | people | generated |",
-        "|---|---|---|",
-        *(
-            f"| {name} | {counts['people']} | {counts['generators']} |"
-            for name, counts in record["collections"].items()
-        ),
-        "",
-        f"Languages: {', '.join(record['languages'])}. Comments, indentation and blank lines are not seen.",
-        f"Evidence: {', '.join(record['evidence'])}.",
-        f"At most {record['per_class']} texts of a class, collection and language.",
-        *_generators(classifier),
-        "",
-        "## Quality on collections that were left out",
-        "",
-    ]
-    if transfer is None:
-        return "\n".join([*lines, "Not measured. Run `assay authorship evaluate`.", ""])
-    lines += ["| left out | AUROC | interval | out of distribution |", "|---|---|---|---|"]
-    for part in transfer.parts:
-        if part.ranking is not None:
-            area = part.ranking.auroc
-            flags = "; ".join(part.notes) or "no"
-            lines.append(f"| {part.name} | {area.value:.3f} | {area.low:.3f} to {area.high:.3f} | {flags} |")
-    return "\n".join([*lines, "", f"Mean AUROC: {transfer.mean_auroc:.3f}.", ""])
-
-
-def _generators(classifier: Classifier) -> list[str]:
-    model = classifier.generators
-    if model is None:
-        return []
-    left_out = f" Too few texts: {', '.join(model.left_out)}." if model.left_out else ""
-    return [
-        "",
-        "## Naming the generator",
-        "",
-        f"Classes: {', '.join(model.classes)}.{left_out}",
-        f"Right class on held-out tasks of these collections: {percent(model.accuracy)} of the texts.",
-        f"Guessing: {percent(1 / len(model.classes))}. Expect less elsewhere.",
-        f'A text that is unusual for its class gets the answer "{UNKNOWN}".',
-    ]
-
-
-def _part_row(part: LeftOut, *, with_formatted: bool) -> Row:
-    rates_after = part.calibrated
-    few = Missing("too few texts of people")
-    rates: tuple[Cell, ...] = (few, few, few, few)
-    if rates_after is not None:
-        rates = (
-            rates_after.ranking.auroc if rates_after.ranking else Missing("one class only"),
-            rates_after.false_positives.rate if rates_after.false_positives else few,
-            rates_after.true_positives.rate if rates_after.true_positives else Missing("no generated text"),
-            rates_after.abstained,
-        )
-    area: Cell = part.ranking.auroc if part.ranking else Missing("one class only")
-    formatted: tuple[Cell, ...] = ()
-    if with_formatted:
-        formatted = (part.formatted.auroc if part.formatted else Missing("one class only"),)
-    return Row((part.name, part.people, part.generated, area, *formatted, *rates, "; ".join(part.notes) or "no"))
 
 
 def _facts(detection: Detection) -> tuple[Fact, ...]:
@@ -334,13 +235,15 @@ def _facts(detection: Detection) -> tuple[Fact, ...]:
 
 
 def _signals(detection: Detection) -> Table:
-    rows = tuple(
-        Row((signal.kind, signal.path or _files_of(signal), signal.line or "", signal.text))
-        for signal in detection.signals[:SHOWN]
+    columns = (
+        Column("declared", "name", lambda signal: signal.kind),
+        Column("file, or commit and its files", get=lambda signal: signal.path or _files_of(signal)),
+        Column("line", get=lambda signal: signal.line or ""),
+        Column("words", get=lambda signal: signal.text),
     )
-    columns = (Column("declared", "name"), Column("file, or commit and its files"), Column("line"), Column("words"))
     more = len(detection.signals) - SHOWN
-    return Table("signals", "Declared signals", columns, rows, (f"{more:,} more are in the JSON.",) if more > 0 else ())
+    caption = (f"{more:,} more are in the JSON.",) if more > 0 else ()
+    return Table.of("signals", "Declared signals", detection.signals[:SHOWN], columns, caption)
 
 
 def _files_of(signal: Signal) -> str:
@@ -353,89 +256,84 @@ def _files_of(signal: Signal) -> str:
 
 
 def _pieces(detection: Detection) -> Table:
-    names = tuple(detection.scored.scores)
-    columns = [Column("code", "name"), Column("tokens", "count")]
-    attribution = detection.scored.attribution
-    if detection.reference is not None:
-        columns += [Column("answer"), Column("p-value", "p_value"), Column("upper bound", "share")]
-    if attribution is not None:
-        columns.append(Column("most like"))
-    columns += [Column(name, "number") for name in names]
-    order = sorted(range(len(detection.results)), key=lambda row: -_finite(detection.results[row].value))
-    rows = []
-    for at in order[:SHOWN]:
-        result = detection.results[at]
-        scores: list[Cell] = [
-            Missing(detection.scored.reasons[name][at] or "no score") if math.isnan(values[at]) else float(values[at])
-            for name, values in detection.scored.scores.items()
-        ]
-        nearest = () if attribution is None else (_nearest_name(result, attribution.answers[at]),)
-        rows.append(Row((result.unit.place, result.tokens, *_answer(result), *nearest, *scores)))
+    """Return the scores of the highest pieces; an item is the row of a piece."""
+    results, scored, attribution = detection.results, detection.scored, detection.scored.attribution
+    columns = [
+        Column("code", "name", lambda at: results[at].unit.place),
+        Column("tokens", "count", lambda at: results[at].tokens),
+    ]
     caption = ["Scores: higher = more like generated code."]
     if detection.reference is not None:
+        columns += [
+            Column("answer", get=lambda at: _place_among_people(results[at])),
+            Column("p-value", "p_value", lambda at: results[at].judgement.p_value, "no answer"),
+            Column("upper bound", "share", lambda at: results[at].judgement.bound, "no answer"),
+        ]
         caption.append(
-            f"The answer rests on {names[0]}. The p-value estimates the share of your human code that scores as high; "
-            f"the share is below the upper bound with {percent(CONFIDENCE)} confidence. Unusual: an upper bound of "
-            f"{percent(NOMINAL)} or less."
+            f"The answer rests on {next(iter(scored.scores))}. The p-value estimates the share of your human code that "
+            f"scores as high; the share is below the upper bound with {percent(CONFIDENCE)} confidence. Unusual: an "
+            f"upper bound of {percent(NOMINAL)} or less."
         )
-    if len(detection.results) > SHOWN:
-        caption.append(f"The highest {SHOWN} of {len(detection.results):,}.")
     if attribution is not None:
+        columns.append(
+            Column(
+                "most like",
+                get=lambda at: None if math.isnan(results[at].value) else attribution.answers[at],
+                missing=WITHOUT_CODE,
+            )
+        )
         caption.append(f"Most like: the nearest of {', '.join(attribution.classes)}; no statement of who wrote it.")
-    return Table("pieces", "Scores", tuple(columns), tuple(rows), tuple(caption))
+
+    def score(name: str, at: int) -> Cell:
+        value = float(scored.scores[name][at])
+        return Missing(scored.reasons[name][at] or "no score") if math.isnan(value) else value
+
+    columns += [Column(name, "number", partial(score, name)) for name in scored.scores]
+    if len(results) > SHOWN:
+        caption.append(f"The highest {SHOWN} of {len(results):,}.")
+    order = sorted(range(len(results)), key=lambda row: -_finite(results[row].value))
+    return Table.of("pieces", "Scores", order[:SHOWN], columns, caption)
 
 
-def _answer(result: UnitResult) -> tuple[Cell, ...]:
-    judgement = result.judgement
-    if judgement is None:
-        return ()
-    if judgement.p_value is None or judgement.bound is None:
-        return (f"no answer: {judgement.abstained}", Missing("no answer"), Missing("no answer"))
-    return ("unusual" if result.unusual else "usual", judgement.p_value, judgement.bound)
+def _place_among_people(row: UnitResult) -> str:
+    judgement = row.judgement
+    if judgement is None or judgement.bound is None:
+        return f"no answer: {judgement.abstained if judgement else ''}"
+    return "unusual" if row.unusual else "usual"
 
 
-def _nearest_name(result: UnitResult, answer: str) -> Cell:
-    return Missing(WITHOUT_CODE) if math.isnan(result.value) else answer
-
-
-def _own_reference(detection: Detection) -> tuple[str, ...]:
-    """Return a note on the pieces that are in the reference themselves."""
+def _own_reference(detection: Detection) -> Iterator[str]:
+    """Yield a note on the pieces that are in the reference themselves."""
     own = sum(row.in_reference for row in detection.results)
-    if not own:
-        return ()
-    texts = number_of(len(detection.results), "text")
-    return (f"{own:,} of {texts} are in the reference itself; each is compared with its other texts.",)
+    if own:
+        texts = number_of(len(detection.results), "text")
+        yield f"{own:,} of {texts} are in the reference itself; each is compared with its other texts."
 
 
 def _shares(detection: Detection) -> Table:
     columns = (
-        Column("folder", "name"),
-        Column("pieces", "count"),
-        Column("unusual", "share"),
-        Column("expected at most", "share"),
+        Column("folder", "name", lambda item: item[0]),
+        Column("pieces", "count", lambda item: item[1].samples),
+        Column("unusual", "share", lambda item: item[1].rate),
+        Column("expected at most", "share", lambda _: NOMINAL),
     )
-    rows = tuple(Row((folder, rate.samples, rate.rate, NOMINAL)) for folder, rate in detection.shares.items())
     caption = "Expected at most: the share of your own human code that is called unusual, too."
-    return Table("shares", "Share of unusual pieces", columns, rows, (caption,))
+    return Table.of("shares", "Share of unusual pieces", detection.shares.items(), columns, (caption,))
 
 
-def _abstentions(detection: Detection) -> Table:
-    rows = tuple(Row((reason, count)) for reason, count in detection.abstentions.most_common())
-    return Table("abstentions", "No answer", (Column("reason", "name"), Column("pieces", "count")), rows)
-
-
-def _lines(unusual: list[UnitResult]) -> Table:
-    rows = tuple(
-        Row((f"{row.unit.path}:{line}", value, _line(row, line)))
-        for row in unusual[:SHOWN]
-        for line, value in row.lines
+def _lines(detection: Detection) -> Table:
+    unusual = [row for row in detection.results if row.unusual]
+    columns = (
+        Column("line", "name", lambda item: f"{item[0].unit.path}:{item[1]}"),
+        Column("evidence", "number", lambda item: item[2]),
+        Column("code", get=lambda item: _line(item[0], item[1])),
     )
-    columns = (Column("line", "name"), Column("evidence", "number"), Column("code"))
     caption = (
         "By a classifier: its wording alone, the sum of a line's n-grams. By a score: its value on the tokens of the "
         "line, read after the lines before them."
     )
-    return Table("lines", "Lines that count most", columns, rows, (caption, "A single line is weak evidence."))
+    items = [(row, line, value) for row in unusual[:SHOWN] for line, value in row.lines]
+    return Table.of("lines", "Lines that count most", items, columns, (caption, "A single line is weak evidence."))
 
 
 def _line(row: UnitResult, line: int) -> str:
@@ -466,15 +364,17 @@ def _detection_data(detection: Detection) -> dict[str, Any]:
     return {
         "detector": detection.scored.detector,
         "statement": NO_PROOF,
-        "signals": [asdict(signal) for signal in detection.signals],
+        "signals": [
+            {key: value for key, value in asdict(signal).items() if key != "root"} for signal in detection.signals
+        ],
         "reference": None
         if detection.reference is None
         else {"texts": len(detection.reference), "source": detection.reference.source},
-        "realised": _rate_data(detection.realised),
+        "realised": rate_data(detection.realised),
         "nominal": NOMINAL,
         "out_of_distribution": list(detection.scored.notes),
         "counts": [[*key, count] for key, count in detection.scored.counts.items()],
-        "shares": {folder: _rate_data(rate) for folder, rate in detection.shares.items()},
+        "shares": {folder: rate_data(rate) for folder, rate in detection.shares.items()},
         "pieces": [
             {
                 "path": row.unit.path,
@@ -511,7 +411,8 @@ def _nearest(detection: Detection, at: int) -> dict[str, Any] | None:
     }
 
 
-def _rate_data(rate: FlagRate | None) -> dict[str, Any] | None:
+def rate_data(rate: FlagRate | None) -> dict[str, Any] | None:
+    """Return a share of flagged texts with its interval and its counts, for JSON."""
     if rate is None:
         return None
     return {

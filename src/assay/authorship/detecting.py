@@ -21,6 +21,7 @@ from assay.authorship.units import LONGEST_TEXT, CodeUnit, code_in_context
 from assay.authorship.wording import ngram_matrix
 from assay.evaluation import FlagRate, flag_rate
 from assay.models import combined
+from assay.reports import TabularResult
 from assay.scoring import Plan, Progress, has_parts, score_samples
 from assay.types import BooleanArray, Float64Array, Sample
 
@@ -31,6 +32,10 @@ NOMINAL = 0.05
 WITHOUT_CODE = "no code"
 TOO_LONG = f"longer than {LONGEST_TEXT:,} characters"
 CLASSIFIER, LOG_ODDS = "classifier", "log-odds"
+REVEALS = (
+    "The code is left out. Paths, names of functions, languages, lengths, scores and digests of the code are still "
+    "here: a person who has a piece of code can test whether it is among these."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,8 +195,8 @@ class UnitResult:
         return self.judgement is not None and self.judgement.unusual(NOMINAL)
 
 
-@dataclass(frozen=True, eq=False)
-class Detection:
+@dataclass(frozen=True, eq=False, repr=False)
+class Detection(TabularResult):
     """Everything that was found out about a set of pieces of code.
 
     Attributes:
@@ -224,6 +229,18 @@ class Detection:
             if row.judgement is not None and row.judgement.abstained is not None
         )
 
+    def redacted(self) -> "Detection":
+        """Return the same answers with digests in place of code, and a note that says what is still revealed."""
+        results = (
+            replace(row, unit=replace(row.unit, text=f"sha256:{row.unit.digest}", surroundings=None))
+            for row in self.results
+        )
+        # the words of a comment are code; the message of a commit is none
+        signals = (
+            signal if signal.commit is not None else replace(signal, text=signal.kind) for signal in self.signals
+        )
+        return replace(self, results=tuple(results), signals=tuple(signals), unread=(*self.unread, REVEALS))
+
     @cached_property
     def shares(self) -> dict[str, FlagRate]:
         """Share of unusual pieces by folder, and of all, among those with an answer."""
@@ -235,7 +252,7 @@ class Detection:
         return rates | ({"all": _rate(list(self.judged))} if self.judged else {})
 
 
-def detect(
+def answer_pieces(
     units: Sequence[CodeUnit],
     codes: Sequence[Code],
     scored: Scored,

@@ -8,16 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.authorship.evidence import EvidenceMatrices, evidence_of
-from assay.authorship.heads import column_moments
 from assay.authorship.normalising import Code, code_of
 from assay.reports import number_of, percent
 from assay.types import BooleanArray, Float64Array
 
 OUTLINE = "structure"
 """Kind of evidence that the outline is taken of."""
-
-QUANTILE = 0.99
-"""Share of the training texts of an environment that lie inside the outline."""
 
 CLIP = 5.0
 LARGEST_SHARE = 0.1
@@ -49,6 +45,7 @@ def domain_notes(parts: Mapping[str, Float64Array], outside: BooleanArray) -> tu
     if all(kind in parts for kind in AGREEING):
         first, second = (parts[kind] for kind in AGREEING)
         varied = first.std() > 0 and second.std() > 0
+        # two readings of the same code: where the classifier carries over they rank the texts alike
         agreement = float(np.corrcoef(first, second)[0, 1]) if varied else 0.0
         if agreement < LEAST_AGREEMENT:
             notes.append(
@@ -72,25 +69,6 @@ class Domain:
     radius: Float64Array
 
     @classmethod
-    def of(cls, evidence: EvidenceMatrices, environments: Sequence[str]) -> "Domain":
-        """Return the outline of training texts; an empty one without the evidence that it is taken of."""
-        table = evidence.matrices.get(OUTLINE)
-        if table is None:
-            return cls(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
-        codes = np.array(environments, object)
-        names = sorted(set(environments))
-        table = np.where(np.isnan(table), column_moments(table, np.ones(len(table)))[0], table)
-        centres = np.stack([table[codes == name].mean(0) for name in names])
-        deviations = np.concatenate(
-            [table[codes == name] - centre for name, centre in zip(names, centres, strict=True)]
-        )
-        scales = np.maximum(deviations.std(0), 1e-3)
-        distances = [
-            _distances(table[codes == name], centre, scales) for name, centre in zip(names, centres, strict=True)
-        ]
-        return cls(centres, scales, np.array([np.quantile(values, QUANTILE) for values in distances]))
-
-    @classmethod
     def restored(cls, arrays: Mapping[str, NDArray[Any]]) -> "Domain":
         """Return the outline of `arrays`, tried on a text.
 
@@ -112,8 +90,9 @@ class Domain:
         if table is None or not len(self.centres):
             rows = next(iter(evidence.matrices.values())).shape[0]
             return np.zeros(rows, np.bool_)
+        # one environment that holds a text is enough: a union of balls, not one ball around everything
         inside = [
-            _distances(table, centre, self.scales) <= radius
+            distances_from(table, centre, self.scales) <= radius
             for centre, radius in zip(self.centres, self.radius, strict=True)
         ]
         return np.asarray(~np.any(inside, axis=0), np.bool_)
@@ -128,7 +107,7 @@ def outline_of(codes: Sequence[Code]) -> EvidenceMatrices:
     return evidence_of(codes, (OUTLINE,))
 
 
-def _distances(table: Float64Array, centre: Float64Array, scales: Float64Array) -> Float64Array:
+def distances_from(table: Float64Array, centre: Float64Array, scales: Float64Array) -> Float64Array:
     """Return the root mean square of the standardised deviations; a missing feature does not count."""
     scaled = np.clip((table - centre) / scales, -CLIP, CLIP)
     valid = np.maximum((~np.isnan(scaled)).sum(1), 1)

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from assay.authorship.heads import LinearHead, SparseHead, TreeHead
 from assay.authorship.normalising import Code
 from assay.authorship.style import FAMILIES, feature_table
 from assay.authorship.wording import bare_matrix, ngram_matrix, vocabulary_matrix
 from assay.errors import DataError
-from assay.types import BooleanArray, Embedder, Encoder, Float64Array, Int64Array
+from assay.types import Embedder, Encoder, Float64Array, Int64Array
 
 HIDDEN = "hidden"
 WORDING = "wording"
@@ -31,9 +30,6 @@ HEADS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Kind of evidence → kind of the head that is fitted on it."""
-
-DEFAULT_EVIDENCE = ("names", "layout", "structure", WORDING, "documentation")
-"""Everything that needs no model."""
 
 _SPARSE: Mapping[str, Callable[[Sequence[Code]], sparse.csr_matrix]] = MappingProxyType(
     {WORDING: ngram_matrix, "vocabulary": vocabulary_matrix, "bare": bare_matrix}
@@ -86,19 +82,3 @@ def _matrix(codes: Sequence[Code], kind: str, vectors: Vectors | None) -> Float6
     if isinstance(vectors, Embedder):
         return np.asarray(vectors.hidden_states(texts, pooling="mean"), np.float64)
     return np.asarray(vectors.encode(texts), np.float64)
-
-
-def fitted_head(
-    kind: str,
-    matrix: Any,  # noqa: ANN401  dense or sparse
-    machine: BooleanArray,
-    weights: Float64Array,
-) -> LinearHead | SparseHead | TreeHead:
-    """Return the head of a kind of evidence, fitted on weighted texts."""
-    match HEADS[kind]:
-        case "linear":
-            return LinearHead.fit(matrix, machine, weights)
-        case "sparse":
-            return SparseHead.fit(matrix, machine, weights)
-        case _:
-            return TreeHead.fit(matrix, machine, weights)

@@ -98,6 +98,7 @@ class SpanPerturbation:
         failures: list[Counter[str]] = [Counter() for _ in texts]
         long_enough = [row for row, text in enumerate(texts) if len(_WORD.findall(text)) > self.span]
         for number in range(self.rounds):
+            # only what is still missing is drawn again, so a text with good fills costs one round
             rows = [row for row in long_enough for _ in range(n - len(copies[row]))]
             masks = [self.masked(texts[row], streams[row]) for row in rows]
             for row, mask, fills in zip(rows, masks, self.fill(masks, self.seed + number), strict=True):
@@ -122,6 +123,7 @@ class SpanPerturbation:
         first: list[int] = []
         while len(first) < count and free.any():
             place = int(draw.choice(np.flatnonzero(free)))
+            # no later span may begin where its words or their buffer would touch this one
             reach = self.span + self.buffer - 1
             free[max(0, place - reach) : place + reach + 1] = False
             first.append(place)

@@ -10,22 +10,23 @@ from safetensors import SafetensorError
 from assay.authorship.classifier import Prediction
 from assay.authorship.comments import without_comments
 from assay.authorship.domain import Domain, outline_of
-from assay.authorship.fine_tuning import DOMAIN, MODEL, RESULT
 from assay.authorship.heads import read_arrays
-from assay.authorship.labelled import HUMAN
 from assay.authorship.normalising import Code
-from assay.authorship.open_set import CALIBRATION, OpenSet
+from assay.authorship.open_set import CALIBRATION, HUMAN, OpenSet
+from assay.authorship.sequence_classifier import SequenceClassifier, load_sequence_classifier
 from assay.authorship.units import LONGEST_TEXT
 from assay.errors import DataError, plain_reason
 from assay.files import parse_json
 from assay.models import combined, files_digest, tokenizer_digest
-from assay.training import ClassifierSettings, SequenceClassifier, load_sequence_classifier
 from assay.types import BooleanArray
+
+MODEL, RESULT, DOMAIN = "model", "result.json", "domain.safetensors"
+"""Parts of the folder beside the calibration: the network, how it was fine-tuned, the outline of its texts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FineTunedClassifier:
-    """A folder of `fine_tune`, opened.
+    """A folder of `assay lab authorship fine-tune`, opened.
 
     Attributes:
         network: model, head and tokenizer.
@@ -68,7 +69,7 @@ class FineTunedClassifier:
 
     @classmethod
     def load(cls, folder: Path, device: str = "auto") -> Self:
-        """Read a folder of `fine_tune`.
+        """Read a folder of `assay lab authorship fine-tune`.
 
         Raises:
             DataError: a file is missing or damaged, or people are no class of it.
@@ -84,14 +85,12 @@ class FineTunedClassifier:
             domain = Domain.restored(read_arrays(folder / DOMAIN))
         except (OSError, ValueError, LookupError, TypeError, ArithmeticError, SafetensorError) as error:
             raise DataError(
-                f"{folder}: expected a folder of `assay authorship fine-tune` ({plain_reason(error)})"
+                f"{folder}: expected a folder of `assay lab authorship fine-tune` ({plain_reason(error)})"
             ) from error
         if HUMAN not in calibration.classes:
             classes = ", ".join(calibration.classes)
             raise DataError(f"{folder}: fine-tuned on {classes}; expected {HUMAN!r} among the classes")
-        network = load_sequence_classifier(
-            str(folder / MODEL), calibration.classes, ClassifierSettings(context=context, device=device), seed=None
-        )
+        network = load_sequence_classifier(str(folder / MODEL), calibration.classes, context=context, device=device)
         weights, tokenizer = files_digest([folder / MODEL]), tokenizer_digest(network.tokenizer)
         digest = combined([weights, tokenizer, content["classes"], calibration.temperature, comments, context])
         return cls(network, calibration, domain, comments, digest[:16])

@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from scipy import sparse
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 
 from assay.types import BooleanArray, Float64Array
 
@@ -21,12 +19,6 @@ Arrays = dict[str, NDArray[Any]]
 
 CLIP = 3.0
 """Standard deviations at which a feature stops to count further: a single odd value cannot decide."""
-
-SMALLEST = 1e-12
-TREES = 150
-LEAVES = 12
-SMALLEST_LEAF = 40
-
 
 LARGEST = 1e18
 """Bound on the numbers in a stored classifier: beyond it sums overflow, and no fitted number comes near."""
@@ -70,24 +62,10 @@ class LinearHead:
         if not (self.scales > 0).all():
             raise ValueError("scales that are not above 0")
 
-    @classmethod
-    def fit(cls, table: Float64Array, machine: BooleanArray, weights: Float64Array, *, c: float = 0.01) -> "LinearHead":
-        """Fit on weighted texts.
-
-        Args:
-            table: float64 [n, columns], NaN where a feature has no value.
-            machine: bool [n].
-            weights: float64 [n].
-            c: inverse strength of the penalty.
-        """
-        means, scales = column_moments(table, weights)
-        model = LogisticRegression(C=c, max_iter=300)
-        model.fit(_standardised(table, means, scales), machine, sample_weight=weights)
-        return cls(means, scales, model.coef_[0].astype(np.float64), model.intercept_.astype(np.float64))
-
     def margins(self, features: Float64Array) -> Float64Array:
         """Return the log-odds, float64 [n]."""
-        return np.asarray(_standardised(features, self.means, self.scales) @ self.weights + self.bias[0], np.float64)
+        scaled = standardised_table(features, self.means, self.scales)
+        return np.asarray(scaled @ self.weights + self.bias[0], np.float64)
 
     def arrays(self) -> Arrays:
         """Return the four arrays."""
@@ -113,13 +91,6 @@ class SparseHead:
             ValueError: they do not.
         """
         _check_shapes(self.bias, self.weights)
-
-    @classmethod
-    def fit(cls, matrix: sparse.csr_matrix, machine: BooleanArray, weights: Float64Array) -> "SparseHead":
-        """Fit on weighted texts; see `LinearHead.fit`."""
-        model = LogisticRegression(C=1.0, solver="liblinear", max_iter=200)
-        model.fit(matrix, machine, sample_weight=weights)
-        return cls(model.coef_[0].astype(np.float32), model.intercept_.astype(np.float64))
 
     def margins(self, features: sparse.csr_matrix) -> Float64Array:
         """Return the log-odds, float64 [n]."""
@@ -165,6 +136,7 @@ class TreeHead:
         _check_shapes(self.baseline, self.roots)
         own = np.arange(len(self.left))
         leaf = self.left == own
+        # each child lies behind its parent, so no forged file can make the walk run in a circle
         children = np.where(leaf, own + 1, np.minimum(self.left, self.right))
         if (
             not (leaf == (self.right == own)).all()
@@ -172,38 +144,6 @@ class TreeHead:
             or not all(((rows >= 0) & (rows < len(own))).all() for rows in (self.roots, self.left, self.right))
         ):
             raise ValueError("trees whose nodes do not fit together")
-
-    @classmethod
-    def fit(cls, table: Float64Array, machine: BooleanArray, weights: Float64Array, *, seed: int = 0) -> "TreeHead":
-        """Fit on weighted texts; see `LinearHead.fit`."""
-        model = HistGradientBoostingClassifier(
-            max_iter=TREES,
-            learning_rate=0.06,
-            max_leaf_nodes=LEAVES,
-            min_samples_leaf=SMALLEST_LEAF,
-            l2_regularization=5.0,
-            max_features=0.3,
-            early_stopping=False,
-            random_state=seed,
-        )
-        absent = np.isnan(table).all(axis=0)
-        model.fit(np.where(absent, 0.0, table), machine, sample_weight=weights)  # the library needs a value a column
-        nodes = [trees[0].nodes for trees in model._predictors]  # noqa: SLF001  sklearn has no public export
-        starts = np.concatenate([[0], np.cumsum([len(tree) for tree in nodes])])
-        rows = np.concatenate(nodes)
-        leaf = rows["is_leaf"].astype(bool)
-        offsets = np.repeat(starts[:-1], np.diff(starts))
-        own = np.arange(len(rows))
-        return cls(
-            starts[:-1].astype(np.int64),
-            np.where(leaf, 0, rows["feature_idx"]).astype(np.int64),
-            rows["num_threshold"].astype(np.float64),
-            np.where(leaf, own, rows["left"] + offsets).astype(np.int64),
-            np.where(leaf, own, rows["right"] + offsets).astype(np.int64),
-            rows["missing_go_to_left"].astype(bool),
-            np.where(leaf, rows["value"], 0.0).astype(np.float64),
-            np.asarray(model._baseline_prediction, np.float64).ravel()[:1],  # noqa: SLF001  as above
-        )
 
     def margins(self, features: Float64Array) -> Float64Array:
         """Return the log-odds, float64 [n].
@@ -214,6 +154,7 @@ class TreeHead:
         if self.columns.max() >= features.shape[1]:
             raise ValueError(f"trees of {self.columns.max() + 1} features, expected at most {features.shape[1]}")
         total = np.full(len(features), self.baseline[0])
+        # all texts walk down a tree together: a leaf leads to itself, so the walk ends when no text moves
         rows = np.arange(len(features))
         for root in self.roots.tolist():
             at = np.full(len(features), root)
@@ -263,20 +204,12 @@ def read_arrays(path: Path) -> Arrays:
     return arrays
 
 
-def column_moments(table: Float64Array, weights: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Return weighted mean and standard deviation of each column, NaN left out; 0 and 1 where nothing varies."""
-    valid = ~np.isnan(table)
-    totals = np.maximum((weights[:, None] * valid).sum(0), SMALLEST)
-    means = (weights[:, None] * np.where(valid, table, 0.0)).sum(0) / totals
-    squares = (weights[:, None] * np.where(valid, (table - means) ** 2, 0.0)).sum(0) / totals
-    return means, np.where(squares > SMALLEST, np.sqrt(squares), 1.0)
-
-
 def _check_shapes(single: NDArray[Any], *columns: NDArray[Any]) -> None:
     if single.shape != (1,) or any(array.shape != (columns[0].size,) for array in columns):
         raise ValueError(f"arrays of {', '.join(str(array.shape) for array in columns)} that do not fit together")
 
 
-def _standardised(table: Float64Array, means: Float64Array, scales: Float64Array) -> Float64Array:
+def standardised_table(table: Float64Array, means: Float64Array, scales: Float64Array) -> Float64Array:
+    """Return features in standard deviations from their means, within ± `CLIP`; a missing one is average."""
     scaled = np.clip((table - means) / scales, -CLIP, CLIP)
     return np.where(np.isnan(scaled), 0.0, scaled)

@@ -46,6 +46,7 @@ class LineKeeper:
     def _scored(self, text: PatchedText, statistics: TokenStatistics) -> Iterator[tuple[int, float]]:
         starts = statistics.offsets[:, 0]
         for (start, stop), (_, line) in zip(text.spans, text.lines, strict=True):
+            # a token belongs to the line in which it begins
             inside = (starts >= start) & (starts < stop)
             if inside.sum() < FEWEST_TOKENS:
                 continue

@@ -124,6 +124,7 @@ def _without_docstrings(code: list[Token]) -> Iterator[Token]:
             before = code[place - 1] if place else None
             after = code[place + 1] if place + 1 < len(code) else None
             triple = token.text[-3:] in _TRIPLE  # recognised even where all line ends are lost
+            # a string that begins a line and ends it, outside brackets, is a statement: a docstring
             starts = before is None or (before.line < token.line and before.text[-1] not in _CONTINUES)
             starts |= triple and before is not None and before.text == ":"
             ends = triple or after is None or after.line > token.line + token.text.count("\n")
@@ -140,6 +141,7 @@ def _without_grouping(code: list[Token]) -> Iterator[Token]:
             before = code[place - 1] if place else None
             calls = before is not None and before.kind is not Kind.RESERVED and bool(_CALLED.match(before.text[-1]))
             after = code[place + 1].text if place + 1 < len(code) else ""
+            # remembers for each open bracket whether it is kept, so that its partner shares its fate
             opened.append(calls or after == ")")
             if not opened[-1]:
                 continue

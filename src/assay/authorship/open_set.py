@@ -5,16 +5,17 @@ refused where its conformal p-value against texts of that class is small: a text
 looks unlike every class.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.special import logsumexp, softmax
 
-from assay.types import Float64Array, Int64Array
+from assay.types import Float64Array
 
+HUMAN = "human"
+"""Class of the texts of people."""
 UNKNOWN = "unknown generator"
 ALPHA = 0.05
 TEMPERATURES = (1e-3, 1e3)
@@ -54,23 +55,11 @@ class OpenSet:
     temperature: float
     conformity: tuple[Float64Array, ...]
 
-    @classmethod
-    def of(cls, classes: Sequence[str], logits: Float64Array, truth: Int64Array) -> Self:
-        """Return the calibration by held-out texts.
-
-        Args:
-            classes: the names.
-            logits: float64 [n, classes].
-            truth: int64 [n], place of the class of each text.
-        """
-        temperature = _temperature(logits, truth)
-        own = softmax(logits / temperature, axis=1)[np.arange(len(truth)), truth]
-        return cls(tuple(classes), temperature, tuple(np.sort(own[truth == place]) for place in range(len(classes))))
-
     def attribute(self, logits: Float64Array, *, alpha: float = ALPHA) -> Attribution:
         """Return the class of each text, or "unknown generator" at level alpha."""
         probabilities = np.asarray(softmax(logits / self.temperature, axis=1), np.float64)
         best = probabilities.argmax(1)
+        # conformal: the place of a probability among those that held-out texts of the same class had for it
         p_values = np.array(
             [
                 (1 + np.searchsorted(self.conformity[place], probabilities[row, place], side="right"))
@@ -89,6 +78,7 @@ class OpenSet:
             logits: float64 [n, classes].
         """
         scaled, place = logits / self.temperature, self.classes.index(name)
+        # log of the summed odds of all other classes, without leaving the logarithm
         return np.asarray(logsumexp(np.delete(scaled, place, axis=1), axis=1) - scaled[:, place], np.float64)
 
     def content(self) -> dict[str, Any]:
@@ -117,11 +107,3 @@ class OpenSet:
         if not all(values.ndim == 1 and ((values >= 0) & (values <= 1)).all() for values in conformity):
             raise ValueError("conformity that is not a list of probabilities for each class")
         return cls(classes, temperature, conformity)
-
-
-def _temperature(logits: Float64Array, truth: Int64Array) -> float:
-    def loss(log_temperature: float) -> float:
-        scaled = log_softmax(logits / np.exp(log_temperature), axis=1)
-        return float(-scaled[np.arange(len(truth)), truth].mean())
-
-    return float(np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x))

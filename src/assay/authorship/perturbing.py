@@ -80,6 +80,7 @@ class CopyStatistics:
 
 def draws_of(text: str, seed: int) -> np.random.Generator:
     """Return the random stream of a text: the same for the same text, whatever else is perturbed."""
+    # seeded by the text itself: a copy does not change when other texts are perturbed beside it
     key = int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest()[:8])
     return np.random.default_rng([seed, key])
 

@@ -20,6 +20,7 @@ from assay.authorship.units import ReferenceUnit
 from assay.errors import DataError, plain_reason
 from assay.evaluation import FlagRate, flag_rate
 from assay.files import parse_json, write_json
+from assay.reports import TabularResult
 from assay.types import Float64Array
 
 CONFIDENCE = 0.9
@@ -86,8 +87,8 @@ class ReferenceAnswer:
         return self.bound is not None and self.bound <= alpha
 
 
-@dataclass(frozen=True, eq=False)
-class Reference:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reference(TabularResult):
     """Scores of human code by language and length class.
 
     Attributes:
@@ -142,6 +143,7 @@ class Reference:
             name = length_class(count)
             if name is not None and not np.isnan(score):
                 rows.setdefault((str(language), name), []).append((float(score), group, digest))
+        # scores are stored in ascending order, so that a place among them is one binary search
         cells = {key: sorted(entries) for key, entries in sorted(rows.items())}
         reference = cls(
             detector,
@@ -201,7 +203,9 @@ class Reference:
             reason = f"{len(scores)} texts of people in {language or 'an unknown language'}, expected {FEWEST}"
             return ReferenceAnswer(compared=len(scores), abstained=reason)
         m = len(scores)
+        # reference scores at or above this one: a tie counts as higher, which keeps the p-value conservative
         reached = m - int(np.searchsorted(scores, score, side="left"))
+        # the share that "at most k of m are as high" flags has the law Beta(k + 1, m - k): its quantile is the bound
         bound = 1.0 if reached >= m else float(betaincinv(reached + 1, m - reached, CONFIDENCE))
         return ReferenceAnswer((1 + reached) / (m + 1), bound, m)
 
@@ -217,6 +221,7 @@ class Reference:
             key, scores = keys[0], np.concatenate([self._scores(key) for key in keys])
             names = np.array([name for key in keys for name in self.groups.get(key, ())], object)
             distinct = np.array(sorted(set(names.tolist())), object)
+            # whole groups go to one half: files of one project are alike, and would judge each other too kindly
             first = np.isin(names, generator.permutation(distinct)[: len(distinct) // 2])
             if min(first.sum(), (~first).sum()) < FEWEST:
                 continue
@@ -289,6 +294,7 @@ class Reference:
         """
         joined: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
         for language in dict.fromkeys(language for language, _ in self.cells):
+            # fill a part class by class until it is large enough; what is left at the end joins the part before
             parts: list[list[tuple[str, str]]] = [[]]
             for name in _CLASSES:
                 if sum(len(self._scores(key)) for key in parts[-1]) >= FEWEST:

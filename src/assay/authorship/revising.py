@@ -180,6 +180,7 @@ class EncodedRevisions:
             [without_remarks(text, sample.language) for text in (sample.text, *own)]
             for sample, (own, _) in zip(samples, replies, strict=True)
         ]
+        # equal revisions are common: each distinct text is encoded once
         distinct = list(dict.fromkeys(text for group in groups for text in group))
         vectors = dict(zip(distinct, self.encoder.encode(distinct), strict=True)) if distinct else {}
         return [
@@ -237,6 +238,7 @@ def conditioned(
             continue
         kept = starts >= len(prefix)
         for first, last in spans:
+            # tokens inside a comment or docstring say what the code is for, which the task said already
             kept &= (starts < first + len(prefix)) | (stops > last + len(prefix))
         yield selected(statistics, kept)
 

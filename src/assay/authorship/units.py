@@ -77,8 +77,9 @@ class CodeUnit:
 
     @property
     def place(self) -> str:
-        """Path, line and name for a reader."""
-        return f"{self.path}:{self.first_line}" + (f" {self.name}" if self.name else "")
+        """Path for a reader, with the line and the name of what is not a whole file."""
+        line = f":{self.first_line}" if self.name or self.first_line > 1 else ""
+        return self.path + line + (f" {self.name}" if self.name else "")
 
 
 def units_of(path: str, text: str, language: str | None, by: UnitKind) -> Iterator[CodeUnit]:
@@ -139,6 +140,7 @@ def added_units(patch: str, sources: Sequence[PatchedFiles] = ()) -> Sequence[Co
             by_path.setdefault(hunk.path, []).append(hunk)
     units = []
     for path, changes in by_path.items():
+        # the first source that has the patched file; else the lines that the patch itself shows
         around = next(filter(None, (_in_file(source(path), changes) for source in sources)), None) or _in_hunks(changes)
         content = around.text.split("\n")
         text = "".join(f"{content[line - 1]}\n" for line, _ in around.lines)
@@ -179,6 +181,7 @@ def _in_file(text: str | None, changes: Sequence[Hunk]) -> PatchedText | None:
         return None
     content = text.split("\n")
     for hunk in changes:
+        # one line that differs, and the file is not the one that the patch leaves behind
         new = hunk.side("new").split("\n")[:-1]
         if content[hunk.first_line - 1 : hunk.first_line - 1 + len(new)] != new:
             return None

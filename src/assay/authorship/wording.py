@@ -43,6 +43,7 @@ def token_ngrams(words: Sequence[str], longest: int = LONGEST) -> Iterator[str]:
     """Yield every n-gram of 1 to `longest` tokens, each once."""
     grams = set(words)
     for n in range(2, longest + 1):
+        # n shifted copies of the words, read in step, are the n-grams
         grams.update(map(" ".join, zip(*(words[start:] for start in range(n)), strict=False)))
     yield from grams
 
@@ -74,6 +75,7 @@ def vocabulary_matrix(codes: Sequence[Code]) -> sparse.csr_matrix:
 
 def _hashed(texts: Iterable[Iterable[str]]) -> sparse.csr_matrix:
     hashed = FeatureHasher(COLUMNS, input_type="string", alternate_sign=False).transform(texts)
+    # an n-gram counts once however often it occurs, and rows of length 1 make long texts no heavier than short ones
     hashed.data[:] = 1.0
     norms = np.sqrt(np.maximum(1.0, np.asarray(hashed.sum(axis=1)).ravel()))
     return sparse.csr_matrix(sparse.diags_array(1 / norms) @ hashed)

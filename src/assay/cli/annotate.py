@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.completing import complete_benchmarks
-from assay.cli.groups import grouped
-from assay.cli.options import STANDARD_OUTPUT, DataOptions, further_file, output_file
+from assay.cli.groups import Shown, grouped
+from assay.cli.options import STANDARD_OUTPUT, further_file, output_file
+from assay.datasets import DataSelection
 from assay.errors import DataError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
@@ -63,18 +64,18 @@ def annotate_command(
     output: Annotated[
         Path | None, output_file("Write a JSON line for each task; - is standard output.", printable=True)
     ] = None,
-    which: DataOptions,
+    which: Annotated[DataSelection, Shown("data", "columns")],
 ) -> None:
-    """Compare the accuracy of an evaluation on contaminated and clean tasks, and write a cleaned list of tasks.
+    """Compare an evaluation on contaminated and clean tasks, and write a cleaned list.
 
-    The tasks are split by an audit or by an index; the output says on what the split rests. --text and --id name the
-    columns of the log, with dots for nested ones: doc.prompt.
+    The tasks are split by an audit or by an index; the output says on what the split rests. --columns names the
+    columns of the log, with dots for nested ones: text=doc.prompt.
 
     **Example**: `assay annotate samples_humaneval.jsonl --audit runs/humaneval --clean clean_ids.txt`
     """
     from assay.api import annotate
     from assay.cli.present import chosen_format, show
-    from assay.studies import describe_annotation
+    from assay.datasets import read_dataset
 
     if (audit is None) == (index is None):
         raise DataError("expected one of --audit RUN and --index DIR")
@@ -84,20 +85,20 @@ def annotate_command(
         results,
         audit=audit,
         index=index,
-        benchmark=None if benchmark is None else which.load(benchmark),
+        benchmark=None if benchmark is None else read_dataset(benchmark, which),
         text=None if benchmark else which.text,
         id=None if benchmark else which.id,
         metric=metric,
     )
     if STANDARD_OUTPUT not in (clean, output):
-        show(describe_annotation(annotated), chosen_format())
+        show(annotated.describe(), chosen_format())
     if output is not None:
         _write(_lines(annotated), output)
     if clean is not None:  # last: a split that names no task has no cleaned list, but it has been printed
         _write("".join(f"{name}\n" for name in annotated.clean_ids()), clean)
 
 
-def _with_solutions(name: str, which: DataOptions) -> DataOptions:
+def _with_solutions(name: str, which: DataSelection) -> DataSelection:
     from assay.datasets import benchmark, is_benchmark
 
     return replace(which, part=SOLUTION) if is_benchmark(name) and SOLUTION in benchmark(name).parts else which

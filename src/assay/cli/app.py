@@ -2,6 +2,9 @@
 
 import os
 import sys
+import tempfile
+import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -17,29 +20,29 @@ from assay.cli.benchmarks import benchmarks_app
 from assay.cli.cache import cache_app
 from assay.cli.calibrate import calibrate_command
 from assay.cli.calibrate_index import calibrate_index_command
-from assay.cli.common import forget_options, with_common_options
-from assay.cli.compare import compare_command
+from assay.cli.common import forget_options, named_file, with_common_options
+from assay.cli.config import config_command
 from assay.cli.configuration import read_configuration
-from assay.cli.dataset import dataset_command
 from assay.cli.demo import demo_command
 from assay.cli.detect import detect_command
-from assay.cli.frequencies import frequencies_app
+from assay.cli.frequencies import frequencies_command
 from assay.cli.index import index_app
-from assay.cli.options import DATA, MODEL, OUTPUT, SPENDING
+from assay.cli.options import DATA, MODEL, OUTPUT
+from assay.cli.pairs import pairs_command
 from assay.cli.refusals import as_refusals, choices, in_one_line, refusal
 from assay.cli.report import report_command
 from assay.cli.score import score_command
 from assay.cli.serve import serve_command
-from assay.cli.statement import statement_command
-from assay.cli.study import study_app
 from assay.cli.terminal import echo
-from assay.cli.testbed import testbed_app
 from assay.cli.trace import trace_command
 from assay.cli.unseen import unseen_app
-from assay.errors import AssayError
+from assay.errors import AssayError, DataError
 from assay.escaping import visible
+from assay.plug_ins import PlugIns
 
 BAD_INPUT = 2
+INTERNAL_ERROR = 70
+"""An error of assay itself: the number that sysexits.h has for it."""
 INTERRUPTED = 130
 
 METAVARS: dict[object, str] = {int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
@@ -48,13 +51,11 @@ METAVARS: dict[object, str] = {int: "N", float: "NUMBER", str: "TEXT", Path: "PA
 LONGEST_METAVAR = 34
 """Characters of the choices of an option that the help shows beside its name."""
 HELP = ["-h", "--help"]
-LAST_PANELS = (DATA, MODEL, SPENDING, OUTPUT)
+LAST_PANELS = (DATA, MODEL, OUTPUT)
 """Panels of the help that follow those of a command's own options, in this order."""
 
-LEAKAGE = "Leakage: had the model seen it?"
-PROVENANCE = "Provenance: whose code is it?"
-AUTHORSHIP = "Authorship: who wrote it?"
-TRUTH = "Ground truth, and the store"
+BEGINNING, RESEARCH = "Start here", "Research"
+"""Panels of `assay --help` of the first command, and of the last."""
 
 app = typer.Typer(
     name="assay",
@@ -65,27 +66,43 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": HELP},
 )
-app.command("demo")(demo_command)
-app.command("audit", rich_help_panel=LEAKAGE)(audit_command)
-app.command("dataset", rich_help_panel=LEAKAGE)(dataset_command)
-app.command("calibrate", rich_help_panel=LEAKAGE)(calibrate_command)
-app.command("score", rich_help_panel=LEAKAGE)(score_command)
-app.command("report", rich_help_panel=LEAKAGE)(report_command)
-app.command("compare", rich_help_panel=LEAKAGE)(compare_command)
-app.command("statement", rich_help_panel=LEAKAGE)(statement_command)
-app.command("annotate", rich_help_panel=LEAKAGE)(annotate_command)
-app.add_typer(benchmarks_app, rich_help_panel=LEAKAGE)
-app.add_typer(frequencies_app, rich_help_panel=LEAKAGE)
-app.add_typer(unseen_app, rich_help_panel=LEAKAGE)
-app.add_typer(study_app, rich_help_panel=LEAKAGE)
+PANELS: dict[str, tuple[tuple[str, Any], ...]] = {
+    "Had the model seen this benchmark?": (
+        ("audit", audit_command),
+        ("unseen", unseen_app),
+        ("calibrate", calibrate_command),
+        ("report", report_command),
+        ("annotate", annotate_command),
+    ),
+    "Where does this code come from?": (
+        ("index", index_app),
+        ("trace", trace_command),
+        ("pairs", pairs_command),
+        ("serve", serve_command),
+    ),
+    "Who wrote it?": (("detect", detect_command), ("authorship", authorship_app)),
+    "Benchmarks, settings, stores": (("benchmarks", benchmarks_app), ("config", config_command), ("cache", cache_app)),
+    RESEARCH: (("score", score_command), ("frequencies", frequencies_command)),
+}
+"""Panel of `assay --help` → its commands, a function each, and groups of commands, a typer app each."""
 index_app.command("calibrate")(calibrate_index_command)
-app.add_typer(index_app, rich_help_panel=PROVENANCE)
-app.command("trace", rich_help_panel=PROVENANCE)(trace_command)
-app.command("serve", rich_help_panel=PROVENANCE)(serve_command)
-app.command("detect", rich_help_panel=AUTHORSHIP)(detect_command)
-app.add_typer(authorship_app, rich_help_panel=AUTHORSHIP)
-app.add_typer(testbed_app, rich_help_panel=TRUTH)
-app.add_typer(cache_app, rich_help_panel=TRUTH)
+app.command("demo", rich_help_panel=BEGINNING)(demo_command)
+for panel, commands in PANELS.items():
+    for word, command in commands:
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, rich_help_panel=panel)
+        else:
+            app.command(word, rich_help_panel=panel)(command)
+
+RESERVED: frozenset[str] = frozenset(
+    [entry.name or "" for entry in app.registered_commands] + [group.name or "" for group in app.registered_groups]
+)
+COMMANDS: PlugIns[typer.Typer] = PlugIns(
+    "assay.commands", lambda loaded: isinstance(loaded, typer.Typer), "a typer app with commands", lambda: RESERVED
+)
+"""Commands of other distributions, as `lab` of assay-lab."""
+for plugged in COMMANDS:
+    app.add_typer(COMMANDS[plugged], name=plugged, rich_help_panel=RESEARCH)
 
 
 def show_version(requested: bool) -> None:  # noqa: FBT001  the shape that typer calls back with
@@ -112,7 +129,11 @@ def with_plain_types(command: Any) -> Any:  # noqa: ANN401  typer publishes no t
         command.params.sort(key=_panel_order)
         if any(_panel(option) == OUTPUT for option in command.params):
             help_option.rich_help_panel = OUTPUT
+            help_option.hidden = True
     for option in (*command.params, help_option):
+        if option.name in {"install_completion", "show_completion"}:
+            option.help, option.hidden = "Complete names in this shell, from now on.", option.name == "show_completion"
+        _put_default_into_help(option)
         if isinstance(option, TyperOption) and option.metavar is None:
             option.metavar = _metavar(option)
         elif isinstance(option, TyperArgument):
@@ -122,6 +143,13 @@ def with_plain_types(command: Any) -> Any:  # noqa: ANN401  typer publishes no t
     for child in getattr(command, "commands", {}).values():
         with_plain_types(child)
     return command
+
+
+def _put_default_into_help(option: Any) -> None:  # noqa: ANN401
+    """Name the default of an option in its sentence: typer gives it a line of its own."""
+    default = ",".join(option.default) if isinstance(option.default, list) else option.default
+    if option.show_default is True and default not in (None, "") and not isinstance(default, bool):
+        option.help, option.show_default = f"{option.help} (default: {default})", False
 
 
 def _panel_order(option: Any) -> int:  # noqa: ANN401
@@ -152,20 +180,45 @@ def no_type(**_: object) -> None:
     """Return no type for an argument: its name in the help describes it."""
 
 
+def internal_error(error: Exception) -> str:
+    """Write the traceback of an error that nobody expected to a file, and return the line that names both."""
+    with tempfile.NamedTemporaryFile("w", prefix="assay-error-", suffix=".txt", delete=False, encoding="utf-8") as file:
+        file.write("".join(traceback.format_exception(error)))
+    reason = visible(in_one_line(f"{type(error).__name__}: {error}"))
+    return f"this is a fault of assay, not of the input: {reason}; the traceback is in {file.name}"
+
+
+def configured(command: Any) -> Mapping[str, Any]:  # noqa: ANN401
+    """Return the defaults of options from a configuration file, and print which file it is.
+
+    Raises:
+        DataError: the file is wrong, or was found and sets more than form; `assay config` shows the latter.
+    """
+    if sys.argv[1:3] == ["config", "allow"]:
+        return {}
+    file = read_configuration(command, named=named_file())
+    if file.refused and sys.argv[1:2] != ["config"]:
+        raise DataError(file.refused)
+    for path in file.skipped:
+        echo(f"assay: note: {path} belongs to another user and was not read", err=True)
+    if file.path is not None and not {"-q", "--quiet"} & set(sys.argv):
+        echo(f"assay: note: {file.refused or f'options from {file.path}'}", err=True)
+    return {} if file.refused else file.defaults
+
+
 def main() -> None:
     """Run the command line.
 
-    Exit codes: 0, 1 (a --fail-on rule fired), 2 (bad input, one line), 3 (a --fail-on rule cannot be decided), 130
-    (Ctrl-C).
+    Exit codes: 0, 1 (a --fail-on rule fired), 2 (bad input, one line), 3 (a --fail-on rule cannot be decided), 70 (an
+    error of assay itself, one line), 130 (Ctrl-C).
     """
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # no Python process below imports from the current folder
     try:
         with as_refusals():
             forget_options()
             command = command_line()
-            configuration = read_configuration(command)
-            if configuration.path is not None and not {"-q", "--quiet"} & set(sys.argv):
-                echo(f"assay: note: options from {configuration.path}", err=True)
-            code = command(prog_name="assay", standalone_mode=False, default_map=configuration.defaults)
+            defaults = configured(command)
+            code = command(prog_name="assay", standalone_mode=False, default_map=defaults)
             sys.stdout.flush()
     except (AssayError, typer.TyperException) as error:
         message = refusal(error) if isinstance(error, typer.TyperException) else str(error)
@@ -179,6 +232,9 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except Exception as error:  # noqa: BLE001  a fault of ours must not end with 1, which says that a rule fired
+        sys.stderr.write(f"assay: error: {internal_error(error)}\n")
+        sys.exit(INTERNAL_ERROR)
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code before it gets here
         sys.stderr.write("assay: interrupted; computed values are cached, run the same command again to continue\n")
     sys.exit(code if isinstance(code, int) else 0)

@@ -10,7 +10,9 @@ from assay.cli.completing import complete_benchmarks
 if TYPE_CHECKING:
     from assay.datasets import BenchmarkInfo
 
-benchmarks_app = typer.Typer(name="benchmarks", help="The benchmarks that assay knows by name.", no_args_is_help=True)
+benchmarks_app = typer.Typer(
+    name="benchmarks", help="List the benchmarks that assay knows by name.", no_args_is_help=True
+)
 
 
 @benchmarks_app.command("list")

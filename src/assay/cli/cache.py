@@ -1,23 +1,40 @@
 """`assay cache`: the store of token statistics, and of what models wrote."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.filesize import decimal
 
+from assay.cli.groups import grouped
+from assay.settings import Setting, Settings
+
 cache_app = typer.Typer(
-    name="cache", help="The store of token statistics and of what models wrote.", no_args_is_help=True
+    name="cache", help="Show or clear the stored token statistics and generated texts.", no_args_is_help=True
 )
 
-CachePath = Annotated[
-    Path | None, typer.Option("--path", metavar="FILE", help="Another cache file than the usual one.")
-]
+
+@dataclass(frozen=True, slots=True)
+class CacheFile(Settings):
+    """The cache that is meant."""
+
+    path: Annotated[Path | None, Setting("Another cache file than the usual one.", metavar="FILE", common=True)] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleared(CacheFile):
+    """Entries that are removed from a cache."""
+
+    model: Annotated[
+        str | None,
+        Setting("Only this model: its name, or six or more first digits of its digest.", metavar="MODEL", common=True),
+    ] = None
 
 
 @cache_app.command("info")
-def info_command(*, path: CachePath = None) -> None:
+@grouped
+def info_command(*, which: CacheFile) -> None:
     """Say where the cache lies, how large it is and what it holds.
 
     **Example**: `assay cache info`
@@ -26,7 +43,7 @@ def info_command(*, path: CachePath = None) -> None:
     from assay.models import StatisticsCache
     from assay.reports import Column, Report, Row, Table
 
-    with StatisticsCache(path) as cache:
+    with StatisticsCache(which.path) as cache:
         info = cache.info()
     rows = tuple(Row((model.name, model.digest[:12], model.entries)) for model in info.models)
     columns = (Column("model"), Column("digest"), Column("texts", "count"))
@@ -40,14 +57,8 @@ def info_command(*, path: CachePath = None) -> None:
 
 
 @cache_app.command("clear")
-def clear_command(
-    *,
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="Only this model: its name, or six or more first digits of its digest."),
-    ] = None,
-    path: CachePath = None,
-) -> None:
+@grouped
+def clear_command(*, which: Cleared) -> None:
     """Forget what is stored, of all models or of one.
 
     **Example**: `assay cache clear --model 3f2a9c`
@@ -57,7 +68,7 @@ def clear_command(
     from assay.reports import Report
 
     form = chosen_format()
-    with StatisticsCache(path) as cache:
-        removed = cache.clear(model)
+    with StatisticsCache(which.path) as cache:
+        removed = cache.clear(which.model)
         place = str(cache.path)
     show(Report("Cache", f"{place}: {removed} texts removed", data={"path": place, "removed": removed}), form)

@@ -1,14 +1,18 @@
 """`assay calibrate`: scores of known-unseen text, kept for later audits."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assay.cli.groups import grouped
-from assay.cli.options import DataOptions, ModelName, ModelOptions, ScoreOptions, output_file
+from assay.api import ScoreSelection
+from assay.cli.groups import Shown, grouped
+from assay.cli.options import ModelName, output_file
 from assay.cli.unused import refuse_unused_rewriting
+from assay.datasets import DataSelection
+from assay.models import ModelSettings
 
 
 @grouped
@@ -20,28 +24,29 @@ def calibrate_command(
     ],
     *,
     output: Annotated[Path, output_file("The calibration file to write.")],
-    chosen: ScoreOptions,
-    data: DataOptions,
-    model_options: ModelOptions,
+    chosen: ScoreSelection,
+    data: Annotated[DataSelection, Shown("language", "limit", "columns")],
+    settings: ModelSettings,
 ) -> None:
-    """Score known-unseen text once, for `assay audit --calibration`; the file holds scores and no text.
+    """Score known-unseen text once, for `audit --calibration`; the file holds no text.
 
     **Example**: `assay calibrate builtin:small fresh_functions.jsonl -o fresh.json`
     """
     from assay import calibrate
     from assay.cli.present import chosen_format, show
+    from assay.cli.terminal import OUTPUT_SETTINGS
+    from assay.datasets import read_dataset
     from assay.reports import Report
+    from assay.run import Run
 
     form = chosen_format()
-    selection = chosen.selection()
-    refuse_unused_rewriting(context, selection)
+    refuse_unused_rewriting(context, chosen)
     result = calibrate(
         model,
-        partial(data.load, unseen, repeated="number"),
-        selection=selection,
-        settings=model_options.settings(),
-        cache=not model_options.no_cache,
-        out=output,
+        partial(read_dataset, unseen, replace(data, repeated="number")),
+        selection=chosen,
+        settings=settings,
+        out=Run.beside(output, "calibration", force=OUTPUT_SETTINGS.get().force),
     )
     statement = f"{output}: {result.texts} unseen texts under {model}, {len(result.values)} scores"
     data_shown = {"file": str(output), "model": model, "texts": result.texts, "scores": list(result.values)}

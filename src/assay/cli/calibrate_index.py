@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, SCORES, At, output_file
+from assay.cli.options import OUTPUT, At, output_file
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.provenance import IndexCalibration
@@ -27,9 +27,9 @@ def calibrate_index_command(
         ),
     ],
     functions: Annotated[
-        int, typer.Option(min=20, metavar="N", help="Largest number of functions to trace.", rich_help_panel=SCORES)
+        int, typer.Option(min=20, metavar="N", help="Largest number of functions to trace.", hidden=True)
     ] = 20_000,
-    seed: Annotated[int, typer.Option(help="Seed of the choice and of the cuts.", rich_help_panel=SCORES)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the choice and of the cuts.", hidden=True)] = 0,
     called: Annotated[
         str | None,
         typer.Option(metavar="TEXT", help="Description of the unrelated code in the file.", rich_help_panel=OUTPUT),
@@ -46,9 +46,11 @@ def calibrate_index_command(
 
     **Example**: `assay index calibrate --index corpus.index --unrelated our/own/code`
     """
-    from assay.api import open_index, progress_bar, warn
+    from assay.api import open_index
     from assay.cli.present import chosen_format, show
-    from assay.provenance import calibrate_index, sampled_functions, source_texts
+    from assay.progress import progress_bar, warn
+    from assay.provenance import calibrate_index, source_texts
+    from assay.provenance.search import sampled_functions
 
     form = chosen_format()
     with open_index(at) as index, progress_bar("calibrating") as report:

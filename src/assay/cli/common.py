@@ -1,23 +1,35 @@
-"""Options that every command has: -q, -v, --no-progress, and --format and --force where they have an effect."""
+"""Options that every command has: -q, -v, --no-progress, --help-all; --format and --force where they have an effect.
 
-from collections.abc import Iterator
-from dataclasses import replace
+`--help` shows what most people need; an option that is hidden there is shown by `--help-all`.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, replace
+from itertools import zip_longest
 from typing import Annotated, Any
 
 import typer
 import typer.main
+from rich.panel import Panel
+from rich.table import Table
+from typer.core import TyperOption
 
+from assay.cli.groups import bundles_of
 from assay.cli.options import OUTPUT, WRITTEN
-from assay.cli.terminal import OUTPUT_SETTINGS, Format, OutputSettings
+from assay.cli.terminal import OUTPUT_SETTINGS, Format, OutputSettings, Terminal
 from assay.errors import DataError
 
+WIDEST_HELP = 120
+"""Columns of the help in a pipe."""
 ENDLESS = frozenset({"serve"})
 """Commands without a result: they run until they are stopped."""
 
 
 def set_quiet(requested: bool) -> None:  # noqa: FBT001  the shape that typer calls back with
     """Print the answer and errors alone."""
-    from assay.api.progress import REPORTING
+    from assay.progress import REPORTING
 
     if requested:
         OUTPUT_SETTINGS.set(replace(OUTPUT_SETTINGS.get(), quiet=True))
@@ -32,7 +44,7 @@ def set_verbose(requested: bool) -> None:  # noqa: FBT001
 
 def hide_progress(requested: bool) -> None:  # noqa: FBT001
     """Show no progress."""
-    from assay.api.progress import REPORTING
+    from assay.progress import REPORTING
 
     if requested:
         REPORTING.set(replace(REPORTING.get(), progress=False))
@@ -65,105 +77,90 @@ def set_force(requested: bool) -> None:  # noqa: FBT001
         OUTPUT_SETTINGS.set(replace(OUTPUT_SETTINGS.get(), force=True))
 
 
-def _of_every_command(
-    *,
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet",
-            "-q",
-            callback=set_quiet,
-            expose_value=False,
-            help="Print the answer and errors alone.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose",
-            "-v",
-            callback=set_verbose,
-            expose_value=False,
-            help="Print every table and note.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
-    no_progress: Annotated[
-        bool,
-        typer.Option(
-            "--no-progress",
-            callback=hide_progress,
-            expose_value=False,
-            help="Show no progress; warnings stay.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
-) -> None:
-    """Declare the options of every command."""
+def check_named(file: str | None) -> None:
+    """Do nothing: the file was read before the command line was parsed, see `named_file`."""
 
 
-def _of_commands_with_result(
-    *,
-    as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            callback=set_json,
-            expose_value=False,
-            help="Print the whole result as JSON, as --format json does.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
-    output_format: Annotated[
+def named_file() -> str | None:
+    """Return the configuration file that the command line names; None where it names none."""
+    words = sys.argv[1 : sys.argv.index("--") if "--" in sys.argv else None]
+    for word, following in zip_longest(words, words[1:]):
+        if word == "--config" or word.startswith("--config="):
+            return following if word == "--config" else word.partition("=")[2]
+    return None
+
+
+def show_all(context: typer.Context, requested: bool) -> None:  # noqa: FBT001
+    """Print the help with the rarely needed options and the keys of bundles, and stop."""
+    if not requested or context.resilient_parsing:
+        return
+    for option in context.command.get_params(context):
+        if isinstance(option, TyperOption):
+            option.hidden = False
+    typer.echo(context.get_help())
+    console = Terminal()
+    console.width = min(console.width, WIDEST_HELP)
+    for name, entries in bundles_of(context.command).items():
+        table = Table.grid(padding=(0, 2))
+        for entry in entries:
+            default = "" if entry.default in (None, MISSING) else f" (default: {str(entry.default).lower()})"
+            table.add_row(entry.key, entry.setting.help + default)
+        title = f"Keys of --{name.replace('_', '-')}"
+        console.print(Panel(table, title=title, title_align="left", border_style="dim"))
+    raise typer.Exit
+
+
+def _common(kind: Any, names: str, effect: Callable[..., None], description: str, **details: Any) -> inspect.Parameter:  # noqa: ANN401
+    """Return the parameter of an option that acts when it is read; `--help` hides it, unless the details say else."""
+    option = typer.Option(
+        *names.split(","),
+        callback=effect,
+        expose_value=False,
+        help=description,
+        rich_help_panel=OUTPUT,
+        **{"hidden": True, "show_default": False} | details,
+    )
+    name = effect.__name__
+    default = False if kind is bool else None
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+
+
+OF_COMMANDS_WITH_FILES = (_common(bool, "--force", set_force, "Replace files that exist.", is_eager=True),)
+OF_COMMANDS_WITH_RESULT = (
+    _common(bool, "--json", set_json, "Print the whole result as JSON, as --format json does.", hidden=False),
+    _common(
         Format | None,
-        typer.Option(
-            "--format",
-            callback=set_format,
-            expose_value=False,
-            metavar="FORMAT",
-            help="table, json, csv (the first table), markdown, latex, or github (annotations of GitHub Actions).",
-            rich_help_panel=OUTPUT,
-            show_default=False,
-        ),
-    ] = None,
-) -> None:
-    """Declare the options of every command that prints a result."""
-
-
-def _of_commands_with_files(
-    *,
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force",
-            callback=set_force,
-            expose_value=False,
-            is_eager=True,
-            help="Replace files that exist.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
-) -> None:
-    """Declare the option of every command that writes files which the user names."""
+        "--format",
+        set_format,
+        "table, json, csv (the first table), markdown, latex, or github (annotations of GitHub Actions).",
+        metavar="FORMAT",
+    ),
+)
+OF_EVERY_COMMAND = (
+    _common(bool, "--quiet,-q", set_quiet, "Print the answer and errors alone."),
+    _common(bool, "--verbose,-v", set_verbose, "Print every table and note."),
+    _common(str | None, "--config", check_named, "Read this configuration file.", metavar="FILE"),
+    _common(bool, "--no-progress", hide_progress, "Show no progress; warnings stay."),
+    _common(bool, "--help-all", show_all, "Show every option and stop.", is_eager=True, hidden=False),
+)
 
 
 def with_common_options(command: Any) -> Any:  # noqa: ANN401  typer publishes no type of a command
     """Add the common options to a command, or to every command below a group."""
     for leaf in leaves(command):
         names = {name for parameter in leaf.params for name in parameter.opts}
-        added = _parameters(_of_every_command)
+        added = _parsed(OF_EVERY_COMMAND)
         if leaf.name not in ENDLESS:
-            added = [*_parameters(_of_commands_with_result), *added]
+            added = [*_parsed(OF_COMMANDS_WITH_RESULT), *added]
         if any(getattr(option.callback, "__wrapped__", None) in WRITTEN.values() for option in leaf.params):
-            added = [*_parameters(_of_commands_with_files), *added]
+            added = [*_parsed(OF_COMMANDS_WITH_FILES), *added]
         leaf.params += [option for option in added if not names & set(option.opts)]
     return command
 
 
 def forget_options() -> None:
     """Begin a command line with the settings of a new process."""
-    from assay.api.progress import REPORTING, Reporting
+    from assay.progress import REPORTING, Reporting
 
     OUTPUT_SETTINGS.set(OutputSettings())
     REPORTING.set(Reporting())
@@ -171,14 +168,26 @@ def forget_options() -> None:
 
 def leaves(command: Any) -> Iterator[Any]:  # noqa: ANN401
     """Yield the commands without subcommands, below one command."""
+    return (leaf for _, leaf in leaves_by_words(command))
+
+
+def leaves_by_words(command: Any, words: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """Yield what a user types after `assay`, and the command, for all without subcommands."""
     children = getattr(command, "commands", {})
     if not children:
-        yield command
-    for child in children.values():
-        yield from leaves(child)
+        yield words, command
+    for name, child in children.items():
+        yield from leaves_by_words(child, f"{words} {name}".strip())
 
 
-def _parameters(declaration: Any) -> list[Any]:  # noqa: ANN401
+def _parsed(parameters: tuple[inspect.Parameter, ...]) -> list[Any]:
+    """Return typer's options for parameters: new objects for each command, since a help text may change."""
+
+    def declaration(**_: object) -> None:
+        """Declare the parameters."""
+
+    declaration.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as in `grouped`
+    declaration.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     app = typer.Typer(add_completion=False)
     app.command()(declaration)
     return list(typer.main.get_command(app).params)

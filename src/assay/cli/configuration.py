@@ -1,10 +1,15 @@
 """Defaults of options from a file: `assay.toml`, or `[tool.assay]` in `pyproject.toml`.
 
-The file of the current folder counts, else that of the nearest folder above it. A key is an option without its
-dashes; it holds for every command that has the option. A table named after a command holds for that command alone.
-The command line overrides the file.
+`--config FILE` or `$ASSAY_CONFIG` names the file. Otherwise it is found: in the current folder, and inside a git
+repository in the nearest folder above it, up to the root of the repository. A found file may come from a stranger, so
+that it may set columns and the form of the output alone, until its user allows it with `assay config allow`, as it is.
+
+A key is an option without its dashes; it holds for every command that has the option. A table named after a command
+holds for that command alone. An option that takes KEY=VALUE is a table of its keys. The command line overrides the
+file.
 """
 
+import hashlib
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -13,12 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from assay.cli.common import leaves
-from assay.errors import DataError, did_you_mean
+from assay.cli.groups import Bundles, bundles_of
+from assay.errors import AssayError, DataError, did_you_mean
+from assay.settings import Declared, from_pairs
 
 VARIABLE = "ASSAY_CONFIG"
 NAMES = ("assay.toml", "pyproject.toml")
-COMMAND_LINE_ONLY = frozenset({"force", "quiet", "trust-remote-code"})
+COMMAND_LINE_ONLY = frozenset({"config", "force", "quiet", "help-all", "trust-remote-code"})
 """Options that a file must not set: it may come with a repository of others."""
+FORM = frozenset({"format", "json", "verbose", "no-progress"})
+"""Options that a found file may set, beside settings that are `safe_when_found`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,44 +37,146 @@ class OptionDefaults:
     Attributes:
         path: of the file; None without one.
         defaults: command → parameter → value, nested as the commands are.
+        skipped: files that belong to another user.
+        refused: why a file that was found may not be used; "" where it may.
     """
 
     path: Path | None
     defaults: Mapping[str, Any]
+    skipped: tuple[Path, ...] = ()
+    refused: str = ""
 
 
-def read_configuration(command: Any, folder: Path | None = None) -> OptionDefaults:  # noqa: ANN401  typer's command
+def read_configuration(
+    command: Any,  # noqa: ANN401  typer's command
+    folder: Path | None = None,
+    *,
+    named: str | None = None,
+) -> OptionDefaults:
     """Return the defaults for a tree of commands.
 
     Args:
         command: with all its options.
-        folder: where the search begins; None for the current one. `$ASSAY_CONFIG` names a file instead; empty, it
-            means none.
+        folder: where the search begins; None for the current one.
+        named: a file that is read instead; None for that of `$ASSAY_CONFIG`; empty, it means none.
 
     Raises:
         DataError: the file cannot be read, or names no option of ours.
     """
-    path = _path(folder or Path.cwd())
-    table = None if path is None else _table(path)
-    if path is None or table is None:
+    named = os.environ.get(VARIABLE) if named is None else named
+    if named == "":
         return OptionDefaults(None, {})
-    return OptionDefaults(path, _defaults(command, table, path, ""))
-
-
-def _path(folder: Path) -> Path | None:
-    named = os.environ.get(VARIABLE)
     if named is not None:
-        return Path(named) if named else None
-    candidates = (place / name for place in (folder, *folder.parents) for name in NAMES)
-    return next((path for path in candidates if path.is_file() and _table(path) is not None), None)
-
-
-def _table(path: Path) -> dict[str, Any] | None:
-    """Return the table of ours in a file; None in a `pyproject.toml` without one."""
+        path = Path(named)
+        table = _table(path, _content(path))
+        return OptionDefaults(None, {}) if table is None else OptionDefaults(path, _defaults(command, table, path, ""))
+    nearest, skipped = _found(folder or Path.cwd())
+    if nearest is None:
+        return OptionDefaults(None, {}, skipped)
+    path, content, table = nearest
+    refused = "" if _is_allowed(path, content) else _unsafe(command, table, path)
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        defaults = _defaults(command, table, path, "")
+    except AssayError:  # of a refused file that it is refused is the more important line
+        if not refused:
+            raise
+        defaults = {}
+    return OptionDefaults(path, defaults, skipped, refused)
+
+
+def allow(place: Path | None = None) -> Path:
+    """Remember for this user that a file may set everything, as long as it does not change.
+
+    Args:
+        place: the file, or the folder from which it is searched; None for the current one.
+
+    Raises:
+        DataError: there is none, or the list of allowed files cannot be written.
+    """
+    if place is not None and not place.is_dir():
+        path, content = place, _content(place)
+    else:
+        nearest, _ = _found(place or Path.cwd())
+        if nearest is None:
+            raise DataError(f"received no configuration file here, expected your own {' or '.join(NAMES)}")
+        path, content, _ = nearest
+    try:
+        _allowed().parent.mkdir(parents=True, exist_ok=True)
+        with _allowed().open("a", encoding="utf-8") as file:
+            file.write(f"{_digest(path, content)}\n")
+    except OSError as error:
+        raise DataError(f"{_allowed()}: {error.strerror}, expected a file that can be written") from error
+    return path
+
+
+def _allowed() -> Path:
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "assay" / "allowed"
+
+
+def _digest(path: Path, content: bytes) -> str:
+    return hashlib.sha256(os.fsencode(path.resolve()) + b"\0" + content).hexdigest()
+
+
+def _is_allowed(path: Path, content: bytes) -> bool:
+    try:
+        return _digest(path, content) in _allowed().read_text("utf-8").split()
+    except (OSError, ValueError):  # no list, or none that can be read: nothing is allowed
+        return False
+
+
+def _found(folder: Path) -> tuple[tuple[Path, bytes, dict[str, Any]] | None, tuple[Path, ...]]:
+    """Return the nearest file with settings as (path, content, table), and the files of other users before it."""
+    above = (folder, *folder.parents)
+    root = next((number for number, place in enumerate(above) if (place / ".git").exists()), 0)
+    skipped: list[Path] = []
+    for path in (place / name for place in above[: root + 1] for name in NAMES):
+        if not path.is_file():
+            continue
+        if {path.stat().st_uid, path.lstat().st_uid} != {os.getuid()}:
+            skipped.append(path)
+            continue
+        content = _content(path)
+        table = _table(path, content)
+        if table is not None:
+            return (path, content, table), tuple(skipped)
+    return None, tuple(skipped)
+
+
+def _unsafe(command: Any, table: Mapping[str, Any], path: Path, place: str = "") -> str:  # noqa: ANN401
+    """Return the line for a found file that sets more than form, with its first such key; "" where it does not."""
+    children: Mapping[str, Any] = getattr(command, "commands", {})
+    for key, value in table.items():
+        if key in children and isinstance(value, dict):
+            if line := _unsafe(children[key], value, path, f"{place}{key}."):
+                return line
+            continue
+        settings = list(_settings(command, key))
+        if key in FORM or not settings:  # a key that no command has is refused later, by its name
+            continue
+        safe = isinstance(value, dict) and all(
+            entry.setting.safe_when_found
+            for _, option, bundles in settings
+            for entry in bundles.get(option.name, ())  # all of them: a value with a comma could name another key
+        )
+        if not safe or not all(option.name in bundles for _, option, bundles in settings):
+            return (
+                f"{path}: received {place}{key}, expected only columns and formats in a file that was found; if you "
+                f"trust it, run `assay config allow {path}`"
+            )
+    return ""
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}, expected a configuration file") from error
+
+
+def _table(path: Path, data: bytes) -> dict[str, Any] | None:
+    """Return the table of ours in a file; None in a `pyproject.toml` without one."""
+    try:
+        content = tomllib.loads(data.decode("utf-8").replace("\r\n", "\n"))
     except (ValueError, RecursionError) as error:  # no TOML, no text, a number too long, or nested too deeply
         if path.name == "pyproject.toml" and VARIABLE not in os.environ:
             return None  # of another project; its own tools report what is wrong with it
@@ -85,16 +196,23 @@ def _defaults(command: Any, table: Mapping[str, Any], path: Path, place: str) ->
         if key in children and isinstance(value, dict):
             continue
         settings = list(_settings(command, key))
-        if not settings or isinstance(value, dict):
+        if not settings or isinstance(value, dict) != all(option.name in bundles for _, option, bundles in settings):
             names = [*children, *sorted({name for leaf in leaves(command) for name in options_of(leaf)})]
             raise DataError(
                 f"{path}: no option or command {place}{key}{did_you_mean(key, names) or '; see `assay --help`'}"
             )
-        for steps, option in settings:
+        where = f"{path}: {key}"
+        if isinstance(value, dict):
+            _check_pairs([entry for _, option, bundles in settings for entry in bundles[option.name]], where, value)
+        for steps, option, bundles in settings:
             target = defaults
             for step in steps:
                 target = target.setdefault(step, {})
-            target[option.name] = _value(option, key, value, path)
+            target[option.name] = (
+                _pairs(bundles[option.name], value, path)
+                if isinstance(value, dict)
+                else _value(option, where, value, path)
+            )
     for name, child in children.items():
         if isinstance(table.get(name), dict):
             own = _defaults(child, table[name], path, f"{place}{name}.")
@@ -102,11 +220,11 @@ def _defaults(command: Any, table: Mapping[str, Any], path: Path, place: str) ->
     return defaults
 
 
-def _settings(command: Any, key: str, steps: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:  # noqa: ANN401
-    """Yield (names of commands, option) for every command that has an option."""
+def _settings(command: Any, key: str, steps: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any, Bundles]]:  # noqa: ANN401
+    """Yield (names of commands, option, options that take pairs) for every command that has an option."""
     children = getattr(command, "commands", {})
     if not children and key in (options := options_of(command)):
-        yield steps, options[key]
+        yield steps, options[key], bundles_of(command)
     for name, child in children.items():
         yield from _settings(child, key, (*steps, name))
 
@@ -117,16 +235,34 @@ def options_of(command: Any) -> dict[str, Any]:  # noqa: ANN401
         name.removeprefix("--"): option
         for option in command.params
         for name in (*option.opts, *option.secondary_opts)
-        if name.startswith("--") and not option.hidden and name.removeprefix("--") not in COMMAND_LINE_ONLY
+        if name.startswith("--") and name.removeprefix("--") not in COMMAND_LINE_ONLY
     }
 
 
-def _value(option: Any, key: str, value: object, path: Path) -> object:  # noqa: ANN401
-    where = f"{path}: {key}"
+def _check_pairs(entries: list[Declared], where: str, table: Mapping[str, object]) -> None:
+    """Check the table of a bundle: another command may have the bundle with other keys."""
+    allowed = [entry for entry in entries if entry.key not in COMMAND_LINE_ONLY]
+    for key, value in table.items():
+        if not isinstance(value, bool | int | float | str):
+            raise DataError(f"{where}.{key}: received {value!r}, expected a text, a number, true or false")
+        from_pairs(allowed, [f"{key}={_text(value)}"], where)
+
+
+def _pairs(entries: tuple[Declared, ...], table: Mapping[str, object], path: Path) -> list[str]:
+    """Return KEY=VALUE for each entry of the table of a bundle that one command has."""
+    keys = {entry.key for entry in entries}
+    return [f"{key}={_beside(_text(value), path)}" for key, value in table.items() if key.replace("_", "-") in keys]
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _value(option: Any, where: str, value: object, path: Path) -> object:  # noqa: ANN401
     if option.is_flag:
         if not isinstance(value, bool):
             raise DataError(f"{where}: received {value!r}, expected true or false")
-        return value if f"--{key}" in option.opts else not value
+        return value if f"--{where.rpartition(' ')[2]}" in option.opts else not value
     if isinstance(value, bool) or not isinstance(value, str | int | float | list):
         raise DataError(f"{where}: received {value!r}, expected a text or a number")
     if isinstance(value, list) != option.multiple:

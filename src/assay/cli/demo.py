@@ -1,92 +1,117 @@
 """`assay demo`: the whole story on the shipped model, offline."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
-from assay.cli.options import SCORES, AccessOption, Force, output_folder
+from assay.cli.groups import grouped
+from assay.cli.options import Force, output_folder
+from assay.settings import Setting, Settings
 
 if TYPE_CHECKING:
     from assay.datasets import Dataset
+    from assay.models import ModelSettings
 
 MODEL = "builtin:small"
 DEFAULT_FOLDER = Path("assay-demo")
 
 
+@dataclass(frozen=True, slots=True)
+class DemoSettings(Settings):
+    """Extent of the demonstration."""
+
+    per_dose: Annotated[
+        int | None,
+        Setting(
+            "At most so many functions of each dose, and 6 times as many never seen; else all.", least=10, common=True
+        ),
+    ] = None
+    access: Annotated[
+        Literal["gray", "black"], Setting("gray: token probabilities; black: generated text.", common=True)
+    ] = "gray"
+    variants: Annotated[
+        int,
+        Setting("Compare each function with N rewritings under other names.", metavar="N", least=0, common=True),
+    ] = 0
+    live: Annotated[
+        bool,
+        Setting(
+            "Also plant a leak in a copy of the model, and audit it: a minute or two.",
+            common=True,
+        ),
+    ] = False
+    no_cache: Annotated[bool, Setting("Neither read nor write the statistics cache.", common=True, decides=False)] = (
+        False
+    )
+
+
+@grouped
 def demo_command(
     *,
     out: Annotated[Path | None, output_folder("Run folder, with the report (assay-demo).")] = None,
-    per_dose: Annotated[
-        int | None,
-        typer.Option(min=10, help="At most so many functions of each dose, and 6 times as many never seen; else all."),
-    ] = None,
-    access: AccessOption = "gray",
-    variants: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Rewrite each function N times with other names, and compare it with the rewritings.",
-            rich_help_panel=SCORES,
-        ),
-    ] = 0,
-    live: Annotated[
-        bool, typer.Option("--live/--no-live", help="Also plant, train and detect, here and now: about a minute.")
-    ] = True,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the statistics cache.")] = False,
+    settings: DemoSettings,
     force: Force = False,
 ) -> None:
-    """Audit the shipped model for functions that it saw 0, 1, 2 … 32 times, and write the report.
+    """Audit the shipped model for functions that it saw 0 to 32 times; write the report.
 
     The model was trained by this project and every text that it saw is on record, so each score can be compared with
     the truth. Nothing is downloaded; the functions are those of your own Python's standard library.
 
     **Example**: `assay demo --out my-demo`
     """
-    from assay.api import Opener, ScoreSelection, Stopwatch, manifest, progress_bar
-    from assay.cli.present import chosen_format, present
+    from assay.api import Opener, ScoreSelection, facts_of, plan_scores
+    from assay.cli.present import chosen_format, present_run
     from assay.cli.terminal import OUTPUT_SETTINGS
-    from assay.leakage import RunFolder
+    from assay.ground_truth import demo_audit, demo_functions
+    from assay.leakage import write_run
+    from assay.models import ModelSettings
+    from assay.progress import progress_bar
+    from assay.run import Run
     from assay.scores import flagged
-    from assay.testbed import demo_audit, demo_functions
 
-    watch = Stopwatch()
-    settings = {"demo": {"per_dose": per_dose, "access": access, "variants": variants, "live": live}}
-    folder = RunFolder(out or DEFAULT_FOLDER, numbered=out is None, force=force)
-    folder.check(settings)
-    functions = demo_functions(per_dose)
-    scores = ",".join(("one-pass", *flagged("demo"))) if access == "gray" else None
-    plan, _ = ScoreSelection(scores, access, variants).plan(MODEL, Opener(cache=not no_cache))
-    with folder.running(settings), progress_bar(f"scoring {len(functions)} functions") as report:
-        measured = demo_audit(functions, plan, progress=report)
-    if live:
-        live_part(folder.path)
-    present(measured, manifest(plan, functions, watch, {}), folder)
+    run = Run(out or DEFAULT_FOLDER, "audit", numbered=out is None, force=force)
+    run.refuse_finished()
+    with run.begun(settings):
+        functions = demo_functions(settings.per_dose)
+        scores = ",".join(("one-pass", *flagged("demo"))) if settings.access == "gray" else None
+        opened = ModelSettings(cache=not settings.no_cache)
+        plan, _ = plan_scores(ScoreSelection(scores, settings.access, settings.variants), MODEL, Opener(opened))
+        with progress_bar(f"scoring {len(functions)} functions") as report:
+            measured = demo_audit(functions, plan, progress=report)
+        write_run(run.path, measured, run.record(**facts_of(plan, functions)))
+        run.finish()
+    present_run(run.path, chosen_format(), summary=True)
     if chosen_format() == "table" and not OUTPUT_SETTINGS.get().quiet:
-        show_traced(functions, folder.path)
+        show_traced(functions, run.path)
+        if settings.live:
+            show_planted(functions, run.path, opened)
 
 
-def live_part(out: Path) -> None:
-    """Plant, train and detect in the run folder, where the report finds it; warn where a package is missing for it."""
-    from assay.api import warn
-    from assay.cli.testbed_runs import watchers, write_result
+def show_planted(functions: "Dataset", out: Path, settings: "ModelSettings") -> None:
+    """Plant a leak, audit the model with and without it, and print both verdicts beside the truth."""
+    from assay.api import plant_leak
+    from assay.cli.terminal import echo
     from assay.errors import MissingExtra
-    from assay.testbed import LIVE, LIVE_FOLDER, run
+    from assay.leakage import answer_of
+    from assay.progress import warn
 
     try:
-        evaluation = run(out / LIVE_FOLDER, LIVE, watchers())
+        leak = plant_leak(functions, out / "planted", settings)
     except MissingExtra as error:  # the rest of the demonstration needs no training
-        warn(f"{error}; the live part was left out")
+        warn(f"{error}; the planted leak was left out")
         return
-    write_result(out / LIVE_FOLDER, evaluation)
+    echo("")
+    echo(f"Planted: a copy of {MODEL} was trained on {leak.leaked} of {leak.tasks} functions that it had never seen.")
+    for name, audit in (("as it was", leak.clean), ("the copy", leak.planted)):
+        answer = answer_of(audit)
+        echo(f"  {name}: {answer.verdict}. {answer.measured}")
 
 
 def show_traced(functions: "Dataset", out: Path) -> None:
     """Trace a function under other names back to its place; print it, and leave the files to repeat it with."""
     from assay.cli.terminal import echo
-    from assay.experiments import traced_function
     from assay.files import write_text
+    from assay.ground_truth import traced_function
 
     index = out / "functions.index"
     renamed = traced_function(functions.samples, index)

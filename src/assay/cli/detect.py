@@ -5,9 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from assay.cli.authorship_options import AuthorshipDetectorOptions
-from assay.cli.completing import complete_languages
-from assay.cli.groups import grouped
+from assay.authorship import CodeSelection, DetectorSettings
+from assay.cli.groups import Shown, grouped
 from assay.cli.options import OUTPUT, STANDARD_OUTPUT, further_file, output_file
 from assay.cli.unused import refuse_unused
 from assay.errors import DataError
@@ -38,15 +37,8 @@ def detect_command(
     patch: Annotated[
         bool, typer.Option("--patch", help="The input is a unified diff; added lines are scored.")
     ] = False,
-    language: Annotated[
-        str | None,
-        typer.Option(
-            autocompletion=complete_languages,
-            help="Language of standard input, of files without a known suffix, and of all rows of a table.",
-        ),
-    ] = None,
-    text: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of texts of a table.")] = None,
-    detector: AuthorshipDetectorOptions,
+    which: Annotated[CodeSelection, Shown("language", "columns")],
+    detector: DetectorSettings,
     page: Annotated[
         Path | None,
         output_file("Write the HTML report."),
@@ -69,8 +61,8 @@ def detect_command(
 
     **Example**: `assay detect src/ --reference past.json -o report.html`
     """
-    from assay.api import detect_code
-    from assay.authorship import describe_detection, detection_sarif, redacted_detection
+    from assay.api import DetectorChoice, detect
+    from assay.authorship import detection_sarif
     from assay.cli.present import chosen_format, show
     from assay.cli.terminal import echo_json
     from assay.languages import checked_language
@@ -78,22 +70,24 @@ def detect_command(
 
     if patch and lines is not None:
         raise DataError("both --patch and --lines were given; expected one of them")
-    choice, form = detector.choice(), chosen_format()
+    form = chosen_format()
     whole = "--patch" if patch else "--lines" if lines is not None else ""
-    refuse_unused(context, {**choice.unused(), **({"by": f"{whole} names the code itself"} if whole else {})})
-    detection = detect_code(
+    refuse_unused(
+        context, {**DetectorChoice(detector).unused(), **({"by": f"{whole} names the code itself"} if whole else {})}
+    )
+    detection = detect(
         code,
-        choice=choice,
+        detector=detector,
         reference=reference,
         by=by,
         lines=lines,
         patch=patch,
-        language=language and checked_language(language),
-        text=text,
+        language=which.language and checked_language(which.language),
+        text=which.text,
     )
     if redact:
-        detection = redacted_detection(detection)
-    report = describe_detection(detection)
+        detection = detection.redacted()
+    report = detection.describe()
     written = write_html(report, page) if page is not None else None
     if sarif == STANDARD_OUTPUT:
         echo_json(detection_sarif(detection))

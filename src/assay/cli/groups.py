@@ -1,42 +1,213 @@
-"""Options in groups: a command takes one dataclass where the terminal shows its fields as options.
+"""From settings to options: a command takes one class of settings where the terminal shows an option for each of them.
 
-Typer reads a flat signature. `grouped` spells a command's dataclass parameters out into that, so that options shared
-by several commands are declared once and travel as one value.
+Typer reads a flat signature. `grouped` spells the settings of a command's parameters out into that. A setting that
+stands inside a bundle gets no option: it is a KEY=VALUE of the option of the bundle (`--model-option stride=256`).
 """
 
 import inspect
-from collections.abc import Callable
-from dataclasses import fields, is_dataclass
-from typing import Any, get_type_hints
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from keyword import iskeyword
+from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+
+from assay.cli import completing
+from assay.settings import Bundle, Declared, declared, from_pairs
+
+COMPLETIONS: Mapping[str, Callable[..., Any]] = {
+    "models": completing.complete_models,
+    "scores": completing.complete_scores,
+    "score": completing.complete_score,
+    "methods": completing.complete_methods,
+    "benchmarks": completing.complete_benchmarks,
+    "languages": completing.complete_languages,
+}
+"""Kind of value of a setting → what completes it in a shell."""
+
+Bundles = Mapping[str, tuple[Declared, ...]]
+"""Parameter of an option that takes KEY=VALUE → the settings that it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Names of the settings, and options of bundles, that `--help` of one command shows, in place of the common ones.
+
+    A command takes `Annotated[DataSelection, Shown("language")]` where its user seldom needs the others.
+    """
+
+    names: frozenset[str]
+
+    def __init__(self, *names: str) -> None:
+        object.__setattr__(self, "names", frozenset(names))
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the same command with every dataclass parameter replaced by keyword parameters, one per field."""
+    """Return the same command with every parameter of settings replaced by keyword parameters, one for each option."""
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
     groups: dict[str, type] = {}
+    bundles: dict[str, tuple[Declared, ...]] = {}
     for parameter in inspect.signature(command).parameters.values():
-        kind = hints[parameter.name]
+        kind, shown = hints[parameter.name], None
+        if get_origin(kind) is Annotated and isinstance(get_args(kind)[1], Shown):
+            kind, shown = get_args(kind)
         if not (isinstance(kind, type) and is_dataclass(kind)):
             parameters.append(parameter.replace(annotation=kind))
             continue
         groups[parameter.name] = kind
-        shown = get_type_hints(kind, include_extras=True)
-        parameters.extend(
-            inspect.Parameter(
-                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=shown[field.name]
-            )
-            for field in fields(kind)
-        )
+        for name, default, hint in _options_of(kind, bundles, shown):
+            parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint))
 
-    def flat(**values: Any) -> None:  # noqa: ANN401  typer's values, of the types that the fields declare
-        collected = {
-            name: kind(**{field.name: values.pop(field.name) for field in fields(kind)})
-            for name, kind in groups.items()
-        }
+    def flat(**values: Any) -> None:  # noqa: ANN401  typer's values, of the types that the options declare
+        for name, entries in bundles.items():
+            texts = values.pop(name) or ()
+            place = f"--{name.replace('_', '-')}"
+            values |= {_place(entry): value for entry, value in _parsed(entries, texts, place)}
+        collected = {name: _value_of(kind, values) for name, kind in groups.items()}
         command(**values, **collected)
 
+    # typer looks at nothing but the signature and the annotations of a function, so a function with any signature can
+    # be made: the options of the settings stand in it as if somebody had written them out
     flat.__name__, flat.__doc__ = command.__name__, command.__doc__
     flat.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect.signature reads
     flat.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    flat.bundles = bundles  # type: ignore[attr-defined]  # what the long help and the configuration file read
     return flat
+
+
+def bundles_of(command: Any) -> Bundles:  # noqa: ANN401  typer publishes no type of a command
+    """Return the options of a command that take KEY=VALUE."""
+    return getattr(command.callback, "bundles", {})
+
+
+def _options_of(
+    kind: type, bundles: dict[str, tuple[Declared, ...]], shown: Shown | None
+) -> list[tuple[str, Any, Any]]:
+    """Return (parameter, default, annotation) of each option of a class; what stands in a bundle is added to it."""
+    settings = {entry.name: entry for entry in declared(kind)}
+    hints = get_type_hints(kind, include_extras=True)
+    options: list[tuple[str, Any, Any]] = []
+    last: list[tuple[str, Any, Any]] = []
+    for field in fields(kind):
+        entry = settings.get(field.name)
+        if entry is None:
+            if get_origin(hints[field.name]) is Annotated:  # an option that is no setting, such as a file to write
+                default = inspect.Parameter.empty if field.default is MISSING else field.default
+                options.append((field.name, default, hints[field.name]))
+            continue
+        bundle = entry.setting.inside
+        if bundle is None:
+            hidden = field.name not in shown.names if shown else not entry.setting.common
+            options.append((_place(entry), *_option(entry, hidden=hidden)))
+            continue
+        name = bundle.option.replace("-", "_")
+        if name not in bundles:
+            last.append(
+                (
+                    name,
+                    None,
+                    Annotated[
+                        list[str] | None,
+                        _bundle_option(
+                            bundle, entry.panel, bundles, hidden=shown is not None and name not in shown.names
+                        ),
+                    ],
+                )
+            )
+        bundles[name] = (*bundles.get(name, ()), entry)
+    return [*options, *last]
+
+
+def _option(entry: Declared, *, hidden: bool) -> tuple[Any, Any]:
+    """Return default and annotation of the option of one setting."""
+    setting = entry.setting
+    kinds = [kind for kind in entry.types if kind is not NoneType]
+    kind: Any = Path if Path in kinds else kinds[0]
+    default: Any = inspect.Parameter.empty if entry.default is MISSING else entry.default
+    if get_origin(kind) is tuple:  # of texts: the option is repeated; of numbers, or joined: with commas between
+        item = get_args(kind)[0]
+        several = item in {str, Path} and not setting.joined
+        kind = (list[Path] if item is Path else list[str]) if several else str
+        default = (list(default) if several else ",".join(map(str, default))) if default else None
+    names = setting.options or ((f"--{entry.key}",) if kind is bool and default is False else ())
+    is_number = kind in {int, float}
+    completion = COMPLETIONS[setting.completes] if setting.completes else None
+    option = typer.Option(
+        *names,
+        help=setting.help,
+        metavar=setting.metavar,
+        min=setting.least if is_number else None,
+        max=setting.most if is_number else None,
+        hidden=hidden,
+        rich_help_panel=entry.panel or None,
+        autocompletion=completion,
+    )
+    absent = NoneType in entry.types or default is None
+    return default, Annotated[kind | None if absent else kind, option]
+
+
+def _bundle_option(bundle: Bundle, panel: str, bundles: Bundles, *, hidden: bool) -> Any:  # noqa: ANN401  of typer
+    name = bundle.option.replace("-", "_")
+
+    def complete(incomplete: str) -> list[str]:
+        """Return the keys, and after `KEY=` the values of a closed choice, that continue a text."""
+        earlier, comma, last = incomplete.rpartition(",")
+        begin, (key, equals, _) = f"{earlier}{comma}", last.partition("=")
+        by_key = {entry.key: entry for entry in bundles[name]}
+        if equals:
+            return [f"{begin}{key}={choice}" for choice in (by_key[key].choices if key in by_key else ())]
+        return [f"{begin}{name}=" for name in by_key]
+
+    def with_file(context: typer.Context, texts: list[str] | None) -> list[str] | None:
+        """Put the pairs of the configuration file before those of the command line, which override them."""
+        in_file = (context.default_map or {}).get(name) or []
+        # typer lets a default give way to the command line as a whole; pairs are to be merged one by one
+        is_given = (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
+        return [*in_file, *(texts or [])] if is_given and in_file else texts
+
+    return typer.Option(
+        f"--{bundle.option}",
+        metavar="KEY=VALUE",
+        help=bundle.help,
+        hidden=hidden,
+        rich_help_panel=panel or None,
+        autocompletion=complete,
+        callback=with_file,
+    )
+
+
+def _parsed(entries: tuple[Declared, ...], texts: Any, place: str) -> list[tuple[Declared, Any]]:  # noqa: ANN401
+    values = from_pairs(entries, texts, place)
+    return [(entry, values.get(entry.name, entry.default)) for entry in entries]
+
+
+def _place(entry: Declared) -> str:
+    """Return the parameter of a setting: two classes of one command may both have a field `text` in a bundle."""
+    if entry.setting.inside:
+        return f"{entry.owner}.{entry.name}"
+    named = entry.setting.options[0].strip("-").replace("-", "_") if entry.setting.options else entry.name
+    return entry.name if iskeyword(named) else named
+
+
+def _value_of(kind: type, values: dict[str, Any]) -> Any:  # noqa: ANN401  an object of that kind
+    """Return an object of one class, and take its values out of those of the command."""
+    settings = {entry.name: entry for entry in declared(kind)}
+    chosen = {}
+    for field in fields(kind):
+        entry = settings.get(field.name)
+        place = _place(entry) if entry else field.name
+        if place in values:
+            value = values.pop(place)
+            if entry is not None and any(get_origin(one) is tuple for one in entry.types):
+                value = _as_tuple(entry, value)
+            chosen[field.name] = value
+    return kind(**chosen)
+
+
+def _as_tuple(entry: Declared, value: Any) -> Any:  # noqa: ANN401
+    if value is None:
+        return entry.default
+    return tuple(value) if isinstance(value, list) else entry.parse(value, f"--{entry.key}")

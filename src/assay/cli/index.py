@@ -1,49 +1,34 @@
 """`assay index`: corpora into an index of code."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.filesize import decimal
 
-from assay.cli.completing import complete_languages
-from assay.cli.groups import grouped
+from assay.cli.groups import Shown, grouped
 from assay.cli.options import At
 from assay.errors import DataError
+from assay.provenance import CorpusSettings, TableColumns
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.provenance import BuildCounts, CorpusOptions, Filters
+    from assay.provenance import BuildCounts
     from assay.reports import Report
 
-REPAIR = "assay index check --repair"
+REPAIR = "assay index verify --repair"
 ADVICE = (REPAIR, "expected", "build the index again")
 """Words of the errors of an index that already say what to do."""
 
-READING = "What is read"
 INDEX = "The index"
 
-index_app = typer.Typer(name="index", help="Corpora into an index of code.", no_args_is_help=True)
+index_app = typer.Typer(
+    name="index", help="Build an index of code from corpora, and keep it up to date.", no_args_is_help=True
+)
 
 Corpora = Annotated[
     list[str],
     typer.Argument(metavar="CORPUS …", help="Folders, git repositories, archives, tables, or - for standard input."),
-]
-Granular = Annotated[
-    Literal["both", "file", "function"],
-    typer.Option(help="Whole files, their functions, or both.", rich_help_panel=READING),
-]
-Jobs = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Processes that read (all cores).", rich_help_panel=INDEX)
-]
-Ray = Annotated[
-    str | None,
-    typer.Option(
-        "--ray",
-        metavar="ADDRESS|auto|local",
-        help="Read on a Ray cluster: its address, the running cluster (auto), or a new one (local).",
-        rich_help_panel=INDEX,
-    ),
 ]
 
 
@@ -52,111 +37,17 @@ def index() -> None:
     """Corpora into an index of code: where does a snippet come from?"""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingOptions:
-    """The files of the corpora that are read."""
-
-    form: Annotated[
-        Literal["folder", "git", "archive", "table", "file"] | None,
-        typer.Option("--as", help="Kind of the corpora, if it is not detected correctly.", rich_help_panel=READING),
-    ] = None
-    name: Annotated[
-        str | None,
-        typer.Option(help="Name of the corpus in the index (its full path).", rich_help_panel=READING),
-    ] = None
-    all_history: Annotated[
-        bool,
-        typer.Option(
-            "--all-history", help="Git repositories: read every version, not only HEAD.", rich_help_panel=READING
-        ),
-    ] = False
-    language: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            autocompletion=complete_languages,
-            help="Only this language; repeat the option for several.",
-            rich_help_panel=READING,
-        ),
-    ] = None
-    include: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN", help="Only paths that match, as in .gitignore.", rich_help_panel=READING),
-    ] = None
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN", help="Leave out paths that match, as in .gitignore.", rich_help_panel=READING),
-    ] = None
-    no_ignore: Annotated[
-        bool, typer.Option("--no-ignore", help="Also read files that .gitignore excludes.", rich_help_panel=READING)
-    ] = False
-    max_file_size: Annotated[
-        str, typer.Option(metavar="SIZE", help="Skip files larger than this.", rich_help_panel=READING)
-    ] = "1MB"
-    all_text: Annotated[
-        bool,
-        typer.Option(
-            "--all-text", help="Also read text that is not in a known programming language.", rich_help_panel=READING
-        ),
-    ] = False
-    generated: Annotated[
-        bool, typer.Option("--generated", help="Also read generated and minified files.", rich_help_panel=READING)
-    ] = False
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="WHAT=NAME",
-            help="Tables: the column of text, path, language, licence, repository, commit, author, url, digest or "
-            "encoding.",
-            rich_help_panel=READING,
-        ),
-    ] = None
-
-    def filters(self) -> "Filters":
-        """Return the filters of files.
-
-        Raises:
-            DataError: no such language, or an invalid size.
-        """
-        from assay.provenance import Filters, languages_named, size_named
-
-        return Filters(
-            include=tuple(self.include or ()),
-            exclude=tuple(self.exclude or ()),
-            languages=languages_named(self.language or ()),
-            all_text=self.all_text,
-            generated=self.generated,
-            largest=size_named(self.max_file_size),
-        )
-
-    def reading(self) -> "CorpusOptions":
-        """Return the options for reading corpora.
-
-        Raises:
-            DataError: a --column that is not NAME=COLUMN, or an invalid size.
-        """
-        from assay.provenance import CorpusOptions, size_named
-
-        columns = dict(pair.partition("=")[::2] for pair in self.column or ())
-        if "" in columns.values():
-            raise DataError(f"--column {next(iter(columns))}: expected WHAT=NAME, for example text=content")
-        largest = size_named(self.max_file_size)
-        return CorpusOptions(
-            self.form, self.name, self.all_history, not self.no_ignore, largest, tuple(self.exclude or ()), columns
-        )
-
-
 @index_app.command("build")
 @grouped
 def build_command(
     corpora: Corpora,
     *,
     at: At,
-    granularity: Granular = "both",
     profile: Annotated[
         str,
         typer.Option(
             metavar="keep|default|paper",
+            hidden=True,
             help="How fingerprints are made. keep: as in the index; default for a new one.",
             rich_help_panel=INDEX,
         ),
@@ -171,9 +62,8 @@ def build_command(
             rich_help_panel=INDEX,
         ),
     ] = "keep",
-    jobs: Jobs = None,
-    ray: Ray = None,
-    which: ReadingOptions,
+    which: CorpusSettings,
+    columns: Annotated[TableColumns, Shown()],
 ) -> None:
     """Build an index of corpora. If a build was stopped, run the same command again: it continues.
 
@@ -184,17 +74,8 @@ def build_command(
     """
     from assay import build_index
 
-    counts = build_index(
-        corpora,
-        at,
-        granularity=granularity,
-        profile=profile,
-        encoder=None if encoder == "none" else encoder,
-        filters=which.filters(),
-        reading=which.reading(),
-        jobs=jobs,
-        ray=ray,
-    )
+    encoder_name = None if encoder == "none" else encoder
+    counts = build_index(corpora, at, which, columns=columns, profile=profile, encoder=encoder_name)
     show_counts(counts, at)
 
 
@@ -204,10 +85,8 @@ def add_command(
     corpora: Corpora,
     *,
     at: At,
-    granularity: Granular = "both",
-    jobs: Jobs = None,
-    ray: Ray = None,
-    which: ReadingOptions,
+    which: CorpusSettings,
+    columns: Annotated[TableColumns, Shown()],
 ) -> None:
     """Add corpora to an index, or bring it up to what they hold now: only what changed is read.
 
@@ -217,9 +96,8 @@ def add_command(
     """
     from assay.api import fill_index, writable_index
 
-    filters, reading = which.filters(), which.reading()
     with writable_index(at) as index:
-        counts = fill_index(index, corpora, filters, reading, granularity=granularity, jobs=jobs, ray=ray)
+        counts = fill_index(index, corpora, which, columns)
     show_counts(counts, at)
 
 
@@ -242,7 +120,7 @@ def remove_command(
     **Example**: `assay index remove --path 'vendor/' --index code.index`
     """
     from assay.api import writable_index
-    from assay.provenance import remove
+    from assay.provenance.index import remove
     from assay.reports import Report
 
     if not corpora and not path:
@@ -278,10 +156,11 @@ def compact_command(*, at: At) -> None:
     **Example**: `assay index compact --index code.index`
     """
     from assay.api import query_encoder
-    from assay.provenance import CodeIndex, folder_named
+    from assay.provenance import CodeIndex
+    from assay.provenance.index import folder_named
     from assay.reports import Report
 
-    folder = folder_named(at, "a Qdrant server compacts its collections itself")
+    folder = folder_named(at, "a server compacts its collections itself")
     with CodeIndex.open(folder, writable=True, encoder=query_encoder(at, required=True)) as index:
         before = sum(index.info().bytes.values())
         index.compact()
@@ -290,8 +169,8 @@ def compact_command(*, at: At) -> None:
     _show_report(Report("Compacted", statement, data={"bytes_before": before, "bytes": now}))
 
 
-@index_app.command("check")
-def check_command(
+@index_app.command("verify")
+def verify_command(
     *,
     at: At,
     repair: Annotated[
@@ -304,14 +183,15 @@ def check_command(
     A repair computes damaged postings and vectors again. It removes documents whose text, licence or origins are
     damaged; the next `index add` of the corpora then reads every file again and restores them.
 
-    **Example**: `assay index check --index code.index --repair`
+    **Example**: `assay index verify --index code.index --repair`
     """
-    from assay.api import warn
     from assay.errors import CorpusIndexError
-    from assay.provenance import CodeIndex, folder_named
+    from assay.progress import warn
+    from assay.provenance import CodeIndex
+    from assay.provenance.index import folder_named
     from assay.reports import Report, number_of
 
-    folder = folder_named(at, "a Qdrant server checks its collections itself")
+    folder = folder_named(at, "a server checks its collections itself")
     repaired = CodeIndex.repair(folder) if repair else None
     details = []
     if repaired:
@@ -340,7 +220,7 @@ def show_counts(counts: "BuildCounts", at: str) -> None:
     Raises:
         DataError: a corpus could not be read to its end; the line of the last one.
     """
-    from assay.api import warn
+    from assay.progress import warn
 
     _show_report(described_counts(counts, at))
     for fault in counts.faults[:-1]:

@@ -1,35 +1,21 @@
 """The output of a command: a report in the format that was asked for."""
 
 import shlex
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import typer
 
 from assay.cli.terminal import OUTPUT_SETTINGS, Format, Terminal, echo
-from assay.leakage import Audit, RunFolder, write_run
+from assay.leakage import describe_run
 from assay.reports import (
+    RENDERERS,
     Report,
     print_report,
     print_statement,
     print_summary,
-    render_annotations,
-    render_csv,
-    render_json,
-    render_latex,
-    render_markdown,
     write_html,
 )
-from assay.testbed import describe_run
-
-PAGE = "report.html"
-RENDERERS: Mapping[Format, Callable[[Report], str]] = {
-    "json": render_json,
-    "csv": render_csv,
-    "markdown": render_markdown,
-    "latex": render_latex,
-    "github": render_annotations,
-}
+from assay.run import PAGE
 
 
 def chosen_format() -> Format:
@@ -44,7 +30,7 @@ def show(report: Report, form: Format, page: Path | None = None, *, summary: boo
         report: what is printed.
         form: its format.
         page: of the report, named after a table.
-        summary: print tables only with --verbose.
+        summary: print tables only with --verbose; always so where the report has an answer.
         err: print on standard error, because standard output holds the result itself.
     """
     if form != "table":
@@ -54,23 +40,12 @@ def show(report: Report, form: Format, page: Path | None = None, *, summary: boo
     if settings.quiet:
         print_statement(report, console)
         return
-    if summary and not settings.verbose:
+    if (summary or report.answer is not None) and not settings.verbose:
         print_summary(report, console)
     else:
         print_report(report, console)
     if page is not None:
         console.print(f"Report: {page}", soft_wrap=True)
-
-
-def present(audit: Audit, manifest: Mapping[str, object], folder: RunFolder) -> None:
-    """Write the run folder with its page, and show the run.
-
-    Raises:
-        DataError: the folder cannot be written.
-    """
-    write_run(folder.path, audit, manifest)
-    folder.finish()
-    present_run(folder.path, chosen_format(), summary=True)
 
 
 def present_run(folder: Path, form: Format, *, summary: bool = False, draw: bool = True) -> None:
@@ -83,4 +58,4 @@ def present_run(folder: Path, form: Format, *, summary: bool = False, draw: bool
     show(report, form, write_html(report, folder / PAGE) if draw else folder / PAGE, summary=summary)
     settings = OUTPUT_SETTINGS.get()
     if summary and form == "table" and not (settings.quiet or settings.verbose):
-        echo(f"Next: assay report {shlex.quote(str(folder))}  (all tables)")
+        echo(f"More: assay report {shlex.quote(str(folder))} -v  (all tables)")

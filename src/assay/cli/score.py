@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.api import ScoreSelection
 from assay.cli.completing import complete_benchmarks, complete_models
 from assay.cli.groups import grouped
-from assay.cli.options import MODEL_HELP, DataOptions, ModelOptions, ScoreOptions, output_file
+from assay.cli.options import MODEL_HELP, output_file
 from assay.cli.unused import refuse_unused_rewriting
+from assay.datasets import DataSelection
 from assay.errors import DataError
+from assay.models import ModelSettings
 
 if TYPE_CHECKING:
     from assay.reports import Report
@@ -44,18 +47,19 @@ def score_command(
     list_scores: Annotated[
         bool, typer.Option("--list", help="Print every score and what it needs; then stop.")
     ] = False,
-    chosen: ScoreOptions,
-    data: DataOptions,
-    model_options: ModelOptions,
+    chosen: ScoreSelection,
+    data: DataSelection,
+    settings: ModelSettings,
 ) -> None:
     """Score texts under a model: one line per sample, in input order, higher = member.
 
     **Example**: `assay score builtin:small functions.jsonl --scores loss,min_k:k=0.1 -o scores.jsonl`
     """
-    from assay.api import scored
+    from assay.api import Opener, scored
     from assay.cli.present import chosen_format, show
     from assay.cli.score_files import ScoreRow, checked_output, write_scores
     from assay.cli.terminal import OUTPUT_SETTINGS
+    from assay.datasets import read_dataset
 
     if list_scores:
         show(score_list(), chosen_format())
@@ -63,9 +67,8 @@ def score_command(
     if model is None or texts is None:
         raise DataError("assay score takes MODEL and DATA, for example: assay score builtin:small texts.jsonl")
     output, printed = checked_output(output, OUTPUT_SETTINGS.get().form)
-    selection = chosen.selection()
-    refuse_unused_rewriting(context, selection)
-    with scored(model, partial(data.load, texts), selection, model_options.opener()) as (dataset, plan, samples):
+    refuse_unused_rewriting(context, chosen)
+    with scored(model, partial(read_dataset, texts, data), chosen, Opener(settings)) as (dataset, plan, samples):
         rows = (ScoreRow.of(dataset.samples[sample.index].id, sample.scores) for sample in samples)
         write_scores(rows, output, [request.name for request in plan.requests], printed)
 

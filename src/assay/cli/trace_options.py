@@ -1,128 +1,77 @@
-"""Options of `assay trace`, in groups."""
+"""Settings of `assay trace`."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
+from typing import Annotated, ClassVar, Literal
 
 from assay.cli.options import further_file
+from assay.settings import Setting, Settings
 
-SEARCH = "Search"
 GATE = "Licence gate"
-MODES = "Other questions"
 SURE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class SearchOptions:
+class MatchSettings(Settings):
     """How matches are searched for, and which are kept."""
 
+    PANEL: ClassVar[str] = "Search"
+    top: Annotated[int, Setting("Largest number of sources for each file.", metavar="N", least=1, common=True)] = 5
+    min_similarity: Annotated[
+        float, Setting("Least share of the code that a match contains.", least=0, most=1, common=True)
+    ] = 0.0
+    template: Annotated[
+        tuple[Path, ...],
+        Setting("Code to ignore in every text; repeat the option for several.", metavar="FILE"),
+    ] = ()
+    min_confidence: Annotated[
+        float, Setting("Least confidence; 0 shows all matches.", least=0, most=1, common=True)
+    ] = SURE
     method: Annotated[
         Literal["union", "hst", "winnowing", "vector"],
-        typer.Option(help="Candidates by fingerprints, by vector, or by both.", rich_help_panel=SEARCH),
+        Setting("Candidates by fingerprints, by vector, or by both."),
     ] = "union"
-    top: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Largest number of sources for each file.", rich_help_panel=SEARCH)
-    ] = 5
     by: Annotated[
         Literal["function", "file"],
-        typer.Option(
-            help="function: each function, the lines outside of functions and the whole file. file: the whole alone.",
-            rich_help_panel=SEARCH,
-        ),
+        Setting("function: each function, the lines outside of functions and the whole file. file: the whole alone."),
     ] = "function"
-    min_similarity: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Least share of the code that a match contains. With --pairs: least similarity, 0.5 unless stated.",
-            rich_help_panel=SEARCH,
-        ),
-    ] = 0.0
-    min_confidence: Annotated[
-        float, typer.Option(min=0, max=1, help="Least confidence; 0 shows all matches.", rich_help_panel=SEARCH)
-    ] = SURE
-    template: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="Code to ignore in every text; repeat the option for several.", rich_help_panel=SEARCH
-        ),
-    ] = None
 
 
 @dataclass(frozen=True, slots=True)
-class GateOptions:
+class GateSettings(Settings):
     """Licences that fail the run, and findings that do not."""
 
+    PANEL: ClassVar[str] = GATE
     fail_on_licence: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fail-on-licence",
-            "--fail-on-license",
+        tuple[str, ...],
+        Setting(
+            "Exit with 1 if a source has this licence: GPL-*, copyleft, unknown … Repeatable.",
             metavar="SPDX",
-            help="Exit with 1 if code was copied from a source with this licence: GPL-3.0-only, GPL-*, copyleft, "
-            "unknown. Repeat the option for several.",
-            rich_help_panel=GATE,
+            common=True,
+            options=("--fail-on-licence", "--fail-on-license"),
         ),
-    ] = None
+    ] = ()
     allow_licence: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow-licence",
-            "--allow-license",
+        tuple[str, ...],
+        Setting(
+            "Licence that passes all the same; alone: the only ones that pass.",
             metavar="SPDX",
-            help="Licence that passes although --fail-on-licence has it; alone: the only licences that pass.",
-            rich_help_panel=GATE,
+            common=True,
+            options=("--allow-licence", "--allow-license"),
+        ),
+    ] = ()
+    diff: Annotated[
+        str | None,
+        Setting(
+            "Judge only lines that this unified diff adds, in FILE or all its files.",
+            metavar="FILE|-",
+            common=True,
         ),
     ] = None
     baseline: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Findings that were accepted before do not fail the run.", rich_help_panel=GATE
-        ),
+        Setting("Findings accepted before, which do not fail.", metavar="FILE", common=True),
     ] = None
     write_baseline: Annotated[
-        Path | None,
-        further_file("Accept all denied findings of this run from now on.", GATE),
+        Path | None, further_file("Accept all denied findings of this run from now on.", GATE, hidden=True)
     ] = None
-    diff: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|-",
-            help="Judge only the lines that this unified diff adds; without FILE arguments, in all files of the diff.",
-            rich_help_panel=GATE,
-        ),
-    ] = None
-
-
-@dataclass(frozen=True, slots=True)
-class ModeOptions:
-    """Other questions about the code than that of its sources."""
-
-    verbatim: Annotated[
-        bool,
-        typer.Option("--verbatim", help="List the longest passages that occur word for word.", rich_help_panel=MODES),
-    ] = False
-    pairs: Annotated[
-        bool,
-        typer.Option("--pairs", help="Compare all files with one another, without an index.", rich_help_panel=MODES),
-    ] = False
-    csv: Annotated[Path | None, further_file("Write the pairs of --pairs as CSV.", MODES)] = None
-    write_clean: Annotated[
-        Path | None,
-        further_file("With --benchmark: write it without the samples that occur in the index, as JSON lines.", MODES),
-    ] = None
-
-
-IndexToTrace = Annotated[
-    str | None,
-    typer.Option(
-        "--index", metavar="DIR|URL", help="Folder of the index, or address of a Qdrant server.", show_default=False
-    ),
-]
-Sarif = Annotated[
-    Path | None,
-    further_file("Write SARIF 2.1.0 to this file; - is standard output.", printable=True),
-]

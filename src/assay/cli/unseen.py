@@ -1,16 +1,18 @@
 """`assay unseen`: text that a model has certainly not seen."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from assay.cli.completing import complete_benchmarks
-from assay.cli.groups import grouped
-from assay.cli.options import STANDARD_OUTPUT, DataOptions, output_file
+from assay.cli.groups import Shown, grouped
+from assay.cli.options import STANDARD_OUTPUT, output_file
+from assay.datasets import MOST_UNSEEN, DataSelection
 
 unseen_app = typer.Typer(
-    name="unseen", help="Text that a model has certainly not seen, for `--unseen`.", no_args_is_help=True
+    name="unseen", help="Collect text that a model has certainly not seen, for `audit --unseen`.", no_args_is_help=True
 )
 
 
@@ -53,8 +55,16 @@ def build_command(
         typer.Option(metavar="DATE", help="Day on which archives and folders were published; --after needs it."),
     ] = None,
     unit: Annotated[Literal["function", "file"], typer.Option(help="What one text is.")] = "function",
-    seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
-    which: DataOptions,
+    most: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Texts at most, drawn evenly over the repositories; an audit runs the model on each.",
+        ),
+    ] = MOST_UNSEEN,
+    seed: Annotated[int, typer.Option(hidden=True, help="Seed of every random draw.")] = 0,
+    which: Annotated[DataSelection, Shown("data", "subset", "language")],
 ) -> None:
     """Collect functions (or files) in the form of a benchmark, newer than a model, and match them to the benchmark.
 
@@ -66,22 +76,24 @@ def build_command(
     from assay.api import build_unseen
     from assay.cli.present import chosen_format, show
     from assay.cli.terminal import OUTPUT_SETTINGS
-    from assay.studies import describe_unseen
+    from assay.datasets import read_dataset
+    from assay.reports import describe
 
     form = chosen_format()
     result = build_unseen(
         corpora,
-        like=None if like is None else lambda: which.load(like),
+        like=None if like is None else partial(read_dataset, like, which),
         after=after,
         before=before,
         released=released,
         unit=unit,
+        most=most,
         seed=seed,
         out=None if out == STANDARD_OUTPUT else out,
     )
     if out == STANDARD_OUTPUT:
         typer.echo(result.json_lines(), nl=False)
         if not OUTPUT_SETTINGS.get().quiet:
-            show(describe_unseen(result), form, err=True)
+            show(result.describe(), form, err=True)
         return
-    show(describe_unseen(result, str(out)), form)
+    show(describe(result, path=str(out)), form)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from assay.cli.groups import bundles_of
 from assay.errors import DataError
 
 if TYPE_CHECKING:  # imports numpy and more; --help does not wait for it
@@ -20,7 +21,15 @@ def options_of_command_line(context: typer.Context) -> dict[str, str]:
     for option in context.command.params:
         source = context.get_parameter_source(str(option.name)) if option.expose_value else None
         if source is not None and source.name == "COMMANDLINE":
-            names[str(option.name)] = max(option.opts, key=len)
+            longest = max(option.opts, key=len)
+            names[str(option.name)] = longest
+            if option.name in bundles_of(context.command):
+                keys = (
+                    pair.partition("=")[0].strip()
+                    for text in context.params[option.name] or ()
+                    for pair in text.split(",")
+                )
+                names |= {key.replace("-", "_"): f"{longest} {key}" for key in keys}
     return names
 
 

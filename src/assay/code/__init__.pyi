@@ -5,6 +5,7 @@ from .parse.functions import functions_in as functions_in
 from .parse.lexing import lexeme_spans as lexeme_spans
 from .parse.lexing import lexemes as lexemes
 from .parse.python_source import python_tree as python_tree
+from .parse.recognising import languages_of_text as languages_of_text
 from .parse.trees import Unparsable as Unparsable
 from .rename.engines import analysis as analysis
 from .rename.engines import difference as difference
@@ -25,8 +26,7 @@ from .rename.variant_engine import Variant as Variant
 from .rename.variant_engine import VariantSet as VariantSet
 from .rename.variant_engine import composed as composed
 from .rename.variant_engine import variants as variants
-from .rename.words import ADJECTIVES as ADJECTIVES
-from .rename.words import NOUNS as NOUNS
+from .rename.words import WORDS_BY_PART as WORDS_BY_PART
 from .rename.writing import WrittenVariants as WrittenVariants
 from .rename.writing import written_variants as written_variants
 from .sandbox.execution import Execution as Execution

@@ -1,13 +1,15 @@
-"""The table of benchmarks. A new one is one entry here and one function from a row to samples.
+"""The table of benchmarks. A new one is an entry of `benchmarks.toml` and a function from a row to samples.
 
 Other distributions add benchmarks through entry points of the group `assay.benchmarks`.
 """
 
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from assay.datasets.families import apps, bigcodebench, bugs, humaneval, mbpp, membership, programs
 from assay.datasets.families.selection import Selection
@@ -17,6 +19,12 @@ from assay.errors import UnknownBenchmark
 from assay.languages import language_named
 from assay.plug_ins import PlugIns
 from assay.types import Sample
+
+TABLE = Path(__file__).with_name("benchmarks.toml")
+Samples = Callable[[SourceRow, int, Selection], Iterator[Sample]]
+"""A row, its position and the request → its samples."""
+Folders = Callable[[Path, Note], Iterator[SourceRow]]
+"""Folder of the official layout → its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +67,7 @@ class BenchmarkInfo:
     group: str
     files: tuple[str, ...]
     columns: tuple[str, ...]
-    samples: Callable[[SourceRow, int, Selection], Iterator[Sample]] = field(repr=False)
+    samples: Samples = field(repr=False)
     languages: tuple[str, ...] = ("python",)
     subsets: tuple[str, ...] = ()
     default_subset: str | None = None
@@ -67,7 +75,7 @@ class BenchmarkInfo:
     labelled: bool = False
     unseen: Literal["functions", "files", "passages"] = "functions"
     hub: Callable[[Selection], tuple[HubPart, ...]] = field(repr=False, default=lambda _selection: ())
-    folders: Callable[[Path, Note], Iterator[SourceRow]] | None = field(repr=False, default=None)
+    folders: Folders | None = field(repr=False, default=None)
 
     @property
     def unseen_advice(self) -> str:
@@ -80,364 +88,75 @@ class BenchmarkInfo:
         return f"assay unseen build REPOSITORY… --like {self.name} --data FILE{unit} --after DATE -o new.jsonl"
 
 
-_CODE_PARTS = {"full": "prompt and solution", "prompt": "the prompt alone", "solution": "the solution alone"}
-_PROSE_PARTS = {"full": "the passage"}
-_BUG_PARTS = {
-    "full": "the fixed side of the patch: context and fix lines",
-    "fix": "the fix lines alone",
-    "buggy": "the buggy side of the patch: context and buggy lines",
+_READERS: Mapping[str, tuple[Samples, Folders | None]] = {
+    "humaneval": (humaneval.humaneval, None),
+    "mbpp": (mbpp.mbpp, None),
+    "apps": (apps.apps, apps.apps_folders),
+    "bigcodebench": (bigcodebench.bigcodebench, None),
+    "humanevalpack": (humaneval.translated, None),
+    "humaneval-x": (humaneval.translated, None),
+    "wikimia": (membership.wikimia, None),
+    "bookmia": (membership.bookmia, None),
+    "arxivtection": (membership.arxivtection, None),
+    "defects4j": (bugs.defects4j, bugs.defects4j_folders),
+    "bugscpp": (bugs.bugscpp, bugs.bugscpp_folders),
+    "bugsinpy": (bugs.bugsinpy, bugs.bugsinpy_folders),
+    "gitbug-java": (bugs.gitbug_java, None),
+    "swe-bench-lite": (bugs.swe_bench, None),
+    "swe-bench-verified": (bugs.swe_bench, None),
+    "quixbugs": (programs.quixbugs, programs.quixbugs_folders),
+    "humaneval-java": (programs.humaneval_java, programs.humaneval_java_folders),
+    "debugbench": (programs.debugbench, programs.debugbench_folders),
 }
-_PROGRAM_PARTS = {"full": "the program after the fix", "buggy": "the program with the bug"}
-_BUG_TEXT = "fixed side of the human patch: context and fix lines, hunk by hunk, an empty line between two"
+"""Benchmark → what reads its rows, and what reads its folder layout, if it has one."""
 
 
-def _hub_data_set(hub_id: str) -> Callable[[Selection], tuple[HubPart, ...]]:
-    """Return a function that gives the hub data set whose splits are the benchmark's own."""
-    return lambda selection: (HubPart(hub_id, split=selection.split),)
+def _built_in() -> dict[str, BenchmarkInfo]:
+    """Return the benchmarks of `benchmarks.toml` by name."""
+    content = tomllib.loads(TABLE.read_text("utf-8"))
+    benchmarks = {}
+    for entry in content["benchmarks"]:
+        # the entry itself comes last, so it wins over what its kind gives
+        values = {"hub_id": None, **content["kinds"][entry.pop("kind")], **entry}
+        values["parts"] = {**values["parts"], **values.pop("more_parts", {})}
+        values["subset_files"] = {subset: tuple(files) for subset, files in values.get("subset_files", {}).items()}
+        lists = {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
+        samples, folders = _READERS[values["name"]]
+        info = BenchmarkInfo(**{**values, **lists, "hub": _no_hub}, samples=samples, folders=folders)
+        hub = values.get("hub")
+        benchmarks[info.name] = info if hub is None else replace(info, hub=partial(_hub_parts, info, hub))
+    return benchmarks
 
 
-def _per_language(hub_id: str, file: str, configs: str) -> Callable[[Selection], tuple[HubPart, ...]]:
-    """Return a function that gives the hub configurations of the requested language, or of all languages.
+def _no_hub(_: Selection) -> tuple[HubPart, ...]:
+    """Return nothing: the benchmark is not on the hub."""
+    return ()
+
+
+def _hub_parts(info: BenchmarkInfo, hub: Mapping[str, Any], selection: Selection) -> tuple[HubPart, ...]:
+    """Return the hub data sets that hold what was requested of a benchmark.
 
     Args:
-        hub_id: owner/name on the hub.
-        file: path in the repository; "{}" is replaced by the configuration.
-        configs: configurations, one a language, with spaces between them.
+        info: the benchmark.
+        hub: its key `hub`: `split` that is read unless another is named, `config`, `files` by split; `languages`,
+            configurations of one language each, with the path `file`. "{subset}" is the requested subset.
+        selection: the request.
     """
-
-    def parts(selection: Selection) -> tuple[HubPart, ...]:
-        chosen = [config for config in configs.split() if selection.language in (None, language_named(config))]
-        return tuple(
-            HubPart(hub_id, config, split=selection.split or "test", files={"test": file.format(config)})
-            for config in chosen
-        )
-
-    return parts
-
-
-def _languages(configs: str) -> tuple[str, ...]:
-    """Return the languages of hub configurations."""
-    return tuple(map(language_named, configs.split()))
+    subset = selection.subset or info.default_subset or next(iter(info.subsets), None)
+    split, config = (str(hub[key]).format(subset=subset) if key in hub else None for key in ("split", "config"))
+    # a data set that has a split for each subset has no other splits to choose from
+    split = split if "{subset}" in hub.get("split", "") else selection.split or split
+    name = str(info.hub_id)
+    if "languages" not in hub:
+        return (HubPart(name, config, split, hub.get("files", {})),)
+    return tuple(
+        HubPart(name, language, split, {"test": hub["file"].format(language=language)})
+        for language in hub["languages"]
+        if selection.language in (None, language_named(language))
+    )
 
 
-_PACK_CONFIGS = "python java cpp go js rust"
-"""Configurations of HumanEvalPack on the hub, one a language."""
-_X_CONFIGS = "python java cpp go js"
-"""Configurations of HumanEval-X on the hub, one a language."""
-
-_TABLE = (
-    BenchmarkInfo(
-        name="humaneval",
-        title="HumanEval",
-        paper="Chen et al. 2021, Evaluating Large Language Models Trained on Code",
-        url="https://github.com/openai/human-eval",
-        hub_id="openai/openai_humaneval",
-        licence="MIT",
-        text="prompt + canonical_solution, nothing between them",
-        parts=_CODE_PARTS,
-        group="the task",
-        files=("HumanEval.jsonl.gz", "HumanEval.jsonl"),
-        columns=("task_id", "prompt", "canonical_solution"),
-        samples=humaneval.humaneval,
-        hub=_hub_data_set("openai/openai_humaneval"),
-    ),
-    BenchmarkInfo(
-        name="mbpp",
-        title="MBPP",
-        paper="Austin et al. 2021, Program Synthesis with Large Language Models",
-        url="https://github.com/google-research/google-research/tree/master/mbpp",
-        hub_id="google-research-datasets/mbpp",
-        licence="CC-BY-4.0",
-        text="task description, a line end, code",
-        parts={**_CODE_PARTS, "published": "the paper's prompt with the three tests, then the code"},
-        group="the task",
-        files=("mbpp.jsonl", "full/*.parquet"),
-        subset_files={"sanitized": ("sanitized-mbpp.json", "sanitized/*.parquet")},
-        columns=("task_id", "text|prompt", "code"),
-        samples=mbpp.mbpp,
-        subsets=("full", "sanitized"),
-        hub=lambda selection: (HubPart("google-research-datasets/mbpp", selection.subset or "full", selection.split),),
-    ),
-    BenchmarkInfo(
-        name="apps",
-        unseen="files",
-        title="APPS",
-        paper="Hendrycks et al. 2021, Measuring Coding Challenge Competence With APPS",
-        url="https://github.com/hendrycks/apps",
-        hub_id="codeparrot/apps",
-        licence="MIT (as declared by the authors; problem statements come from contest sites)",
-        text="question, a line end, the first solution (subset all: one sample per solution)",
-        parts=_CODE_PARTS,
-        group="the problem",
-        files=("test.jsonl", "train.jsonl"),
-        columns=("problem_id", "question", "solutions"),
-        samples=apps.apps,
-        subsets=("first", "all"),
-        hub=lambda selection: (
-            HubPart("codeparrot/apps", None, selection.split, {"train": "train.jsonl", "test": "test.jsonl"}),
-        ),
-        folders=apps.apps_folders,
-    ),
-    BenchmarkInfo(
-        name="bigcodebench",
-        title="BigCodeBench",
-        paper="Zhuo et al. 2024, BigCodeBench: Benchmarking Code Generation with Diverse Function Calls",
-        url="https://github.com/bigcode-project/bigcodebench",
-        hub_id="bigcode/bigcodebench",
-        licence="Apache-2.0",
-        text="complete_prompt + canonical_solution (subset instruct: instruct_prompt, a line end, then it)",
-        parts=_CODE_PARTS,
-        group="the task",
-        files=("BigCodeBench*.jsonl*",),
-        columns=("task_id", "complete_prompt", "instruct_prompt", "canonical_solution"),
-        samples=bigcodebench.bigcodebench,
-        subsets=("complete", "instruct"),
-        hub=lambda selection: (HubPart("bigcode/bigcodebench", split=selection.split or "v0.1.4"),),
-    ),
-    BenchmarkInfo(
-        name="humanevalpack",
-        title="HumanEvalPack",
-        paper="Muennighoff et al. 2023, OctoPack: Instruction Tuning Code Large Language Models",
-        url="https://github.com/bigcode-project/octopack",
-        hub_id="bigcode/humanevalpack",
-        licence="MIT",
-        text="prompt + canonical_solution, nothing between them",
-        parts={**_CODE_PARTS, "buggy": "prompt and the solution with a bug put in"},
-        group="the HumanEval task, over all languages",
-        files=(
-            "{language}/data/humanevalpack.jsonl",
-            "{language}/humanevalpack.jsonl",
-            "humanevalpack.jsonl",
-        ),
-        columns=("task_id", "prompt", "canonical_solution", "buggy_solution"),
-        samples=humaneval.translated,
-        languages=_languages(_PACK_CONFIGS),
-        hub=_per_language("bigcode/humanevalpack", "data/{}/data/humanevalpack.jsonl", _PACK_CONFIGS),
-    ),
-    BenchmarkInfo(
-        name="humaneval-x",
-        title="HumanEval-X",
-        paper="Zheng et al. 2023, CodeGeeX: A Pre-Trained Model for Code Generation",
-        url="https://github.com/THUDM/CodeGeeX",
-        hub_id="THUDM/humaneval-x",
-        licence="Apache-2.0",
-        text="prompt + canonical_solution, nothing between them",
-        parts=_CODE_PARTS,
-        group="the HumanEval task, over all languages",
-        files=("humaneval_{language}.jsonl.gz", "{language}/data/humaneval.jsonl"),
-        columns=("task_id", "prompt", "canonical_solution"),
-        samples=humaneval.translated,
-        languages=_languages(_X_CONFIGS),
-        hub=_per_language("THUDM/humaneval-x", "data/{}/data/humaneval.jsonl", _X_CONFIGS),
-    ),
-    BenchmarkInfo(
-        name="wikimia",
-        unseen="passages",
-        title="WikiMIA",
-        paper="Shi et al. 2023, Detecting Pretraining Data from Large Language Models",
-        url="https://huggingface.co/datasets/swj0419/WikiMIA",
-        hub_id="swj0419/WikiMIA",
-        licence="MIT",
-        text="the excerpt (input), cut to the length of the subset in words",
-        parts=_PROSE_PARTS,
-        group="the excerpt itself",
-        files=("*length{subset}*",),
-        columns=("input", "label"),
-        samples=membership.wikimia,
-        languages=(),
-        subsets=("32", "64", "128", "256"),
-        default_subset="64",
-        labelled=True,
-        hub=lambda selection: (HubPart("swj0419/WikiMIA", split=f"WikiMIA_length{selection.subset or '64'}"),),
-    ),
-    BenchmarkInfo(
-        name="bookmia",
-        unseen="passages",
-        title="BookMIA",
-        paper="Shi et al. 2023, Detecting Pretraining Data from Large Language Models",
-        url="https://huggingface.co/datasets/swj0419/BookMIA",
-        hub_id="swj0419/BookMIA",
-        licence="MIT (snippets of books under their authors' copyright)",
-        text="the snippet",
-        parts=_PROSE_PARTS,
-        group="the book",
-        files=("BookMIA*",),
-        columns=("snippet", "label", "book|book_id"),
-        samples=membership.bookmia,
-        languages=(),
-        labelled=True,
-        hub=_hub_data_set("swj0419/BookMIA"),
-    ),
-    BenchmarkInfo(
-        name="arxivtection",
-        unseen="passages",
-        title="arXivTection",
-        paper="Duarte et al. 2024, DE-COP: Detecting Copyrighted Content in Language Models Training Data",
-        url="https://github.com/avduarte333/DE-COP_Method",
-        hub_id="avduarte333/arXivTection",
-        licence="Apache-2.0 (passages under their authors' copyright)",
-        text="the verbatim passage (Example_A)",
-        parts=_PROSE_PARTS,
-        group="the paper",
-        files=("arXivTection.csv",),
-        columns=("Example_A", "ID", "Label"),
-        samples=membership.arxivtection,
-        languages=(),
-        labelled=True,
-        hub=_hub_data_set("avduarte333/arXivTection"),
-    ),
-    BenchmarkInfo(
-        name="defects4j",
-        unseen="files",
-        title="Defects4J",
-        paper="Just et al. 2014, Defects4J: A Database of Existing Faults",
-        url="https://github.com/rjust/defects4j",
-        hub_id=None,
-        licence="MIT (patches under the licences of their projects)",
-        text=_BUG_TEXT,
-        parts=_BUG_PARTS,
-        group="the project",
-        files=("framework/projects/<project>/patches/<bug>.src.patch",),
-        columns=("project", "bug", "patch"),
-        samples=bugs.defects4j,
-        languages=("java",),
-        folders=bugs.defects4j_folders,
-    ),
-    BenchmarkInfo(
-        name="bugscpp",
-        unseen="files",
-        title="BugsC++",
-        paper="An et al. 2023, BugsC++: A Highly Usable Real World Defect Benchmark for C/C++",
-        url="https://github.com/Suresoft-GLaDOS/bugscpp",
-        hub_id=None,
-        licence="MIT (patches under the licences of their projects)",
-        text=_BUG_TEXT,
-        parts=_BUG_PARTS,
-        group="the project",
-        files=("bugscpp/taxonomy/<project>/patch/NNNN-buggy.patch",),
-        columns=("project", "bug", "patch"),
-        samples=bugs.bugscpp,
-        languages=("c", "cpp"),
-        folders=bugs.bugscpp_folders,
-    ),
-    BenchmarkInfo(
-        name="bugsinpy",
-        unseen="files",
-        title="BugsInPy",
-        paper="Widyasari et al. 2020, BugsInPy: A Database of Existing Bugs in Python Programs",
-        url="https://github.com/soarsmu/BugsInPy",
-        hub_id=None,
-        licence="none stated (patches under the licences of their projects)",
-        text=_BUG_TEXT,
-        parts=_BUG_PARTS,
-        group="the project",
-        files=("projects/<project>/bugs/<bug>/bug_patch.txt",),
-        columns=("project", "bug", "patch"),
-        samples=bugs.bugsinpy,
-        folders=bugs.bugsinpy_folders,
-    ),
-    BenchmarkInfo(
-        name="gitbug-java",
-        unseen="files",
-        title="GitBug-Java",
-        paper="Silva et al. 2024, GitBug-Java: A Reproducible Benchmark of Recent Java Bugs",
-        url="https://github.com/gitbugactions/gitbug-java",
-        hub_id=None,
-        licence="MIT (patches under the licences of their projects)",
-        text=_BUG_TEXT,
-        parts=_BUG_PARTS,
-        group="the repository",
-        files=("data/bugs/*.json",),
-        columns=("repository", "commit_hash", "bug_patch"),
-        samples=bugs.gitbug_java,
-        languages=("java",),
-    ),
-    BenchmarkInfo(
-        name="swe-bench-lite",
-        unseen="files",
-        title="SWE-bench Lite",
-        paper="Jimenez et al. 2024, SWE-bench: Can Language Models Resolve Real-World GitHub Issues?",
-        url="https://www.swebench.com/lite.html",
-        hub_id="princeton-nlp/SWE-bench_Lite",
-        licence="MIT for the benchmark's code (patches under the licences of their projects)",
-        text=_BUG_TEXT,
-        parts=_BUG_PARTS,
-        group="the repository",
-        files=("SWE-bench_Lite*",),
-        columns=("instance_id", "repo", "patch"),
-        samples=bugs.swe_bench,
-        hub=lambda selection: (HubPart("princeton-nlp/SWE-bench_Lite", split=selection.split or "test"),),
-    ),
-    BenchmarkInfo(
-        name="swe-bench-verified",
-        unseen="files",
-        title="SWE-bench Verified",
-        paper="Jimenez et al. 2024, SWE-bench; 500 tasks checked by people (OpenAI 2024)",
-        url="https://www.swebench.com/verified.html",
-        hub_id="princeton-nlp/SWE-bench_Verified",
-        licence="MIT for the benchmark's code (patches under the licences of their projects)",
-        text=_BUG_TEXT,
-        parts=_BUG_PARTS,
-        group="the repository",
-        files=("SWE-bench_Verified*",),
-        columns=("instance_id", "repo", "patch"),
-        samples=bugs.swe_bench,
-        hub=lambda selection: (HubPart("princeton-nlp/SWE-bench_Verified", split=selection.split or "test"),),
-    ),
-    BenchmarkInfo(
-        name="quixbugs",
-        title="QuixBugs",
-        paper="Lin et al. 2017, QuixBugs: A Multi-Lingual Program Repair Benchmark Set",
-        url="https://github.com/jkoppel/QuixBugs",
-        hub_id=None,
-        licence="MIT",
-        text="the program after the fix; in Java without its package line, which names the side",
-        parts=_PROGRAM_PARTS,
-        group="the program, in both languages",
-        files=("python_programs/<program>.py", "*.jsonl*"),
-        columns=("id", "fixed", "buggy", "group"),
-        samples=programs.quixbugs,
-        languages=("python", "java"),
-        folders=programs.quixbugs_folders,
-    ),
-    BenchmarkInfo(
-        name="humaneval-java",
-        title="HumanEval-Java",
-        paper="Jiang et al. 2023, Impact of Code Language Models on Automated Program Repair",
-        url="https://github.com/ASSERT-KTH/human-eval-java",
-        hub_id=None,
-        licence="none stated",
-        text="the program after the fix, without its package line, which names the side",
-        parts=_PROGRAM_PARTS,
-        group="the class",
-        files=("src/main/java/humaneval/buggy/<class>.java",),
-        columns=("group", "fixed", "buggy"),
-        samples=programs.humaneval_java,
-        languages=("java",),
-        folders=programs.humaneval_java_folders,
-    ),
-    BenchmarkInfo(
-        name="debugbench",
-        unseen="files",
-        title="DebugBench",
-        paper="Tian et al. 2024, DebugBench: Evaluating Debugging Capability of Large Language Models",
-        url="https://github.com/thunlp/DebugBench",
-        hub_id="Rtian/DebugBench",
-        licence="Apache-2.0",
-        text="a posted solution, before a bug was put into it",
-        parts=_PROGRAM_PARTS,
-        group="the LeetCode task, in all languages",
-        files=("benchmark/<language>_<kind>.json", "*.jsonl*"),
-        columns=("oracle_code|solution|fixed", "buggy_code|buggy", "slug|group"),
-        samples=programs.debugbench,
-        languages=("cpp", "java", "python"),
-        hub=_hub_data_set("Rtian/DebugBench"),
-        folders=programs.debugbench_folders,
-    ),
-)
-
-
-_BUILT_IN: Mapping[str, BenchmarkInfo] = {info.name: info for info in _TABLE}
+_BUILT_IN: Mapping[str, BenchmarkInfo] = _built_in()
 _PLUG_INS: PlugIns[BenchmarkInfo] = PlugIns(
     "assay.benchmarks",
     accepts=lambda plug_in: isinstance(plug_in, BenchmarkInfo),

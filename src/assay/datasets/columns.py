@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from assay.datasets.grouping import inferred_groups
+from assay.datasets.selection import Labels
 from assay.datasets.sources import Note, SourceRow
 from assay.errors import DataError
 from assay.languages import checked_language, language_named
@@ -33,9 +33,6 @@ _NONMEMBER = frozenset(
 )  # fmt: skip
 _UNLABELLED = frozenset({"", "none", "null", "nan", "unknown"})
 _SHOWN = 8  # values or columns that fit in a message
-
-Labels = Literal["membership", "as-is"]
-"""Content of a label column: membership, or names (of generators) to be kept as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,7 @@ def samples_from(
     columns = tuple(dict.fromkeys(column for row in table for column in row))
     texts = _text_columns(mapping.text, columns, source)
     if mapping.text is None and texts[0] != TEXT_COLUMNS[0]:
-        note(f"the text was taken from the column {texts[0]!r}; --text names another")
+        note(f"the text was taken from the column {texts[0]!r}; --columns text=NAME names another")
     for column in texts:
         if column not in columns:
             check_nested(table, column, source)

@@ -7,13 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Self
+from typing import Self
 
+from assay.datasets.selection import RepeatedIds
 from assay.errors import DataError
 from assay.types import MEMBER, NONMEMBER, Sample
-
-RepeatedIds = Literal["refuse", "number"]
-"""Treatment of an id that occurs more than once."""
 
 LONGEST_TEXT = 2**22
 """Characters of a text: far more than any function, file or task has; a longer one is a data file in a column."""

@@ -50,6 +50,7 @@ def leading_parts(paths: Sequence[str | None]) -> list[str | None]:
     """Return the shortest leading part of each path that gives `ENOUGH` groups, and the whole paths where none does."""
     parts = [None if path is None else PurePosixPath(path.replace("\\", "/")).parts for path in paths]
     deepest = max((len(part) for part in parts if part is not None), default=0)
+    # the coarsest cut that gives enough groups: fine groups would hide that files of a project are alike
     for depth in range(1, deepest + 1):
         leading = [None if part is None else "/".join(part[:depth]) for part in parts]
         if len({part for part in leading if part is not None}) >= ENOUGH and _groups(leading):

@@ -1,17 +1,18 @@
 """From the name of a benchmark or the path of a table to a `Dataset`."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import islice, tee
 from pathlib import Path
 
 from assay.datasets.benchmarks import BenchmarkInfo, benchmark, is_benchmark
-from assay.datasets.columns import ColumnMapping, Labels, samples_from, shortened
-from assay.datasets.dataset import Dataset, RepeatedIds
+from assay.datasets.columns import ColumnMapping, samples_from, shortened
+from assay.datasets.dataset import Dataset
 from assay.datasets.families.selection import Selection
 from assay.datasets.harnesses import HARNESSES, harness_rows
 from assay.datasets.hub import HubPart, hub_is_installed, hub_rows
 from assay.datasets.official import local_rows, rows_from_hub
+from assay.datasets.selection import DataSelection, UnseenText
 from assay.datasets.sources import Note, SourceRow, read_rows
 from assay.errors import DataError, MissingExtra
 from assay.languages import language_named
@@ -19,28 +20,6 @@ from assay.types import Sample
 
 HUB = "hf:"
 """Prefix of owner/name: a hub data set that is not a named benchmark."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataSelection:
-    """The requested texts of a benchmark or a table; see `assay.load` for each field."""
-
-    data: str | Path | None = None
-    text: str | None = None
-    id: str | None = None
-    label: str | None = None
-    labels: Labels = "membership"
-    group: str | None = None
-    language: str | None = None
-    split: str | None = None
-    subset: str | None = None
-    part: str | None = None
-    limit: int | None = None
-    repeated: RepeatedIds = "refuse"
-
-    def __post_init__(self) -> None:
-        if self.limit is not None and self.limit < 1:
-            raise DataError(f"received limit {self.limit}, expected at least 1")
 
 
 def read_dataset(name_or_path: str | Path, selection: DataSelection | None = None) -> Dataset:
@@ -55,6 +34,15 @@ def read_dataset(name_or_path: str | Path, selection: DataSelection | None = Non
         DataError: the data cannot be found or read, or do not hold what was requested; one line.
     """
     return read_datasets(name_or_path, (selection or DataSelection(),))[0]
+
+
+def read_unseen(unseen: UnseenText) -> Dataset | None:
+    """Read the text that a model has certainly not seen; None where none is named.
+
+    Raises:
+        DataError: as `read_dataset`.
+    """
+    return None if unseen.data is None else read_dataset(unseen.data, unseen.selection)
 
 
 def read_datasets(name_or_path: str | Path, selections: Sequence[DataSelection]) -> tuple[Dataset, ...]:
@@ -74,6 +62,7 @@ def read_datasets(name_or_path: str | Path, selections: Sequence[DataSelection])
         _refuse(name, "a benchmark has its own columns", chosen, "text", "id", "label", "group")
         requests = [_checked(info, each) for each in selections]
         rows, source = _rows_of_benchmark(info, requests[0], chosen.data, notes.append)
+        # `tee` reads the source once, however many texts are taken from a row
         texts = [
             _samples(info, copy, request, source, notes.append)
             for copy, request in zip(tee(rows, len(requests)), requests, strict=True)

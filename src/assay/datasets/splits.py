@@ -31,6 +31,7 @@ def split_by_group(
     parts: dict[str, list[Sample]] = {name: [] for name in fractions}
     names = list(fractions)
     for sample in samples:
+        # the hash of a group is its place on the line from 0 to 1, which the fractions cut into parts
         position = _position(sample, seed)
         # the last bound may fall short of 1 by rounding: the last part takes what lies above it
         chosen = next((name for name, bound in zip(names, bounds, strict=True) if position < bound), names[-1])

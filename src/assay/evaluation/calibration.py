@@ -16,12 +16,12 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaincinv, betaln, gammaln, ndtri
+from scipy.special import betainc, betaincinv, betaln, gammaln
 
 from assay.errors import AssayError, DataError
 from assay.evaluation.arrays import group_codes, scorable
-from assay.evaluation.estimate import Estimate, unknown
-from assay.evaluation.interval import LEVEL, Uncertainty, wilson_ends
+from assay.evaluation.estimate import Estimate
+from assay.evaluation.interval import LEVEL, Uncertainty
 from assay.evaluation.shares import design_effect, grouped_share
 from assay.types import Float64Array
 
@@ -107,6 +107,7 @@ def benjamini_hochberg(p_values: ArrayLike, *, adaptive: bool = False) -> Float6
     order = tested[np.argsort(values[tested], kind="stable")]
     steps = values[order] * len(order) / np.arange(1, len(order) + 1)
     share = null_share(values) if adaptive else 1.0
+    # a q-value is the least of its own step and of all behind it
     q[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1] * share, 1.0)
     return q
 
@@ -231,16 +232,9 @@ def _threshold_uncertainty(p_values: Float64Array, alpha: float, tail: UnseenTai
     rates = betaincinv(k / tail.inflation, (tail.texts + 1 - k) / tail.inflation, shares)
     levels = np.arange(1, tail.texts + 2) / (tail.texts + 1)  # below the first the share stays as it is there
     reached = np.searchsorted(np.sort(p_values), levels * (1 + 1e-12), side="right") / len(p_values)
+    # how far the flagged share would move if another draw of unseen text had set the threshold
     shift = np.interp(rates, levels, reached) - np.mean(p_values <= alpha)
     return Uncertainty(float(np.sqrt((shift**2).mean())), freedom), tail.groups
-
-
-def wilson(successes: int, trials: int, *, level: float = LEVEL) -> Estimate:
-    """Return a proportion of independent trials with Wilson's score interval (1927)."""
-    if not trials:
-        return unknown(level)
-    low, high = wilson_ends(successes / trials, trials, float(ndtri((1 + level) / 2)))
-    return Estimate(successes / trials, low, high, level)
 
 
 def _at_chance(

@@ -1,23 +1,8 @@
 """Rank correlation under weights, so that it can be resampled by group."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from assay.errors import DataError
-from assay.evaluation.arrays import finite
 from assay.types import Float64Array
-
-
-def spearman(x: ArrayLike, y: ArrayLike) -> float:
-    """Return Spearman's rank correlation with mid-ranks; NaN where a side is constant.
-
-    Raises:
-        DataError: lengths differ, there is no value, or a value is not finite.
-    """
-    first, second = finite(x, "values"), finite(y, "values")
-    if first.shape != second.shape or not len(first):
-        raise DataError(f"{len(first)} values against {len(second)}; expected pairs")
-    return float(weighted_spearman(first, second, np.ones(len(first))))
 
 
 def weighted_spearman(x: Float64Array, y: Float64Array, weights: Float64Array) -> Float64Array:

@@ -118,17 +118,6 @@ def displacement(before: Embeddings, after: Embeddings) -> Displacement:
     return Displacement(float(np.sqrt(max(0.0, spread))), float(np.median(np.concatenate(lengths))))
 
 
-def decomposition(before: Embeddings, after: Embeddings, *, seed: int = 0) -> tuple[Float64Array, Float64Array]:
-    """Return the two parts of Eq. 4, each [n, n]: the soft gate, and the change of the squared distance.
-
-    The matrices are whole, for figures of few samples.
-    """
-    check_embeddings(before, after)
-    gamma, _ = gammas(before, after, KernelSettings(), seed)
-    first, second = squared_distances(unit(before), unit(before)), squared_distances(unit(after), unit(after))
-    return np.exp(-gamma * first), second - first
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class PairBlock:
     """A rectangle of the pairs of samples.
@@ -182,6 +171,7 @@ class PairBlock:
 def pairs(before: Embeddings, after: Embeddings, *, normalised: bool) -> Iterator[PairBlock]:
     """Yield the upper triangle of blocks of all pairs."""
     rows = unit if normalised else plain
+    # the matrix is symmetric: blocks above the diagonal count twice, see `weight`
     for start in range(0, len(before), BLOCK):
         first, second = rows(before[start : start + BLOCK]), rows(after[start : start + BLOCK])
         for other in range(start, len(before), BLOCK):

@@ -35,7 +35,9 @@ class MeanGradient:
         count = len(products)
         own = np.diag(products)
         total, across = float(products.sum() - own.sum()), products.sum(axis=1) - own
+        # products of different folds alone: noise is independent there, while a fold with itself adds its square
         squared = total / (count * (count - 1))
+        # the same without each fold, for the jackknife
         without = (total - 2 * across) / ((count - 1) * (count - 2))
         error = math.sqrt((count - 1) / count * float(((without - without.mean()) ** 2).sum()))
         return cls(squared, error, count)

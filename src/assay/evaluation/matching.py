@@ -39,6 +39,7 @@ def matched(
     free = np.ones(len(pool), np.bool_)
     random = np.random.default_rng(seed)
     for _ in range(rounds):
+        # in random order, or the first targets would always have the best choice
         for target in random.permutation(len(goal)):
             distances = np.where(free, np.linalg.norm(pool - goal[target], axis=1), np.inf)
             nearest = int(distances.argmin())

@@ -35,6 +35,7 @@ def shingles(text: str, crc_of: dict[str, int], *, size: int = SHINGLE) -> NDArr
     hashed = np.array(codes, dtype=np.uint64)
     if len(hashed) < size:
         return np.empty(0, dtype=np.uint64)
+    # all shingles at once: shifted copies of the token codes are mixed in one after the other
     mixed = np.zeros(len(hashed) - size + 1, dtype=np.uint64)
     for offset in range(size):
         mixed = (mixed ^ hashed[offset : offset + len(mixed)]) * np.uint64(0x9E3779B97F4A7C15)
@@ -61,6 +62,7 @@ class ShingleIndex:
         """Return for each indexed text the number of its shingles in `query` (sorted, unique)."""
         if not len(self._shingles):
             return np.zeros(len(self.sizes), dtype=np.int64)
+        # posting lists lie one behind the other in one array; starts and ends cut them out
         where = np.searchsorted(self._shingles, query)
         where = np.minimum(where, len(self._shingles) - 1)
         hits = where[self._shingles[where] == query]

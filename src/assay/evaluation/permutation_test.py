@@ -96,6 +96,7 @@ def set_test(
     superiority = float((ranks[inside].mean() - (n + 1) / 2) / m) if n and m else np.nan
     p_value = np.nan
     if min(counts) >= MINIMUM_GROUPS:
+        # samples are sorted by group, so a group is a stretch and its sum one `reduceat`
         starts = np.flatnonzero(np.diff(group, prepend=-1))
         compared = [ranks] if not top else [ranks, (ranks > len(ranks) * (1 - top)).astype(np.float64)]
 
@@ -105,6 +106,7 @@ def set_test(
 
         observed = statistic(inside[None, :])[0]
         random = np.random.default_rng(seed)
+        # in blocks, so that memory does not grow with the number of permutations
         reached, left, most = 0, permutations, max(1, SIDES_AT_ONCE // len(ranks))
         while left:
             drawn = min(left, most)
@@ -123,6 +125,7 @@ def studentised(inside: BooleanArray, values: Float64Array, starts: Indices) -> 
     n = inside.sum(axis=1)[:, None]
     m = inside.shape[1] - n
     mean_in, mean_out = (inside @ values)[:, None] / n, (~inside @ values)[:, None] / m
+    # what each sample adds to the difference of means; summed by group, their squares give its variance
     influence = np.where(inside, (values - mean_in) / n, (mean_out - values) / m)
     spread = np.sqrt((np.add.reduceat(influence, starts, axis=1) ** 2).sum(axis=1))
     difference = (mean_in - mean_out)[:, 0]

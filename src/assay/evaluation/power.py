@@ -66,6 +66,7 @@ class FlagTest:
             flagged: probability that one of these is flagged; the others are flagged as unseen text is.
         """
         counts = np.arange(leaked + 1)
+        # binomial law of the flags among the leaked trials; the rest of the flags come from the others
         chosen = np.exp(
             gammaln(leaked + 1)
             - gammaln(counts + 1)
@@ -114,6 +115,7 @@ def flag_test(
         return None
     trials = max(1, round(len(values) / inflation))
     nominal = k / tail.inflation, (tail.texts + 1 - k) / tail.inflation
+    # the least number of flags that chance alone seldom reaches
     critical = next((c for c in range(1, trials + 1) if beta_binomial_tail(c, trials, *nominal) <= SIGNIFICANT), None)
     if critical is None:
         return None

@@ -149,6 +149,7 @@ def contaminated_share(
 
     def shares(weights: Float64Array) -> Float64Array:
         own, others = weights[:, side], weights[:, ~side][:, order]
+        # p-values of every resample without sorting again: ranks stay, only the weights of unseen texts change
         below = np.concatenate([np.zeros((len(weights), 1)), np.cumsum(others, axis=1)], axis=1)
         total = own.sum(axis=1)
         p_values = ((1 + below[:, -1:] - below[:, reached]) / (below[:, -1:] + 1) for reached in ranks)

@@ -40,6 +40,7 @@ def grouped_share(
         return unknown(level)
     codes = group_codes([None] * len(truths) if groups is None else groups, len(truths))
     count, value = int(codes.max()) + 1, float(truths.mean())
+    # a group adds the sum of its deviations: samples that agree within it do not cancel out
     influence = np.bincount(codes, truths - value) / len(truths)
     observed = _uncertainty(influence)
     if also is not None:
@@ -102,6 +103,7 @@ def difference_of_means(
     means = []
     for part, sign in ((inside, 1), (~inside, -1)):
         means.append(numbers[part].mean())
+        # a group with samples on both sides adds to both means, so what they share cancels
         influence += sign * np.bincount(codes[part], numbers[part] - means[-1], minlength=count) / part.sum()
     support = Support(
         (len(set(codes[inside].tolist())), len(set(codes[~inside].tolist()))), int(min(inside.sum(), (~inside).sum()))

@@ -81,6 +81,7 @@ def weighted_p_values(scores: ArrayLike, unseen_scores: ArrayLike, ratio: Densit
         raise AssayError(f"{usable.sum()} unseen samples with a score and a weight; expected at least {MINIMUM_UNSEEN}")
     order = np.argsort(unseen[usable], kind="stable")
     ranked, below = unseen[usable][order], np.concatenate([[0.0], np.cumsum(weights[usable][order])])
+    # weight of the unseen texts at or above each score, from one cumulated sum
     at_least = below[-1] - below[np.searchsorted(ranked, values, side="left")]
     p_values = np.minimum((own + at_least) / (own + below[-1]), 1.0)
     return np.where(np.isnan(values), np.nan, p_values)
@@ -145,6 +146,7 @@ def density_ratio(
         centre, spread = both[rows[fitted]].mean(0), both[rows[fitted]].std(0)
         design = _with_squares(both[rows], centre, spread)
         model = LogisticRegression(max_iter=1000).fit(design[fitted], positive[rows[fitted]])
+        # the log-odds of a fit are log density ratio + log prior odds; only the first is wanted
         prior = np.log(positive[rows[fitted]].mean() / (1 - positive[rows[fitted]].mean()))
         logits[rows[scored]] = model.decision_function(design[scored]) - prior
     weights = np.exp(np.clip(logits, -LARGEST_LOG_RATIO, LARGEST_LOG_RATIO))

@@ -9,6 +9,9 @@ from .lexical import Marks as Marks
 from .lexical import Raw as Raw
 from .lexical import SingleQuote as SingleQuote
 from .lexical import Slashes as Slashes
+from .signs import BASES as BASES
+from .signs import OUTLINES as OUTLINES
+from .signs import SIGNS as SIGNS
 from .table import LANGUAGES as LANGUAGES
 from .table import NEUTRAL as NEUTRAL
 from .table import checked_language as checked_language

@@ -9,7 +9,6 @@ import numpy as np
 from assay.evaluation import grouped_share, unseen_note
 from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.summarising import groups_of
-from assay.scores import flagged
 from assay.scoring import Plan
 from assay.types import MEMBER, NONMEMBER, Float64Array, Sample
 
@@ -40,11 +39,11 @@ def group_notes(audited: Sequence[Sample], fresh: Sequence[Sample], calibration:
         "intervals are then too narrow, and the blind baseline may separate the texts by their siblings"
     )
     if all(sample.group is None for sample in audited):
-        yield f"The samples {consequence}: name their column with --group."
+        yield f"The samples {consequence}: name their column with --columns group=NAME."
     if fresh and all(sample.group is None for sample in fresh):
-        yield f"The unseen texts {consequence}: name their column with --unseen-group."
+        yield f"The unseen texts {consequence}: name their column with --unseen-columns group=NAME."
     if calibration is not None and calibration.groups is None:
-        yield f"The unseen texts of the calibration file {consequence}: name their column in `assay calibrate --group`."
+        yield f"The unseen texts of the calibration file {consequence}: use `assay calibrate --columns group=NAME`."
 
 
 def one_class_note(samples: Sequence[Sample]) -> list[str]:
@@ -59,17 +58,6 @@ def tier_notes(plan: Plan) -> list[str]:
     """Return a note for each score of two models."""
     names = [request.name for request in plan.requests if request.definition.access == "two models"]
     return [f"{name}: {TWO_MODELS.format(model=plan.models['reference'].name)}" for name in names]
-
-
-def verdict_notes(plan: Plan, primary: str) -> list[str]:
-    """Return a note where the score of the headline is not declared to carry a verdict on a whole benchmark."""
-    undeclared = (r.name for r in plan.requests if r.name == primary and "verdict" not in r.definition.flags)
-    return [
-        f"{name}: the p-value of the benchmark as a whole rests on a score that is not declared to carry a verdict. It "
-        "measures first of all how predictable a text is, so a benchmark that is easier than the unseen text would "
-        f"look seen. Declared: {', '.join(flagged('verdict'))}."
-        for name in undeclared
-    ]
 
 
 NAMES_NOTE = (

@@ -1,13 +1,13 @@
 """The audit: scores of every sample, compared with labels, doses and known-unseen text where there are any."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from assay.errors import DataError
-from assay.evaluation import RESAMPLES, DensityRatio, flag_test, set_test, weighted_tail
+from assay.evaluation import RESAMPLES, DensityRatio
 from assay.leakage.audit_notes import (
     LABELLED,
     Ties,
@@ -16,23 +16,39 @@ from assay.leakage.audit_notes import (
     one_class_note,
     rule_notes,
     tier_notes,
-    verdict_notes,
 )
 from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.heat_map import TokenKeeper
 from assay.leakage.naturalness import naturalness_notes
 from assay.leakage.negative_control import Control, ControlScores, control_scores
 from assay.leakage.parts import PartGroups, PartKeeper, by_part, observers
-from assay.leakage.results import Audit, Calibration
-from assay.leakage.summarising import Draws, UnseenSide, blind_check, calibration_of, file_groups, groups_of, summaries
+from assay.leakage.results import Audit, Calibration, ScoreSummary
+from assay.leakage.summarising import (
+    ALPHA,
+    Draws,
+    Judging,
+    UnseenSide,
+    blind_check,
+    calibration_of,
+    file_groups,
+    groups_of,
+    summaries,
+)
+from assay.leakage.unseen_test import Compared
+from assay.leakage.verdict import unfit_score
 from assay.leakage.weighting import Weights, weights_note, weights_of
-from assay.scores import Fitted, ScoreRequest, flagged
+from assay.scores import SCORES, Fitted, FrequencyTable, ScoreRequest, request
 from assay.scoring import Plan, Progress, ScoreTable, has_parts, score_samples
 from assay.types import Float64Array, Sample
 
 if TYPE_CHECKING:
+    from assay.leakage.literature import Literature
     from assay.leakage.planting import Planting
 
+COVERED_GROUPS = (
+    "There is unseen text of the groups of the benchmark, so no allowance was made for projects that the model knows "
+    "from other texts."
+)
 LEARNED = (
     "was fitted on {count} texts of known membership. None of them, nor of their groups, is judged here. The other "
     "scores use no labels."
@@ -50,6 +66,7 @@ class ComparisonData:
         learned: name → a detector that was fitted on other texts of known membership, see `assay.leakage.supervised`.
         control: model that never saw the benchmark, for the same audit; used with `unseen` alone.
         planting: power by doses that are planted in a copy of the model; None for none. Used with `unseen` alone.
+        literature: methods of the literature for whole benchmarks; None for none.
     """
 
     unseen: Sequence[Sample] = ()
@@ -58,6 +75,7 @@ class ComparisonData:
     learned: Mapping[str, Fitted] = field(default_factory=dict)
     control: Control | None = None
     planting: "Planting | None" = None
+    literature: "Literature | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,28 +83,36 @@ class DecisionSettings:
     """Settings of decisions and intervals.
 
     Attributes:
-        alpha: nominal false-positive rate of the calibrated decisions.
-        primary: score of the headline; None for the declared one, see `headline_of`.
+        primary: score of the verdict; None for the declared one, see `headline_of`.
         ties: "inclusive" if a paper's own rule calls a sample leaked that only equals its best variant: SrDetection's
             equations are strict, its Algorithm 1 is inclusive.
         seed: of every resampling.
-        resamples: number behind each interval.
+        resamples: number behind each interval of rankings.
         weights: difference of the texts by which p-values are weighted.
-
-    Raises:
-        DataError: alpha outside (0, 1).
+        allow_confounded: decide although the result may have another cause than training.
     """
 
-    alpha: float = 0.05
     primary: str | None = None
     ties: Ties = "strict"
     seed: int = 0
     resamples: int = RESAMPLES
     weights: Weights = "none"
+    allow_confounded: bool = False
 
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise DataError(f"alpha = {self.alpha}: expected a rate between 0 and 1")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditLabels:
+    """Words of an audit that nothing is computed from.
+
+    Attributes:
+        kind: "demo" for the built-in experiment.
+        model: its name for people; None for the name of the plan.
+        notes: sentences on the data that a reader needs.
+    """
+
+    kind: Literal["audit", "demo"] = "audit"
+    model: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 def audit(
@@ -96,11 +122,11 @@ def audit(
     benchmark: str,
     comparison: ComparisonData | None = None,
     decision: DecisionSettings | None = None,
-    kind: Literal["audit", "demo"] = "audit",
-    notes: Sequence[str] = (),
+    labels: AuditLabels = AuditLabels(),
     progress: Progress | None = None,
+    phase: Callable[[str], None] | None = None,
 ) -> Audit:
-    """Score a benchmark, calibrate the scores, and summarise them.
+    """Score a benchmark, compare it, and decide, once.
 
     Args:
         samples: the benchmark. Labels "member" / "nonmember" give rankings; a whole number `dose` in every sample's
@@ -109,9 +135,9 @@ def audit(
         benchmark: its name, for the report.
         comparison: what it is compared with; None for nothing.
         decision: settings of decisions and intervals; None for the defaults.
-        kind: "demo" for the built-in experiment.
-        notes: sentences on the data that a reader needs.
+        labels: kind, name of the model and notes, for the report.
         progress: called after every batch, see `assay.scoring.run`.
+        phase: called with the name of each part of the work before it begins.
 
     Raises:
         DataError: nothing to audit, all unseen texts are in the benchmark, or a detector was fitted on a text that is
@@ -129,81 +155,117 @@ def audit(
     audited = tuple(samples)
     fresh, overlap = without(comparison.unseen, audited)
     keeper = TokenKeeper(audited)
-    request = next((entry for entry in plan.requests if entry.name == primary), None)
+    headline = next((entry for entry in plan.requests if entry.name == primary), None)
     in_question = bool(fresh) and all(sample.label not in LABELLED for sample in audited)
     parts = None
-    if in_question and request is not None and has_parts(request):
-        parts = PartKeeper([*audited, *fresh], request, plan.frequencies)
+    if in_question and headline is not None and has_parts(headline):
+        parts = PartKeeper([*audited, *fresh], headline, plan.frequencies)
     observe = keeper if parts is None else observers(keeper, parts)
+    begin = phase or (lambda _: None)
+    begin(f"scoring {benchmark}")
     table = score_samples([*audited, *fresh], plan, progress=progress, observe=observe)
     table = with_learned(table, learned, [*audited, *fresh])
     names += learned
     values = {name: table.values[name][: len(audited)] for name in names}
-    if fresh:
-        references = {name: table.values[name][len(audited) :] for name in names}
-    elif calibration:
+    references = {name: table.values[name][len(audited) :] for name in names if fresh}
+    if calibration and not fresh:
         references = {name: calibration.values[name] for name in names if name in calibration.values}
-    else:
-        references = {}
     side = unseen_side(comparison, fresh)
     control = None
     if comparison.control is not None and fresh:
+        begin(f"scoring {benchmark} under the control")
         control = control_scores(comparison.control, audited, fresh, progress=progress)
     both = [*groups_of(audited), *groups_of(fresh, "unseen")]
-    ratio = weights_of(decision.weights, audited, fresh, control, both, alpha=decision.alpha, seed=decision.seed)
+    ratio = weights_of(decision.weights, audited, fresh, control, both, alpha=ALPHA, seed=decision.seed)
     calibrated = {
-        name: calibration_of(values[name], references[name], audited, side, decision.alpha, ratio=ratio)
-        for name in references
+        name: calibration_of(values[name], references[name], audited, side, ratio=ratio) for name in references
     }
     if control is not None:
-        calibrated = with_control(calibrated, control, (values, references), (groups_of(audited), side.groups), ratio)
-    whole = None
-    if in_question:
-        groups = [[sample.group for sample in side] for side in (audited, fresh)]
-        whole = set_test(values[primary], references[primary], *groups, seed=decision.seed)
-        calibrated[primary] = replace(calibrated[primary], whole=whole)
+        sides = (groups_of(audited), side.groups)
+        calibrated = with_control(calibrated, control, (values, references), sides, primary=primary, ratio=ratio)
+    compared = {
+        name: Compared(values[name], references[name], groups_of(audited), side.groups)
+        for name in references
+        if ratio is None and is_tested(name, primary)
+    }
     blind, compares = blind_check(audited, fresh, calibration, draws)
-    if comparison.planting is not None and request is not None and in_question:
-        own = calibrated[primary]
-        tail = weighted_tail(references[primary], side.groups, decision.alpha, ratio)
-        test = flag_test(values[primary], references[primary], tail, alpha=decision.alpha, groups=groups_of(audited))
-        from assay.leakage.planting import VerdictConditions, planted_power  # noqa: PLC0415  it imports torch
-
-        conditions = VerdictConditions.of(own, primary, test, blind=blind, compares=compares)
-        planted = planted_power(comparison.planting, request, fresh, conditions, frequencies=plan.frequencies)
-        calibrated[primary] = replace(own, planted=planted)
+    begin(f"testing {benchmark} against unseen text")
+    name = labels.model or plan.name
+    judging = Judging(benchmark, name, compared, blind, compares, decision.allow_confounded)
+    concluded = summaries(audited, table, values, calibrated, draws=draws, judging=judging)
+    if comparison.planting is not None and headline is not None and primary in compared:
+        begin("planting doses")
+        concluded = with_planted_power(
+            concluded, comparison.planting, headline, judging, fresh=fresh, frequencies=plan.frequencies
+        )
+    literature = comparison.literature
+    if literature:
+        begin("methods of the literature")
     return Audit(
-        kind=kind,
-        model=plan.name,
+        kind=labels.kind,
+        model=name,
         benchmark=benchmark,
         samples=audited,
         values=values,
         reasons={name: table.reasons[name][: len(audited)] for name in names},
-        summaries=summaries(audited, table, values, calibrated, draws),
+        summaries=concluded,
         primary=primary,
         blind=blind,
         blind_compares=compares,
         tokens=keeper.shown(values[primary]),
         parts=(
-            by_part(parts.values, PartGroups(groups_of(audited), groups_of(fresh, "unseen")), decision.alpha)
+            by_part(parts.values, PartGroups(groups_of(audited), groups_of(fresh, "unseen")), ALPHA)
             if parts and ratio is None
             else ()
         ),
+        methods=literature.run(seed=decision.seed) if literature else (),
+        gate=literature.gate() if literature else None,
         notes=(
-            *notes,
+            *labels.notes,
             *one_class_note(audited),
             *tier_notes(plan),
             *(f"{name} {LEARNED.format(count=detector.labels)}" for name, detector in learned.items()),
-            *(verdict_notes(plan, primary) if whole else ()),
             *rule_notes(plan, audited, values, references, ties=decision.ties, fresh=fresh),
             *(naturalness_notes(plan, references, side.groups) if references else ()),
             *overlap,
             *((control.note,) if control and control.note else ()),
+            *((COVERED_GROUPS,) if primary in compared and compared[primary].is_covered else ()),
             *weights_note(decision.weights, ratio),
             *calibration_notes(len(references[primary]) if references else 0, calibration),
             *(group_notes(audited, fresh, calibration) if references else ()),
         ),
     )
+
+
+def with_planted_power(
+    summarised: Sequence[ScoreSummary],
+    planting: "Planting",
+    headline: ScoreRequest,
+    judging: Judging,
+    *,
+    fresh: Sequence[Sample],
+    frequencies: FrequencyTable | None,
+) -> tuple[ScoreSummary, ...]:
+    """Return the summaries, that of the headline with the power of its test by planted doses."""
+    from assay.leakage.planting import planted_power  # noqa: PLC0415  it imports torch
+
+    own = next(summary for summary in summarised if summary.score == headline.name)
+    evidence = judging.evidence(own.score, own.scored, own.separation, own.test, own.calibration)
+    compared = judging.compared[own.score]
+    planted = planted_power(planting, headline, fresh, compared, evidence, frequencies=frequencies)
+    power = replace(own, calibration=own.calibration and replace(own.calibration, planted=planted))
+    return tuple(power if summary is own else summary for summary in summarised)
+
+
+def is_tested(score: str, primary: str) -> bool:
+    """Return True if the benchmark is tested by a score as a whole; for other scores the flags count.
+
+    That is the score of the verdict, and every other one that may carry one, if it comes from token probabilities.
+    """
+    if score.partition(":")[0] not in SCORES:  # a fitted detector
+        return False
+    definition = request(score).definition
+    return definition.access != "black" and (score == primary or "verdict" in definition.flags)
 
 
 def headline_of(requests: Sequence[ScoreRequest]) -> str:
@@ -217,6 +279,8 @@ def with_control(
     control: ControlScores,
     audited: tuple[Mapping[str, Float64Array], Mapping[str, Float64Array]],
     groups: tuple[Sequence[Hashable], Sequence[Hashable]],
+    *,
+    primary: str,
     ratio: DensityRatio | None,
 ) -> dict[str, Calibration]:
     """Return the calibrations with what the control flags by the same score.
@@ -226,9 +290,11 @@ def with_control(
         control: scores under the control.
         audited: score → values of the samples, and of the unseen texts, under the audited model.
         groups: of the samples and of the unseen texts.
+        primary: score of the verdict.
         ratio: weights of the texts; None for equal ones.
     """
-    judged = {name: (audited[0][name], audited[1][name]) for name in flagged("verdict") if name in calibrated}
+    deciding = [name for name in calibrated if name == primary or unfit_score(name) is None]
+    judged = {name: (audited[0][name], audited[1][name]) for name in deciding}
     return {
         name: replace(
             calibration,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from assay.errors import DataError
 from assay.evaluation import Estimate, FlagRate
-from assay.leakage.deciding import decision_of
 from assay.leakage.fail_on import DISCOVERIES, FIGURES, VERDICT
 from assay.leakage.naming import compares_variants
 from assay.leakage.results import Audit, ScoreSummary
@@ -17,8 +16,10 @@ from assay.types import Decision, Verdict
 UNDECIDED = "\u2009†"
 """Printed after a figure of a run whose verdict is "cannot tell"."""
 
+SHARE = "share"
 TITLES: Mapping[str, tuple[str, ColumnKind]] = {
     VERDICT: ("Verdict on the benchmark", "text"),
+    SHARE: ("Share that looks trained on", "share"),
     "flagged": ("Share of samples flagged against unseen text", "share"),
     "discoveries": ("Samples that stand out, corrected for testing all of them", "count"),
     "auroc": ("AUROC of members against non-members", "area"),
@@ -55,7 +56,7 @@ def compare(audits: Mapping[str, Audit], figure: str, score: str | None = None) 
 
     Args:
         audits: folder of a run → the run.
-        figure: "verdict", "flagged", "discoveries", "auroc" or "coverage".
+        figure: a name of `TITLES`.
         score: by name; None takes the headline score of each run.
 
     Raises:
@@ -68,16 +69,16 @@ def compare(audits: Mapping[str, Audit], figure: str, score: str | None = None) 
         name = score or audit.primary
         if name not in audit.values:
             raise DataError(f"{run}: score {name!r} was not run; expected one of {', '.join(audit.values)}")
-        summary, decision = audit.summary(name), decision_of(audit, name)
+        summary = audit.summary(name)
         runs[run] = ComparedRun(
             run=run,
             model=audit.model,
             benchmark=audit.benchmark,
             score=name,
-            value=_value(summary, figure, decision),
+            value=_value(summary, figure),
             chance=_chance(summary, figure),
             samples=summary.scored,
-            decision=decision,
+            decision=summary.decision,
         )
     return tuple(runs.values())
 
@@ -117,10 +118,13 @@ def _row_names(runs: Sequence[ComparedRun]) -> dict[str, str]:
     return {run.run: f"{run.model}, {run.run}" if run.model in repeated else run.model for run in runs}
 
 
-def _value(summary: ScoreSummary, figure: str, decision: Decision) -> Estimate | float | str | None:
+def _value(summary: ScoreSummary, figure: str) -> Estimate | float | str | None:
     """Return a figure of a run; discoveries are counted with a verdict, by a score that names single samples."""
+    decision = summary.decision
     if figure == VERDICT:
         return f"{decision.verdict} ({decision.reason})" if decision.reason else str(decision.verdict)
+    if figure == SHARE:
+        return summary.share
     if figure == DISCOVERIES and (decision.verdict is Verdict.CANNOT_TELL or not compares_variants(summary.score)):
         return None
     measured = FIGURES[figure].of(summary)
@@ -131,6 +135,8 @@ def _cell(run: ComparedRun | None, figure: str) -> Cell:
     if run is None:
         return Missing("there is no such run")
     if run.value is None:
+        if figure == SHARE:
+            return Missing("no verdict by the test against unseen text")
         further = " and a verdict by a score that compares variants" if figure == DISCOVERIES else ""
         return Missing(f"the run has none; {figure} needs {FIGURES[figure].needs}{further}")
     if _is_undecided(run, figure):

@@ -14,9 +14,9 @@ from types import MappingProxyType
 
 from assay.errors import DataError, did_you_mean
 from assay.evaluation import Estimate, FlagRate
-from assay.leakage.deciding import Obstacle, decision_of, obstacles_to
 from assay.leakage.naming import NO_CONTRAST, compares_variants
 from assay.leakage.results import Audit, ScoreSummary
+from assay.leakage.verdict import Obstacle
 from assay.types import Undecided, Verdict
 
 SIGNS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType({"<": operator.lt, ">": operator.gt})
@@ -97,8 +97,8 @@ class Rule:
         """Return why the audit cannot decide this rule; None where it can.
 
         Args:
-            audit: what was measured.
-            allow_confounded: decide although the result may have another cause than training.
+            audit: what was measured and decided.
+            allow_confounded: let a score name single samples although it compares no variants.
 
         Raises:
             DataError: the rule names a score that was not run.
@@ -112,11 +112,15 @@ class Rule:
                 return _lacking(self.figure, figure)
             if math.isnan(self.value(audit)):
                 return Obstacle(Undecided.TOO_FEW, f"{self.figure} cannot be judged: {self._reason(summary)}.")
-        obstacles = [*obstacles_to(audit, summary), *([_NOT_NAMING] if self._names_without_contrast(summary) else [])]
-        return next((o for o in obstacles if not (allow_confounded and o.is_confound)), None)
+        decision = summary.decision
+        if decision.reason is not None:
+            return Obstacle(decision.reason, decision.explanation)
+        names = self.figure == DISCOVERIES and not allow_confounded
+        return _NOT_NAMING if names and not compares_variants(summary.score) else None
 
-    def _names_without_contrast(self, summary: ScoreSummary) -> bool:
-        return self.figure == DISCOVERIES and not compares_variants(summary.score)
+    def is_strict(self, audit: Audit) -> bool:
+        """Return True if the rule is decided although nothing is set aside (--allow-confounded)."""
+        return self.obstacle(audit) is None and self._summary(audit).decision.set_aside is None
 
     def obstacle_without_unseen(self) -> Obstacle | None:
         """Return why the rule cannot be decided without known-unseen text, whatever the model gives; None if it can."""
@@ -140,18 +144,17 @@ class Rule:
     def measured(self, audit: Audit) -> str:
         """Return the value that the rule is decided by, for people. Raises as `fires`."""
         if self.figure == VERDICT:
-            return decision_of(audit, self.score, allow_confounded=True).verdict
+            return self._summary(audit).decision.verdict
         return f"{self.value(audit):.3g}"
 
     def fires(self, audit: Audit) -> bool:
-        """Return True if the condition holds, by the numbers alone.
+        """Return True if the condition holds.
 
         Raises:
             DataError: the audit lacks what the figure is made of; `obstacle` says so beforehand.
         """
         if self.figure == VERDICT:
-            self._summary(audit)
-            return decision_of(audit, self.score, allow_confounded=True).verdict is Verdict.CONTAMINATED
+            return self._summary(audit).decision.verdict is Verdict.CONTAMINATED
         return SIGNS[self.sign](self.value(audit), self.limit)
 
     def value(self, audit: Audit) -> float:

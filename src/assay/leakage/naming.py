@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.errors import ScoreError
-from assay.leakage.deciding import decision_of
 from assay.leakage.results import Audit, Calibration
 from assay.reports import number_of, three_decimals
 from assay.scores import request
@@ -25,7 +24,7 @@ FALSE_SHARE = (
     "On the only real model of known truth, up to 18 % of the tasks that scored above all unseen texts were not "
     "trained on (of 5 to 39 tasks, by benchmark, score and source of names; intervals reach 42 %)."
 )
-"""From benchmarks/results/real/named-tasks-*.json."""
+"""From lab/results/real/named-tasks-*.json."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def named_samples(audit: Audit) -> NamedSamples:
     if calibration is None:
         return NamedSamples(score, level, reason="nothing says what unseen text scores (--unseen)")
     tested = int(np.sum(~np.isnan(calibration.p_values)))
-    decision = decision_of(audit, score)
+    decision = audit.summary(score).decision
     if decision.verdict is Verdict.CANNOT_TELL:
         return NamedSamples(score, level, tested, reason=f"no verdict follows from {score} ({decision.reason})")
     order = np.argsort(calibration.q_values, kind="stable")

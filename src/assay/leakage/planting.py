@@ -2,8 +2,8 @@
 
 Half of the unseen texts, by group, are planted: each gets a dose by lot, and some of them none. LoRA weights are
 trained on them and taken off again, so neither the model in memory nor the files of the model change. The other half
-calibrates under the tuned model. What a dose is flagged at says how large a leak the audit would have detected:
-a leak of a share s of the benchmark makes s of its samples stand out as often as planted texts of that dose.
+calibrates under the tuned model. How far texts of a dose stand out from it says how large a leak of that dose the test
+of the benchmark reveals, after its allowance for familiar projects.
 """
 
 import math
@@ -13,24 +13,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from assay.errors import DataError
 from assay.evaluation import (
     MINIMUM_UNSEEN,
-    BlindBaseline,
-    Estimate,
-    FlagTest,
+    Effect,
     UnseenTail,
     conformal_p_values,
+    detectable_share,
     flag_rate,
 )
-from assay.leakage.deciding import Obstacle, comparability, unfit_score
-from assay.leakage.results import BEYOND, Calibration, PlantedDose, PlantedPower
-from assay.leakage.summarising import groups_of
+from assay.leakage.results import BEYOND, PlantedDose, PlantedPower
+from assay.leakage.summarising import ALPHA, groups_of
+from assay.leakage.unseen_test import Compared
+from assay.leakage.verdict import Evidence, comparability, unfit_score
 from assay.scores import FrequencyTable, ScoreRequest
 from assay.training import TrainingSettings
-from assay.types import Int64Array, Sample, TokenScorer, Undecided
+from assay.types import Int64Array, Sample, TokenScorer
 
 if TYPE_CHECKING:  # these import torch, and an audit of a server has none
     from assay.models import StatisticsCache, TransformersModel
@@ -48,8 +48,6 @@ SETTINGS = TrainingSettings(
     rank=16,
     alpha=32,
 )
-SHARES = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
-"""Shares of the benchmark for which the probability of the verdict is computed."""
 POWER = 0.8
 MOST_DOSES, LARGEST_DOSE = 8, 100
 
@@ -151,7 +149,8 @@ def planted_power(
     planting: Planting,
     score: ScoreRequest,
     unseen: Sequence[Sample],
-    verdict: "VerdictConditions",
+    compared: Compared,
+    evidence: Evidence,
     *,
     frequencies: FrequencyTable | None = None,
 ) -> PlantedPower:
@@ -161,7 +160,8 @@ def planted_power(
         planting: model and doses.
         score: of the headline; it needs one pass alone.
         unseen: texts that the model has certainly not seen.
-        verdict: what the verdict depends on.
+        compared: values and groups of the test whose power is stated.
+        evidence: of the audit.
         frequencies: of tokens, for the scores that need them.
 
     Raises:
@@ -189,91 +189,57 @@ def planted_power(
         values[at] = value_of(score, texts[at], after, frequencies)
         gains[at] = after.log_probs.mean() - before[at].log_probs.mean()
     groups = groups_of(unseen, "unseen")
-    tail = UnseenTail.of(values[plot.held_out], [groups[at] for at in plot.held_out], verdict.alpha)
+    held_out = values[plot.held_out]
+    tail = UnseenTail.of(held_out, [groups[at] for at in plot.held_out], ALPHA)
+    allowance = compared._replace(unseen=held_out).allowance()
+    barred = conditions(evidence)
 
     def of_dose(dose: int) -> PlantedDose:
         chosen = plot.planted[plot.doses == dose]
-        p_values = conformal_p_values(values[chosen], values[plot.held_out])
-        flags = flag_rate(p_values, verdict.alpha, groups=[groups[at] for at in chosen], unseen=tail)
-        probabilities = {} if dose == 0 else verdict.probabilities(flags.rate.value)
+        flags = flag_rate(
+            conformal_p_values(values[chosen], held_out), ALPHA, groups=[groups[at] for at in chosen], unseen=tail
+        )
+        own, others = (side[~np.isnan(side)] for side in (values[chosen], held_out))
+        smallest = math.nan
+        if dose and len(own) and len(others):
+            effect = Effect.of(own - allowance, others)
+            smallest = max(
+                detectable_share(
+                    compared.groups, compared.unseen, compared.unseen_groups, effect, allowance=compared.allowance()
+                ),
+                beyond_control(evidence, flags.rate.value),
+            )
         gain = gains[chosen][np.isfinite(gains[chosen])]
-        return PlantedDose(dose, flags, float(gain.mean()) if len(gain) else math.nan, probabilities)
+        return PlantedDose(dose, flags, float(gain.mean()) if len(gain) else math.nan, smallest)
 
-    return PlantedPower(
-        doses=tuple(of_dose(dose) for dose in (0, *planting.doses)),
-        rate=planting.rate,
-        held_out=len(plot.held_out),
-        barred=verdict.barred,
-    )
+    doses = tuple(of_dose(dose) for dose in (0, *planting.doses))
+    return PlantedPower(doses, planting.rate, len(plot.held_out), barred)
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictConditions:
-    """Conditions of the verdict "contaminated".
+def conditions(evidence: Evidence) -> str:
+    """Return the category of what forbids the verdict "contaminated" at any share; "" where nothing does."""
+    control, unfit = evidence.control, unfit_score(evidence.score)
+    if unfit is None and control is not None and control.excess is not None and control.excess.has_interval:
+        return ""  # the excess over the control decides, which grows with the share
+    obstacle = unfit or comparability(evidence.blind, control, evidence.compared, significant=True)
+    return obstacle.reason if obstacle else ""
 
-    Attributes:
-        alpha: level at which samples are flagged.
-        test: of the flagged share; None where no share can be significant.
-        barred: category of what forbids the verdict at any share; "" where nothing does.
-        excess: of the audited model over its control, and the share that the control flags; None where they do not
-            decide.
+
+def beyond_control(evidence: Evidence, flagged: float) -> float:
+    """Return the smallest leaked share that is clearly more than what the control flags, with 80 % power.
+
+    0 where the texts may be compared without it. Without a leak the model is taken to flag what the control flags; the
+    interval of the excess is as wide as in this audit.
+
+    Args:
+        evidence: of the audit.
+        flagged: share of the leaked samples that is flagged.
     """
-
-    alpha: float
-    test: FlagTest | None
-    barred: str
-    excess: tuple[Estimate, float] | None
-
-    @classmethod
-    def of(
-        cls,
-        calibration: Calibration,
-        score: str,
-        test: FlagTest | None,
-        *,
-        blind: BlindBaseline | None,
-        compares: str,
-    ) -> "VerdictConditions":
-        """Return the conditions of an audit.
-
-        Args:
-            calibration: of the score of the headline.
-            score: its name.
-            test: of the flagged share.
-            blind: baseline that never sees the model; None where none was measured.
-            compares: the two sets of texts in words.
-        """
-        control = calibration.control
-        without = None if control is None else replace(control, excess=None)
-        obstacle = comparability(blind, compares, without, significant=True)
-        excess = None
-        if obstacle is not None and control is not None and control.excess is not None and control.excess.has_interval:
-            excess, obstacle = (control.excess, control.flagged.rate.value), None
-        reason = (unfit_score(score) or obstacle) if test else Obstacle(Undecided.TOO_FEW, "")
-        return cls(calibration.alpha, test, reason.reason if reason else "", excess)
-
-    def probabilities(self, flagged: float) -> dict[float, float]:
-        """Return share of the benchmark → probability of the verdict "contaminated".
-
-        Args:
-            flagged: share of the leaked samples that is flagged.
-        """
-        return {share: self._probability(share, flagged) for share in SHARES}
-
-    def _probability(self, share: float, flagged: float) -> float:
-        if self.test is None or self.barred or math.isnan(flagged):
-            return 0.0
-        significant = self.test.power(round(share * self.test.trials), flagged)
-        # both conditions hold or fail with the same flags, so the rarer of the two decides
-        return significant if self.excess is None else min(significant, self._beyond(*self.excess, share, flagged))
-
-    @staticmethod
-    def _beyond(excess: Estimate, control: float, share: float, flagged: float) -> float:
-        """Return the probability that the excess over the control is above `BEYOND` with its whole interval.
-
-        Without a leak the model is taken to flag what the control flags; the interval is as wide as in this audit.
-        """
-        half = (excess.high - excess.low) / 2
-        spread = half / float(ndtri((1 + excess.level) / 2))
-        margin = share * (flagged - control) - BEYOND - half
-        return float(ndtr(margin / spread)) if spread else float(margin > 0)
+    control = evidence.control
+    if control is None or control.excess is None or not control.excess.has_interval:
+        return 0.0
+    if comparability(evidence.blind, replace(control, excess=None), evidence.compared, significant=True) is None:
+        return 0.0
+    gained, half = flagged - control.flagged.rate.value, (control.excess.high - control.excess.low) / 2
+    error = half / float(ndtri((1 + control.excess.level) / 2))
+    return (BEYOND + half + float(ndtri(POWER)) * error) / gained if gained > 0 else math.inf

@@ -1,7 +1,7 @@
 """Results of an audit: plain values, no behaviour. The report draws them, the run folder stores them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -15,13 +15,16 @@ from assay.evaluation import (
     DosePoint,
     Estimate,
     FlagRate,
+    MeanGradient,
     Ranking,
-    SetTest,
     benjamini_hochberg,
+    clearly_smaller,
     seen_share_bound,
 )
-from assay.reports import Report, TabularResult
-from assay.types import Decision, Float32Array, Int32Array, Sample
+from assay.leakage.unseen_test import BOUND_AT, UnseenTest
+from assay.reports import TabularResult
+from assay.scores import DatasetScore
+from assay.types import Decision, Float32Array, Int32Array, Sample, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class Distribution:
 
 BEYOND, NO_MORE = 0.1, 0.15
 """Excess over the control from which a result is more than a difference of the texts, and below which it is no more:
-the pair of three with no wrong verdict on the choice half of `benchmarks/control_rule.py`."""
+the pair of three with no wrong verdict on the choice half of `assay lab run control/control_rule`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,11 @@ class NegativeControl:
         margin = self.flagged.alpha if self.margin is None else self.margin
         return rate.has_interval and chance - margin <= rate.low and rate.high <= chance + margin
 
+    @property
+    def is_below_chance(self) -> bool:
+        """True if the whole interval of the flagged share is below chance: the unseen text scores higher by itself."""
+        return self.flagged.rate.high < self.flagged.chance
+
     def permits(self, *, significant: bool) -> bool:
         """Return True if a result is clearly more than the difference of the texts, or clearly no more than it.
 
@@ -89,20 +97,16 @@ class PlantedDose:
 
     Attributes:
         dose: times; 0 for texts beside the planted ones, of the same groups.
-        flagged: how many of them the audit flags under the tuned model.
+        flagged: how many of them stand out under the tuned model.
         gain: mean rise of the mean log-probability of a token in nats; NaN where none was scored.
-        probabilities: share of the benchmark → probability of the verdict "contaminated" where so much of it leaked
-            at this dose; empty for dose 0.
+        detectable: smallest share of the benchmark that is called contaminated with 80 % probability if it leaked at
+            this dose; infinite where none is, NaN for dose 0.
     """
 
     dose: int
     flagged: FlagRate
     gain: float
-    probabilities: Mapping[float, float]
-
-    def detectable(self, power: float) -> float:
-        """Return the smallest share of the benchmark that is detected with a given power; NaN where none is."""
-        return min((share for share, probability in self.probabilities.items() if probability >= power), default=np.nan)
+    detectable: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ class PlantedPower:
         doses: in rising order, from 0.
         rate: learning rate of the training.
         held_out: unseen texts that calibrated under the tuned model.
-        barred: why no leak would have led to a verdict; "" where nothing forbids it.
+        barred: category of what forbids the verdict at any share; "" where nothing does.
     """
 
     doses: tuple[PlantedDose, ...]
@@ -141,8 +145,6 @@ class Calibration:
         flagged_at_half: samples with p ≤ .5, likewise; None in runs of before it was kept.
         unseen_groups: number of groups of the unseen texts; as many as texts where the groups are not known.
         detectable: the smallest leak that this audit would have detected; None in runs of before it was kept.
-        whole: the benchmark as a whole, for the primary score alone; None where the groups of the unseen text are not
-            known, or where labels say that only a part of the benchmark is in question.
         control: the same for a model that never saw the benchmark; None where no such model was run.
         planted: power by planted doses, for the primary score alone; None where none were planted.
     """
@@ -160,7 +162,6 @@ class Calibration:
     flagged_at_half: FlagRate | None = None
     unseen_groups: int = 0
     detectable: DetectableLeak | None = None
-    whole: SetTest | None = None
     control: NegativeControl | None = None
     planted: PlantedPower | None = None
 
@@ -207,6 +208,8 @@ class ScoreSummary:
         doses: one point per known dose against never-seen samples; empty where doses are unknown.
         dose_correlation: Spearman correlation of value and dose; None where doses are unknown.
         calibration: None without known-unseen text.
+        test: of the whole benchmark against known-unseen text; None where labels or flags decide, or nothing does.
+        decision: the verdict by this score, made once, see `assay.leakage.verdict`.
         notes: sentences on this score that a reader needs.
     """
 
@@ -215,11 +218,66 @@ class ScoreSummary:
     total: int
     distribution: Distribution
     unscorable: Mapping[str, int]
+    decision: Decision
     ranking: Ranking | None = None
     doses: tuple[DosePoint, ...] = ()
     dose_correlation: Estimate | None = None
     calibration: Calibration | None = None
+    test: UnseenTest | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def separation(self) -> Estimate | None:
+        """How well the score separates seen from never-seen samples, of the largest dose where labels are missing."""
+        return separation_of(self.ranking, self.doses)
+
+    @property
+    def share(self) -> Estimate | None:
+        """Share that looks trained on; None without a verdict by the test, as it may then have another cause."""
+        is_open = self.decision.verdict is Verdict.CANNOT_TELL
+        return None if self.test is None or is_open else self.test.share.estimate
+
+
+def separation_of(ranking: Ranking | None, doses: Sequence[DosePoint]) -> Estimate | None:
+    """Return how well a score separates seen from never-seen samples, of the largest dose where labels are missing."""
+    if ranking is not None:
+        return ranking.auroc
+    return max(doses, key=lambda point: point.dose).auroc if doses else None
+
+
+@dataclass(frozen=True, slots=True)
+class MethodResult:
+    """The result of a method of the literature for whole benchmarks.
+
+    Attributes:
+        name: as requested.
+        title: in the literature.
+        score: value, p-value, the authors' decision.
+        seconds: that it took; work that another method had done already counts there.
+    """
+
+    name: str
+    title: str
+    score: DatasetScore
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class GradientGate:
+    """Condition under which the direction of a kernel divergence can be trusted.
+
+    Attributes:
+        own: mean gradient of the benchmark.
+        unseen: that of the unseen text.
+    """
+
+    own: MeanGradient
+    unseen: MeanGradient
+
+    @property
+    def is_open(self) -> bool:
+        """True if the mean gradient of the benchmark is clearly smaller than that of unseen text."""
+        return clearly_smaller(self.own, self.unseen)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,6 +306,8 @@ class Audit(TabularResult):
         tokens: the samples that the heat map can show.
         notes: coverage, encodings, matched digests … one sentence each.
         parts: results by part of a task; empty where benchmark or unseen texts have no parts.
+        methods: of the literature, in the order requested; empty where none were.
+        gate: of the kernel divergence; None where it was not run, or there is no unseen text.
     """
 
     kind: Literal["audit", "demo"]
@@ -263,6 +323,32 @@ class Audit(TabularResult):
     tokens: tuple[SampleTokens, ...] = ()
     notes: tuple[str, ...] = ()
     parts: tuple[PartResult, ...] = ()
+    methods: tuple[MethodResult, ...] = ()
+    gate: GradientGate | None = None
+
+    @property
+    def decision(self) -> Decision:
+        """The verdict on the benchmark, made once when the audit ended."""
+        return self.summary(self.primary).decision
+
+    @property
+    def test(self) -> UnseenTest | None:
+        """The test behind the verdict; None where labels or flags decided, or nothing did."""
+        return self.summary(self.primary).test
+
+    @property
+    def share(self) -> Estimate | None:
+        """Share that looks trained on; None without a verdict by the test, as it may then have another cause."""
+        return self.summary(self.primary).share
+
+    def upper_bound(self, times: int = BOUND_AT) -> float | None:
+        """Return the upper 95 % bound on the share of texts that were seen so often or more.
+
+        None where the verdict is not "no evidence" by the test.
+        """
+        if self.test is None or self.decision.verdict is not Verdict.NO_EVIDENCE:
+            return None
+        return self.test.upper_bound(times)
 
     def to_arrow(self) -> pa.Table:
         """Return one row per sample: `id`, `label`, `group`, each score, and `NAME_p`, `NAME_q` of calibrated scores.
@@ -281,18 +367,6 @@ class Audit(TabularResult):
                 columns[f"{name}_p"] = pa.array(calibration.p_values, pa.float64(), from_pandas=True)
                 columns[f"{name}_q"] = pa.array(calibration.q_values, pa.float64(), from_pandas=True)
         return pa.table(columns)
-
-    def describe(self) -> Report:
-        """Return the report of the audit."""
-        from assay.leakage import describe  # noqa: PLC0415  the renderer of this value, loaded when it is asked for
-
-        return describe(self)
-
-    def decision(self, score: str | None = None) -> Decision:
-        """Return the verdict that a score supports, by default that of the headline; see `assay.leakage.deciding`."""
-        from assay.leakage.deciding import decision_of  # noqa: PLC0415  it is made from this value
-
-        return decision_of(self, score)
 
     def summary(self, score: str) -> ScoreSummary:
         """Return the summary of one score by name."""

@@ -5,8 +5,8 @@
     scores.parquet      one row per sample and score: sample_id, score, value (null where unscorable), reason
     decisions.parquet   one row per sample and calibrated score: positive (p ≤ alpha), value, threshold, p and q
     tokens.parquet      one row per sample of the heat map, with a list per statistic
-    summary.json        all summaries: rankings with curves, dose points, calibration, blind baseline (schema 1), and
-                        the verdict that follows from them
+    summary.json        all summaries: rankings with curves, dose points, calibration, blind baseline (schema 2), and
+                        the verdict
 
 Reading gives back exactly the values that were written.
 """
@@ -22,16 +22,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from assay.datasets import check_ratio
 from assay.errors import DataError, plain_reason
 from assay.files import atomic_path, parse_json, write_json
-from assay.leakage.deciding import decision_of
+from assay.guard import library_faults
 from assay.leakage.naming import compares_variants, named_samples
 from assay.leakage.results import Audit, SampleTokens, ScoreSummary
 from assay.reports import decode, encode
+from assay.run import MANIFEST, is_finished
 from assay.types import Sample, SampleDecision, Verdict
 
-SCHEMA = 1
-MANIFEST = "manifest.json"
+SCHEMA = 2
 SUMMARY = "summary.json"
 
 _SAMPLES = pa.schema(
@@ -115,13 +116,12 @@ def summary_of(audit: Audit) -> dict[str, Any]:
     for entry in summary["summaries"]:
         for name in _CALIBRATED if entry["calibration"] else ():
             del entry["calibration"][name]
-        decision = decision_of(audit, entry["score"])
-        entry["decision"] = encode(decision)
-        calibration = audit.summary(entry["score"]).calibration
-        if calibration is not None and decision.verdict is not Verdict.CANNOT_TELL:
+        own = audit.summary(entry["score"])
+        calibration = own.calibration
+        if calibration is not None and own.decision.verdict is not Verdict.CANNOT_TELL:
             names = (*_DECIDED, *(_NAMING if compares_variants(entry["score"]) else ()))
             entry["calibration"] |= {name: encode(getattr(calibration, name)) for name in names}
-    return summary | {"decision": encode(decision_of(audit)), "named": encode(named_samples(audit))}
+    return summary | {"decision": encode(audit.decision), "named": encode(named_samples(audit))}
 
 
 def read_run(folder: str | Path) -> tuple[Audit, dict[str, Any]]:
@@ -133,7 +133,10 @@ def read_run(folder: str | Path) -> tuple[Audit, dict[str, Any]]:
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"{folder} is not a run folder: expected a folder that `assay audit` or `assay demo` wrote")
-    manifest, summary = _read_json(folder / MANIFEST), _read_json(folder / SUMMARY)
+    manifest = _read_json(folder / MANIFEST)
+    if "began" in manifest and not is_finished(manifest):
+        raise DataError(f"{folder} holds an unfinished run; expected a finished one: its command continues it")
+    summary = _read_json(folder / SUMMARY)
     if summary.get("schema") != SCHEMA:
         raise DataError(f"{folder / 'summary.json'}: schema {summary.get('schema')!r}, expected {SCHEMA}")
     try:
@@ -303,10 +306,13 @@ def _write_table(path: Path, table: pa.Table) -> None:
 
 
 def _read_table(path: Path, schema: pa.Schema) -> pa.Table:
-    try:
-        return pq.read_table(path).select(schema.names).cast(schema)
-    except (OSError, pa.ArrowException, KeyError) as error:
-        raise DataError(f"{path} cannot be read as a table of a run: {plain_reason(error)}") from error
+    with library_faults(path, "a table of a run"):
+        file = pq.ParquetFile(path)
+        stated = sum(file.metadata.row_group(place).total_byte_size for place in range(file.num_row_groups))
+        check_ratio(path, stated, path.stat().st_size)
+        table = file.read()
+        table.validate(full=True)  # else offsets outside the data are followed
+        return table.select(schema.names).cast(schema)
 
 
 def _read_json(path: Path) -> dict[str, Any]:

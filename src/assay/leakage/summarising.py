@@ -11,6 +11,7 @@ from assay.evaluation import (
     BlindBaseline,
     BlindFeatures,
     DensityRatio,
+    Estimate,
     FlagRate,
     Ranking,
     UnseenTail,
@@ -27,11 +28,15 @@ from assay.evaluation import (
     weighted_tail,
 )
 from assay.leakage.calibration_file import UnseenScores
-from assay.leakage.results import Calibration, Distribution, ScoreSummary
+from assay.leakage.results import Calibration, Distribution, ScoreSummary, separation_of
+from assay.leakage.unseen_test import Compared, UnseenTest
+from assay.leakage.verdict import COMPARED, Evidence, decide
 from assay.scoring import ScoreTable
-from assay.types import MEMBER, NONMEMBER, Float64Array, Sample
+from assay.types import MEMBER, NONMEMBER, Decision, Float64Array, Sample
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+ALPHA = 0.05
+"""Level at which single samples stand out."""
 HALF = 0.5
 """Second level at which samples are flagged, for the lower bound of the seen share: Storey's usual threshold."""
 
@@ -115,31 +120,81 @@ def file_groups(calibration: UnseenScores) -> list[Hashable]:
     return [("unseen", code) for code in codes]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Judging:
+    """All that a verdict needs beside the figures of its score.
+
+    Attributes:
+        benchmark: its name.
+        model: name of the audited model.
+        compared: score → values and groups of the benchmark and of unseen text, for the scores that are tested.
+        blind: baseline that never sees the model; None where none was measured.
+        compares: the two sets of texts in words; "" where there are not two.
+        allow_confounded: decide although the result may have another cause than training.
+    """
+
+    benchmark: str
+    model: str
+    compared: Mapping[str, Compared]
+    blind: BlindBaseline | None
+    compares: str
+    allow_confounded: bool
+
+    def evidence(
+        self, score: str, scored: int, separation: Estimate | None, test: UnseenTest | None, flags: Calibration | None
+    ) -> Evidence:
+        """Return what the verdict by one score rests on; a control is for the comparison with unseen text alone."""
+        return Evidence(
+            score,
+            scored,
+            separation=separation,
+            test=test,
+            flagged=None if flags is None else flags.flagged,
+            detectable=None if flags is None else flags.detectable,
+            blind=self.blind,
+            control=None if flags is None or separation is not None else flags.control,
+            compared=self.compares or COMPARED,
+        )
+
+    def decide(self, evidence: Evidence) -> Decision:
+        """Return the verdict."""
+        return decide(evidence, self.benchmark, self.model, allow_confounded=self.allow_confounded)
+
+
 def summaries(
     samples: Sequence[Sample],
     table: ScoreTable,
     values: Mapping[str, Float64Array],
     calibrated: Mapping[str, Calibration],
+    *,
     draws: Draws,
+    judging: Judging,
 ) -> tuple[ScoreSummary, ...]:
-    """Return a summary of each score, every interval from the same resamples."""
+    """Return a summary of each score with its verdict, every interval of a ranking from the same resamples."""
     groups, doses = groups_of(samples), doses_of(samples)
     rankings = rank_labelled(samples, values, draws)
     summarised = []
     for name, column in values.items():
         reasons = [reason for reason in table.reasons[name][: len(samples)] if reason]
+        scored, ranking, calibration = len(samples) - len(reasons), rankings.get(name), calibrated.get(name)
+        points = () if doses is None else dose_response(name, column, doses, groups, **draws)
+        separation, test = separation_of(ranking, points), None
+        if separation is None and name in judging.compared:
+            test = judging.compared[name].test(seed=draws["seed"])
         summarised.append(
             ScoreSummary(
                 score=name,
-                scored=len(samples) - len(reasons),
+                scored=scored,
                 total=len(samples),
                 distribution=distribution(column),
                 unscorable={reason: reasons.count(reason) for reason in sorted(set(reasons))},
-                ranking=rankings.get(name),
-                doses=() if doses is None else dose_response(name, column, doses, groups, **draws),
+                decision=judging.decide(judging.evidence(name, scored, separation, test, calibration)),
+                ranking=ranking,
+                doses=points,
                 dose_correlation=None if doses is None else dose_correlation(column, doses, groups, **draws),
-                calibration=calibrated.get(name),
-                notes=score_notes(name, table, rankings.get(name)),
+                calibration=calibration,
+                test=test,
+                notes=score_notes(name, table, ranking),
             )
         )
     return tuple(summarised)
@@ -176,8 +231,8 @@ def calibration_of(
     unseen: Float64Array,
     samples: Sequence[Sample],
     side: UnseenSide,
-    alpha: float,
     *,
+    alpha: float = ALPHA,
     ratio: DensityRatio | None = None,
 ) -> Calibration:
     """Return split-conformal p- and q-values of one score, weighted or not, and the flag rates that follow."""

@@ -1,4 +1,4 @@
-"""Models → TokenStatistics: transformers, vLLM and HTTP backends, table model, windows, cache, the built-in model.
+"""Models → TokenStatistics: transformers, vLLM and HTTP backends, windows, cache, the built-in model.
 
 Importing this package loads no torch; `open_model` does.
 """

@@ -1,10 +1,14 @@
 """Length-sorted batches under a budget of padded tokens that shrinks when memory runs out."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from assay.errors import ModelError
 
@@ -16,6 +20,18 @@ class Sized(Protocol):
     def tokens(self) -> int:
         """Positions it takes, padding aside."""
         ...
+
+
+Content = TypeVar("Content")
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedWork(Generic[Content]):
+    """One piece of work: the place of its text among those that were asked for, its tokens, and what is run."""
+
+    index: int
+    tokens: int
+    content: Content
 
 
 Work = TypeVar("Work", bound=Sized)
@@ -45,6 +61,7 @@ class TokenBudget:
         Raises:
             ModelError: one piece of work alone does not fit.
         """
+        # longest first: the first batch is the largest, so a budget that is too large shows at once, not after an hour
         waiting = deque(sorted(work, key=lambda piece: -piece.tokens))
         while waiting:
             batch = self._next(waiting, alike)
@@ -62,6 +79,7 @@ class TokenBudget:
                 yield result
                 continue
             # Outside the except clause: the exception's frames keep the tensors of the failed batch alive.
+            # half of what failed, not half of the budget: the batch may have been smaller than the budget
             self.tokens = batch[0].tokens * (len(batch) // 2)
             waiting.extendleft(reversed(batch))
             if torch.cuda.is_available():
@@ -75,6 +93,16 @@ class TokenBudget:
         while waiting and len(batch) < self.tokens // longest and waiting[0].tokens >= alike * longest:
             batch.append(waiting.popleft())
         return batch
+
+
+def right_padded(rows: Sequence[Sequence[int] | NDArray[np.int64]], padding: int = 0) -> tuple[Tensor, Tensor]:
+    """Return ids and mask, int64 [rows, longest, at least 1], padded on the right, where a causal model never looks."""
+    ids = torch.full((len(rows), max(1, *map(len, rows))), padding)
+    mask = torch.zeros_like(ids)
+    for place, row in enumerate(rows):
+        ids[place, : len(row)] = torch.as_tensor(row)
+        mask[place, : len(row)] = 1
+    return ids, mask
 
 
 OUT_OF_MEMORY = ("DefaultCPUAllocator", "not enough memory", "MPS backend out of memory")

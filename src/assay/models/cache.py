@@ -102,9 +102,9 @@ def text_digest(text: str) -> bytes:
 class StatisticsCache:
     """A file of token statistics, keyed by model digest and text digest.
 
-    Several processes may use one file at once; an object is for one thread at a time. When `store` returns, its entries
-    are on disk: killing the process afterwards loses nothing. The file is closed by `close`, at the end of a `with`, or
-    with the last reference.
+    Several processes may use one file at once; an object is for one thread at a time. When `write_rows` returns, its
+    entries are on disk: killing the process afterwards loses nothing. The file is closed by `close`, at the end of a
+    `with`, or with the last reference.
     """
 
     def __init__(self, path: Path | str | None = None) -> None:
@@ -139,17 +139,6 @@ class StatisticsCache:
         """Close the file; a second call does nothing."""
         self._connection.close()
 
-    def lookup(self, model: str, texts: Sequence[str]) -> dict[str, TokenLogProbs]:
-        """Return the statistics of these texts under the model of that digest.
-
-        A damaged entry counts as missing, and `store` replaces it.
-
-        Raises:
-            CacheError: the file cannot be read.
-        """
-        keys = {text_digest(text): text for text in texts}
-        return {keys[key]: value for key, value in self.rows(model, keys, unpack_statistics).items()}
-
     def rows(self, model: str, keys: Iterable[bytes], read: Callable[[bytes], Value]) -> dict[bytes, Value]:
         """Return the values of these keys under the model of that digest; `read` raises ValueError for a damaged entry.
 
@@ -158,6 +147,7 @@ class StatisticsCache:
         """
         values: dict[bytes, Value] = {}
         damaged = 0
+        # SQLite limits the parameters of one query, in old versions to 999
         pending = list(keys)
         try:
             for start in range(0, len(pending), LOOKUP):
@@ -179,19 +169,6 @@ class StatisticsCache:
             LOG.warning("cache %s: %d damaged entries are computed again", self.path, damaged)
         return values
 
-    def store(self, model: str, name: str, statistics: Iterable[tuple[str, TokenLogProbs]]) -> None:
-        """Write statistics of texts under a model, in one transaction.
-
-        Args:
-            model: digest of the model.
-            name: the user's name for it; shown by `info`.
-            statistics: pairs of text and its statistics.
-
-        Raises:
-            CacheError: nothing of this call was written, for example because the disk is full.
-        """
-        self.write_rows(model, name, [(text_digest(text), pack_statistics(value)) for text, value in statistics])
-
     def write_rows(self, model: str, name: str, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Write entries of a model by key, in one transaction.
 
@@ -200,6 +177,7 @@ class StatisticsCache:
         """
         try:
             with transaction(self._connection):
+                # another process may have added the model since: the number is read back, never assumed
                 self._connection.execute("INSERT OR IGNORE INTO models (digest, name) VALUES (?, ?)", (model, name))
                 (number,) = self._connection.execute("SELECT id FROM models WHERE digest = ?", (model,)).fetchone()
                 self._connection.executemany(
@@ -271,6 +249,64 @@ class StatisticsCache:
         return CacheError(f"cache {self.path} {problem}: {plain_reason(error)}")
 
 
+class ModelStore:
+    """Entries of one model. The first failure (disk full, file damaged) is reported, and the cache is no longer used.
+
+    Attributes:
+        cache: the file.
+        digest: of the model; entries are kept under it.
+        name: what the user calls the model.
+    """
+
+    def __init__(
+        self, cache: StatisticsCache, digest: str, name: str, *, on_problem: Callable[[str], None] = LOG.warning
+    ) -> None:
+        self.cache = cache
+        self.digest = digest
+        self.name = name
+        self._on_problem = on_problem
+        self._usable = True
+
+    def lookup(self, keys: Iterable[bytes], unpack: Callable[[bytes], Value]) -> dict[bytes, Value]:
+        """Return the entries held under these keys; `unpack` raises ValueError for a damaged one."""
+        if not self._usable:
+            return {}
+        try:
+            return self.cache.rows(self.digest, keys, unpack)
+        except CacheError as error:
+            self._give_up(error)
+            return {}
+
+    def write(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        """Keep entries by key."""
+        if not self._usable or not rows:
+            return
+        try:
+            self.cache.write_rows(self.digest, self.name, rows)
+        except CacheError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: CacheError) -> None:
+        self._usable = False
+        self._on_problem(f"{error}; going on without the cache")
+
+
+def sealed(body: bytes) -> bytes:
+    """Return a value as it is stored: a CRC-32 of four bytes before it."""
+    return zlib.crc32(body).to_bytes(4, "little") + body
+
+
+def unsealed(blob: bytes) -> bytes:
+    """Return the value of a stored entry.
+
+    Raises:
+        ValueError: it is not as it was written.
+    """
+    if zlib.crc32(blob[4:]).to_bytes(4, "little") != blob[:4]:
+        raise ValueError(f"an entry of {len(blob)} bytes does not agree with its checksum")
+    return blob[4:]
+
+
 def pack_statistics(statistics: TokenLogProbs) -> bytes:
     """Return a CRC-32 of four bytes, then the arrays one after another, little-endian.
 
@@ -282,8 +318,7 @@ def pack_statistics(statistics: TokenLogProbs) -> bytes:
     columns = [np.ascontiguousarray(getattr(statistics, name), dtype).tobytes() for name, dtype in _ARRAYS[:count]]
     if isinstance(statistics, TokenStatistics):
         columns.append(np.ascontiguousarray(statistics.offsets, "<i4").tobytes())
-    body = b"".join([prefix, *columns])
-    return zlib.crc32(body).to_bytes(4, "little") + body
+    return sealed(b"".join([prefix, *columns]))
 
 
 def unpack_statistics(blob: bytes) -> TokenLogProbs:
@@ -292,13 +327,13 @@ def unpack_statistics(blob: bytes) -> TokenLogProbs:
     Raises:
         ValueError: the blob is not as it was written.
     """
-    checksum, body = blob[:4], blob[4:]
+    body = unsealed(blob)
     # whole statistics have an even length, whatever their first byte is
     part = next(((kind, n) for prefix, kind, n in _PREFIXES if len(body) % 2 and body[:1] == prefix), None)
     names, first = (_ARRAYS[: part[1]], 1) if part else (_ARRAYS, 0)
     count, rest = divmod(len(body) - first, 4 * len(names) if part else _BYTES_PER_TOKEN)
-    if rest or zlib.crc32(body).to_bytes(4, "little") != checksum:
-        raise ValueError(f"an entry of {len(blob)} bytes does not agree with its checksum")
+    if rest:
+        raise ValueError(f"an entry of {len(blob)} bytes does not hold whole tokens")
     # astype without a copy gives the native byte order on every machine; on little-endian ones it costs nothing.
     arrays = {
         name: np.frombuffer(body, dtype, count, first + 4 * count * position).astype(dtype[1:], copy=False)

@@ -2,14 +2,22 @@
 
 import hashlib
 import json
-import logging
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from assay.models.cache import LOOKUP, StatisticsCache, pack_statistics, text_digest, unpack_statistics
-from assay.models.model_store import ModelStore
+from assay.models.cache import (
+    BLOCK,
+    LOG,
+    LOOKUP,
+    ModelStore,
+    StatisticsCache,
+    pack_statistics,
+    sealed,
+    text_digest,
+    unpack_statistics,
+    unsealed,
+)
 from assay.models.ordering import in_order
 from assay.types import (
     Embedder,
@@ -24,11 +32,6 @@ from assay.types import (
     TokenStatistics,
     gives,
 )
-
-LOG = logging.getLogger("assay")
-
-BLOCK = 4096
-"""Texts put in order at a time: what the cache gives at once must not pile up behind one text that is missing."""
 
 
 def cached_scorer(
@@ -56,19 +59,9 @@ class CachedLogProbScorer:
         *,
         on_problem: Callable[[str], None] = LOG.warning,
     ) -> None:
-        self.scorer = scorer
+        self.scorer, self.name, self.digest = scorer, scorer.name, scorer.digest
         self._entries = ModelStore(cache, scorer.digest, scorer.name, on_problem=on_problem)
         self._with_ranks = False
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.scorer.name
-
-    @property
-    def digest(self) -> str:
-        """The model's digest."""
-        return self.scorer.digest
 
     @property
     def tokenizer_digest(self) -> str | None:
@@ -81,11 +74,18 @@ class CachedLogProbScorer:
         self._with_ranks = gives(self.scorer, RankedLogProbs)
         return self._with_ranks
 
+    def missing(self, texts: Sequence[str]) -> list[str]:
+        """Return the texts, each once, that the cache does not hold."""
+        distinct = list(dict.fromkeys(texts))
+        blocks = (distinct[start : start + LOOKUP] for start in range(0, len(distinct), LOOKUP))
+        return [text for block in blocks for held in [self._lookup(block)] for text in block if text not in held]
+
     def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Rejected]]]:
         """Yield statistics batch by batch: first what the cache holds, then what the model computes.
 
         A rejection is not stored: the next server, or the same one with a longer context, may accept the text.
         """
+        # equal texts are run once; the result goes to every place that asked
         indexes: dict[str, list[int]] = {}
         for index, text in enumerate(texts):
             indexes.setdefault(text, []).append(index)
@@ -98,6 +98,7 @@ class CachedLogProbScorer:
             if entries:
                 yield [(index, value) for text, value in entries.items() for index in indexes[text]]
         for batch in self.scorer.completed(missing) if missing else ():
+            # stored before it is handed out: whoever has seen a value finds it again after a kill
             self._entries.write(
                 [
                     (text_digest(missing[at]), pack_statistics(value))
@@ -148,18 +149,8 @@ class CachedEmbedder:
     def __init__(
         self, embedder: Embedder, cache: StatisticsCache, *, on_problem: Callable[[str], None] = LOG.warning
     ) -> None:
-        self.embedder = embedder
+        self.embedder, self.name, self.digest = embedder, embedder.name, embedder.digest
         self._entries = ModelStore(cache, embedder.digest, embedder.name, on_problem=on_problem)
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.embedder.name
-
-    @property
-    def digest(self) -> str:
-        """The model's digest."""
-        return self.embedder.digest
 
     def hidden_states(self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "last") -> Float32Array:
         """Return one vector per text, float32 [texts, d]; see `assay.types.Embedder`."""
@@ -183,8 +174,7 @@ def vector_key(text: str, layer: int, pooling: Pooling) -> bytes:
 
 def pack_vector(vector: Float32Array) -> bytes:
     """Return a CRC-32 of four bytes, then the numbers, little-endian."""
-    body = np.ascontiguousarray(vector, "<f4").tobytes()
-    return zlib.crc32(body).to_bytes(4, "little") + body
+    return sealed(np.ascontiguousarray(vector, "<f4").tobytes())
 
 
 def unpack_vector(blob: bytes) -> Float32Array:
@@ -193,7 +183,4 @@ def unpack_vector(blob: bytes) -> Float32Array:
     Raises:
         ValueError: the blob is not as it was written.
     """
-    body = blob[4:]
-    if zlib.crc32(body).to_bytes(4, "little") != blob[:4]:
-        raise ValueError(f"an entry of {len(blob)} bytes does not agree with its checksum")
-    return np.frombuffer(body, "<f4").astype("f4")
+    return np.frombuffer(unsealed(blob), "<f4").astype("f4")

@@ -5,8 +5,8 @@ from pathlib import Path
 from assay.errors import ModelError, did_you_mean, require
 from assay.models.folders import check_folder
 from assay.models.gguf_file import is_gguf
-from assay.models.names import BUILTIN_PREFIX, PREFIXES, SERVER_PREFIXES, builtin_models, located
-from assay.models.open import model_prefixes
+from assay.models.names import BUILTIN_PREFIX, SERVER_PREFIXES, builtin_models, located
+from assay.models.open import MODELS
 from assay.models.openai_names import openai_name
 
 HUB_SECONDS = 10.0
@@ -28,7 +28,7 @@ def check_model(name: str, revision: str | None = None) -> None:
         openai_name(name)
         return
     prefix, colon, _ = name.partition(":")
-    if colon and prefix in model_prefixes() and not name.startswith(BUILTIN_PREFIX):
+    if colon and prefix in MODELS and not name.startswith(BUILTIN_PREFIX):
         return  # its backend checks the rest
     require("torch", "transformers", purpose=f"model {name!r}")
     source = located(name)
@@ -36,8 +36,8 @@ def check_model(name: str, revision: str | None = None) -> None:
         return
     if colon and len(prefix) > 1 and not name.startswith(BUILTIN_PREFIX) and not Path(name).exists():
         raise ModelError(
-            f"model {name!r}: received the kind {prefix!r}, expected one of {', '.join(PREFIXES)}"
-            f"{did_you_mean(prefix, model_prefixes())}"
+            f"model {name!r}: received the kind {prefix!r}, expected one of {', '.join(MODELS)}"
+            f"{did_you_mean(prefix, MODELS)}"
         )
     check_folder(source)
     if not Path(source).is_dir():
@@ -53,7 +53,7 @@ def check_follows_instructions(name: str) -> None:
     if name.startswith(BUILTIN_PREFIX):
         raise ModelError(
             f"model {name!r} only continues text and follows no instructions: expected openai-chat:MODEL@URL, or a "
-            "local instruct model with --chat-template"
+            "local instruct model with --model-option chat-template=true"
         )
 
 

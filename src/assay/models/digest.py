@@ -54,6 +54,7 @@ def _files(folder: Path) -> list[tuple[str, Path]]:
         return [("", folder)]
     configs = [file for name in ("config.json", "adapter_config.json") if (file := folder / name).is_file()]
     configs += sorted(folder.glob("*.py"))
+    # transformers prefers safetensors: other formats beside them change nothing
     for pattern in ("*.safetensors", "*.bin"):
         if weights := sorted(folder.glob(pattern)):
             configs += [*weights, *sorted(folder.glob(f"{pattern}.index.json"))]  # which file holds which tensor

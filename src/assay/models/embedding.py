@@ -1,7 +1,6 @@
 """Hidden states of texts: one forward pass of the decoder a batch, without the language-model head."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -10,21 +9,9 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from assay.errors import ModelError
-from assay.models.batching import TokenBudget
+from assay.models.batching import PlacedWork, TokenBudget, right_padded
 from assay.models.forward import device_of, embedding
 from assay.types import Float32Array, Pooling
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One text in a batch."""
-
-    text: int
-    ids: NDArray[np.int64]
-
-    @property
-    def tokens(self) -> int:
-        return len(self.ids)
 
 
 def hidden_states(
@@ -47,10 +34,10 @@ def hidden_states(
     layers = int(model.config.get_text_config().num_hidden_layers)
     if not -layers - 1 <= layer <= layers:
         raise ModelError(f"layer {layer}: expected {-layers - 1} to {layers}, the model has {layers} layers")
-    rows = [_Row(index, ids) for index, ids in enumerate(texts)]
+    rows = [PlacedWork(index, len(ids), ids) for index, ids in enumerate(texts)]
     vectors: dict[int, Float32Array] = {}
     for batch, result in budget.run(rows, lambda batch: (batch, _pooled(model, batch, layer, pooling))):
-        vectors |= {row.text: vector for row, vector in zip(batch, result, strict=True)}
+        vectors |= {row.index: vector for row, vector in zip(batch, result, strict=True)}
     if not vectors:
         return np.zeros((0, int(model.config.get_text_config().hidden_size)), np.float32)
     matrix: Float32Array = np.stack([vectors[index] for index in range(len(texts))])
@@ -59,17 +46,18 @@ def hidden_states(
     return matrix
 
 
-def _pooled(model: PreTrainedModel, batch: Sequence[_Row], layer: int, pooling: Pooling) -> Float32Array:
+def _pooled(
+    model: PreTrainedModel, batch: Sequence[PlacedWork[NDArray[np.int64]]], layer: int, pooling: Pooling
+) -> Float32Array:
     lengths = torch.tensor([row.tokens for row in batch])
-    ids = torch.zeros((len(batch), int(lengths.max())), dtype=torch.int64)
-    for position, row in enumerate(batch):
-        ids[position, : row.tokens] = torch.from_numpy(row.ids)
+    ids, _ = right_padded([row.content for row in batch])
     with torch.inference_mode():
         output = model.base_model(
             input_ids=ids.to(device_of(embedding(model))), use_cache=False, output_hidden_states=True
         )
         states: Tensor = output.hidden_states[layer].float()
         lengths = lengths.to(states.device)
+        # the last real token of each row, or the mean over real tokens: padding on the right enters neither
         if pooling == "last":
             chosen = states[torch.arange(len(batch), device=states.device), lengths - 1]
         else:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
-from assay.errors import ModelError
+from assay.errors import ModelError, plain_reason
 from assay.models.settings import Bos
 
 NO_OFFSET = -1
 """Both ends of a token's place in the text where the tokenizer (a slow one) does not know it."""
 
-LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _PROBE = "def f"
 CHAT_REQUEST = "Write code."
 """Message of the user before a text that is scored as the assistant's reply."""
@@ -96,14 +96,19 @@ class TextEncoder:
         if not texts:
             return []
         fast = self.tokenizer.is_fast
-        output = self.tokenizer(
-            [LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text) for text in texts],
-            add_special_tokens=False,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            return_offsets_mapping=fast,
-            verbose=False,
-        )
+        try:
+            output = self.tokenizer(
+                list(map(encodable, texts)),
+                add_special_tokens=False,
+                return_attention_mask=False,
+                return_token_type_ids=False,
+                return_offsets_mapping=fast,
+                verbose=False,
+            )
+        except BaseException as fault:
+            if type(fault).__name__ != "PanicException":  # of Rust; it is no Exception, and has no name in Python
+                raise
+            raise ModelError(f"{self.name}: the tokenizer cannot read a text ({str(fault)[:200]})") from fault
         ids = output["input_ids"]
         offsets = output["offset_mapping"] if fast else [[(NO_OFFSET, NO_OFFSET)] * len(row) for row in ids]
         return [self._encoded(row, places) for row, places in zip(ids, offsets, strict=True)]
@@ -120,6 +125,11 @@ class TextEncoder:
         places = np.full((before + len(ids), 2), NO_OFFSET, np.int32)
         places[before:] = np.array(offsets, np.int32).reshape(-1, 2)
         return Encoded(np.array([*self.prefix, *ids], np.int64), places, max(1, before))
+
+
+def encodable(text: str) -> str:
+    """Return the text with U+FFFD for each lone surrogate, which UTF-8 and so no tokenizer can hold."""
+    return _LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def beginning(tokenizer: PreTrainedTokenizerBase) -> int:
@@ -143,9 +153,15 @@ def _before_reply(tokenizer: PreTrainedTokenizerBase, bos: Bos) -> tuple[int, ..
     if bos != "auto":
         raise ModelError(f"bos {bos!r} with a chat template, which has its own first tokens: expected one of the two")
     if tokenizer.chat_template is None:
-        raise ModelError("the tokenizer has no chat template: expected an instruct model, or no --chat-template")
+        raise ModelError("the tokenizer has no chat template: expected an instruct model, or no chat-template=true")
     messages = [{"role": "user", "content": CHAT_REQUEST}]
-    start = str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+    try:
+        start = str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+    except Exception as error:  # the sandbox of Jinja refuses it, or the template raises what it likes
+        raise ModelError(
+            f"the chat template cannot be used ({plain_reason(error)[:200]}): expected one that writes a chat of one "
+            "request, or no chat-template=true"
+        ) from error
     return tuple(tokenizer(start, add_special_tokens=False)["input_ids"])
 
 
@@ -154,6 +170,7 @@ def _specials_before(tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:
     full = tokenizer(_PROBE)["input_ids"]
     if not plain:
         raise ModelError(f"the tokenizer turns {_PROBE!r} into no tokens: its vocabulary is missing")
+    # what stands before the plain tokens in the full sequence is what the tokenizer itself puts before a text
     for start in range(len(full) - len(plain) + 1):
         if full[start : start + len(plain)] == plain:
             return tuple(full[:start])

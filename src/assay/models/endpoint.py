@@ -4,7 +4,6 @@ import json
 import threading
 import time
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from urllib.parse import urljoin
@@ -112,8 +111,15 @@ class Endpoint:
                 return refusal
             raise
 
-    def each(self, path: str, bodies: Iterable[Json]) -> Iterator[tuple[int, Json | Refused]]:
-        """Yield outcomes with the index of their request, as they arrive.
+    def each(
+        self, path: str, bodies: Iterable[Json], *, in_order: bool = False
+    ) -> Iterator[tuple[int, Json | Refused]]:
+        """Yield outcomes with the index of their request, as they arrive or in the order of the requests.
+
+        Args:
+            path: of the end point.
+            bodies: of the requests; at most `concurrency` of them are taken ahead of the reader.
+            in_order: wait for the oldest request each time.
 
         Raises:
             ModelError: as `outcome`; requests that are not yet sent are dropped.
@@ -129,31 +135,12 @@ class Endpoint:
                             break
                     if not running:
                         return
-                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    # a dict keeps the order of insertion: its first key is the oldest request
+                    done = [next(iter(running))] if in_order else wait(running, return_when=FIRST_COMPLETED).done
                     for request in done:
                         yield running.pop(request), request.result()
             finally:
-                pool.shutdown(wait=False, cancel_futures=True)
-
-    def in_order(self, path: str, bodies: Iterable[Json]) -> Iterator[Json | Refused]:
-        """Outcomes in the order of the requests; at most `concurrency` of them are ahead of the reader.
-
-        Raises:
-            ModelError: as `outcome`.
-        """
-        numbered = iter(bodies)
-        running: deque[Future[Json | Refused]] = deque()
-        with ThreadPoolExecutor(self._concurrency) as pool:
-            try:
-                while True:
-                    for body in numbered:
-                        running.append(pool.submit(self.outcome, path, body))
-                        if len(running) >= self._concurrency:
-                            break
-                    if not running:
-                        return
-                    yield running.popleft().result()
-            finally:
+                # the reader may have stopped early: what is not yet sent is not paid for
                 pool.shutdown(wait=False, cancel_futures=True)
 
     def _attempt(self, path: str, body: Json) -> Json:
@@ -175,7 +162,7 @@ class Endpoint:
             raise ModelError(f"{self.url}: cannot be asked ({plain_reason(error)})") from None
         self._answered = True
         if response.status_code in _BUSY:
-            raise Busy(f"HTTP {response.status_code}{self._error_text(response)}", wait=retry_after(response))
+            raise Busy(f"HTTP {response.status_code}{self._error_text(response)}", wait=_seconds(response))
         reply = self._read(path, response)
         self.meter.settle(estimate, reply)
         return reply
@@ -192,6 +179,7 @@ class Endpoint:
                 content += part
                 if len(content) > LARGEST_REPLY:
                     raise ModelError(f"{place}: received more than {LARGEST_REPLY:,} bytes, expected a shorter reply")
+        # the body is decompressed already: a second attempt, by its header, would fail
         headers = [pair for pair in response.headers.multi_items() if pair[0] != "content-encoding"]
         return httpx.Response(response.status_code, headers=headers, content=bytes(content))
 
@@ -246,7 +234,7 @@ class Endpoint:
                 self._opened = None
 
 
-def retry_after(response: httpx.Response) -> float:
+def _seconds(response: httpx.Response) -> float:
     """Return the seconds that the server asks to wait; 0 where it asks for none, or for a date."""
     try:
         return max(0.0, float(response.headers.get("retry-after", 0)))

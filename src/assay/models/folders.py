@@ -4,6 +4,8 @@ from pathlib import Path
 
 from assay.errors import ModelError, plain_reason
 from assay.files import parse_json
+from assay.models.foreign_tokenizer import check_tokenizer
+from assay.models.names import BUILTIN
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 VOCABULARIES = (
@@ -31,13 +33,16 @@ def check_place(name: str) -> None:
 
 
 def check_vocabulary(name: str) -> None:
-    """Check that a folder holds a tokenizer; any other name passes.
+    """Check that a folder holds a tokenizer that can be used; any other name passes.
 
     Raises:
-        ModelError: none is.
+        ModelError: none is, or see `check_tokenizer`.
     """
     if Path(name).is_dir() and has_none(Path(name), VOCABULARIES):
         raise ModelError(f"{name}: no tokenizer files: expected tokenizer.json, tokenizer.model or vocab.json")
+    file = Path(name, "tokenizer.json")
+    if file.is_file() and BUILTIN not in file.resolve().parents:  # those that ship with assay are its own
+        check_tokenizer(file)
 
 
 def check_folder(name: str) -> None:

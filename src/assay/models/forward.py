@@ -83,6 +83,7 @@ class Forward:
         Call it in inference mode.
         """
         ids = ids.to(self._device)
+        # hidden states are far smaller than the logits: the head is applied later, to chosen rows in small pieces
         if self.chunked and self._head is not None:
             return self._hidden(ids), self._head
         return self._own_logits(ids), _unchanged
@@ -132,7 +133,7 @@ class Forward:
         # The logits of all rows together may take more memory than the model itself: a chunk's logits are reduced
         # to six numbers a row before the next chunk is computed.
         parts = [
-            _reduce(head(source[rows]), following)
+            reduce_logits(logits := head(source[rows]), following.to(logits.device)).cpu()
             for rows, following in zip(positions.split(step), targets.split(step), strict=True)
         ]
         result = torch.cat(parts, dim=1)
@@ -176,10 +177,6 @@ def embedding(model: PreTrainedModel) -> Tensor:
 def device_of(weight: Tensor) -> torch.device:
     """Return the device for inputs of this weight; accelerate moves an offloaded (meta) weight and its input itself."""
     return torch.device("cpu") if weight.is_meta else weight.device
-
-
-def _reduce(logits: Tensor, targets: Tensor) -> Tensor:
-    return reduce_logits(logits, targets.to(logits.device)).cpu()
 
 
 def _unchanged(logits: Tensor) -> Tensor:

@@ -1,11 +1,10 @@
 """Prompts → continuations: batches padded on the left, shared prefixes computed once, and stop strings."""
 
-import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import Any, TypeVar
+from itertools import chain, islice
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,11 +24,10 @@ from assay.errors import ModelError
 from assay.models.batching import TokenBudget
 from assay.models.encoding import TextEncoder, beginning
 from assay.models.forward import device_of, embedding
+from assay.models.generators import before_first, stream_seeds
 from assay.models.long_rope import apart, original_context
 from assay.models.ordering import in_order
 from assay.models.prefixes import Prefixes, families_of
-
-Written = TypeVar("Written")
 
 BUFFER_PROMPTS = 1024
 """Prompts that are processed at a time: sorted by length, returned in order."""
@@ -95,20 +93,20 @@ def continuations(
         ModelError: `max_new_tokens` leaves no room for a prompt, or one prompt alone does not fit into
             memory.
     """
-    room = _room(encoder, decoding.max_new_tokens, context)
-    seen: dict[str, int] = {}
+    before, room = len(encoder.prefix), room_for(decoding.max_new_tokens, context, len(encoder.prefix))
+    seeds = stream_seeds(decoding.seed, prompts)
     for start in range(0, len(prompts), BUFFER_PROMPTS):
-        buffer = prompts[start : start + BUFFER_PROMPTS]
-        work = []
-        for index, (prompt, encoded) in enumerate(zip(buffer, encoder.encode(buffer), strict=True)):
-            before = len(encoder.prefix)
-            ids = [*encoder.prefix, *encoded.ids[before:][-room:].tolist()] or [beginning(encoder.tokenizer)]
-            repetition = seen[prompt] = seen.get(prompt, -1) + 1
-            tokens = len(ids) + decoding.max_new_tokens
-            work.append(_Prompt(index, ids, prompt_seed(decoding.seed, prompt, repetition), tokens))
-        yield from _batched(
-            model, work, budget, prefixes, lambda batch, shared: _continue(model, encoder, batch, decoding, shared)
-        )
+        encoded = encoder.encode(prompts[start : start + BUFFER_PROMPTS])
+        ids = [
+            [*encoder.prefix, *text.ids[before:][-room:].tolist()] or [beginning(encoder.tokenizer)] for text in encoded
+        ]
+        # torch takes 63 bits
+        streams = [seed >> 1 for seed in islice(seeds, len(ids))]
+        new = _batched(model, encoder, ids, decoding, seeds=streams, budget=budget, prefixes=prefixes)
+        for prompt, own in zip(ids, new, strict=True):
+            # decoded together with the prompt: some tokenizers drop the space before the first word of a text
+            text = _text(encoder.tokenizer, [*prompt, *own])[len(_text(encoder.tokenizer, prompt)) :]
+            yield before_first(text, decoding.stop)
 
 
 def token_continuations(
@@ -129,44 +127,51 @@ def token_continuations(
         ModelError: as `continuations`; or an empty prompt.
     """
     decoding = Decoding(max_new_tokens, temperature=0.0, top_p=1.0, stop=(), seed=0)
-    before = len(encoder.prefix)
-    room = _room(encoder, max_new_tokens, context)
+    before, room = len(encoder.prefix), room_for(max_new_tokens, context, len(encoder.prefix))
     for start in range(0, len(prompts), BUFFER_PROMPTS):
-        work = []
-        for index, prompt in enumerate(prompts[start : start + BUFFER_PROMPTS]):
-            ids = [*prompt[:before], *prompt[before:][-room:]]
-            if not ids:
-                raise ModelError("an empty prompt of tokens: expected at least one token")
-            work.append(_Prompt(index, ids, 0, len(ids) + max_new_tokens))
-        yield from _batched(
-            model,
-            work,
-            budget,
-            prefixes,
-            lambda batch, shared: [
-                (prompt.index, tuple(new))
-                for prompt, new in zip(batch, _new_tokens(model, encoder, batch, decoding, shared), strict=True)
-            ],
+        ids = [[*prompt[:before], *prompt[before:][-room:]] for prompt in prompts[start : start + BUFFER_PROMPTS]]
+        if not all(ids):
+            raise ModelError("an empty prompt of tokens: expected at least one token")
+        yield from map(
+            tuple, _batched(model, encoder, ids, decoding, seeds=[0] * len(ids), budget=budget, prefixes=prefixes)
         )
 
 
-def _room(encoder: TextEncoder, max_new_tokens: int, context: int) -> int:
-    room = context - max_new_tokens - len(encoder.prefix)
+def room_for(max_new_tokens: int, context: int, special: int) -> int:
+    """Return the tokens of a prompt for which there is room, beside the special ones and those to generate.
+
+    Raises:
+        ModelError: there is room for none.
+    """
+    room = context - max_new_tokens - special
     if room < 1:
         raise ModelError(
-            f"max_new_tokens {max_new_tokens} with a context of {context}: expected at most"
-            f" {context - len(encoder.prefix) - 1}, so that a prompt fits"
+            f"max_new_tokens {max_new_tokens} with a context of {context}: expected at most {context - special - 1}, "
+            "so that a prompt fits"
         )
     return room
 
 
 def _batched(
     model: PreTrainedModel,
-    work: Sequence[_Prompt],
+    encoder: TextEncoder,
+    prompts: Sequence[list[int]],
+    decoding: Decoding,
+    *,
+    seeds: Sequence[int],
     budget: TokenBudget,
     prefixes: Prefixes | None,
-    run: Callable[[Sequence[_Prompt], Prefixes | None], list[tuple[int, Written]]],
-) -> Iterator[Written]:
+) -> Iterator[list[int]]:
+    """Yield the new tokens of each prompt, in order."""
+    work = [
+        _Prompt(index, ids, seed, len(ids) + decoding.max_new_tokens)
+        for index, (ids, seed) in enumerate(zip(prompts, seeds, strict=True))
+    ]
+
+    def run(batch: Sequence[_Prompt], shared: Prefixes | None) -> list[tuple[int, list[int]]]:
+        new = _new_tokens(model, encoder, batch, decoding, shared)
+        return [(prompt.index, own) for prompt, own in zip(batch, new, strict=True)]
+
     # A prompt that may cross the border of LongRoPE's two kinds does so at a place of its own: it runs alone.
     crossing, within = apart(work, original_context(model.config.get_text_config()))
     alone = (budget.run([prompt], lambda batch: run(batch, None)) for prompt in crossing)
@@ -184,21 +189,6 @@ def _in_families(work: Sequence[_Prompt]) -> list[_Prompt]:
     ]
 
 
-def _continue(
-    model: PreTrainedModel,
-    encoder: TextEncoder,
-    batch: Sequence[_Prompt],
-    decoding: Decoding,
-    prefixes: Prefixes | None,
-) -> list[tuple[int, str]]:
-    results = []
-    for prompt, new in zip(batch, _new_tokens(model, encoder, batch, decoding, prefixes), strict=True):
-        text = _text_after(encoder.tokenizer, prompt.ids, new)
-        cuts = [place for place in map(text.find, decoding.stop) if place >= 0]
-        results.append((prompt.index, text[: min(cuts)] if cuts else text))
-    return results
-
-
 def _new_tokens(
     model: PreTrainedModel,
     encoder: TextEncoder,
@@ -210,6 +200,7 @@ def _new_tokens(
     width = max(len(prompt.ids) for prompt in batch)
     ends = end_tokens(model, encoder)
     padding = ends[0] if ends else 0
+    # padded on the left: every prompt ends in the last column, where generation goes on
     ids = torch.full((len(batch), width), padding)
     mask = torch.zeros_like(ids)
     for row, prompt in enumerate(batch):
@@ -217,13 +208,6 @@ def _new_tokens(
         mask[row, width - len(prompt.ids) :] = 1
     device = device_of(embedding(model))
     generate: Any = model.generate
-    processors = LogitsProcessorList()
-    if decoding.temperature > 0:
-        if decoding.temperature != 1:
-            processors.append(TemperatureLogitsWarper(decoding.temperature))
-        if decoding.top_p < 1:
-            processors.append(TopPLogitsWarper(decoding.top_p))
-        processors.append(GumbelNoise([prompt.seed for prompt in batch]))
     stopping = StoppingCriteriaList([_StopStrings(encoder, decoding.stop, width)] if decoding.stop else [])
     settings = GenerationConfig(
         max_new_tokens=decoding.max_new_tokens,
@@ -240,7 +224,7 @@ def _new_tokens(
             ids.to(device),
             attention_mask=mask.to(device),
             generation_config=settings,
-            logits_processor=processors,
+            logits_processor=sampling(decoding, [prompt.seed for prompt in batch]),
             stopping_criteria=stopping,
             **({} if computed is None else {"past_key_values": computed}),
         )
@@ -263,6 +247,18 @@ def own_settings_off(model: PreTrainedModel) -> Iterator[None]:
         model.generation_config = own
 
 
+def sampling(decoding: Decoding, seeds: Sequence[int]) -> LogitsProcessorList:
+    """Return what changes the logits of rows before the largest one is taken; nothing where decoding is greedy."""
+    processors = LogitsProcessorList()
+    if decoding.temperature > 0:
+        if decoding.temperature != 1:
+            processors.append(TemperatureLogitsWarper(decoding.temperature))
+        if decoding.top_p < 1:
+            processors.append(TopPLogitsWarper(decoding.top_p))
+        processors.append(GumbelNoise(seeds))
+    return processors
+
+
 class GumbelNoise(LogitsProcessor):
     """Argmax of logits plus Gumbel noise is a sample of their softmax.
 
@@ -276,6 +272,7 @@ class GumbelNoise(LogitsProcessor):
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:  # noqa: ARG002  the interface passes both
         """Return logits with noise, [rows, V]."""
         uniform = torch.stack([torch.rand(scores.shape[-1], generator=stream) for stream in self._streams])
+        # argmax(logits + Gumbel noise) is an exact sample (Gumbel-max); greedy decoding then draws it
         gumbel = -(-uniform.clamp(min=torch.finfo(uniform.dtype).tiny).log()).log()
         return scores.float() + gumbel.to(scores.device)
 
@@ -287,17 +284,13 @@ class _StopStrings(StoppingCriteria):
         self._tokenizer = encoder.tokenizer
         self._stop = stop
         self._width = width
+        # a stop string is looked for in the last tokens alone, so a step costs the same however long the text is
         self._tail = max(len(end.encode()) for end in stop) + SPLIT_CHARACTER
 
     def __call__(self, input_ids: Tensor, scores: object, **_: object) -> Tensor:  # noqa: ARG002  as above
         new = input_ids[:, max(self._width, input_ids.shape[1] - self._tail) :].tolist()
         stopped = [any(end in _text(self._tokenizer, row) for end in self._stop) for row in new]
         return torch.tensor(stopped, device=input_ids.device)
-
-
-def _text_after(tokenizer: PreTrainedTokenizerBase, prompt: list[int], new: list[int]) -> str:
-    """The text that `new` adds to `prompt`: decoded together, for some tokenizers drop a leading space."""
-    return _text(tokenizer, [*prompt, *new])[len(_text(tokenizer, prompt)) :]
 
 
 def _text(tokenizer: PreTrainedTokenizerBase, ids: list[int]) -> str:
@@ -312,9 +305,3 @@ def end_tokens(model: PreTrainedModel, encoder: TextEncoder) -> list[int]:
     if stated is None:
         return []
     return [int(token) for token in stated] if isinstance(stated, list) else [int(stated)]
-
-
-def prompt_seed(seed: int, prompt: str, repetition: int) -> int:
-    """A stream per prompt; the same prompt asked twice continues in two ways."""
-    key = f"{seed}\0{repetition}\0".encode() + prompt.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.sha256(key).digest()[:8]) >> 1

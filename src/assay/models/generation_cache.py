@@ -2,16 +2,11 @@
 
 import hashlib
 import json
-import logging
-import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from assay.models.cache import StatisticsCache
-from assay.models.model_store import ModelStore
-from assay.types import Answer, Generator, Prompt, Rejected, TokenGenerator, Tokens
-
-LOG = logging.getLogger("assay")
+from assay.models.cache import LOG, ModelStore, StatisticsCache, sealed, unsealed
+from assay.models.generators import numbered
+from assay.types import GeneratedText, Generator, Prompt, Rejected, TokenGenerator, Tokens
 
 Numbered = tuple[Prompt, int]
 """A prompt and its number among equal prompts: two samples of one prompt are meant to differ."""
@@ -37,14 +32,8 @@ class CachedGenerator:
         digest: str,
         on_problem: Callable[[str], None] = LOG.warning,
     ) -> None:
-        self.model = model
-        self.digest = digest
+        self.model, self.name, self.digest = model, model.name, digest
         self._entries = ModelStore(cache, digest, model.name, on_problem=on_problem)
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.model.name
 
     def generate(
         self,
@@ -69,7 +58,7 @@ class CachedGenerator:
                 seed=seed,
             )
 
-        requests = numbered(prompts) if temperature > 0 else [(prompt, 0) for prompt in prompts]
+        requests = list(numbered(prompts)) if temperature > 0 else [(prompt, 0) for prompt in prompts]
         for answer in self._kept_or(write, requests, settings):
             yield answer if isinstance(answer, Rejected) else str(answer)
 
@@ -91,10 +80,10 @@ class CachedGenerator:
 
     def _kept_or(
         self,
-        write: Callable[[Sequence[Prompt]], Iterable[Answer | Rejected]],
+        write: Callable[[Sequence[Prompt]], Iterable[GeneratedText | Rejected]],
         requests: Sequence[Numbered],
         settings: list[object],
-    ) -> Iterator[Answer | Rejected]:
+    ) -> Iterator[GeneratedText | Rejected]:
         """Yield the answers in the order of the requests: from the cache, else from the model.
 
         Each new answer is kept before it is yielded. If one sample of a prompt is missing, all samples of that prompt
@@ -104,8 +93,9 @@ class CachedGenerator:
             request: entry_key(request[0], [*settings, request[1]] if request[1] else settings) for request in requests
         }
         kept = self._entries.lookup(keys.values(), unpack_answer)
+        # samples of a prompt are told apart by their number alone: for one that is missing, all of them are drawn again
         incomplete = {prompt for (prompt, _), key in keys.items() if key not in kept}
-        answers: dict[Numbered, Answer | Rejected] = {
+        answers: dict[Numbered, GeneratedText | Rejected] = {
             request: kept[key] for request, key in keys.items() if request[0] not in incomplete
         }
         missing = [request for request in keys if request[0] in incomplete]
@@ -159,36 +149,22 @@ def key_settings(max_new_tokens: int, temperature: float, top_p: float, stop: Se
     return ["text", max_new_tokens, list(stop), *([temperature, top_p, seed] if temperature > 0 else [])]
 
 
-def numbered(prompts: Sequence[str]) -> list[Numbered]:
-    """Return each prompt with its number among equal prompts, from 0."""
-    seen: Counter[str] = Counter()
-    result: list[Numbered] = []
-    for prompt in prompts:
-        result.append((prompt, seen[prompt]))
-        seen[prompt] += 1
-    return result
-
-
 def entry_key(prompt: Prompt, settings: list[object]) -> bytes:
     """Return the SHA-256 of the prompt and of the settings; no digest of a text alone can be the same."""
     request = json.dumps(["continuation", *settings, prompt]).encode("utf-8", "surrogatepass")
     return hashlib.sha256(request).digest()
 
 
-def pack_answer(answer: Answer) -> bytes:
+def pack_answer(answer: GeneratedText) -> bytes:
     """Return a CRC-32 of four bytes, then the answer as JSON."""
-    body = json.dumps(answer).encode("ascii")
-    return zlib.crc32(body).to_bytes(4, "little") + body
+    return sealed(json.dumps(answer).encode("ascii"))
 
 
-def unpack_answer(blob: bytes) -> Answer:
+def unpack_answer(blob: bytes) -> GeneratedText:
     """Return the answer that `pack_answer` packed.
 
     Raises:
         ValueError: the blob is not as it was written.
     """
-    body = blob[4:]
-    if zlib.crc32(body).to_bytes(4, "little") != blob[:4]:
-        raise ValueError(f"an entry of {len(blob)} bytes does not agree with its checksum")
-    answer = json.loads(body)
+    answer = json.loads(unsealed(blob))
     return answer if isinstance(answer, str) else tuple(answer)

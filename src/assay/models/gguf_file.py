@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from threading import RLock
+from typing import Any
+
+import numpy as np
 
 from assay.errors import ModelError, require
 from assay.models.digest import file_digest
@@ -15,6 +18,8 @@ from assay.models.memory import available_memory
 SUFFIX = ".gguf"
 EXPECTED = "PATH.gguf or hub-id:FILE.gguf"
 GB = 10**9
+MOST_ENTRIES = 2**24
+"""Of all arrays of a head: the largest vocabularies have a million tokens, in four arrays."""
 NAMES = (
     "general.architecture",
     "general.file_type",
@@ -72,7 +77,7 @@ class GgufFile:
         needed, available = self.weights * width, available_memory()
         if needed <= available:
             return
-        smaller = f"--dtype bfloat16 ({self.weights * 2 / GB:.1f} GB), " if width > 2 else ""  # noqa: PLR2004  bytes
+        smaller = f"--model-option dtype=bfloat16 ({self.weights * 2 / GB:.1f} GB), " if width > 2 else ""  # noqa: PLR2004  bytes
         raise ModelError(
             f"{self.path}: {self.weights / GB:.2f} billion weights need {needed / GB:.1f} GB as {dtype}, and "
             f"{available / GB:.1f} GB of memory are free: expected {smaller}a smaller model, or llama:{self.path}, "
@@ -132,13 +137,36 @@ def parsed_once(name: str) -> Iterator[None]:
 
     with _READING:
         reader, name_map = gguf.GGUFReader, gguf.get_tensor_name_map
-        parsed = cache(reader)
+        parsed = cache(bounded_reader())
         once = {"GGUFReader": lambda path: parsed(Path(path).resolve()), "get_tensor_name_map": cache(name_map)}
         vars(gguf).update(once)
         try:
             yield
         finally:
             vars(gguf).update(GGUFReader=reader, get_tensor_name_map=name_map)
+
+
+def bounded_reader() -> type:
+    """Return the reader of the package `gguf`, which refuses a head that states more entries than it can hold.
+
+    The reader makes an object for each entry of an array before it looks at the next, so a count of 2^40 in a file of
+    a hundred bytes would fill the memory. Nested arrays come here too, through the reader's own recursion.
+    """
+    from gguf import GGUFReader, GGUFValueType  # noqa: PLC0415  an optional dependency
+
+    class BoundedReader(GGUFReader):
+        entries = 0
+
+        def _get_field_parts(self, orig_offs: int, raw_type: int) -> Any:  # noqa: ANN401  the package's own tuple
+            if raw_type == GGUFValueType.ARRAY:
+                # an array: the type of its entries in 4 bytes, their number in 8, the entries of a byte or more
+                stated = int(self._get(orig_offs + 4, np.uint64)[0])
+                self.entries += stated
+                if stated > len(self.data) - orig_offs or self.entries > MOST_ENTRIES:
+                    raise ValueError(f"states an array of {stated:,} entries, expected what the file can hold")
+            return super()._get_field_parts(orig_offs, raw_type)
+
+    return BoundedReader
 
 
 def read_gguf(path: Path) -> GgufFile:
@@ -149,10 +177,12 @@ def read_gguf(path: Path) -> GgufFile:
         ModelError: the file is not a whole GGUF file, or one of several parts of a model.
     """
     require("gguf", purpose=f"model {str(path)!r}")
-    from gguf import GGUFReader, LlamaFileType  # noqa: PLC0415  an optional dependency
+    import gguf  # noqa: PLC0415  an optional dependency
 
     try:
-        reader = GGUFReader(path)
+        # inside `parsed_once` the name means a function that keeps what it has parsed
+        kept: Any = gguf.GGUFReader
+        reader = (bounded_reader() if isinstance(kept, type) else kept)(path)
         fields = {name: field.contents() for name in NAMES if (field := reader.get_field(name)) is not None}
         scaling = [field.contents() for name, field in reader.fields.items() if name.endswith(".rope.scaling.type")]
         formats = Counter[str]()
@@ -162,7 +192,7 @@ def read_gguf(path: Path) -> GgufFile:
             else:
                 formats[tensor.tensor_type.name] += int(tensor.n_elements)
         parts, file_type = int(fields.get("split.count", 1)), int(fields.get("general.file_type", -1))
-    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
+    except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError, OverflowError) as error:
         raise ModelError(f"{path} is not a whole GGUF file: {' '.join(str(error).split())[:200]}") from error
     if parts > 1:
         raise ModelError(
@@ -170,7 +200,7 @@ def read_gguf(path: Path) -> GgufFile:
         )
     if "general.architecture" not in fields or not formats:
         raise ModelError(f"{path}: a GGUF file without weights: expected a model")
-    file_types = {kind.value: kind.name.removeprefix("MOSTLY_").removeprefix("ALL_") for kind in LlamaFileType}
+    file_types = {kind.value: kind.name.removeprefix("MOSTLY_").removeprefix("ALL_") for kind in gguf.LlamaFileType}
     return GgufFile(
         path,
         str(fields["general.architecture"]),

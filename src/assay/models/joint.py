@@ -8,11 +8,12 @@ import numpy as np
 import torch
 
 from assay.errors import ModelError
-from assay.models.cache import pack_statistics, text_digest, unpack_statistics
+from assay.models.batching import PlacedWork, right_padded
+from assay.models.cache import ModelStore, pack_statistics, text_digest, unpack_statistics
 from assay.models.cached_models import pack_vector, unpack_vector, vector_key
 from assay.models.encoding import Encoded
-from assay.models.model_store import ModelStore
-from assay.models.transformers_backend import TransformersModel, as_statistics
+from assay.models.statistics import as_statistics
+from assay.models.transformers_backend import TransformersModel
 from assay.types import Float32Array, TokenStatistics
 
 BLOCK = 256
@@ -30,18 +31,6 @@ class JointPass:
 
     statistics: list[TokenStatistics]
     vectors: Float32Array
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One text in a batch."""
-
-    index: int
-    encoded: Encoded
-
-    @property
-    def tokens(self) -> int:
-        return len(self.encoded.ids)
 
 
 def measured(
@@ -91,10 +80,11 @@ def measured(
 def _run(
     model: TransformersModel, texts: Sequence[str], layer: int
 ) -> Iterator[tuple[int, TokenStatistics, Float32Array]]:
-    rows = [_Row(index, encoded) for index, encoded in enumerate(model.encoder.encode(texts))]
+    rows = [PlacedWork(index, len(encoded.ids), encoded) for index, encoded in enumerate(model.encoder.encode(texts))]
     empty = [row.index for row in rows if not row.tokens]
     if empty:
         raise ModelError(f"{model.name}: text {empty[0]} has no token, so it has no hidden state")
+    # one pass gives both results only where one window holds the whole text
     short = [row for row in rows if row.tokens <= model.context]
     long = [row.index for row in rows if row.tokens > model.context]
     for batch in model.budget.run(short, lambda batch: _batch(model, batch, layer)):
@@ -106,19 +96,19 @@ def _run(
 
 
 def _batch(
-    model: TransformersModel, batch: Sequence[_Row], layer: int
+    model: TransformersModel, batch: Sequence[PlacedWork[Encoded]], layer: int
 ) -> list[tuple[int, TokenStatistics, Float32Array]]:
     width = max(row.tokens for row in batch)
-    ids = np.zeros((len(batch), width), np.int64)
+    ids, _ = right_padded([row.content.ids for row in batch])
     positions, targets = [], []
     for place, row in enumerate(batch):
-        text = row.encoded
-        ids[place, : row.tokens] = text.ids
+        text = row.content
         positions.append(place * width + np.arange(text.first - 1, text.first - 1 + text.scored))
         targets.append(text.ids[text.first :])
+    # the hidden state of the last token needs that token as input, which plain statistics leave out
     ends = torch.tensor([row.tokens - 1 for row in batch])
     columns, states = model.forward.with_states(
-        torch.from_numpy(ids),
+        ids,
         torch.from_numpy(np.concatenate(positions)),
         torch.from_numpy(np.concatenate(targets)),
         layer,
@@ -126,7 +116,8 @@ def _batch(
     )
     results, start = [], 0
     for row, vector in zip(batch, states.numpy(), strict=True):
-        stop = start + row.encoded.scored
-        results.append((row.index, as_statistics(row.encoded, columns.numpy()[:, start:stop]), vector))
+        text, stop = row.content, start + row.content.scored
+        own = as_statistics(text.ids[text.first :], columns.numpy()[:, start:stop], text.offsets[text.first :])
+        results.append((row.index, own, vector))
         start = stop
     return results

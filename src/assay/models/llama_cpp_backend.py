@@ -17,14 +17,13 @@ import torch
 
 from assay.errors import ModelError, require
 from assay.models.digest import combined
-from assay.models.encoding import LONE_SURROGATE
-from assay.models.generation import Decoding
+from assay.models.encoding import encodable
+from assay.models.generation import Decoding, room_for
+from assay.models.generators import before_first, prompt_seeds
 from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, read_gguf
 from assay.models.names import LLAMA_PREFIX
-from assay.models.openai_http import before_first
-from assay.models.seeding import prompt_seeds
 from assay.models.settings import ModelSettings
-from assay.models.statistics import ROWS, reduce_logits
+from assay.models.statistics import ROWS, as_statistics, reduce_logits
 from assay.models.windows import Window, resolve_stride, windows
 from assay.types import Float32Array, Indexed, Tokens, TokenStatistics
 
@@ -89,6 +88,7 @@ class LlamaCppModel:
         self._low: Any = llama_cpp
         self._model = loaded
         weakref.finalize(self, loaded.close)  # its own destructor fails when the interpreter ends
+        self._pieces: dict[int, bytes] = {}
         self._vocabulary = self._low.llama_model_get_vocab(loaded.model)
         trained = int(self._low.llama_model_n_ctx_train(loaded.model))
         if settings.max_length is not None and settings.max_length > trained:
@@ -145,7 +145,7 @@ class LlamaCppModel:
             ModelError: a setting out of its range.
         """
         decoding = Decoding(max_new_tokens, temperature, top_p, tuple(stop), seed)
-        room = self._room(max_new_tokens)
+        room = room_for(max_new_tokens, self.context, len(self.prefix))
         seeds = prompt_seeds(seed, prompts)
         for prompt, own in zip(prompts, islice(seeds, len(prompts)), strict=True):
             ids = [*self.prefix, *self._ids(prompt)[-room:]] or list(self._beginning())
@@ -176,7 +176,8 @@ class LlamaCppModel:
         Raises:
             ModelError: an empty prompt, or `max_new_tokens` leaves no room for one.
         """
-        before, room = len(self.prefix), self._room(max_new_tokens)
+        before = len(self.prefix)
+        room = room_for(max_new_tokens, self.context, before)
         for prompt in prompts:
             ids = [*prompt[:before], *prompt[before:][-room:]]
             if not ids:
@@ -191,15 +192,6 @@ class LlamaCppModel:
                 return
             yield int(token)
 
-    def _room(self, max_new_tokens: int) -> int:
-        room = self.context - max_new_tokens - len(self.prefix)
-        if room < 1:
-            most = self.context - len(self.prefix) - 1
-            raise ModelError(
-                f"max_new_tokens {max_new_tokens} with a context of {self.context}: expected at most {most}"
-            )
-        return room
-
     def _beginning(self) -> tuple[int, ...]:
         """Return the token that a sequence begins with: BOS, or EOS where there is no BOS.
 
@@ -209,10 +201,10 @@ class LlamaCppModel:
         for token in (self._model.token_bos(), self._model.token_eos()):
             if token >= 0:
                 return (int(token),)
-        raise ModelError(f"{self.name}: neither a BOS nor an EOS token: expected --bos never")
+        raise ModelError(f"{self.name}: neither a BOS nor an EOS token: expected --model-option bos=never")
 
     def _ids(self, text: str) -> list[int]:
-        return list(self._model.tokenize(_bytes(text), add_bos=False, special=True))
+        return list(self._model.tokenize(encodable(text).encode(), add_bos=False, special=True))
 
     def _statistics(self, text: str) -> TokenStatistics:
         ids = np.array([*self.prefix, *self._ids(text)], np.int32)
@@ -226,17 +218,8 @@ class LlamaCppModel:
         columns = np.concatenate(parts, axis=1)
         if not np.isfinite(columns).all():
             raise ModelError(f"{self.name}: a token's log-probability is not finite: expected weights without NaN")
-        log_probs, ranks, entropy, variance, tail_mass, top_log_probs = columns
-        return TokenStatistics(
-            token_ids=ids[first:],
-            log_probs=log_probs,
-            ranks=ranks.astype(np.int32),
-            entropy=entropy,
-            variance=variance,
-            tail_mass=tail_mass,
-            top_log_probs=top_log_probs,
-            offsets=self._offsets(text, ids[len(self.prefix) :].tolist())[first:],
-        )
+        offsets = self._offsets(text, ids[len(self.prefix) :].tolist())
+        return as_statistics(ids[first:], columns, offsets[first:])
 
     def _run(self, ids: np.ndarray, window: Window) -> Float32Array:
         """Return the statistics of the scored tokens of one window, float32 [6, tokens]."""
@@ -248,12 +231,14 @@ class LlamaCppModel:
         try:
             for start in range(window.start, window.stop - 1, BATCH):
                 stop = min(start + BATCH, window.stop - 1)
+                # logits are requested for the last tokens of the call alone, those that predict a token to be scored
                 targets = ids[max(start + 1, window.first) : stop + 1]
                 _fill(batch, ids[start:stop], start - window.start, len(targets))
                 if code := low.llama_decode(context, batch):
                     raise ModelError(f"{self.name}: llama.cpp cannot run {window.inputs} tokens (code {code})")
                 if len(targets):
                     shape = (len(targets), self.vocabulary_size)
+                    # llama.cpp owns this memory and overwrites it at its next call: it is reduced here, before that
                     pointer = ctypes.cast(low.llama_get_logits(context), ctypes.POINTER(ctypes.c_float))
                     logits = torch.from_numpy(np.ctypeslib.as_array(pointer, shape))
                     parts.append(reduce_logits(logits, torch.from_numpy(targets.astype(np.int64))).numpy())
@@ -266,22 +251,19 @@ class LlamaCppModel:
         """Return each token's place in the text in characters, int32 [prefix and text tokens, 2]; -1 where unknown."""
         before = len(self.prefix)
         offsets = np.full((before + len(ids), 2), -1, np.int32)
-        content = _bytes(text)
+        content = encodable(text).encode()
         pieces = [self._piece(token) for token in ids]
         joined = b"".join(pieces)
         surplus = len(joined) - len(content)  # SentencePiece puts a space before the text
         if not ids or surplus < 0 or joined[surplus:] != content or joined[:surplus].strip():
             return offsets
+        # tokens are bytes and may split a character: their ends in bytes are looked up in the ends of characters
         ends = np.cumsum([len(piece) for piece in pieces]) - surplus
         starts = np.concatenate([[0], ends[:-1]]).clip(0)
-        characters = np.cumsum([0, *(len(_bytes(letter)) for letter in text)])
+        characters = np.cumsum([0, *(len(encodable(letter).encode()) for letter in text)])
         offsets[before:, 0] = np.searchsorted(characters, starts, "right") - 1
         offsets[before:, 1] = np.searchsorted(characters, ends, "left")
         return offsets
-
-    @cached_property
-    def _pieces(self) -> dict[int, bytes]:
-        return {}
 
     def _piece(self, token: int) -> bytes:
         """Return the bytes that a token stands for."""
@@ -306,8 +288,3 @@ def _fill(batch: Any, ids: np.ndarray, position: int, outputs: int) -> None:  # 
         batch.n_seq_id[place] = 1
         batch.seq_id[place][0] = 0
         batch.logits[place] = place >= len(ids) - outputs
-
-
-def _bytes(text: str) -> bytes:
-    """Return the text in UTF-8; a lone surrogate, which UTF-8 cannot hold, counts as U+FFFD, as with transformers."""
-    return LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).encode()

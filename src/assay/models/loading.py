@@ -2,7 +2,7 @@
 
 import importlib.util
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
@@ -26,6 +26,7 @@ from transformers.utils.hub import cached_file
 from assay.errors import MissingExtra, ModelError, plain_reason, require
 from assay.files import parse_json
 from assay.models.folders import VOCABULARIES, check_folder, check_vocabulary, has_none
+from assay.models.foreign_tokenizer import check_tokenizer
 from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, parsed_once, read_gguf
 from assay.models.gguf_splits import set_splits, splits_note
 from assay.models.names import located
@@ -41,6 +42,20 @@ DEVICE_MAPS = ("balanced", "balanced_low_0", "sequential")
 
 DTYPE_ARGUMENT = "dtype" if tuple(map(int, transformers.__version__.split(".")[:2])) >= (4, 56) else "torch_dtype"
 """transformers renamed it; the old name warns in new versions, the new one is unknown to old ones."""
+
+
+CONTEXT_NAMES = (
+    "max_position_embeddings",
+    "n_positions",
+    "n_ctx",
+    "max_seq_len",
+    "max_sequence_length",
+    "seq_length",
+)
+"""What families call the context length. A sliding window is no context: such models read further."""
+
+NO_LIMIT = 10**9
+"""A tokenizer's model_max_length above this means that it does not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +94,14 @@ def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Che
     device = resolve_device(settings.device)
     if settings.dtype != "auto" and settings.dtype not in DTYPES:
         raise ModelError(f"dtype {settings.dtype!r}: expected auto, {', '.join(DTYPES)}")
-    base, adapter = located(name), settings.adapter
+    base, adapter = located(name), None if settings.adapter is None else str(settings.adapter)
     if adapter is None and (Path(base) / "adapter_config.json").is_file():
         base, adapter = _base_of_adapter(Path(base)), base
     with quiet(), one_line(name), parsed_once(base):
         gguf = _open_gguf(base, settings, device) if is_gguf(base) else None
         if gguf is None:
             check_folder(base)
-            if adapter is None or has_none(Path(adapter), VOCABULARIES):
-                check_vocabulary(base)
+            check_vocabulary(base if adapter is None or has_none(Path(adapter), VOCABULARIES) else adapter)
         source = base if gguf is None else str(gguf.path.parent)
         common = source_arguments(source, gguf, settings)
         config = AutoConfig.from_pretrained(source, **common)
@@ -186,6 +200,35 @@ def _load_weights(name: str, arguments: dict[str, Any]) -> Any:  # noqa: ANN401 
     return model
 
 
+def context_length(checkpoint: Checkpoint, max_length: int | None, *, default: int | None = None) -> int:
+    """The longest sequence the model takes, or `max_length` where that is shorter.
+
+    Args:
+        checkpoint: a loaded model.
+        max_length: of the user.
+        default: the context where nothing says what it is; None for no such default.
+
+    Raises:
+        ModelError: `max_length` is not in [2, context], or it is None and nothing says what the context is.
+    """
+    config = checkpoint.model.config.get_text_config()
+    stated = [value for name in CONTEXT_NAMES if isinstance(value := getattr(config, name, None), int) and value > 0]
+    if not stated and checkpoint.tokenizer.model_max_length < NO_LIMIT:
+        stated = [checkpoint.tokenizer.model_max_length]
+    if not stated and default is not None:
+        stated = [default]
+    if max_length is None:
+        if not stated:
+            raise ModelError(
+                f"{checkpoint.name}: the configuration states no context length: expected --model-option max-length=N"
+            )
+        return stated[0]
+    if max_length < 2 or (stated and max_length > stated[0]):  # noqa: PLR2004  one token to read, one to predict
+        limit = f"2 to {stated[0]}" if stated else "at least 2"
+        raise ModelError(f"{checkpoint.name}: max_length {max_length}: expected {limit}")
+    return max_length
+
+
 def resolve_device(device: str) -> torch.device:
     """Return the device of that name; of a device map, the device where a model begins.
 
@@ -248,12 +291,28 @@ def one_line(name: str) -> Iterator[None]:
 
 def _load_tokenizer(name: str, adapter: str | None, common: dict[str, Any]) -> PreTrainedTokenizerBase:
     """The adapter's own tokenizer if it brings one (it may have added tokens), else the base model's."""
+    check_hub_tokenizer(name, common)
     own = adapter is not None and Path(adapter).is_dir() and not has_none(Path(adapter), VOCABULARIES)
     source = adapter if own and adapter is not None else name
     tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
         source, **(common | {"local_files_only": True} if own else common)
     )
     return tokenizer
+
+
+def check_hub_tokenizer(name: str, common: Mapping[str, Any]) -> None:
+    """Check the tokenizer.json of a hub id, as `check_vocabulary` does that of a folder; any other name passes.
+
+    Raises:
+        ModelError: see `check_tokenizer`.
+    """
+    if Path(name).is_dir():
+        return
+    try:
+        file = cached_file(name, "tokenizer.json", revision=common.get("revision"))
+    except OSError:  # there is none, and loading says what else there is
+        return
+    check_tokenizer(Path(str(file)))
 
 
 def _base_of_adapter(folder: Path) -> str:

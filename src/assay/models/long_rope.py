@@ -21,6 +21,7 @@ Work = TypeVar("Work", bound=Sized)
 def original_context(config: PretrainedConfig) -> int | None:
     """The longest sequence read with the short frequencies, in tokens; None for a model without LongRoPE."""
     stated = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    # newer configurations have one entry for each kind of layer, older ones a single table
     for rope in [value for value in stated.values() if isinstance(value, dict)] or [stated]:
         if rope.get("rope_type", rope.get("type")) in NAMES:
             limit = rope.get("original_max_position_embeddings")

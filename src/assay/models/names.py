@@ -7,13 +7,12 @@ from assay.errors import ModelError, did_you_mean
 BUILTIN = Path(__file__).parent / "builtin"
 BUILTIN_PREFIX = "builtin:"
 SMALL = "small"
-"""Built-in model of Python whose training texts are known, see `tools/builtin`."""
+"""Built-in model of Python whose training texts are known, see `lab/src/assay_lab/builtin`."""
 CONTROL = "control"
-"""Built-in model of eight languages whose training texts are known, see `tools/builtin`."""
+"""Built-in model of eight languages whose training texts are known, see `lab/src/assay_lab/builtin`."""
 SERVER_PREFIXES = ("openai:", "openai-chat:")
 VLLM_PREFIX = "vllm:"
 LLAMA_PREFIX = "llama:"
-PREFIXES = tuple(prefix.removesuffix(":") for prefix in (BUILTIN_PREFIX, *SERVER_PREFIXES, VLLM_PREFIX, LLAMA_PREFIX))
 KINDS = "builtin:NAME, a model folder, a Hugging Face id or a GGUF file"
 
 
@@ -25,6 +24,16 @@ def is_remote(name: str) -> bool:
 def is_server(name: str) -> bool:
     """Return True if the name means a model behind a server, whose requests may cost money."""
     return name.startswith(SERVER_PREFIXES)
+
+
+def display_name(name: str) -> str:
+    """Return the name of a model for people: the last part of its path or id, without the suffix of a file."""
+    if name.startswith(BUILTIN_PREFIX):
+        return name
+    if is_remote(name):
+        name = name.partition(":")[2].partition("@")[0]
+    name = name.removeprefix(LLAMA_PREFIX).rstrip("/").rpartition("/")[2]
+    return name.removesuffix(".gguf") or name
 
 
 def located(name: str) -> str:

@@ -1,6 +1,6 @@
 """One string → a model: `builtin:small`, a folder, a hub id, a GGUF file, `vllm:ID`, or `openai:MODEL@URL`.
 
-Other distributions add prefixes through entry points of the group `assay.models`.
+`MODELS` is the table of prefixes; other distributions add theirs through entry points of the group `assay.models`.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from assay.errors import ModelError, require
 from assay.garbage import garbage_collection_paused
-from assay.models.names import LLAMA_PREFIX, PREFIXES, SERVER_PREFIXES, VLLM_PREFIX
 from assay.models.settings import ModelSettings
 from assay.models.spending import SpendingLimits
 from assay.plug_ins import PlugIns
@@ -25,25 +24,13 @@ if TYPE_CHECKING:
 DEFAULTS = ModelSettings()
 SERVER_SETTINGS = frozenset({"concurrency", *(field.name for field in fields(SpendingLimits))})
 VLLM_SETTINGS = frozenset({"revision", "dtype", "trust_remote_code", "max_length", "concurrency"})
+BUILTIN = "builtin"
 LLAMA_SETTINGS = frozenset({"revision", "device", "bos", "stride", "max_length"})
 ModelFactory = Callable[[str, ModelSettings], Generator]
 """The whole name and the settings → a model that generates text; it may be a `TokenScorer` or `LogProbScorer` too."""
-_PLUG_INS: PlugIns[ModelFactory] = PlugIns(
-    "assay.models",
-    accepts=callable,
-    description="a function of a name and ModelSettings that returns a model",
-    reserved=lambda: PREFIXES,
-)
 
 
-def model_prefixes() -> tuple[str, ...]:
-    """Return the prefixes of names of models, those of plug-ins last."""
-    return (*PREFIXES, *_PLUG_INS)
-
-
-def open_model(
-    name: str, settings: ModelSettings = DEFAULTS, **changes: object
-) -> "TransformersModel | Seq2SeqModel | VllmModel | LlamaCppModel | OpenAICompletions | OpenAIChat | Generator":
+def open_model(name: str, settings: ModelSettings = DEFAULTS, **changes: object) -> Generator:
     """Open a model by name. Its type says what it can do.
 
     Args:
@@ -60,34 +47,11 @@ def open_model(
         PlugInError: the plug-in of that prefix cannot be used.
     """
     settings = replace(settings, **changes)  # type: ignore[arg-type]  # a wrong name raises TypeError, as any call does
-    if name.startswith(SERVER_PREFIXES):
-        from assay.models.openai_http import open_openai  # noqa: PLC0415  httpx, only for servers
-
-        settings.require_only(SERVER_SETTINGS, name)
-        return open_openai(name, concurrency=settings.concurrency, limits=settings.limits)
-    if settings.ray is not None:
-        require("ray", purpose="--ray")
-        from assay.models.ray_backend import open_on_ray  # noqa: PLC0415  an extra
-
-        return open_on_ray(name, settings)
-    if name.startswith(VLLM_PREFIX):
-        from assay.models.vllm_backend import open_vllm  # noqa: PLC0415  see open_local
-
-        settings.require_only(VLLM_SETTINGS, name)
-        return open_vllm(name, settings)
-    if name.startswith(LLAMA_PREFIX):
-        require("torch", purpose=f"model {name!r}")
-        from assay.models.llama_cpp_backend import open_llama  # noqa: PLC0415  see open_local
-
-        settings.require_only(LLAMA_SETTINGS, name)
-        return open_llama(name, settings)
     prefix, colon, _ = name.partition(":")
-    if colon and prefix in _PLUG_INS:
-        model = _PLUG_INS[prefix](name, settings)
-        if not isinstance(model, Generator):
-            raise ModelError(f"model {name!r} is of type {type(model).__name__}; expected one that generates text")
-        return model
-    return _open_weights(name, settings)
+    model = MODELS[prefix if colon and prefix in MODELS else BUILTIN](name, settings)
+    if not isinstance(model, Generator):
+        raise ModelError(f"model {name!r} is of type {type(model).__name__}; expected one that generates text")
+    return model
 
 
 def open_seq2seq(name: str, settings: ModelSettings = DEFAULTS) -> "Seq2SeqModel":
@@ -143,3 +107,40 @@ def _open_weights(name: str, settings: ModelSettings) -> "TransformersModel | Se
     checkpoint = load_checkpoint(name, settings)
     kind = Seq2SeqModel if checkpoint.model.config.is_encoder_decoder else TransformersModel
     return kind(checkpoint, settings)
+
+
+def _open_server(name: str, settings: ModelSettings) -> "OpenAICompletions | OpenAIChat":
+    from assay.models.openai_http import open_openai  # noqa: PLC0415  httpx, only for servers
+
+    settings.require_only(SERVER_SETTINGS, name)
+    return open_openai(name, concurrency=settings.concurrency, limits=settings.limits)
+
+
+def _open_vllm(name: str, settings: ModelSettings) -> "VllmModel":
+    from assay.models.vllm_backend import open_vllm  # noqa: PLC0415  as torch, in _open_weights
+
+    settings.require_only(VLLM_SETTINGS, name)
+    return open_vllm(name, settings)
+
+
+def _open_llama(name: str, settings: ModelSettings) -> "LlamaCppModel":
+    require("torch", purpose=f"model {name!r}")
+    from assay.models.llama_cpp_backend import open_llama  # noqa: PLC0415  as torch, in _open_weights
+
+    settings.require_only(LLAMA_SETTINGS, name)
+    return open_llama(name, settings)
+
+
+MODELS: PlugIns[ModelFactory] = PlugIns(
+    "assay.models",
+    accepts=callable,
+    description="a function of a name and ModelSettings that returns a model",
+    own={
+        BUILTIN: _open_weights,
+        "openai": _open_server,
+        "openai-chat": _open_server,
+        "vllm": _open_vllm,
+        "llama": _open_llama,
+    },
+)
+"""Prefix of a model's name → what opens it; a name without prefix is opened as a folder, a file or a hub id."""

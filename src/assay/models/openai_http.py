@@ -6,13 +6,14 @@ server can (see `prompt_log_probs`). /chat/completions answers and gives none.
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from assay.errors import MissingCapability, ModelError
 from assay.models.digest import combined
 from assay.models.endpoint import Endpoint, Json, Refused
+from assay.models.generators import before_first, prompt_seeds
 from assay.models.openai_names import openai_name
 from assay.models.ordering import in_order
 from assay.models.prompt_log_probs import (
@@ -22,7 +23,6 @@ from assay.models.prompt_log_probs import (
     checked,
     require_log_probabilities,
 )
-from assay.models.seeding import prompt_seeds
 from assay.models.spending import SpendingLimits, SpendingMeter
 from assay.types import RankedLogProbs, Rejected, TokenLogProbs
 
@@ -110,11 +110,11 @@ class OpenAIChat:
             for prompt, own in zip(prompts, prompt_seeds(seed, prompts), strict=True)
             if len(prompt) <= MOST_CHARACTERS
         )
-        replies = self._endpoint.in_order(self.path, bodies)
+        replies = self._endpoint.each(self.path, bodies, in_order=True)
         for prompt in prompts:
             if len(prompt) > MOST_CHARACTERS:
                 yield TOO_LONG
-            elif isinstance(reply := next(replies), Refused):
+            elif isinstance(reply := next(replies)[1], Refused):
                 yield self._rejected(reply, {**settings, "seed": seed})
             else:
                 yield before_first(self._text(reply), stop)
@@ -272,8 +272,3 @@ def rejected(refusal: Refused) -> Rejected:
 def without_numbers(words: str) -> str:
     """Return a message without its numbers, so that it is the same for all texts of one cause."""
     return _NUMBER.sub("…", words)
-
-
-def before_first(text: str, stop: Iterable[str]) -> str:
-    """Return the text up to the first place where one of `stop` begins."""
-    return text[: min((place for end in stop if end and (place := text.find(end)) >= 0), default=len(text))]

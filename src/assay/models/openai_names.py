@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 from assay.errors import ModelError
 
 EndpointKind = Literal["openai", "openai-chat"]
-PREFIXES: tuple[EndpointKind, ...] = ("openai", "openai-chat")
 _FORM = re.compile(r"(?P<way>openai(?:-chat)?):(?P<model>.+?)@(?P<url>https?://\S+)")
 
 

@@ -7,64 +7,12 @@ from torch import Tensor
 
 from assay.errors import ModelError
 from assay.models.digest import combined
-from assay.models.forward import CPU_LOGITS, GPU_LOGITS, Forward
+from assay.models.forward import CPU_LOGITS, GPU_LOGITS
 from assay.models.settings import ModelSettings
 from assay.models.statistics import IMPOSSIBLE, ROWS, reduce_logits
 from assay.models.transformers_backend import TransformersModel
 
 ENTROPY, VARIANCE = ROWS.index("entropy"), ROWS.index("variance")
-
-
-class PairForward:
-    """Statistics of the performer, with entropy and variance in the expectation of the observer.
-
-    With p the performer and q the observer, entropy is the cross-entropy -Σ q ln p, and variance is that of ln p
-    under q. Where both are the same model these are the ordinary statistics.
-
-    Attributes:
-        vocabulary_size: number of logits of both.
-    """
-
-    def __init__(self, observer: Forward, performer: Forward) -> None:
-        """Take two models.
-
-        Raises:
-            ModelError: their vocabularies have different sizes.
-        """
-        if observer.vocabulary_size != performer.vocabulary_size:
-            raise ModelError(
-                f"{observer.vocabulary_size} and {performer.vocabulary_size} logits: expected two models of one "
-                "vocabulary"
-            )
-        self.vocabulary_size = performer.vocabulary_size
-        self._observer = observer
-        self._performer = performer
-
-    def statistics(self, ids: Tensor, positions: Tensor, targets: Tensor) -> Tensor:
-        """Return float32 [6, rows] on the CPU; see `Forward.statistics`.
-
-        Raises:
-            ModelError: a statistic is not finite.
-        """
-        if not len(positions):
-            return torch.zeros((len(ROWS), 0))
-        with torch.inference_mode():
-            (observed, observing), (performed, performing) = self._observer.source(ids), self._performer.source(ids)
-            observed, performed = observed.flatten(0, 1), performed.flatten(0, 1)
-            limit = CPU_LOGITS if performed.device.type == "cpu" else GPU_LOGITS
-            step = max(1, limit // (2 * self.vocabulary_size))
-            parts = [
-                crossed(
-                    observing(observed[rows.to(observed.device)]),
-                    performing(performed[rows.to(performed.device)]),
-                    following,
-                )
-                for rows, following in zip(positions.split(step), targets.split(step), strict=True)
-            ]
-        result = torch.cat(parts, dim=1)
-        if not bool(result.isfinite().all()):
-            raise ModelError("a statistic of two models is not finite: expected weights without NaN or infinity")
-        return result
 
 
 def crossed(observer: Tensor, performer: Tensor, targets: Tensor) -> Tensor:
@@ -90,6 +38,10 @@ def crossed(observer: Tensor, performer: Tensor, targets: Tensor) -> Tensor:
 class ModelPair(TransformersModel):
     """An observer and a performer as one `TokenScorer`.
 
+    The statistics are the performer's, with entropy and variance in the expectation of the observer: with p the
+    performer and q the observer, entropy is the cross-entropy -Σ q ln p, and variance is that of ln p under q. Where
+    both are the same model these are the ordinary statistics.
+
     Attributes:
         observer: weighs the vocabulary.
         performer: its log-probabilities are measured.
@@ -107,16 +59,17 @@ class ModelPair(TransformersModel):
             or observer.encoder.prefix != performer.encoder.prefix
         ):
             raise ModelError(f"{name}: the tokenizers differ; expected an observer and a performer with one tokenizer")
+        if observer.vocabulary_size != performer.vocabulary_size:
+            raise ModelError(
+                f"{name}: {observer.vocabulary_size} and {performer.vocabulary_size} logits: expected two models of "
+                "one vocabulary"
+            )
         super().__init__(performer.checkpoint, settings)
         self.name = name
         self.observer = observer
         self.performer = performer
         self.context = min(observer.context, performer.context)
         self.stride = min(observer.stride, performer.stride)
-        try:
-            self.pair_forward = PairForward(observer.forward, performer.forward)
-        except ModelError as error:
-            raise ModelError(f"{name}: {error}") from error
 
     @cached_property
     def digest(self) -> str:
@@ -124,5 +77,29 @@ class ModelPair(TransformersModel):
         return combined(["pair", self.observer.digest, self.performer.digest, self.context, self.stride])
 
     def forward_statistics(self, ids: Tensor, positions: Tensor, targets: Tensor) -> Tensor:
-        """See `TransformersModel.forward_statistics`."""
-        return self.pair_forward.statistics(ids, positions, targets)
+        """Return float32 [6, rows] on the CPU; see `Forward.statistics`.
+
+        Raises:
+            ModelError: a statistic is not finite.
+        """
+        if not len(positions):
+            return torch.zeros((len(ROWS), 0))
+        with torch.inference_mode():
+            observed, observing = self.observer.forward.source(ids)
+            performed, performing = self.performer.forward.source(ids)
+            observed, performed = observed.flatten(0, 1), performed.flatten(0, 1)
+            limit = CPU_LOGITS if performed.device.type == "cpu" else GPU_LOGITS
+            # two models: half as many rows hold as many logits
+            step = max(1, limit // (2 * self.vocabulary_size))
+            parts = [
+                crossed(
+                    observing(observed[rows.to(observed.device)]),
+                    performing(performed[rows.to(performed.device)]),
+                    following,
+                )
+                for rows, following in zip(positions.split(step), targets.split(step), strict=True)
+            ]
+        result = torch.cat(parts, dim=1)
+        if not bool(result.isfinite().all()):
+            raise ModelError("a statistic of two models is not finite: expected weights without NaN or infinity")
+        return result

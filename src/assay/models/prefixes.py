@@ -79,6 +79,7 @@ class Prefixes:
         heads = [prompt[:-1] for prompt in prompts]
         readings = readings_of(heads, self._path)
         computed = sum(len(heads[reading.row]) - reading.start for reading in readings)
+        # nothing is shared: a pass of the model over whole prompts needs no store and no selection
         if computed == sum(map(len, heads)):
             return DynamicCache(config=self.model.config)
         layers = self._layers
@@ -99,6 +100,7 @@ class Prefixes:
         The clones let the cache of the whole batch be freed; a view would hold it.
         """
         width, path = max(map(len, prompts)), prompts[-1][:-1]
+        # prompts are padded on the left, so the last one ends at `width`; its last token is not in the store
         place = slice(width - 1 - len(path), width - 1)
         caches: list[Any] = cache.layers
         self._path = path
@@ -117,6 +119,7 @@ class Prefixes:
         Returns:
             The store with the new positions, and for each row the slots of its tokens.
         """
+        # new positions are appended to the store, so a slot is never moved or written again
         slots = torch.arange(sum(map(len, ids))) + (layers[0][0].shape[1] if layers else 0)
         own_slots = list(slots.split([len(tokens) for tokens in ids]))
         rows = [row for row, tokens in enumerate(ids) if len(tokens)]
@@ -165,6 +168,7 @@ class Prefixes:
         if slots.shape[1]:
             for layer, (keys, values) in enumerate(layers):
                 indices = slots.to(keys.device)
+                # indexing copies each selected position once; rows that share a prefix read the same slots
                 cache.update(keys[:, indices].transpose(0, 1), values[:, indices].transpose(0, 1), layer)
         return cache
 
@@ -234,6 +238,7 @@ def readings_of(heads: Sequence[TokenIdList], path: TokenIdList) -> list[Reading
 
 def families_of(prompts: Sequence[TokenIdList]) -> list[list[int]]:
     """Return the indices of the sorted prompts in families: neighbours that share at least half of the shorter one."""
+    # in lexical order a prompt stands beside those with which it shares the longest prefix
     order = sorted(range(len(prompts)), key=lambda index: prompts[index])
     families: list[list[int]] = [order[:1]] if order else []
     for index, following in pairwise(order):

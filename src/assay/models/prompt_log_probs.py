@@ -203,6 +203,7 @@ def require_log_probabilities(reply: PromptReply, place: str) -> None:
     """
     for values in reply.top:
         numbers = _numbers(values)
+        # logits would sum to anything: exp is capped, because that of a large logit overflows
         total = sum(math.exp(min(number, 1)) for number in numbers)
         if numbers and not 1 / _LARGEST_VOCABULARY <= total <= 1 + len(numbers) * _ROUNDING:
             raise ModelError(

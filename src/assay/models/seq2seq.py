@@ -8,22 +8,16 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import (
-    GenerationConfig,
-    LogitsProcessorList,
-    PreTrainedTokenizerBase,
-    TemperatureLogitsWarper,
-    TopPLogitsWarper,
-)
+from transformers import GenerationConfig, PreTrainedTokenizerBase
 
 from assay.errors import ModelError
-from assay.models.batching import TokenBudget
+from assay.models.batching import TokenBudget, right_padded
 from assay.models.digest import model_digest
-from assay.models.encoding import LONE_SURROGATE
+from assay.models.encoding import encodable
 from assay.models.forward import device_of, embedding
-from assay.models.generation import Decoding, GumbelNoise, own_settings_off, prompt_seed
-from assay.models.generation_cache import numbered
-from assay.models.loading import Checkpoint
+from assay.models.generation import Decoding, own_settings_off, sampling
+from assay.models.generators import before_first, stream_seeds
+from assay.models.loading import Checkpoint, context_length
 from assay.models.ordering import in_order
 from assay.models.settings import ModelSettings
 from assay.types import TokenLogProbs
@@ -32,8 +26,6 @@ CPU_BATCH_TOKENS = 4096
 GPU_BATCH_TOKENS = 2**14
 DEFAULT_CONTEXT = 512
 """Tokens that an encoder reads where its configuration names no limit, as with T5's relative positions."""
-CONTEXT_NAMES = ("max_position_embeddings", "n_positions")
-NO_LIMIT = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +69,7 @@ class Seq2SeqModel:
         """
         self.name = checkpoint.name
         self.checkpoint = checkpoint
-        self.context = _context(checkpoint, settings.max_length)
+        self.context = context_length(checkpoint, settings.max_length, default=DEFAULT_CONTEXT)
         default = CPU_BATCH_TOKENS if checkpoint.model.device.type == "cpu" else GPU_BATCH_TOKENS
         self.budget = TokenBudget(default if settings.batch_tokens is None else settings.batch_tokens)
 
@@ -107,10 +99,8 @@ class Seq2SeqModel:
         decoding = Decoding(max_new_tokens, temperature, top_p, tuple(stop), seed)
         room = min(max_new_tokens, self.context - 1)
         work = [
-            _Pair(index, ids, [], room, prompt_seed(seed, prompt, repetition))
-            for index, (ids, (prompt, repetition)) in enumerate(
-                zip(self._encode(prompts), _numbered(prompts), strict=True)
-            )
+            _Pair(index, ids, [], room, own >> 1)
+            for index, (ids, own) in enumerate(zip(self._encode(prompts), stream_seeds(seed, prompts), strict=True))
         ]
         yield from in_order(self.budget.run(work, lambda batch: self._generated(batch, decoding)))
 
@@ -130,14 +120,14 @@ class Seq2SeqModel:
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         if not texts:
             return []
-        clean = [LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text) for text in texts]
+        clean = list(map(encodable, texts))
         rows = self.checkpoint.tokenizer(clean, truncation=True, max_length=self.context, verbose=False)["input_ids"]
         # a tokenizer without special tokens gives nothing for an empty text, and an encoder cannot read nothing
         return [list(row) or [_token(self.checkpoint.tokenizer, "eos_token_id", 0)] for row in rows]
 
     def _inputs(self, batch: Sequence[_Pair]) -> dict[str, Tensor]:
         device = device_of(embedding(self.checkpoint.model))
-        ids, mask = _padded([pair.source for pair in batch], self._padding)
+        ids, mask = right_padded([pair.source for pair in batch], self._padding)
         return {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
 
     @property
@@ -146,7 +136,7 @@ class Seq2SeqModel:
 
     def _scored(self, batch: Sequence[_Pair]) -> list[tuple[int, TokenLogProbs]]:
         inputs = self._inputs(batch)
-        labels, mask = _padded([pair.target for pair in batch], self._padding)
+        labels, mask = right_padded([pair.target for pair in batch], self._padding)
         model: Any = self.checkpoint.model
         with torch.inference_mode():
             start = model.prepare_decoder_input_ids_from_labels(labels=labels.to(inputs["input_ids"].device))
@@ -172,13 +162,7 @@ class Seq2SeqModel:
             eos_token_id=ends,
             pad_token_id=self._padding,
         )
-        processors = LogitsProcessorList()
-        if decoding.temperature > 0:
-            if decoding.temperature != 1:
-                processors.append(TemperatureLogitsWarper(decoding.temperature))
-            if decoding.top_p < 1:
-                processors.append(TopPLogitsWarper(decoding.top_p))
-            processors.append(GumbelNoise([pair.seed for pair in batch]))
+        processors = sampling(decoding, [pair.seed for pair in batch])
         with torch.inference_mode(), own_settings_off(model):
             output = model.generate(**self._inputs(batch), generation_config=settings, logits_processor=processors)
         frame = {self._padding, ends, start, _token(tokenizer, "bos_token_id", None)}
@@ -186,43 +170,10 @@ class Seq2SeqModel:
         for pair, row in zip(batch, output.tolist(), strict=True):
             ids = [token for token in row[1:] if token not in frame]
             text = str(tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False))
-            cuts = [place for place in map(text.find, decoding.stop) if place >= 0]
-            results.append((pair.index, text[: min(cuts)] if cuts else text))
+            results.append((pair.index, before_first(text, decoding.stop)))
         return results
-
-
-def _numbered(prompts: Sequence[str]) -> list[tuple[str, int]]:
-    return [(str(prompt), repetition) for prompt, repetition in numbered(prompts)]
-
-
-def _context(checkpoint: Checkpoint, max_length: int | None) -> int:
-    """Return the tokens that encoder and decoder read at most.
-
-    Raises:
-        ModelError: `max_length` is not in [2, context].
-    """
-    config = checkpoint.model.config
-    stated = [value for name in CONTEXT_NAMES if isinstance(value := getattr(config, name, None), int) and value > 0]
-    limit = checkpoint.tokenizer.model_max_length
-    context = stated[0] if stated else limit if limit < NO_LIMIT else DEFAULT_CONTEXT
-    if max_length is None:
-        return context
-    if not 2 <= max_length <= context:  # noqa: PLR2004  a start token and one to predict
-        raise ModelError(f"{checkpoint.name}: max_length {max_length}: expected 2 to {context}")
-    return max_length
 
 
 def _token(tokenizer: PreTrainedTokenizerBase, name: str, default: Any) -> Any:  # noqa: ANN401  an id, or the default
     token = getattr(tokenizer, name)
     return default if token is None else int(token)
-
-
-def _padded(rows: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:
-    """Return ids and mask, int64 [rows, longest], padded on the right."""
-    width = max(1, *map(len, rows))
-    ids = torch.full((len(rows), width), padding)
-    mask = torch.zeros_like(ids)
-    for place, row in enumerate(rows):
-        ids[place, : len(row)] = torch.tensor(row)
-        mask[place, : len(row)] = 1
-    return ids, mask

@@ -1,76 +1,84 @@
 """How a model is opened: one frozen value."""
 
 from dataclasses import dataclass, fields
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
 
 from assay.errors import ModelError
 from assay.models.spending import SpendingLimits
+from assay.settings import MODEL_OPTION, Setting
 
 Bos = Literal["auto", "always", "never"]
 """A beginning-of-sequence token before each text: as the tokenizer does it, always, or never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSettings:
-    """Settings of a model. The defaults suit every kind of model.
+class ModelSettings(SpendingLimits):
+    """Settings of a model. The defaults suit every kind of model."""
 
-    Attributes:
-        revision: branch, tag or commit of a hub id.
-        dtype: "auto" (float32 on the CPU, where half precision is slow and coarse; the checkpoint's own elsewhere),
-            "float32", "bfloat16" or "float16".
-        device: "auto" (the accelerator if there is one), a torch device such as "cuda:1", or "balanced" to spread the
-            model over all accelerators.
-        attention: attention implementation by transformers' name ("sdpa", "eager", "flash_attention_2"); None lets
-            transformers choose.
-        adapter: folder or hub id of a PEFT adapter to put on the model.
-        trust_remote_code: run the Python code that comes with a checkpoint.
-        bos: beginning-of-sequence token before each text.
-        chat_template: score and continue each text as an assistant's reply in the model's chat template.
-        stride: distance in tokens between the windows of a text longer than the context; None means 512, or half the
-            context where that is not longer than 512.
-        max_length: context to use in tokens, at most the model's own, which None means.
-        batch_tokens: padded tokens in one batch; None means 1024 on the CPU (4096 to generate), 32768 elsewhere.
-        concurrency: requests at a time to a server.
-        max_requests: requests to a server in all; None for no limit, here and below.
-        max_tokens: tokens that a server reads and writes in all.
-        price: of a million tokens of a server.
-        max_cost: of a server in all; it needs a price.
-        requests_per_minute: rate of requests to a server.
-        ray: address of the Ray cluster whose workers open the model; None for this process.
-    """
-
-    revision: str | None = None
-    dtype: str = "auto"
-    device: str = "auto"
-    attention: str | None = None
-    adapter: str | None = None
-    trust_remote_code: bool = False
-    bos: Bos = "auto"
-    chat_template: bool = False
-    stride: int | None = None
-    max_length: int | None = None
-    batch_tokens: int | None = None
-    concurrency: int = 8
-    max_requests: int | None = None
-    max_tokens: int | None = None
-    price: float | None = None
-    max_cost: float | None = None
-    requests_per_minute: float | None = None
-    ray: str | None = None
+    PANEL: ClassVar[str] = "Model"
+    device: Annotated[str, Setting("auto, cpu, cuda, cuda:N, or balanced.", metavar="DEVICE", common=True)] = "auto"
+    revision: Annotated[str | None, Setting("Branch, tag or commit of a hub model.", inside=MODEL_OPTION)] = None
+    dtype: Annotated[
+        str,
+        Setting(
+            "auto: float32 on a CPU, where half precision is slow and coarse; the checkpoint's own elsewhere.",
+            metavar="auto|float32|bfloat16|float16",
+            inside=MODEL_OPTION,
+        ),
+    ] = "auto"
+    attention: Annotated[
+        str | None,
+        Setting(
+            "Attention implementation; transformers chooses without it.",
+            metavar="eager|sdpa|flash_attention_2",
+            inside=MODEL_OPTION,
+        ),
+    ] = None
+    adapter: Annotated[
+        str | Path | None,
+        Setting("Folder or hub id of a PEFT adapter to put on the model (extra: hf).", inside=MODEL_OPTION),
+    ] = None
+    trust_remote_code: Annotated[
+        bool, Setting("Run the Python code that comes with a checkpoint.", inside=MODEL_OPTION)
+    ] = False
+    bos: Annotated[
+        Bos,
+        Setting("Beginning-of-sequence token: as the tokenizer does (auto), always, or never.", inside=MODEL_OPTION),
+    ] = "auto"
+    chat_template: Annotated[
+        bool,
+        Setting("Score each text as an assistant's reply in the model's chat template.", inside=MODEL_OPTION),
+    ] = False
+    stride: Annotated[
+        int | None,
+        Setting(
+            "Step between windows of texts longer than the context (512, at most half the context).",
+            least=1,
+            inside=MODEL_OPTION,
+        ),
+    ] = None
+    max_length: Annotated[
+        int | None,
+        Setting("Context length in tokens, at most the model's own.", least=2, inside=MODEL_OPTION),
+    ] = None
+    batch_tokens: Annotated[
+        int | None,
+        Setting(
+            "Padded tokens of a batch, halved on lack of memory (1024 on a CPU, 4096 to generate; 32768 elsewhere).",
+            least=1,
+            inside=MODEL_OPTION,
+        ),
+    ] = None
+    concurrency: Annotated[
+        int, Setting("Requests at a time to a server.", least=1, decides=False, inside=MODEL_OPTION)
+    ] = 8
+    cache: Annotated[bool, Setting("Read and write the statistics cache.", decides=False, inside=MODEL_OPTION)] = True
 
     @property
     def limits(self) -> SpendingLimits:
-        """Return the limits of a model behind a server.
-
-        Raises:
-            ModelError: a limit of the cost without a price.
-        """
+        """The limits of a model behind a server."""
         return SpendingLimits(**{field.name: getattr(self, field.name) for field in fields(SpendingLimits)})
-
-    def deciding(self) -> dict[str, object]:
-        """Return the settings that can change a value, by name: limits and workers cannot."""
-        without = {"concurrency", "ray", *(limit.name for limit in fields(SpendingLimits))}
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in without}
 
     def require_only(self, supported: frozenset[str], name: str) -> None:
         """Refuse a setting that means nothing to this kind of model.
@@ -82,8 +90,7 @@ class ModelSettings:
         Raises:
             ModelError: another setting differs from its default.
         """
-        changed = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
-        surplus = [name for name in changed if name not in supported]
+        surplus = [setting for setting in self.changed() if setting not in supported | {"cache"}]
         if surplus:
             kind = name.partition(":")[0]
             raise ModelError(f"model {name!r}: {kind} models take no {', '.join(surplus).replace('_', '-')}")

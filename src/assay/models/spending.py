@@ -4,9 +4,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Annotated, ClassVar
 
 from assay.errors import ModelError
+from assay.settings import MODEL_OPTION, Setting, Settings
 
 CODE_CHARACTERS_PER_TOKEN = 3
 """Characters of code in one token: fewer than in prose, so that an estimate is rather too high."""
@@ -15,30 +16,38 @@ PER_PRICE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpendingLimits:
-    """Limits of one model; None is no limit.
-
-    Attributes:
-        max_requests: number of requests.
-        max_tokens: number of tokens, read and written together.
-        price: of a million tokens, in any currency.
-        max_cost: in that currency; it needs a price.
-        requests_per_minute: rate of requests.
+class SpendingLimits(Settings):
+    """Limits of one model behind a server; None is no limit.
 
     Raises:
         ModelError: a limit of the cost without a price.
     """
 
-    max_requests: int | None = None
-    max_tokens: int | None = None
-    price: float | None = None
-    max_cost: float | None = None
-    requests_per_minute: float | None = None
+    PANEL: ClassVar[str] = "Model"
+    max_requests: Annotated[
+        int | None, Setting("Most requests to a server.", least=1, decides=False, inside=MODEL_OPTION)
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        Setting("Most tokens that a server reads and writes, together.", least=1, decides=False, inside=MODEL_OPTION),
+    ] = None
+    price: Annotated[
+        float | None,
+        Setting("Price of a million tokens, in any currency.", least=0, decides=False, inside=MODEL_OPTION),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        Setting("Most that may be spent, in the currency of price.", least=0, decides=False, inside=MODEL_OPTION),
+    ] = None
+    requests_per_minute: Annotated[
+        float | None, Setting("Rate of requests to a server.", least=0.01, decides=False, inside=MODEL_OPTION)
+    ] = None
 
     def __post_init__(self) -> None:
-        """Check that the cost can be computed."""
+        """Check the values, and that the cost can be computed."""
+        Settings.__post_init__(self)
         if self.max_cost is not None and self.price is None:
-            raise ModelError("--max-cost needs --price, the price of a million tokens")
+            raise ModelError("max-cost needs price, the price of a million tokens")
 
     def cost(self, tokens: int) -> float | None:
         """Return the cost of tokens; None without a price."""
@@ -58,11 +67,11 @@ class SpendingLimits:
         """Return the limit that so many requests and tokens exceed, in words; "" if they exceed none."""
         cost = self.cost(tokens)
         if self.max_requests is not None and requests > self.max_requests:
-            return f"{requests:,} requests, --max-requests {self.max_requests:,}"
+            return f"{requests:,} requests, max-requests {self.max_requests:,}"
         if self.max_tokens is not None and tokens > self.max_tokens:
-            return f"about {tokens:,} tokens, --max-tokens {self.max_tokens:,}"
+            return f"about {tokens:,} tokens, max-tokens {self.max_tokens:,}"
         if self.max_cost is not None and cost is not None and cost > self.max_cost:
-            return f"a cost of about {cost:.2g}, --max-cost {self.max_cost:g}"
+            return f"a cost of about {cost:.2g}, max-cost {self.max_cost:g}"
         return ""
 
 
@@ -105,6 +114,7 @@ class SpendingMeter:
             self.tokens += tokens
             rate = self.limits.requests_per_minute
             now = self._clock()
+            # each request takes its turn under the lock and waits outside of it, so that threads wait side by side
             turn = max(now, self._next)
             self._next = turn + (60 / rate if rate else 0)
         if turn > now:
@@ -118,16 +128,6 @@ class SpendingMeter:
         if isinstance(total, int):
             with self._lock:
                 self.tokens += total - estimate
-
-
-@runtime_checkable
-class Metered(Protocol):
-    """A model behind a server, whose requests are counted."""
-
-    @property
-    def meter(self) -> SpendingMeter:
-        """Requests and tokens that were sent so far."""
-        ...
 
 
 def estimated_tokens(body: Mapping[str, object]) -> int:

@@ -11,8 +11,12 @@ are, some rows at a time, so that no second array of the logits' size exists.
 
 import math
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+from assay.types import Float32Array, TokenStatistics
 
 ROWS = ("log_probs", "ranks", "entropy", "variance", "tail_mass", "top_log_probs")
 """What the rows of `reduce_logits`' result are."""
@@ -47,6 +51,7 @@ def reduce_logits(logits: Tensor, targets: Tensor) -> Tensor:
     count, vocabulary = logits.shape
     result = torch.empty((len(ROWS), count), dtype=torch.float32, device=logits.device)
     elements = CPU_ELEMENTS if logits.device.type == "cpu" else GPU_ELEMENTS
+    # as many rows as fill the cache of a core, or the kernels of a GPU; at least one, however large the vocabulary
     step = max(1, min(count, elements // vocabulary))
     space = torch.empty((3, step, vocabulary), dtype=torch.float32, device=logits.device)
     for start in range(0, count, step):
@@ -55,11 +60,35 @@ def reduce_logits(logits: Tensor, targets: Tensor) -> Tensor:
     return result
 
 
+def as_statistics(
+    ids: NDArray[np.int32] | NDArray[np.int64], columns: Float32Array, offsets: NDArray[np.int32]
+) -> TokenStatistics:
+    """Return the statistics of a text from its columns, float32 [6, tokens] in the order of `ROWS`.
+
+    Args:
+        ids: of the scored tokens.
+        columns: one a token.
+        offsets: [tokens, 2], each token's place in the text.
+    """
+    log_probs, ranks, entropy, variance, tail_mass, top_log_probs = columns
+    return TokenStatistics(
+        token_ids=ids.astype(np.int32),
+        log_probs=log_probs,
+        ranks=ranks.astype(np.int32),
+        entropy=entropy,
+        variance=variance,
+        tail_mass=tail_mass,
+        top_log_probs=top_log_probs,
+        offsets=offsets,
+    )
+
+
 def _reduce(logits: Tensor, target: Tensor, space: Tensor, result: Tensor) -> None:
     """Fill `result` [6, rows] from `logits` [rows, V]; `space` [3, rows, V] is overwritten."""
     odds, weights, mask = space.unbind()
     odds.copy_(logits)
     top = odds.amax(-1, keepdim=True)
+    # taken before the clamp: a target of probability zero keeps its -inf, which the caller reports
     own_odds = odds.gather(-1, target) - top
     odds.sub_(top).clamp_(min=IMPOSSIBLE)
     own_clamped = own_odds.clamp(min=IMPOSSIBLE)
@@ -68,6 +97,7 @@ def _reduce(logits: Tensor, target: Tensor, space: Tensor, result: Tensor) -> No
     total = weights.sum(-1)
     log_total = total.log()
 
+    # comparisons write 0 and 1 into the third array, so counts and masked sums need no array of booleans
     torch.gt(odds, own_clamped, out=mask)
     ranks = mask.sum(-1) + 1
     torch.lt(odds, own_clamped, out=mask)

@@ -12,7 +12,7 @@ from assay.models.encoding import TextEncoder
 from assay.models.folders import check_place, check_vocabulary
 from assay.models.gguf_file import is_gguf, locate_gguf, parsed_once, read_gguf
 from assay.models.gguf_splits import set_splits
-from assay.models.loading import one_line, quiet, source_arguments
+from assay.models.loading import check_hub_tokenizer, one_line, quiet, source_arguments
 from assay.models.names import located
 from assay.models.settings import ModelSettings
 
@@ -61,9 +61,9 @@ def open_tokenizer(name: str, *, revision: str | None = None, trust_remote_code:
         else:
             check_place(source)
             check_vocabulary(source)
-        loaded: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-            source, **source_arguments(source, gguf, settings)
-        )
+        common = source_arguments(source, gguf, settings)
+        check_hub_tokenizer(source, common)
+        loaded: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(source, **common)
         if gguf is not None:
             set_splits(loaded, gguf)
         encoder = TextEncoder(loaded)

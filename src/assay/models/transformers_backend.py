@@ -1,7 +1,6 @@
 """Any causal language model of transformers as a `TokenScorer` and a `Generator`."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
@@ -9,18 +8,18 @@ import numpy as np
 import torch
 
 from assay.errors import ModelError
-from assay.models.batching import TokenBudget
+from assay.models.batching import PlacedWork, TokenBudget, right_padded
 from assay.models.digest import combined, model_digest, tokenizer_digest
 from assay.models.embedding import hidden_states
 from assay.models.encoding import Encoded, TextEncoder
 from assay.models.forward import Forward, embedding
 from assay.models.generation import Decoding, continuations, end_tokens, token_continuations
-from assay.models.loading import Checkpoint
+from assay.models.loading import Checkpoint, context_length
 from assay.models.long_rope import apart, original_context
 from assay.models.ordering import in_order
 from assay.models.prefixes import Prefixes, continues_from_cache
 from assay.models.settings import ModelSettings
-from assay.models.statistics import ROWS
+from assay.models.statistics import ROWS, as_statistics
 from assay.models.windows import Window, resolve_stride, windows
 from assay.types import Float32Array, Indexed, Pooling, Tokens, TokenStatistics
 
@@ -35,31 +34,6 @@ CPU_GENERATION_TOKENS = 4096
 GPU_BATCH_TOKENS = 2**15
 CPU_ALIKE = 0.95
 """Shortest text of a batch as a share of the longest: a core computes padding as slowly as tokens."""
-
-CONTEXT_NAMES = (
-    "max_position_embeddings",
-    "n_positions",
-    "n_ctx",
-    "max_seq_len",
-    "max_sequence_length",
-    "seq_length",
-)
-"""What families call the context length. A sliding window is no context: such models read further."""
-
-NO_LIMIT = 10**9
-"""A tokenizer's model_max_length above this means that it does not know."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Pass:
-    """One window of one text."""
-
-    text: int
-    window: Window
-
-    @property
-    def tokens(self) -> int:
-        return self.window.inputs
 
 
 class TransformersModel:
@@ -99,6 +73,7 @@ class TransformersModel:
         if len(self.encoder.prefix) >= self.context:
             raise ModelError(f"{self.name}: a context of {self.context} holds nothing beside the special tokens")
         on_cpu = checkpoint.model.device.type == "cpu"
+        # scoring wants batches that fit into a cache; a step of generation reads all weights, so it wants many rows
         scoring, generation = (CPU_BATCH_TOKENS, CPU_GENERATION_TOKENS) if on_cpu else (GPU_BATCH_TOKENS,) * 2
         self._alike = CPU_ALIKE if on_cpu else 0.0
         self.budget = TokenBudget(scoring if settings.batch_tokens is None else settings.batch_tokens)
@@ -231,47 +206,52 @@ class TransformersModel:
         encoded = self.encoder.encode(texts)
         columns: list[Float32Array] = [np.empty((len(ROWS), text.scored), np.float32) for text in encoded]
         passes = [
-            _Pass(index, window)
+            PlacedWork(index, window.inputs, window)
             for index, text in enumerate(encoded)
             for window in windows(len(text.ids), context=self.context, stride=self.stride, first=text.first)
         ]
         if nothing := [(index, TokenStatistics.empty()) for index, text in enumerate(encoded) if not text.scored]:
             yield nothing
+        # windows of a text may run in different batches: it is complete when its last one is, in whatever order
         left = [0] * len(encoded)
         for work in passes:
-            left[work.text] += 1
+            left[work.index] += 1
         kinds = apart(passes, original_context(self.checkpoint.model.config.get_text_config()))
         for batch, result in chain.from_iterable(
             self.budget.run(kind, lambda batch: (batch, self._run(batch, encoded)), alike=self._alike) for kind in kinds
         ):
             done: list[Indexed] = []
+            # the columns of a batch stand one window after the other, in its order; each goes to its place in its text
             position = 0
             for work in batch:
-                window, text = work.window, encoded[work.text]
+                window, text = work.content, encoded[work.index]
                 place = slice(window.first - text.first, window.stop - text.first)
-                columns[work.text][:, place] = result[:, position : position + window.scored]
+                columns[work.index][:, place] = result[:, position : position + window.scored]
                 position += window.scored
-                left[work.text] -= 1
-                if not left[work.text]:
-                    done.append((work.text, as_statistics(text, columns[work.text])))
-                    columns[work.text] = columns[work.text][:, :0]
+                left[work.index] -= 1
+                if not left[work.index]:
+                    statistics = as_statistics(text.ids[text.first :], columns[work.index], text.offsets[text.first :])
+                    done.append((work.index, statistics))
+                    # the text has been handed out: an empty view lets go of the array
+                    columns[work.index] = columns[work.index][:, :0]
             if done:
                 yield done
 
-    def _run(self, batch: Sequence[_Pass], encoded: Sequence[Encoded]) -> Float32Array:
+    def _run(self, batch: Sequence[PlacedWork[Window]], encoded: Sequence[Encoded]) -> Float32Array:
         """Statistics of the scored tokens of a batch, one window after the other: float32 [6, tokens]."""
-        width = max(work.tokens for work in batch)
-        ids = np.zeros((len(batch), width), np.int64)
+        inputs = [encoded[work.index].ids[work.content.start : work.content.stop - 1] for work in batch]
+        ids, _ = right_padded(inputs)
+        width = ids.shape[1]
         positions, targets = [], []
         for row, work in enumerate(batch):
-            window, sequence = work.window, encoded[work.text].ids
-            ids[row, : window.inputs] = sequence[window.start : window.stop - 1]
+            window = work.content
+            # token t is predicted at the place of token t - 1, in the flattened batch of `width` places a row
             first = row * width + window.first - 1 - window.start
             positions.append(np.arange(first, first + window.scored))
-            targets.append(sequence[window.first : window.stop])
+            targets.append(encoded[work.index].ids[window.first : window.stop])
         try:
             result = self.forward_statistics(
-                torch.from_numpy(ids),
+                ids,
                 torch.from_numpy(np.concatenate(positions)),
                 torch.from_numpy(np.concatenate(targets)),
             )
@@ -279,26 +259,6 @@ class TransformersModel:
             raise ModelError(f"{self.name}: {error}") from error
         columns: Float32Array = result.numpy()
         return columns
-
-
-def context_length(checkpoint: Checkpoint, max_length: int | None) -> int:
-    """The longest sequence the model takes, or `max_length` where that is shorter.
-
-    Raises:
-        ModelError: `max_length` is not in [2, context], or it is None and nothing says what the context is.
-    """
-    config = checkpoint.model.config.get_text_config()
-    stated = [value for name in CONTEXT_NAMES if isinstance(value := getattr(config, name, None), int) and value > 0]
-    if not stated and checkpoint.tokenizer.model_max_length < NO_LIMIT:
-        stated = [checkpoint.tokenizer.model_max_length]
-    if max_length is None:
-        if not stated:
-            raise ModelError(f"{checkpoint.name}: the configuration states no context length: expected --max-length N")
-        return stated[0]
-    if max_length < 2 or (stated and max_length > stated[0]):  # noqa: PLR2004  one token to read, one to predict
-        limit = f"2 to {stated[0]}" if stated else "at least 2"
-        raise ModelError(f"{checkpoint.name}: max_length {max_length}: expected {limit}")
-    return max_length
 
 
 def _buffers(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -311,18 +271,3 @@ def _buffers(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
         characters += len(text)
     if start < len(texts):
         yield start, len(texts)
-
-
-def as_statistics(text: Encoded, columns: Float32Array) -> TokenStatistics:
-    """Return the statistics of a text from its columns, in the order of `statistics.ROWS`."""
-    log_probs, ranks, entropy, variance, tail_mass, top_log_probs = columns
-    return TokenStatistics(
-        token_ids=text.ids[text.first :].astype(np.int32),
-        log_probs=log_probs,
-        ranks=ranks.astype(np.int32),
-        entropy=entropy,
-        variance=variance,
-        tail_mass=tail_mass,
-        top_log_probs=top_log_probs,
-        offsets=text.offsets[text.first :],
-    )

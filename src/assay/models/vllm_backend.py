@@ -15,8 +15,8 @@ import numpy as np
 
 from assay.errors import MissingExtra, ModelError
 from assay.models.digest import combined, files_digest, tokenizer_digest
-from assay.models.openai_http import SHORT, before_first, without_numbers
-from assay.models.seeding import prompt_seeds
+from assay.models.generators import before_first, prompt_seeds
+from assay.models.openai_http import SHORT, without_numbers
 from assay.models.settings import ModelSettings
 from assay.types import RankedLogProbs, Rejected, TokenLogProbs
 

@@ -63,6 +63,7 @@ def windows(length: int, *, context: int, stride: int, first: int = 1) -> Iterat
         stride: distance between the starts of two windows, in [1, context).
         first: the first token to score, at least 1: nothing predicts token 0.
     """
+    # `done` is the first token that no window has scored; a window that reaches no further is left out
     start, done = 0, max(1, first)
     while done < length:
         stop = min(start + context, length)

@@ -1,7 +1,10 @@
 """A result described once, and one renderer per format.
 
-Report, Table, Figure …     the value that `describe` of a question returns
-print_report(report, console), render_html, render_markdown, render_latex, render_json
+Report, Table, Figure …     a result before a format is chosen; a table is made of items and columns with getters
+Answer                      its first screen: verdict, reason, main figure, next step; `broken_limits` checks it
+describe                    result → Report; a description is registered for a type in a module named `describing`
+RENDERERS                   name of a format → what renders a report in it
+TabularResult               what a result of the Python API can do: to_pandas, to_json, report, the page in a notebook
 
 A figure's chart comes from `assay.reports.charts`; that module is imported where a chart is drawn, since Altair takes
 half a second to load.

@@ -12,8 +12,8 @@ Level = Literal["notice", "warning", "error"]
 def render_annotations(report: Report) -> str:
     """Return the warning, the statement and the annotations of a report as workflow commands, one a line."""
     lines = [_command("warning", report.warning, report.title)] if report.warning else []
-    if report.statement:
-        lines.append(_command("notice", report.statement, report.title))
+    if report.first_lines:
+        lines.append(_command("notice", " ".join(report.first_lines), report.title))
     lines += [_command(entry.level, entry.message, report.title, entry) for entry in report.annotations]
     return "".join(f"{line}\n" for line in lines)
 

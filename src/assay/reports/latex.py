@@ -47,8 +47,8 @@ def render_latex(report: Report) -> str:
     parts = [rf"\section*{{{escaped(report.title)}}}"]
     if report.warning:
         parts.append(rf"\textbf{{Warning.}} {escaped(report.warning)}")
-    if report.statement:
-        parts.append(rf"\textbf{{{escaped(report.statement)}}}")
+    for at, line in enumerate(report.first_lines):
+        parts.append(escaped(line) if at else rf"\textbf{{{escaped(line)}}}")
     parts += [escaped(sentence) for sentence in report.details]
     parts += [latex_table(table) for table in report.tables]
     if report.notes:

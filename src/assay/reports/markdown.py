@@ -12,8 +12,8 @@ def render_markdown(report: Report) -> str:
     parts = [f"# {markdown_text(report.title)}"]
     if report.warning:
         parts.append(f"> **Warning.** {markdown_text(report.warning)}")
-    if report.statement:
-        parts.append(f"**{markdown_text(report.statement)}**")
+    for at, line in enumerate(report.first_lines):
+        parts.append(markdown_text(line) if at else f"**{markdown_text(line)}**")
     parts += map(markdown_text, report.details)
     if report.facts:
         facts = [f"{f.name}: {f.value}{f' ({f.note})' if f.note else ''}" for f in report.facts]

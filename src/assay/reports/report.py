@@ -4,10 +4,12 @@ A question (leakage, provenance, testbed …) makes the value with its own `desc
 it into a terminal's text, a page, Markdown, LaTeX or JSON. Nothing here knows a question.
 """
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
+from assay.reports.answer import Answer
 from assay.reports.samples import Excerpt, SampleList
 
 if TYPE_CHECKING:
@@ -67,11 +69,13 @@ Cell = str | int | float | Measured | Missing
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The heading of a column and how its values read.
+    """The heading of a column, how its values read, and where they come from.
 
     Attributes:
         title: one line.
         kind: format of its values; a cell that holds text is printed as it is.
+        get: returns the cell of an item, for `Table.of`; None and NaN are missing values.
+        missing: why they are missing.
         note: second line of the heading, such as "n = 120"; a narrow terminal leaves it out.
         optional: True where a narrow terminal may leave the column out (it says so).
         plot: (from, to, chance) of the small interval plot that the page draws beside the column; None draws none.
@@ -79,9 +83,14 @@ class Column:
 
     title: str
     kind: ColumnKind = "text"
+    get: Callable[[Any], Cell | None] | None = None
+    missing: str = "not measured"
     note: str = ""
     optional: bool = False
     plot: tuple[float, float, float] | None = None
+
+
+RowKind = Literal["plain", "primary", "baseline"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +104,7 @@ class Row:
     """
 
     cells: tuple[Cell, ...]
-    kind: Literal["plain", "primary", "baseline"] = "plain"
+    kind: RowKind = "plain"
     tag: str = ""
 
 
@@ -118,6 +127,41 @@ class Table:
     rows: tuple[Row, ...]
     caption: tuple[str, ...] = ()
     section: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        title: str,
+        items: Iterable[Any],
+        columns: Sequence[Column],
+        caption: Sequence[str] = (),
+        *,
+        kind: Callable[[Any], RowKind] = lambda _: "plain",
+        section: str = "",
+    ) -> Self:
+        """Return a table with a row for each item, its cells taken by the columns' getters.
+
+        Args:
+            name: see `Table.name`.
+            title: see `Table.title`.
+            items: one a row.
+            columns: each with its getter.
+            caption: see `Table.caption`.
+            kind: of the row of an item.
+            section: see `Table.section`.
+        """
+        rows = tuple(Row(tuple(_cell(column, item) for column in columns), kind(item)) for item in items)
+        return cls(name, title, tuple(columns), rows, tuple(caption), section)
+
+
+def _cell(column: Column, item: object) -> Cell:
+    value = column.get(item) if column.get is not None else None
+    if value is None:
+        return Missing(column.missing)
+    if isinstance(value, str | int | Missing):
+        return value
+    return Missing(column.missing) if math.isnan(value if isinstance(value, float) else value.value) else value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,7 +244,7 @@ class Report:
 
     Attributes:
         title: the question that it answers.
-        statement: the answer in one or two sentences that stand alone.
+        statement: the answer in one or two sentences that stand alone; "" where `answer` gives it.
         tables: the most important first.
         figures: the first one stands beside the statement.
         notes: what a reader must know of the data and the run, one sentence each.
@@ -215,6 +259,8 @@ class Report:
         sections: section heading → a sentence that introduces it.
         manifest: how the result was made; an entry "command" is printed first.
         annotations: findings at lines of files, for build logs.
+        answer: the first screen; None where the statement is all of it.
+        on_first_screen: number of tables that a terminal shows below the answer without --verbose.
     """
 
     title: str
@@ -233,3 +279,16 @@ class Report:
     sections: Mapping[str, str] = field(default_factory=dict)
     manifest: Mapping[str, object] = field(default_factory=dict)
     annotations: tuple[Annotation, ...] = ()
+    answer: Answer | None = None
+    on_first_screen: int = 0
+
+    @property
+    def headline(self) -> str:
+        """The answer on one line."""
+        return str(self.answer) if self.answer else self.statement
+
+    @property
+    def first_lines(self) -> tuple[str, ...]:
+        """The part that is read first: the lines of the answer, then the statement where there is one."""
+        lines = self.answer.lines if self.answer else ()
+        return (*lines, self.statement) if self.statement else lines

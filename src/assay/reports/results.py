@@ -1,62 +1,38 @@
 """Results of the Python API as tables, reports and notebook pages."""
 
-import io
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
-from assay.errors import DataError, require
-from assay.files import check_target, write_text
+from assay.errors import require
 from assay.reports.codec import render_json
-from assay.reports.latex import render_latex
-from assay.reports.markdown import render_markdown
-from assay.reports.report import Report
-from assay.reports.terminal import print_report
+from assay.reports.rendering import RENDERERS, describe, write_report
+from assay.reports.report import Cell, Missing, Report, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NOTEBOOK_WIDTH = 110
-
-
-PAGE_SUFFIX = ".html"
-RENDERERS: Mapping[str, Callable[[Report], str]] = {
-    ".md": render_markdown,
-    ".tex": render_latex,
-    ".json": render_json,
-}
-"""Suffix → what renders a report, beside pages."""
-
-
-def check_report_path(path: Path) -> None:
-    """Check that a report can be written to this path, before the work that it reports.
-
-    Raises:
-        DataError: the suffix is no format of a report, the path is a folder, or the folder around it is missing.
-    """
-    if path.suffix not in (PAGE_SUFFIX, *RENDERERS):
-        raise DataError(f"{path}: expected a name that ends in {', '.join((PAGE_SUFFIX, *RENDERERS))}")
-    check_target(path)
-
 
 class TabularResult:
-    """A result with one table of rows and one report. A subclass gives `to_arrow` and `describe`."""
+    """A result with one table of rows and one report. Its description is registered (`assay.reports.describe`).
+
+    A subclass whose rows are not the first table of its report gives `to_arrow`.
+    """
 
     __slots__ = ()
 
-    def to_arrow(self) -> "pa.Table":
-        """Return the rows as an Arrow table."""
-        raise NotImplementedError
-
     def describe(self) -> Report:
-        """Return the result as a report: statement, tables, figures."""
-        raise NotImplementedError
+        """Return the result as a report: answer, tables, figures."""
+        return describe(self)
 
-    def __repr__(self) -> str:
-        """Return one line: the type, and the answer of the report."""
-        return f"<{type(self).__name__}: {self.describe().statement}>"
+    def to_arrow(self) -> "pa.Table":
+        """Return the rows as an Arrow table: a measured value has three columns, a missing one is null."""
+        import pyarrow as pa  # noqa: PLC0415  slow to import
+
+        tables = self.describe().tables
+        return pa.table(dict(_columns(tables[0])) if tables else {})
 
     def to_pandas(self) -> Any:  # noqa: ANN401  pandas is optional
         """Return the rows as a pandas data frame.
@@ -67,23 +43,44 @@ class TabularResult:
         require("pandas", purpose="to_pandas()")
         return self.to_arrow().to_pandas()
 
+    def to_json(self) -> str:
+        """Return the whole result as JSON text, as --json prints it."""
+        return render_json(self.describe())
+
     def report(self, path: Path | str) -> Path:
-        """Write the report; the suffix says in which format: .html, .md, .tex or .json.
+        """Write the report; the suffix says in which format: .html, .md, .tex, .json, .csv or .txt.
 
         Raises:
             DataError: another suffix, or the file cannot be written.
         """
-        path = Path(path)
-        check_report_path(path)
-        if path.suffix == PAGE_SUFFIX:
-            from assay.reports.html import write_html  # noqa: PLC0415  slow to import, and needed for pages only
+        return write_report(self.describe(), path)
 
-            return write_html(self.describe(), path)
-        write_text(path, RENDERERS[path.suffix](self.describe()))
-        return path
+    def __repr__(self) -> str:
+        """Return one line: the type, and the answer of the report."""
+        return f"<{type(self).__name__}: {self.describe().headline}>"
 
     def _repr_html_(self) -> str:
-        """Return the report as a notebook shows it."""
-        console = Console(record=True, file=io.StringIO(), width=NOTEBOOK_WIDTH)
-        print_report(self.describe(), console)
-        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+        """Return the page without its samples, in a frame, so that its style stays its own."""
+        described = self.describe()
+        short = replace(described, figures=described.figures[:1], samples=None, excerpts=())
+        page = escape(RENDERERS["html"](short), quote=True)
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 36em; border: 1px solid #ccc"></iframe>'
+
+
+def _columns(table: Table) -> Iterator[tuple[str, list[Any]]]:
+    """Yield heading and values of each column; one that mixes words and numbers is text."""
+    for at, column in enumerate(table.columns):
+        cells = [row.cells[at] for row in table.rows]
+        title = column.title or f"column {at + 1}"
+        values = [_value(cell) for cell in cells]
+        kinds = {isinstance(value, str) for value in values if value is not None}
+        yield title, [None if value is None else str(value) for value in values] if len(kinds) > 1 else values
+        if not all(isinstance(cell, str | int | float | Missing) for cell in cells):
+            yield f"{title} low", [getattr(cell, "low", None) for cell in cells]
+            yield f"{title} high", [getattr(cell, "high", None) for cell in cells]
+
+
+def _value(cell: Cell) -> str | float | None:
+    if isinstance(cell, Missing):
+        return None
+    return cell if isinstance(cell, str | int | float) else cell.value

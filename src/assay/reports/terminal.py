@@ -1,5 +1,6 @@
 """A report on a terminal, whatever its width: no column disappears without a word."""
 
+import io
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,32 +20,46 @@ SCREEN = 19
 """Lines of a summary, without the lines that name the report and the next command."""
 MOST_FACTS = 8
 """Main figures on one screen."""
+TEXT_WIDTH = 110
+"""Characters of a line in a file of text."""
 LONGEST_NAME = 28
 """Characters from which on the names of rows are broken over several lines."""
 
 
 def print_statement(report: Report, console: Console) -> None:
-    """Print the warning and the statement of a report."""
+    """Print the warning and the answer of a report: its first line stands out."""
     if report.warning:
         console.print(Text(visible(f"Warning. {report.warning}"), style="bold yellow"))
         console.print()
-    if report.statement:
-        console.print(Text(visible(report.statement), style="bold"))
+    for at, line in enumerate(report.first_lines):
+        console.print(Text(visible(line), style="" if at else "bold"))
+
+
+def render_text(report: Report) -> str:
+    """Return a whole report as plain text."""
+    text = io.StringIO()
+    print_report(report, Console(file=text, width=TEXT_WIDTH))
+    return text.getvalue()
 
 
 def print_summary(report: Report, console: Console) -> None:
-    """Print a report on one screen: warning, statement, details as far as they fit, main figures, number of tables."""
+    """Print a report on one screen: warning, answer, number of tables; without an answer details and main figures."""
     print_statement(report, console)
     facts = [Text(_shortened(visible(_line(fact)), console.width)) for fact in report.facts[:MOST_FACTS]]
-    room = SCREEN - len(facts) - sum(_height(text, console) for text in (report.warning, report.statement))
-    for sentence in report.details:
-        room -= _height(sentence, console)
-        if room >= 0:
-            console.print(Text(visible(sentence)))
-    for fact in facts:
-        console.print(fact)
-    if report.tables or report.notes:
-        counts = f"{number_of(len(report.tables), 'table')} and {number_of(len(report.notes), 'note')}"
+    room = SCREEN - len(facts) - sum(_height(text, console) for text in (report.warning, *report.first_lines))
+    if report.answer is None:  # an answer is the whole first screen
+        for sentence in report.details:
+            room -= _height(sentence, console)
+            if room >= 0:
+                console.print(Text(visible(sentence)))
+        for fact in facts:
+            console.print(fact)
+    for table in report.tables[: report.on_first_screen]:
+        console.print()
+        print_table(table, console)
+    further = len(report.tables) - report.on_first_screen
+    if further > 0 or report.notes:
+        counts = f"{number_of(further, 'table')} and {number_of(len(report.notes), 'note')}"
         console.print(Text(f"{counts} in the report, and with -v.", style="dim"))
 
 

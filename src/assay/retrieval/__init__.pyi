@@ -13,9 +13,9 @@ from .fingerprints import Fingerprints as Fingerprints
 from .fingerprints import TooShort as TooShort
 from .fingerprints import fingerprint as fingerprint
 from .generations import durable_writer as durable_writer
-from .generations import published as published
+from .generations import generations_in as generations_in
 from .hashing import Hashes as Hashes
-from .hashing import mixed as mixed
+from .hashing import mix as mix
 from .postings import CANDIDATES as CANDIDATES
 from .postings import Overlap as Overlap
 from .postings import Postings as Postings

@@ -9,7 +9,7 @@ from assay.languages import LexicalRules, Marks, lexical_rules
 from assay.retrieval.canonical import Form, visible_code_points
 from assay.retrieval.compiled import compiled
 from assay.retrieval.fingerprints import Fingerprints, fingerprint
-from assay.retrieval.hashing import BASE, Hashes, mixed, mixed_grams
+from assay.retrieval.hashing import BASE, Hashes, mix, mixed_grams
 from assay.retrieval.profiles import Profile, profile_named
 from assay.retrieval.regions import COMMENT
 from assay.retrieval.scanning import Letters, scan
@@ -24,7 +24,7 @@ BATCH_CHARACTERS = 1 << 22
 HashesOfTexts = dict[Form, Sequence[Hashes]]
 """Hashes of each text of a group, by form."""
 
-_mixed = compiled(mixed)
+_mix = compiled(mix)
 
 
 def fingerprint_hashes(
@@ -47,6 +47,7 @@ def fingerprint_hashes(
     each = [languages] * len(texts) if languages is None or isinstance(languages, str) else list(languages)
     start = 0
     ends = list(accumulate(map(len, texts)))
+    # at least one text, however long, so that every call makes progress
     while start < len(texts):
         stop = start + 1
         characters_before = ends[start] - len(texts[start])
@@ -78,6 +79,7 @@ def _single(text: str, language: str | None, profile: Profile) -> dict[Form, Has
 
 def _group(texts: Sequence[str], rules: LexicalRules, profile: Profile) -> HashesOfTexts:
     """Return the hashes of texts in one language, either all ASCII or none."""
+    # one call for all texts: entering compiled code has a fixed cost, which every short function would pay
     source = Source.of("".join(texts))
     bounds = np.array([0, *accumulate(map(len, texts))], np.int64)
     windows = {channel.form: (channel.k, channel.w) for channel in profile.channels}
@@ -137,7 +139,7 @@ def _hashes(
         if tokens[0]:
             codes, _, _ = token_codes(own_letters, (starts, stops, kinds), word_letters, (reserved, directives), prefix)
             if len(codes) >= tokens[0]:
-                hashes = mixed_grams(_mixed(codes), tokens[0], base)
+                hashes = mixed_grams(_mix(codes), tokens[0], base)
                 for position in window_minima(hashes, min(tokens[1], len(hashes))):
                     of_tokens[second] = hashes[position]
                     second += 1

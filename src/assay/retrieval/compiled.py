@@ -1,9 +1,20 @@
 """Compilation of loops over single units to machine code, at their first call."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from numba import njit
+from assay.errors import DataError
+
+# numba takes settings from the current folder, one of them the folder of compiled code, which is a folder of pickles
+NUMBA_SETTINGS = Path(".numba_config.yaml")
+if NUMBA_SETTINGS.exists():
+    raise DataError(
+        f"{NUMBA_SETTINGS.absolute()}: received settings of numba, which can make it run code, expected a current "
+        "folder without this file: variables NUMBA_… set the same"
+    )
+
+from numba import njit  # noqa: E402
 
 P = ParamSpec("P")
 R = TypeVar("R")

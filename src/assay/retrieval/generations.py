@@ -20,7 +20,7 @@ from assay.files import cannot_write, durable_file, parse_json
 MANIFEST_NAME = re.compile(r"manifest-(\d{10})\.json")
 
 
-def published(folder: Path) -> list[int]:
+def generations_in(folder: Path) -> list[int]:
     """Return the numbers of the manifests in a folder, ascending; none if there is no folder."""
     if not folder.is_dir():
         return []

@@ -22,8 +22,9 @@ MULTIPLIER = np.uint64(0xD6E8FEB86659FD93)
 HALF = np.uint64(32)
 
 
-def mixed(values: Hashes) -> Hashes:
+def mix(values: Hashes) -> Hashes:
     """Return a bijection of 64-bit numbers after which every bit depends on the low and on the high bits."""
+    # xor with a shift spreads high bits downwards, a multiplication low bits upwards; both can be undone
     values = values ^ (values >> HALF)
     values *= MULTIPLIER
     values ^= values >> HALF
@@ -50,6 +51,7 @@ def mixed_64(units: Units, k: int) -> Hashes:
 @compiled
 def mixed_grams(units: Units, k: int, base: np.uint64) -> Hashes:
     """Return the hashes of `mixed_64`, with BASE as an argument because numba has no constant above 2^63."""
+    # two rolling hashes of m units cover a gram of any k from m to 2m - 1, and cost the same for all of them
     m = 1
     while 2 * m <= k:
         m *= 2

@@ -54,9 +54,9 @@ class SearchSettings:
     Attributes:
         budget: fingerprints of a query that are looked up at most, the rarest first; None: as many as may be read.
         common: share of the documents above which a fingerprint is not looked up; None: no such limit.
-        ignores_boilerplate: fingerprints of boilerplate are ignored; see `assay.provenance.boilerplate`.
+        ignores_boilerplate: fingerprints of boilerplate are ignored; see `assay.provenance.search.boilerplate`.
         gate: documents that are taken by vector, the nearest.
-        rank_by: order of the matches; see `assay.provenance.ranking.ranked`.
+        rank_by: order of the matches; see `assay.provenance.search.ranking.ranked`.
     """
 
     budget: int | None = None

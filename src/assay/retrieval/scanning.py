@@ -82,28 +82,46 @@ def after_escape(letters: Letters, at: int) -> int:
 
 
 @compiled
-def quoted(letters: Letters, at: int) -> int:
-    """Return the end of a literal in one line; if the closing quote is missing, the literal ends with the line."""
-    quote, cursor = letters[at], at + 1
+def literal(  # noqa: PLR0917  numba has no keyword-only parameters
+    letters: Letters, at: int, width: int, spans: int, escapes: int, fields: int
+) -> int:
+    """Return the end of a literal between quotes.
+
+    Args:
+        letters: of the text.
+        at: offset of its first quote.
+        width: quotes that open and close it, 1 or 3.
+        spans: it may run over lines; otherwise it ends with its line if the closing quote is missing.
+        escapes: a backslash escapes the next letter.
+        fields: it is an f-string; from the first field that does not close, fields are plain text.
+    """
+    quote, cursor = letters[at], at + width
     while cursor < len(letters):
-        letter = letters[cursor]
-        if letter == quote:
-            return cursor + 1
-        if letter in (LINE_FEED, RETURN):
+        letter, after = letters[cursor], cursor + 1
+        if letter == quote and (width == 1 or tripled(letters, cursor)):
+            return cursor + width
+        if not spans and letter in (LINE_FEED, RETURN):
             return cursor
-        if letter == BACKSLASH:
+        if letter == BACKSLASH and escapes:
             after = after_escape(letters, cursor)
             if after == cursor:
-                return cursor
-            cursor = after
-        else:
-            cursor += 1
-    return cursor
+                break
+        elif letter == OPEN and fields:
+            if after < len(letters) and letters[after] == OPEN:  # {{ is a brace, not a field
+                after += 1
+            else:
+                end = field(letters, cursor)
+                fields = end != NO_REGION
+                after = end if fields else after
+        cursor = after
+    return UNCLOSED if spans else cursor
 
 
 @compiled
 def field(letters: Letters, at: int) -> int:
     """Return the end of a replacement field of an f-string, closed in its line, with at most two levels inside."""
+    # quotes inside a field open strings of their own (PEP 701), whose braces and quotes do not count; a field that does
+    # not close in its line is no field, so a lone brace never takes the rest of the text with it
     depth, cursor = 0, at
     while cursor < len(letters):
         letter = letters[cursor]
@@ -128,62 +146,9 @@ def field(letters: Letters, at: int) -> int:
 
 
 @compiled
-def interpolated(letters: Letters, at: int) -> int:
-    """Return the end of an f-string in one line; from the first field that does not close, fields are plain text."""
-    quote, cursor, fields = letters[at], at + 1, True
-    while cursor < len(letters):
-        letter = letters[cursor]
-        if letter == quote:
-            return cursor + 1
-        if letter in (LINE_FEED, RETURN):
-            return cursor
-        if letter == BACKSLASH:
-            after = after_escape(letters, cursor)
-            if after == cursor:
-                return cursor
-            cursor = after
-        elif letter == OPEN and cursor + 1 < len(letters) and letters[cursor + 1] == OPEN:
-            cursor += 2
-        elif letter == OPEN and fields:
-            after = field(letters, cursor)
-            fields = after != NO_REGION
-            cursor = after if fields else cursor + 1
-        else:
-            cursor += 1
-    return cursor
-
-
-@compiled
-def is_interpolated(letters: Letters, at: int) -> bool:
-    """Return True if the quote follows an f or a t, or one of them and an r."""
-    before = letters[at - 1] | LAYOUT if at > 0 else 0
-    if before == ord("r"):
-        before = letters[at - 2] | LAYOUT if at > 1 else 0
-    return before in (ord("f"), ord("t"))
-
-
-@compiled
 def tripled(letters: Letters, at: int) -> bool:
     """Return True if the quote is repeated three times."""
     return at + 2 < len(letters) and letters[at + 1] == letters[at] and letters[at + 2] == letters[at]
-
-
-@compiled
-def spanning(letters: Letters, at: int, mark: int) -> int:
-    """Return the end of a literal over any number of lines, closed by `mark` quotes in a row."""
-    quote, cursor = letters[at], at + mark
-    while cursor < len(letters):
-        letter = letters[cursor]
-        if letter == BACKSLASH:
-            after = after_escape(letters, cursor)
-            if after == cursor:
-                return UNCLOSED
-            cursor = after
-        elif letter == quote and (mark == 1 or tripled(letters, cursor)):
-            return cursor + mark
-        else:
-            cursor += 1
-    return UNCLOSED
 
 
 @compiled
@@ -231,17 +196,6 @@ def comment_apart(letters: Letters, at: int, width: int) -> int:
 
 
 @compiled
-def back_quoted(letters: Letters, at: int) -> int:
-    """Return the end of a raw string in back-quotes."""
-    cursor = at + 1
-    while cursor < len(letters):
-        if letters[cursor] == BACK:
-            return cursor + 1
-        cursor += 1
-    return UNCLOSED
-
-
-@compiled
 def template(letters: Letters, at: int) -> int:
     """Return the end of a template literal. Its substitutions contain code, with braces, strings and templates."""
     # a stack without recursion: `braces` counts the open braces in the substitution of each level
@@ -256,6 +210,7 @@ def template(letters: Letters, at: int) -> int:
         elif letter == BACK:
             if in_text and level == 0:
                 return cursor + 1
+            # a back-quote in text closes its template, and one in code opens the next deeper one
             level += -1 if in_text else 1
             in_text = not in_text
             if level == TEMPLATE_LEVELS:
@@ -263,8 +218,9 @@ def template(letters: Letters, at: int) -> int:
         elif in_text and letter == DOLLAR and cursor + 1 < len(letters) and letters[cursor + 1] == OPEN:
             braces[level], in_text, step = 0, False, 2
         elif not in_text and letter in (DOUBLE, SINGLE):
-            step = quoted(letters, cursor) - cursor
+            step = literal(letters, cursor, 1, False, True, False) - cursor
         elif not in_text and letter in (OPEN, CLOSE):
+            # the closing brace that no brace of the code opened ends the substitution
             in_text = letter == CLOSE and braces[level] == 0
             braces[level] += 1 if letter == OPEN else -1
         cursor += step
@@ -311,6 +267,7 @@ def hashed(letters: Letters, at: int) -> int:
     hashes = quote - at
     if quote >= len(letters) or letters[quote] != DOUBLE:
         return NO_REGION
+    # the closing quote is followed by as many hashes as the opening one was preceded by: count those after each quote
     seen = -1  # hashes since the last quote
     for cursor in range(quote + 1, len(letters)):
         if letters[cursor] == DOUBLE:
@@ -364,6 +321,7 @@ def starts_number(letters: Letters, at: int, scanned: int) -> int:
         at: offset of a `'`.
         scanned: offset after the last separator of a number, so that the digits before it are not read again.
     """
+    # 1'000'000: each separator is reached from the left, so it is enough to go back to the last one
     cursor = at
     while cursor > 0 and cursor != scanned and WORD_LETTERS[letters[cursor - 1]]:
         cursor -= 1
@@ -389,6 +347,7 @@ def operand_expected(letters: Letters, at: int) -> bool:
         first -= 1
     if first == cursor or (first > 0 and (letters[first - 1] in (DOLLAR, POINT) or WORD_LETTERS[letters[first - 1]])):
         return False
+    # a keyword is compared as one number, as compiled code has no sets of texts
     code = 0
     for offset in range(first, cursor):
         code = (code * 31 + letters[offset]) & 0xFFFFFFFF
@@ -406,21 +365,21 @@ def expression(letters: Letters, at: int) -> int:
         if letter == BACKSLASH and cursor + 1 < len(letters):
             cursor += 1
         elif letter == SLASH and not in_brackets:
-            return flags_end(letters, cursor + 1)
+            cursor += 1
+            while (
+                cursor < len(letters)
+                and WORD_LETTERS[letters[cursor]]
+                and letters[cursor] > ord("9")
+                and letters[cursor] != WORD_CLASS
+            ):
+                cursor += 1
+            return cursor  # after the flags
         elif letter in (BRACKET, END_BRACKET):
             in_brackets = letter == BRACKET
         if letters[cursor] in (LINE_FEED, RETURN):
             return NO_REGION
         cursor += 1
     return NO_REGION
-
-
-@compiled
-def flags_end(letters: Letters, at: int) -> int:
-    """Return the offset after the letters that follow a regular expression."""
-    while at < len(letters) and WORD_LETTERS[letters[at]] and letters[at] > ord("9") and letters[at] != WORD_CLASS:
-        at += 1
-    return at
 
 
 Opening = tuple[int, int, int, int]
@@ -442,9 +401,10 @@ def at_double_quote(letters: Letters, at: int, marks: Marks, may_open: BooleanAr
         if stop != NO_REGION:
             return stop, STRING, PLAIN_RAW, 1
     if marks.triple_double and may_open[TRIPLE_DOUBLE] and tripled(letters, at):
-        return spanning(letters, at, 3), STRING, TRIPLE_DOUBLE, 3
+        return literal(letters, at, 3, True, True, False), STRING, TRIPLE_DOUBLE, 3
     if marks.double == DoubleQuote.SPANNING:
-        return (spanning(letters, at, 1) if may_open[SPANNING] else NO_REGION), STRING, SPANNING, 1
+        end = literal(letters, at, 1, True, True, False) if may_open[SPANNING] else NO_REGION
+        return end, STRING, SPANNING, 1
     return in_line(letters, at, marks.fields), STRING, KINDS_OF_MARKS, 1
 
 
@@ -452,7 +412,7 @@ def at_double_quote(letters: Letters, at: int, marks: Marks, may_open: BooleanAr
 def at_single_quote(letters: Letters, at: int, marks: Marks, may_open: BooleanArray) -> Opening:
     """Return the region that `'` opens if it is not a separator in a number."""
     if marks.triple_single and may_open[TRIPLE_SINGLE] and tripled(letters, at):
-        return spanning(letters, at, 3), STRING, TRIPLE_SINGLE, 3
+        return literal(letters, at, 3, True, True, False), STRING, TRIPLE_SINGLE, 3
     if marks.single == SingleQuote.ONE_CHARACTER:
         return one_character(letters, at), CHARACTER, KINDS_OF_MARKS, 1
     if marks.single == SingleQuote.SHORT:
@@ -464,7 +424,11 @@ def at_single_quote(letters: Letters, at: int, marks: Marks, may_open: BooleanAr
 @compiled
 def in_line(letters: Letters, at: int, fields: int) -> int:
     """Return the end of a literal that ends with its line at the latest."""
-    return interpolated(letters, at) if fields and is_interpolated(letters, at) else quoted(letters, at)
+    # the quote of an f-string follows an f or a t, or one of them and an r; a bit makes a letter lower case
+    before = letters[at - 1] | LAYOUT if at > 0 else 0
+    if before == ord("r"):
+        before = letters[at - 2] | LAYOUT if at > 1 else 0
+    return literal(letters, at, 1, False, True, fields and before in (ord("f"), ord("t")))
 
 
 @compiled
@@ -498,7 +462,8 @@ def at_back_quote(letters: Letters, at: int, marks: Marks, may_open: BooleanArra
     if marks.back_quote == BackQuote.NOTHING or not may_open[BACK_QUOTE]:
         return NO_OPENING
     is_template = marks.back_quote == BackQuote.TEMPLATE
-    return (template(letters, at) if is_template else back_quoted(letters, at)), STRING, BACK_QUOTE, 1
+    end = template(letters, at) if is_template else literal(letters, at, 1, True, False, False)
+    return end, STRING, BACK_QUOTE, 1
 
 
 @compiled
@@ -527,14 +492,6 @@ def opening(letters: Letters, at: int, marks: Marks, may_open: BooleanArray) -> 
 
 
 @compiled
-def shebang_end(letters: Letters) -> int:
-    """Return the offset after `#!…` at the top of the text, or 0. `#![` is an attribute in Rust."""
-    is_shebang = len(letters) > 1 and letters[0] == HASH and letters[1] == BANG
-    is_attribute = len(letters) > 2 and letters[2] == BRACKET  # noqa: PLR2004  the third letter
-    return line_end(letters, 0) if is_shebang and not is_attribute else 0
-
-
-@compiled
 def scan(letters: Letters, marks: Marks) -> tuple[Offsets, Offsets, Letters, Offsets]:
     """Return starts, stops and kinds of the regions, and the offsets of marks that are never closed."""
     # each region has at least one letter of its own, so these arrays are long enough
@@ -543,10 +500,14 @@ def scan(letters: Letters, marks: Marks) -> tuple[Offsets, Offsets, Letters, Off
     kinds = np.empty(len(letters) + 1, np.uint8)
     unclosed = np.empty(KINDS_OF_MARKS, np.int64)
     may_open = np.ones(KINDS_OF_MARKS + 1, np.bool_)
-    missing, number, cursor = 0, -1, shebang_end(letters)
-    regions = 1 if cursor else 0
-    if regions:
+    regions = missing = cursor = 0
+    number = -1
+    # #! at the top of a file names its interpreter, in any language; #![ is an attribute in Rust
+    is_attribute = len(letters) > 2 and letters[2] == BRACKET  # noqa: PLR2004  the third letter
+    if len(letters) > 1 and letters[0] == HASH and letters[1] == BANG and not is_attribute:
+        cursor = line_end(letters, 0)
         starts[0], stops[0], kinds[0] = 0, cursor, COMMENT
+        regions = 1
     while cursor < len(letters):
         letter = letters[cursor]
         if not MARKS[letter]:
@@ -561,6 +522,7 @@ def scan(letters: Letters, marks: Marks) -> tuple[Offsets, Offsets, Letters, Off
         if stop == NO_REGION:
             cursor += 1
         elif stop == UNCLOSED:
+            # the search went to the end of the text in vain: no later mark of this kind can be closed either
             unclosed[missing], may_open[mark] = cursor, False
             missing += 1
             cursor += width

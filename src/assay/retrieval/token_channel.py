@@ -8,7 +8,7 @@ import numpy as np
 from assay.languages import LexicalRules
 from assay.retrieval.canonical import VISIBLE, Canonical, is_continuation
 from assay.retrieval.compiled import compiled
-from assay.retrieval.hashing import Hashes, mixed
+from assay.retrieval.hashing import Hashes, mix
 from assay.retrieval.regions import COMMENT, Regions
 from assay.retrieval.scanning import DIGITS, HASH, POINT, WORD_LETTERS, Letters
 from assay.retrieval.source import WORD_CLASS, Offsets, Source
@@ -46,7 +46,7 @@ def tokens(source: Source, regions: Regions, rules: LexicalRules) -> Canonical:
         (spellings(rules.reserved), spellings(rules.directives)),
         rules.prefix,
     )
-    return Canonical(mixed(codes), starts, stops)
+    return Canonical(mix(codes), starts, stops)
 
 
 @cache
@@ -69,6 +69,7 @@ def spelling(letters: Letters, start: int, stop: int) -> np.uint64:
     """Return the letters of a word as one number, unique for at most 8 letters; 0 for a word of more than 16."""
     if stop - start > LONGEST_RESERVED:
         return np.uint64(0)
+    # eight letters fit one number; the second eight are multiplied by an odd factor, which maps no two to one
     first, second = np.uint64(0), np.uint64(0)
     for at in range(start, min(stop, start + EIGHT)):
         first |= np.uint64(letters[at]) << np.uint64(8 * (at - start))
@@ -153,6 +154,7 @@ def token_codes(
             stop = word_end(letters, cursor, bound, word_letters)
             if stop > cursor:
                 code = spelling(letters, cursor, stop)
+                # `include` is a name, but a directive after `#`
                 after_mark = count > 0 and codes[count - 1] == HASH
                 if not (is_among(code, reserved) or (after_mark and is_among(code, directives))):
                     code = NUMBER_TOKEN if DIGITS[letter] or letter == POINT else NAME_TOKEN

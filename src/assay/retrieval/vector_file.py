@@ -59,6 +59,7 @@ class VectorRows:
         """Round vectors, float32 [n, d], to eight bits a component. The documents need not be in order."""
         order = np.argsort(documents, kind="stable")
         vectors = vectors[order]
+        # the largest component becomes 127, so that no vector loses precision because of its length
         largest = np.abs(vectors).max(axis=1, keepdims=True)
         values = np.rint(vectors * (HIGHEST / np.where(largest > 0, largest, 1))).astype(np.int8)
         lengths = np.sqrt((values.astype(np.float32) ** 2).sum(axis=1))
@@ -93,22 +94,6 @@ class VectorRows:
         """Return each document once, ascending."""
         return np.asarray(self.documents[np.diff(self.documents, prepend=-1) != 0])
 
-    def without(self, documents: DocumentIds) -> "VectorRows":
-        """Return the vectors of all other documents."""
-        kept = ~np.isin(self.documents, documents)
-        return VectorRows(*(getattr(self, field)[kept] for field, _ in _FIELDS))
-
-    def holds_any(self, documents: DocumentIds) -> bool:
-        """Return True if at least one of the documents has a row."""
-        return bool((self.positions(documents) >= 0).any())
-
-    def positions(self, documents: DocumentIds) -> Int64Array:
-        """Return the first row of each document, −1 for an absent one, int64 [m]."""
-        if not len(self):
-            return np.full(len(documents), -1)
-        at = np.minimum(np.searchsorted(self.documents, documents), len(self) - 1)
-        return np.where(self.documents[at] == documents, at, -1)
-
     def nearest(self, vector: Float32Array, n: int, dead: DocumentIds) -> tuple[DocumentIds, Float32Array]:
         """Return the nearest vectors of documents that are not dead, and their cosines.
 
@@ -123,6 +108,9 @@ class VectorRows:
         """
         living = ~np.isin(self.documents, dead) if len(dead) else np.ones(len(self), np.bool_)
         compared = max(LEAST_COMPARED, int(len(self) * COMPARED_SHARE), n)
+        # Two stages: one bit a component ranks all vectors, an eighth of what the values would be to read, and the
+        # cosine is computed for the best of them alone. The signs keep the angle well enough that few neighbours are
+        # lost.
         if living.sum() > compared:
             products = sign_products(self.signs, _bit_planes(vector))
             products[~living] = np.iinfo(np.int32).min
@@ -145,6 +133,8 @@ def parts(files: Sequence[VectorRows], kept: Sequence[BooleanArray]) -> Iterator
         files: with different documents.
         kept: bool [n] for each file, rows to write.
     """
+    # the order of all rows is decided first, from the numbers of the documents alone; then each field is written from
+    # front to back, a portion at a time, so the vectors are never in memory together
     chosen = [np.flatnonzero(rows) for rows in kept]
     source = np.repeat(np.arange(len(files)), [len(rows) for rows in chosen])
     row = np.concatenate([np.zeros(0, np.int64), *chosen])
@@ -178,6 +168,8 @@ def sign_products(signs: NDArray[np.uint64], planes: NDArray[np.uint64]) -> NDAr
     for row in range(len(signs)):
         total = np.int32(0)
         for word in range(planes.shape[1]):
+            # 64 components at a time: a component of four bits is the sum of its bits times 1, 2, 4 and 8, so the
+            # sum where the vector is positive needs four counts of bits; STEPS, which was added, is taken back
             bits = signs[row, word]
             total -= STEPS * _ones(bits)
             for plane in range(4):
@@ -216,6 +208,7 @@ def dot_products(values: NDArray[np.int8], rows: Int64Array, query: NDArray[np.i
 
 def _rounded_query(vector: Float32Array) -> tuple[NDArray[np.int16], np.float32]:
     """Return the direction of a vector as whole numbers, and 1 / their length."""
+    # as precise as 16 bits allow, unless a sum of that many products could exceed 32 bits
     highest = min(2**15 - 1, (2**31 - 1) // (HIGHEST * vector.size))
     largest = float(np.abs(vector).max(initial=0)) or 1.0
     rounded = np.rint(vector * (highest / largest)).astype(np.int16)

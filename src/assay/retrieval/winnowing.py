@@ -68,6 +68,8 @@ def window_minima(hashes: Hashes, w: int) -> Offsets:
     chosen[0], lowest = best, hashes[best]
     count = 1
     for at in range(w, len(hashes)):
+        # three cases: the new hash is the minimum; the minimum has just left the window, which is searched again; or
+        # nothing changes, and the window has no fingerprint of its own
         if hashes[at] <= lowest:
             best, lowest = at, hashes[at]
         elif best == at - w:

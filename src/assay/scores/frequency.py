@@ -81,6 +81,6 @@ class FrequencyTable:
                 return cls(stored["counts"].astype(np.int64), about["tokenizer_digest"], about["source"])
         except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise DataError(
-                f"{path} is not a token-frequency table: expected a file that `assay frequencies build` wrote "
+                f"{path} is not a token-frequency table: expected a file that `assay frequencies` wrote "
                 f"({plain_reason(error)})"
             ) from error

@@ -120,16 +120,6 @@ def one_pass() -> tuple[str, ...]:
     return tuple(name for name, definition in SCORES.items() if definition.passes == 1)
 
 
-def scores_of_membership() -> tuple[str, ...]:
-    """Return the names of the scores whose positive label is that of members."""
-    return tuple(name for name, definition in SCORES.items() if definition.positive == MEMBER)
-
-
-def black_box() -> tuple[str, ...]:
-    """Return the names of the scores of a model that only generates text."""
-    return tuple(name for name, definition in SCORES.items() if definition.access == "black")
-
-
 def default_scores(access: Access) -> tuple[str, ...]:
     """Return the names of the scores that are computed where the user names none: those that cost least."""
     return tuple(
@@ -227,17 +217,15 @@ def dataset_requests(specs: str) -> tuple[DatasetRequest, ...]:
         ScoreError: no such detector, score or parameter, a value that it does not accept, or nothing is asked for.
     """
     detectors = detectors_of(DatasetDetector)
-    lists = {"all": tuple(detectors), "default": default_methods()}
+    lists = {
+        "all": tuple(detectors),
+        "default": tuple(name for name, detector in detectors.items() if "default" in detector.flags),
+    }
     parts = [part.strip() for part in specs.split(",") if part.strip()]
     names = [name for part in parts for name in lists.get(part, (part,))]
     if not names:
         raise ScoreError(f"no method was asked for; expected one or more of {', '.join(detectors)}")
     return tuple({name: _dataset_request(name, detectors) for name in names}.values())
-
-
-def default_methods() -> tuple[str, ...]:
-    """Return the dataset-level detectors that are run where the user names none, as requests."""
-    return tuple(name for name, detector in detectors_of(DatasetDetector).items() if "default" in detector.flags)
 
 
 def _dataset_request(spec: str, detectors: Mapping[str, DatasetDetector]) -> DatasetRequest:
@@ -304,10 +292,15 @@ def requests(specs: str | Iterable[str]) -> tuple[ScoreRequest, ...]:
         ScoreError: see `request`; also when nothing is asked for.
         PlugInError: see `request`.
     """
-    lists = {"all": scores_of_membership, "one-pass": one_pass, "black": black_box}
+    lists: Mapping[str, Callable[[ScoreDefinition], bool]] = {
+        "all": lambda score: score.positive == MEMBER,
+        "one-pass": lambda score: score.passes == 1,
+        "black": lambda score: score.access == "black",
+    }
     parts = specs.split(",") if isinstance(specs, str) else list(specs)
-    names = [part.strip() for part in parts if part.strip()]
-    expanded = [name for part in names for name in (lists[part]() if part in lists else (part,))]
+    expanded: list[str] = []
+    for name in (part.strip() for part in parts if part.strip()):
+        expanded += [each for each, score in SCORES.items() if lists[name](score)] if name in lists else [name]
     if not expanded:
         raise ScoreError(f"no score was asked for; expected one or more of {', '.join(SCORES)}, all, one-pass, black")
     return tuple({entry.name: entry for entry in map(request, expanded)}.values())

@@ -29,6 +29,7 @@ def mean(values: NDArray[np.number | np.bool_]) -> float:
 def mean_of_lowest(values: NDArray[np.float64], k: float) -> float:
     """Return the mean of the lowest max(1, floor(k n)) values, 0 < k ≤ 1."""
     count = max(1, int(k * len(values)))
+    # a partition finds the lowest values without sorting the rest
     return mean(np.partition(values, count - 1)[:count])
 
 
@@ -115,6 +116,7 @@ def min_k_plus_plus(target: Statistics, *, k: Share = 0.2) -> float:
 )
 def dc_pdd(target: LogProbs, frequencies: FrequencyTable, *, a: Annotated[float, Interval(gt=0)] = 0.01) -> float:
     """Token probability against the token's frequency in a reference corpus, rare tokens counting more."""
+    # np.unique returns the place of the first occurrence, the only one that counts
     ids, first = np.unique(target.token_ids, return_index=True)
     probability = np.exp(target.log_probs[first].astype(np.float64))
     return mean(np.minimum(probability * frequencies.surprise[ids], a))

@@ -62,6 +62,7 @@ def shared_tokens(first: NDArray[np.int32], second: NDArray[np.int32]) -> tuple[
             pairs.append((i, j))
             i, j = i + 1, j + 1
             continue
+        # by the sum of both steps, then by the step in the first text: the nearest place where two tokens agree
         ahead = next(
             (
                 (left, total - left)

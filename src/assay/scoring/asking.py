@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from assay.errors import MissingCapability
 from assay.scoring.cutting import Question
-from assay.types import Answer, Generator, Prompt, Rejected, TokenGenerator
+from assay.types import GeneratedText, Generator, Prompt, Rejected, TokenGenerator
 
 CHUNK = 256
 """Questions of one length that are asked at a time: enough for any batch; progress is reported in between."""
@@ -13,7 +13,7 @@ CHUNK = 256
 
 def ask(
     questions: Iterable[Question], model: Generator, *, progress: Callable[[int], None] = lambda _: None
-) -> Mapping[Question, Answer | Rejected]:
+) -> Mapping[Question, GeneratedText | Rejected]:
     """Return what the model generates behind each prompt, greedily.
 
     Args:
@@ -27,7 +27,7 @@ def ask(
     by_length: defaultdict[tuple[bool, int], list[Question]] = defaultdict(list)
     for question in dict.fromkeys(questions):
         by_length[isinstance(question.prompt, tuple), question.max_new_tokens].append(question)
-    answers: dict[Question, Answer | Rejected] = {}
+    answers: dict[Question, GeneratedText | Rejected] = {}
     for (_, max_new_tokens), alike in sorted(by_length.items()):
         for chunk in _chunks(alike):
             for question, answer in zip(chunk, _generated(chunk, model, max_new_tokens), strict=True):
@@ -51,7 +51,9 @@ def _begins_with(prompt: Prompt, beginning: Prompt) -> bool:
     return prompt[: len(beginning)] == beginning
 
 
-def _generated(questions: Sequence[Question], model: Generator, max_new_tokens: int) -> Iterator[Answer | Rejected]:
+def _generated(
+    questions: Sequence[Question], model: Generator, max_new_tokens: int
+) -> Iterator[GeneratedText | Rejected]:
     # questions of one length, whose prompts are all texts or all tokens
     texts = [question.prompt for question in questions if isinstance(question.prompt, str)]
     tokens = [question.prompt for question in questions if isinstance(question.prompt, tuple)]

@@ -7,7 +7,7 @@ from assay.scores import Continuation, Cut
 from assay.scoring.asking import ask
 from assay.scoring.cutting import CutText, Question, cut_texts, read_answer
 from assay.scoring.planning import Plan
-from assay.types import Answer, Generator, Rejected
+from assay.types import GeneratedText, Generator, Rejected
 
 SampleContinuations = Mapping[Cut, tuple[tuple[Continuation, ...] | Rejected, ...]]
 """Cut → the continuations of a sample's text, then those of each rewriting; `Rejected` where the model rejected one."""
@@ -59,7 +59,7 @@ def continuations_of(
 
 
 def _continuations(
-    cut: Cut, text: Sequence[CutText], answers: Mapping[Question, Answer | Rejected], model: Generator
+    cut: Cut, text: Sequence[CutText], answers: Mapping[Question, GeneratedText | Rejected], model: Generator
 ) -> tuple[Continuation, ...] | Rejected:
     continuations = []
     for piece in text:

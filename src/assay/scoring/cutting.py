@@ -11,7 +11,7 @@ from math import ceil
 
 from assay.code import lexeme_spans, lexemes
 from assay.scores import Continuation, Cut, StartsCut, SuffixCut, even_starts
-from assay.types import Answer, Generator, Prompt, TokenGenerator, Tokens
+from assay.types import GeneratedText, Generator, Prompt, TokenGenerator, Tokens
 
 CHARACTERS_PER_TOKEN = 2
 """Fewer than a token of code has (three to four), so that the answer reaches the end of the true suffix."""
@@ -38,7 +38,7 @@ class CutText:
     """
 
     question: Question
-    truth: Answer
+    truth: GeneratedText
     tokens: int | None
 
 
@@ -55,6 +55,7 @@ def _suffixes(cut: SuffixCut, texts: Sequence[str], model: Generator) -> list[tu
             (CutText(Question(text[:place], _grid(ceil(len(suffix) / CHARACTERS_PER_TOKEN))), suffix, None),)
             for text, suffix, place in zip(texts, suffixes, places, strict=True)
         ]
+    # half of the context at most is generated, so that the other half is left for what is read
     most = max(1, model.context // 2)
     pieces: list[tuple[CutText, ...]] = []
     for text, suffix, place, tokenized in zip(texts, suffixes, places, model.tokens(suffixes), strict=True):
@@ -106,7 +107,7 @@ def suffix_start(text: str, cut: SuffixCut) -> int:
     return place - (text[place - 1] == "\r")
 
 
-def read_answer(cut: Cut, piece: CutText, answer: Answer, model: Generator) -> Continuation:
+def read_answer(cut: Cut, piece: CutText, answer: GeneratedText, model: Generator) -> Continuation:
     """Return the answer and the truth in units."""
     if isinstance(answer, tuple) or isinstance(piece.truth, tuple):
         return Continuation(tuple(piece.truth), tuple(answer))

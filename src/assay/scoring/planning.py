@@ -14,14 +14,14 @@ _MISSING: Mapping[ModelRole, str] = {
     "target": "needs the model's token probabilities (--access gray); received a model that only generates text",
     "reference": "needs a reference model: give one with --reference MODEL (builtin:control reads eight languages)",
     "tuned": "needs the model after fine-tuning on the data set; received none",
-    "pair": "needs two models of one tokenizer: `assay detect --observer MODEL`",
+    "pair": "needs two models of one tokenizer: `assay detect --score-model observer=MODEL`",
 }
 _MISSING_DERIVER: Mapping[DerivationKind, str] = {
     "style": "needs copies with random white space: `assay detect`",
-    "spans": "needs a model that fills spans: `assay detect --filler MODEL`",
-    "restored": "needs a reviser and a sequence-to-sequence model: `assay detect --reviser MODEL --restorer MODEL`",
-    "revised": "needs a model that revises code: `assay detect --reviser MODEL`",
-    "task": "needs a model that describes code: `assay detect --reviser MODEL`",
+    "spans": "needs a model that fills spans: `assay detect --score-model filler=MODEL`",
+    "restored": "needs a reviser and a sequence-to-sequence model: `assay detect --score-model reviser=A,restorer=B`",
+    "revised": "needs a model that revises code: `assay detect --score-model reviser=MODEL`",
+    "task": "needs a model that describes code: `assay detect --score-model reviser=MODEL`",
 }
 
 
@@ -213,7 +213,7 @@ def _check_frequencies(name: str, model: LogProbScorer, frequencies: FrequencyTa
     if frequencies is None:
         raise ScoreError(
             f"score {name} needs token frequencies for the tokenizer of {model.name}: make them with "
-            f"`assay frequencies build {model.name} CORPUS -o FILE` and give --frequencies FILE"
+            f"`assay frequencies {model.name} CORPUS -o FILE` and give --frequencies FILE"
         )
     if frequencies.tokenizer_digest != model.tokenizer_digest:
         raise ScoreError(

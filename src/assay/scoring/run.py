@@ -28,17 +28,7 @@ Observer = Callable[[int, TokenLogProbs], None]
 """Called with the position of every sample that the target accepted, and its statistics."""
 
 
-@dataclass(frozen=True, slots=True)
-class VariantReplies:
-    """Replies of the target for the rewritings of a sample.
-
-    Attributes:
-        statistics: of each rewriting.
-        reason: why there are fewer than were asked for; None where there are not.
-    """
-
-    statistics: tuple[TokenLogProbs | Rejected, ...] = ()
-    reason: str | None = None
+UNCHANGED = Rewritten((), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +73,11 @@ def score_stream(
     Raises:
         ModelError: when a model cannot be run.
     """
+    # how often each (model, text) is still needed: a result is kept until its last use, across blocks
     uses = pairs_to_run(samples, plan)
     done = prompts = 0
     statistics: dict[Pair, TokenLogProbs | Rejected] = {}
+    # a block of samples is as small as their rewritings and derivations are many
     size = max(1, block // (1 + plan.variants + sum(plan.derivations.values())))
     for begin in range(0, len(samples), size):
         positions = range(begin, min(begin + size, len(samples)))
@@ -119,12 +111,11 @@ def score_stream(
         for position in positions:
             sample = samples[position]
             views = {view: statistics[view.role, view_text(sample.text, view.form)] for view in plan.views}
-            replies = _variant_replies(variants.get(position), statistics, plan)
+            rewriting = variants.get(position, UNCHANGED)
+            replies = tuple(statistics["target", text] for text in rewriting.texts[: plan.scored_variants])
             cuts = continuations[position - begin] if continuations else {}
             own_derived = {kind: column[position - begin] for kind, column in derived.items()}
-            inputs = SampleInputs(
-                sample.text, views, plan.frequencies, replies.statistics, replies.reason, cuts, own_derived
-            )
+            inputs = SampleInputs(sample.text, views, plan.frequencies, replies, rewriting.reason, cuts, own_derived)
             yield score_sample(position, sample.id, inputs, plan)
             if observe and isinstance(own := views.get(View()), TokenLogProbs):
                 observe(position, own)
@@ -137,15 +128,6 @@ def score_stream(
 def _report(progress: Progress | None, before: int, total: int, since: int) -> None:
     if progress:
         progress(before + since, total)
-
-
-def _variant_replies(
-    rewritings: Rewritten | None, statistics: Mapping[Pair, TokenLogProbs | Rejected], plan: Plan
-) -> VariantReplies:
-    if rewritings is None:
-        return VariantReplies()
-    texts = rewritings.texts[: plan.scored_variants]
-    return VariantReplies(tuple(statistics["target", text] for text in texts), rewritings.reason)
 
 
 def score_sample(index: int, sample_id: str, inputs: SampleInputs, plan: Plan) -> ScoredSample:

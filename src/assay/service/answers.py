@@ -1,18 +1,14 @@
 """Answers of the index to requests."""
 
+import re
+from dataclasses import replace
+from typing import Any
+
 from assay import __version__
 from assay.errors import AssayError
 from assay.languages import checked_language, languages_with
-from assay.provenance import (
-    Searchable,
-    SearchMethod,
-    SourceText,
-    TracedFile,
-    TraceSettings,
-    finding_data,
-    trace_file,
-    trace_verdict,
-)
+from assay.provenance import Searchable, SearchMethod, SourceText, TracedFile, TraceSettings, trace_file
+from assay.provenance.findings import finding_data, trace_verdict
 from assay.reports import number_of
 from assay.service.schemas import DocumentAnswer, FindingAnswer, InfoAnswer, TraceAnswer, TraceRequest
 
@@ -51,10 +47,10 @@ def answer(index: Searchable, request: TraceRequest) -> TraceAnswer:
     with index.snapshot():
         file = SourceText("your code", request.code, language)
         traced = trace_file(file, index, method=method, top=request.top, settings=settings)
-    findings = traced.findings[: request.top]
+    findings = [without_places(finding_data(finding)) for finding in traced.findings[: request.top]]
     return TraceAnswer(
         verdict=trace_verdict([traced]),
-        findings=[FindingAnswer.model_validate(finding_data(finding)) for finding in findings],
+        findings=[FindingAnswer.model_validate(finding) for finding in findings],
         further=len(traced.findings) - len(findings),
         too_short=traced.too_short,
         explanation=explanation(traced),
@@ -71,6 +67,18 @@ def explanation(traced: TracedFile) -> str:
     return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in (basis, *traced.notes))
 
 
+def public_name(source: str) -> str:
+    """Return the name of a source for callers of the service: of a folder or file its last part."""
+    is_place = source.startswith(("/", "~", "\\\\")) or source[1:3] in {":\\", ":/"}
+    return re.split(r"[\\/]", source.rstrip("/\\"))[-1] if is_place else source
+
+
+def without_places(finding: dict[str, Any]) -> dict[str, Any]:
+    """Return the data of a finding with public names of its sources."""
+    places = [place | {"source": public_name(place["source"])} for place in finding["places"]]
+    return finding | {"places": places}
+
+
 def document(index: Searchable, number: int) -> DocumentAnswer | None:
     """Return a document with all its origins; None if no document has this number."""
     for entry in index.documents([number]):
@@ -81,6 +89,6 @@ def document(index: Searchable, number: int) -> DocumentAnswer | None:
             kind=entry.kind,
             name=entry.name,
             first_line=entry.origins[0].first_line,
-            origins=list(entry.origins),
+            origins=[replace(origin, source=public_name(origin.source)) for origin in entry.origins],
         )
     return None

@@ -5,18 +5,19 @@ API's description are open. Nothing outside the index is readable: documents go 
 """
 
 import logging
+import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
@@ -29,6 +30,7 @@ from assay.service.gate import Gate, TooManyCalls
 from assay.service.metrics import Metrics, MetricsMiddleware
 from assay.service.readers import Readers
 from assay.service.schemas import DocumentAnswer, InfoAnswer, Refusal, TraceAnswer, TraceRequest
+from assay.service.settings import ServiceLimits
 from assay.types import Encoder
 
 R = TypeVar("R")
@@ -45,21 +47,8 @@ SECURITY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceLimits:
-    """Limits of one service.
-
-    Attributes:
-        body_bytes: largest request.
-        seconds: longest time that a request may take to arrive, and that a caller then waits for an answer.
-        workers: calls at a time; each opens the index for itself.
-        waiting: calls that may wait beside them; a further call is rejected with status 503.
-    """
-
-    body_bytes: int = 256 * 1024
-    seconds: float = 10.0
-    workers: int = 2
-    waiting: int = 64
+BEARER = HTTPBearer(auto_error=False, description="The value of ASSAY_TOKEN, if the service was started with one.")
+"""Declares the token in `/openapi.json`."""
 
 
 class Service:
@@ -67,7 +56,7 @@ class Service:
 
     def __init__(self, place: Path | str, encoder: Encoder | None, token: str | None, limits: ServiceLimits) -> None:
         self.readers = Readers(place, encoder)
-        self.gate = Gate(workers=limits.workers, waiting=limits.waiting, seconds=limits.seconds)
+        self.gate = Gate(workers=limits.workers or os.cpu_count() or 1, waiting=limits.waiting, seconds=limits.seconds)
         self.metrics = Metrics(lambda: self.gate.calls, lambda: len(self.readers.index()))
         self._token = token
         self._seconds = limits.seconds
@@ -80,7 +69,8 @@ class Service:
     @property
     def routes(self) -> APIRouter:
         """All of them, those that read the index guarded."""
-        guarded = APIRouter(dependencies=[Depends(self.authorised)], responses=refusals(401, 422, 500, 503, 504))
+        check = [Depends(self.authorised)] if self._token is not None else []
+        guarded = APIRouter(dependencies=check, responses=refusals(401, 422, 500, 503, 504))
         guarded.get("/api/info", tags=["provenance"])(self.info)
         guarded.post("/api/trace", tags=["provenance"], responses=refusals(400, 408, 413))(self.trace)
         guarded.get("/api/documents/{number}", tags=["provenance"], responses=refusals(404))(self.document)
@@ -91,9 +81,9 @@ class Service:
         everything.include_router(guarded)
         return everything
 
-    def authorised(self, authorization: Annotated[str | None, Header()] = None) -> None:
+    def authorised(self, sent: Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)] = None) -> None:
         """Refuse callers that do not send the token."""
-        token = (authorization or "").removeprefix("Bearer ")
+        token = sent.credentials if sent else ""
         if self._token is not None and not secrets.compare_digest(token.encode(), self._token.encode()):
             raise HTTPException(401, "this service requires a token", {"WWW-Authenticate": "Bearer"})
 

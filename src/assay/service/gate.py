@@ -43,6 +43,8 @@ class Gate:
             raise TooManyCalls
         with self._lock:
             self.calls += 1
+        # the count falls when the call itself ends, not when its caller stops waiting: a slow call keeps its place, so
+        # that callers who time out and ask again cannot pile up more work than the limit
         call = self._pool.submit(functools.partial(function, *args, **kwargs))
         call.add_done_callback(self._left)
         return await asyncio.wait_for(asyncio.wrap_future(call), self._seconds)

@@ -56,6 +56,7 @@ class PlaceAnswer(BaseModel):
 class FindingAnswer(BaseModel):
     """One source, and how much of which part of the code it has."""
 
+    headline: str = Field(description="Licence, matched lines, part of the code and source, in one line.")
     lines: list[str] = Field(description="Matched lines of the code, as 4-10.")
     first_line: int
     part: Literal["file", "function", "remainder"]

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 from assay.errors import AssayError, plain_reason
 
-BACKLOG = 2048
+WAITING = 2048
+"""Connections that the kernel keeps until the service accepts them."""
 
 
 @contextmanager
@@ -29,5 +30,5 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
             raise AssayError(
                 f"{host}:{port}: {plain_reason(error)}; expected a free address of this machine"
             ) from error
-        opened.listen(BACKLOG)
+        opened.listen(WAITING)
         yield opened

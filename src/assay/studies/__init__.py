@@ -1,4 +1,4 @@
-"""Studies of several questions: benchmarks in a corpus, evaluation logs, bug benchmarks, unseen text, rewritings."""
+"""Studies over several questions: benchmarks in a corpus, evaluation logs, unseen text."""
 
 import lazy_loader
 

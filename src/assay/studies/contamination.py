@@ -14,6 +14,7 @@ import numpy as np
 from assay.evaluation import Estimate, grouped_share
 from assay.languages import lexical_rules
 from assay.provenance import Origin, Searchable, SearchMethod, Trace, trace
+from assay.reports import TabularResult
 from assay.retrieval import Canonical, Form, Source, characters, find_regions, tokens
 from assay.types import Match, Sample
 
@@ -51,8 +52,8 @@ class SampleTrace:
     group: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BenchmarkTrace:
+@dataclass(frozen=True, slots=True, repr=False)
+class BenchmarkTrace(TabularResult):
     """Places of the samples of a benchmark in a corpus.
 
     Attributes:

@@ -1,19 +1,20 @@
 """Benchmarks traced in an index as reports."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from assay.evaluation import Estimate
-from assay.provenance import confidence_text, place_of
-from assay.reports import Cell, Column, Missing, Report, Row, Table, number_of, percent, percent_interval
+from assay.provenance.search import confidence_text, place_of
+from assay.reports import Column, Missing, Report, Row, Table, describe, encode, number_of, percent, percent_interval
 from assay.studies.contamination import MATCH_KINDS, PRESENT_KINDS, BenchmarkTrace, SampleTrace
 
 MOST_SAMPLES = 50
 """Samples of a benchmark that a table lists; the data have all."""
 
 
-def describe_benchmark(traced: BenchmarkTrace) -> Report:
+@describe.register
+def _(traced: BenchmarkTrace) -> Report:
     """Return the report of a benchmark traced in an index: the share of each kind of match, then the samples."""
     present = [sample for sample in traced.samples if sample.kind in PRESENT_KINDS]
     rate = traced.rate(*PRESENT_KINDS)
@@ -37,7 +38,12 @@ def describe_benchmark(traced: BenchmarkTrace) -> Report:
 
 
 def _rate_table(traced: BenchmarkTrace, present: int, rate: Estimate) -> Table:
-    rows = [Row((kind, traced.counts[kind], _rate(traced, kind))) for kind in MATCH_KINDS]
+    rows = []
+    for kind in MATCH_KINDS:
+        share = Missing("not judged") if kind == "too short" else traced.rate(kind)
+        if not isinstance(share, Missing) and math.isnan(share.value):
+            share = Missing("no sample was judged")
+        rows.append(Row((kind, traced.counts[kind], share)))
     rows.append(Row(("in the corpus", present, rate), "primary"))
     return Table(
         name="rates",
@@ -49,34 +55,20 @@ def _rate_table(traced: BenchmarkTrace, present: int, rate: Estimate) -> Table:
     )
 
 
-def _rate(traced: BenchmarkTrace, kind: str) -> Cell:
-    if kind not in MATCH_KINDS or kind == "too short":
-        return Missing("not judged")
-    rate = traced.rate(kind)
-    return Missing("no sample was judged") if math.isnan(rate.value) else rate
-
-
 def _sample_table(samples: Sequence[SampleTrace]) -> Table:
-    columns = [Column("sample"), Column("kind"), Column("contained", "count"), Column("confidence", "count")]
-    rows = [
-        Row(
-            (
-                sample.sample_id,
-                sample.kind,
-                f"{sample.match.containment:.0%}",
-                confidence_text(sample.match),
-                place_of(sample.match),
-                sample.match.licence,
-            )
-        )
-        for sample in samples
-        if sample.match is not None
-    ]
-    return Table("samples", "Samples in the corpus", (*columns, Column("document"), Column("licence")), tuple(rows))
+    columns = (
+        Column("sample", get=lambda sample: sample.sample_id),
+        Column("kind", get=lambda sample: sample.kind),
+        Column("contained", "count", lambda sample: f"{sample.match.containment:.0%}"),
+        Column("confidence", "count", lambda sample: confidence_text(sample.match)),
+        Column("document", get=lambda sample: place_of(sample.match)),
+        Column("licence", get=lambda sample: sample.match.licence),
+    )
+    return Table.of("samples", "Samples in the corpus", [s for s in samples if s.match is not None], columns)
 
 
 def _benchmark_data(traced: BenchmarkTrace) -> dict[str, object]:
-    rates = {kind: _estimate(traced.rate(kind)) for kind in MATCH_KINDS if kind != "too short"}
+    rates = {kind: encode(traced.rate(kind)) for kind in MATCH_KINDS if kind != "too short"}
     return {
         "benchmark": traced.benchmark,
         "documents": traced.documents,
@@ -86,7 +78,7 @@ def _benchmark_data(traced: BenchmarkTrace) -> dict[str, object]:
         "sure": traced.sure,
         "calibrated": traced.calibrated,
         "counts": dict(traced.counts),
-        "rates": rates | {"in the corpus": _estimate(traced.rate(*PRESENT_KINDS))},
+        "rates": rates | {"in the corpus": encode(traced.rate(*PRESENT_KINDS))},
         "per_sample": [
             {
                 "id": sample.sample_id,
@@ -97,10 +89,4 @@ def _benchmark_data(traced: BenchmarkTrace) -> dict[str, object]:
             }
             for sample in traced.samples
         ],
-    }
-
-
-def _estimate(rate: Estimate) -> Mapping[str, object]:
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else value for name, value in asdict(rate).items()
     }

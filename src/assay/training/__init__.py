@@ -1,4 +1,4 @@
-"""One training loop for everything that is trained: schedules, LoRA and full fine-tuning, resume, several processes."""
+"""One training loop for everything that is trained: schedules, LoRA and full fine-tuning, resume."""
 
 import lazy_loader
 

@@ -10,8 +10,7 @@ from transformers.pytorch_utils import Conv1D
 
 from assay.errors import MissingExtra
 from assay.models import quiet
-from assay.training.loop import Batches, Training, TrainingFolder, accumulate, adamw, train, trapezoid
-from assay.training.processes import Processes
+from assay.training.loop import Batches, Processes, Training, TrainingFolder, accumulate, adamw, train, trapezoid
 from assay.training.resuming import TrainingProgress
 from assay.training.rows import Ids
 from assay.training.settings import TrainingSettings
@@ -126,7 +125,7 @@ def tune(
         folder: keeps the state, so that a killed training continues; None keeps nothing on disk.
         progress: called after each step.
     """
-    processes = Processes("cpu", alone=model.device)
+    processes = Processes(model.device)
     with torch.random.fork_rng(devices=processes.cuda_devices):
         torch.manual_seed(seed)
         use_cache = model.config.use_cache

@@ -15,8 +15,7 @@ from assay.errors import DataError
 from assay.evaluation import MeanGradient
 from assay.models import TransformersModel, quiet
 from assay.training.causal import CausalGradient
-from assay.training.loop import Batches
-from assay.training.processes import Processes
+from assay.training.loop import Batches, Processes
 from assay.training.settings import TrainingSettings
 from assay.training.tuned_model import query_value_projections, texts_as_rows, with_lora
 
@@ -52,11 +51,12 @@ def mean_gradient(
     tuned = with_lora(inner, replace(settings, targets=targets), seed)
     try:
         tuned.eval()  # without dropout: the gradient of the set, not of a draw
+        # B of LoRA starts at zero, so only its gradient is not zero
         weights = [each for name, each in tuned.named_parameters() if "lora_B" in name]
         for each in weights:
             each.requires_grad_(requires_grad=True)
         batches = Batches(len(rows), len(rows) // count, seed)
-        gradient = CausalGradient(tuned, rows, batches, Processes("cpu", alone=inner.device), settings.micro)
+        gradient = CausalGradient(tuned, rows, batches, Processes(inner.device), settings.micro)
         vectors = []
         for fold in range(count):
             for each in weights:
@@ -67,5 +67,6 @@ def mean_gradient(
         with quiet():
             tuned.unload()
         inner.config.use_cache = use_cache
+    # products of different folds have independent noise: their mean is the squared norm without bias
     matrix = torch.stack(vectors).double()
     return MeanGradient.from_products((matrix @ matrix.T).numpy())

@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from assay.training.processes import Processes
 from assay.training.resuming import (
     LOG,
     STATE,
@@ -63,6 +62,33 @@ class Training:
     clip: float | None = None
     seed: int = 0
     after_step: Callable[[int], Mapping[str, float]] = lambda _: {}
+
+
+class Processes:
+    """The processes that share a training: this one alone; a subclass may join others.
+
+    Attributes:
+        device: of this process.
+        rank: number of this process, from 0; the first alone writes files.
+        count: how many there are.
+    """
+
+    rank, count = 0, 1
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+
+    @property
+    def cuda_devices(self) -> list[int]:
+        """The GPU of this process, if it has one."""
+        return [self.device.index or 0] if self.device.type == "cuda" else []
+
+    def wait(self) -> None:
+        """Wait until all processes have called this."""
+
+    def add_up(self, parameters: Sequence[torch.nn.Parameter], loss: torch.Tensor) -> torch.Tensor:  # noqa: ARG002  for subclasses
+        """Sum gradients and loss over all processes; return the loss."""
+        return loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +195,7 @@ def train(
         DataError: the folder holds a state that is damaged, of other inputs or of other parameters.
         OSError: the folder cannot be written; the last saved state stays.
     """
-    processes = processes or Processes("cpu", alone=torch.device("cpu"))
+    processes = processes or Processes(torch.device("cpu"))
     mode = training.model.training
     with torch.random.fork_rng(devices=processes.cuda_devices):
         training.model.train()
@@ -190,13 +216,13 @@ def _run(
     # before the state is restored, which brings back the scaled rates of its step
     rates = [[group["lr"] for group in optimiser.param_groups] for optimiser in training.optimisers]
     first, seconds_before = _restore(folder, parameters, training.optimisers) if folder else (0, 0.0)
-    if folder and processes.first:
+    if folder and not processes.rank:
         cut_log(folder.path / LOG, first)
     last = training.steps if stop_after is None else min(training.steps, first + stop_after)
     started = saved_at = time.monotonic()
     for step in range(first, last):
         loss = _step(training, step, list(parameters.values()), rates, processes)
-        if not processes.first:
+        if processes.rank:
             continue
         now = time.monotonic()
         record: Record = {
@@ -232,6 +258,7 @@ def _step(
     processes: Processes,
 ) -> torch.Tensor:
     """Do one optimiser step and return its loss."""
+    # the random numbers of a step follow from the step, so a resumed run draws what an unbroken one draws
     torch.manual_seed(int(np.random.SeedSequence([training.seed, step, processes.rank]).generate_state(1)[0]))
     loss = processes.add_up(parameters, training.gradient(step))
     if training.clip is not None:

@@ -180,6 +180,7 @@ class TunedModel:
             folder=folder,
             progress=self._progress,
         )
+        # only the LoRA weights are kept: unloading them gives the model back as it was
         self._weights = {key: value.clone() for key, value in tuned.state_dict().items() if "lora_" in key}
         return tuned
 

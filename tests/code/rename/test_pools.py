@@ -4,8 +4,7 @@ import pytest
 
 from assay.code import DictionaryPool, ProposedPool, SynonymPool
 from assay.code.rename.pools import casing, identifier, plural
-from assay.code.rename.synonyms import SYNONYMS
-from assay.code.rename.words import ABBREVIATIONS, ADJECTIVES, LETTERS, NOUNS, PARTICIPLES, VERBS
+from assay.code.rename.words import LETTERS, SYNONYMS, WORDS_BY_PART
 
 NAMES = [
     "x",
@@ -46,13 +45,17 @@ def test_candidates_are_identifiers_of_the_same_style_and_not_the_name(name, kin
 
 def test_words_are_replaced_by_words_of_their_part():
     pool = DictionaryPool()
-    assert set(pool.candidates("get", "function")) <= set(VERBS)
-    assert set(pool.candidates("total", "variable")) <= set(NOUNS)
-    assert set(pool.candidates("widgets", "variable")) <= set(map(plural, NOUNS))
-    assert set(pool.candidates("tmp", "variable")) <= set(ABBREVIATIONS)
+    assert set(pool.candidates("get", "function")) <= set(WORDS_BY_PART["verb"])
+    assert set(pool.candidates("total", "variable")) <= set(WORDS_BY_PART["noun"])
+    assert set(pool.candidates("widgets", "variable")) <= set(map(plural, WORDS_BY_PART["noun"]))
+    assert set(pool.candidates("tmp", "variable")) <= set(WORDS_BY_PART["abbreviation"])
     assert set(pool.candidates("i", "variable")) <= set(LETTERS)
-    assert {candidate.split("_")[0] for candidate in pool.candidates("sorted_items", "variable")} <= set(PARTICIPLES)
-    assert {candidate.split("_")[0] for candidate in pool.candidates("small_item", "variable")} <= set(ADJECTIVES)
+    assert {candidate.split("_")[0] for candidate in pool.candidates("sorted_items", "variable")} <= set(
+        WORDS_BY_PART["participle"]
+    )
+    assert {candidate.split("_")[0] for candidate in pool.candidates("small_item", "variable")} <= set(
+        WORDS_BY_PART["adjective"]
+    )
     assert {candidate.split("_")[0] for candidate in pool.candidates("is_prime", "function")} == {"is"}
 
 
@@ -64,7 +67,7 @@ def test_the_candidates_of_a_name_are_always_the_same():
     assert DictionaryPool().candidates("max_count", "variable") == first
 
 
-@pytest.mark.parametrize("outcome", [VERBS, NOUNS, ADJECTIVES, PARTICIPLES, ABBREVIATIONS, LETTERS])
+@pytest.mark.parametrize("outcome", [*WORDS_BY_PART.values(), LETTERS])
 def test_no_word_stands_twice_in_a_list(outcome):
     assert len(set(outcome)) == len(outcome)
     assert all(word.isascii() and word.isalpha() and word.islower() for word in outcome)

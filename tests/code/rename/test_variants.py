@@ -23,8 +23,7 @@ from assay.code import (
     require_sandbox,
     variants,
 )
-from assay.code.rename.synonyms import SYNONYMS
-from assay.code.rename.words import LETTERS
+from assay.code.rename.words import LETTERS, SYNONYMS
 from assay.errors import SandboxUnavailable
 
 TEXT = '''def mean_value(numbers, start=0):  # mean of numbers

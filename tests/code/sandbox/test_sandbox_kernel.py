@@ -155,6 +155,35 @@ time.sleep(60)
     assert not ended.timed_out
 
 
+LEADERLESS = """
+import ctypes, os, threading, time
+libc = ctypes.CDLL(None)
+EXIT = {"x86_64": 60, "aarch64": 93}[os.uname().machine]
+def hold(ready):
+    block = bytearray(os.urandom(2**20)) * 60
+    ready.set()
+    time.sleep(60)
+def child():
+    HIDE
+    ready = threading.Event()
+    threading.Thread(target=hold, args=(ready,)).start()
+    ready.wait()
+    libc.syscall(EXIT, 0)  # the main thread alone ends; the other one keeps the memory
+for _ in range(4):
+    if os.fork() == 0:
+        child()
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["main thread gone", "main thread gone and not dumpable"])
+def test_threads_whose_main_thread_has_ended_count(hidden):
+    """Four processes hold 60 MiB each, and none has a main thread whose memory could be read."""
+    program = LEADERLESS.replace("HIDE", "libc.prctl(4, 0, 0, 0, 0)" if hidden else "pass")
+    ended = run_python(program, limits=HOG)
+    assert (ended.signal, ended.timed_out) == (signal.SIGKILL, False), ended
+
+
 def test_files_in_memory_count():
     program = """
 import time

@@ -238,3 +238,18 @@ def test_humaneval_yields_tests_that_its_own_solutions_confirm(shared_data):
     assert sum(len(variant_set.variants) == 3 for variant_set in outcome) >= 9
     for text, variant_set in zip(texts, outcome, strict=True):
         assert all(ast.dump(ast.parse(v.text)) != ast.dump(ast.parse(text)) for v in variant_set.variants)
+
+
+@pytest.mark.parametrize("line", ["[" * 300_000, '[Infinity, 0, "value", "1"]', "[1, 2]", '{"a": 1}', "9" * 9000])
+def test_lines_that_a_solution_writes_in_place_of_answers_count_as_no_answer(line):
+    """The descriptor of the answers is inherited, so a solution can write to it."""
+    flood = f"""
+import os
+for descriptor in range(3, 40):
+    try:
+        os.write(descriptor, {line!r}.encode() + bytes([10]))
+    except OSError:
+        pass
+"""
+    (outcomes,) = answers_to([SolutionInputs(flood + CODE, ("total([1, 2])",))])
+    assert outcomes[0].value in (3, None)

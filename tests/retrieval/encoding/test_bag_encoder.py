@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ModelError
-from assay.provenance.clones import renamed
+from assay.ground_truth.clones import rename_all
 from assay.retrieval.encoding import BagEncoder, bag, for_queries, open_encoder
 from assay.retrieval.encoding import open as opening
 from assay.retrieval.encoding.bag import SIGN_BITS, parameter_indices, sign_rows
@@ -125,7 +125,7 @@ def test_shapes_tell_which_names_are_the_same():
 
 @given(st.text(alphabet="ab_if (){}=+\n", max_size=60))
 def test_a_renaming_changes_no_shape(text):
-    before, after = read_lexemes([text]), read_lexemes([renamed(text, "python", seed=1, spare=KEPT_WORDS)])
+    before, after = read_lexemes([text]), read_lexemes([rename_all(text, "python", seed=1, spare=KEPT_WORDS)])
     assert before.shape.tolist() == after.shape.tolist()
     assert before.since.tolist() == after.since.tolist()
 
@@ -209,7 +209,7 @@ def test_the_shipped_encoder_finds_a_function_by_a_renamed_fragment():
     ]
     vectors = encoder.encode(functions)
     for at, text in enumerate(functions):
-        query = for_queries(encoder).encode([renamed(text.split("\n", 1)[1], "python", seed=3)])
+        query = for_queries(encoder).encode([rename_all(text.split("\n", 1)[1], "python", seed=3)])
         assert int((vectors @ query[0]).argmax()) == at
 
 

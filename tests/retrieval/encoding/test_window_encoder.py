@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.provenance.clones import renamed
+from assay.ground_truth.clones import rename_all
 from assay.retrieval.encoding import document_vectors, for_queries, open_encoder
 from assay.retrieval.encoding.lexemes import code_starts
 from assay.retrieval.encoding.windows import MOST_WINDOWS, WIDTH, windows_of
@@ -52,6 +52,6 @@ def test_a_short_renamed_fragment_is_nearer_to_a_window_than_to_the_whole(encode
     lines = [f"    if rows[{n}].total > limit_{n} and not seen: count += rows[{n}].price * {n}" for n in range(5)]
     other = "    for name in sorted(names): print(name.upper(), file=sink)"
     document = "def report(rows, names, sink):\n" + "\n".join([*lines, other, *lines[::-1]])
-    query = for_queries(encoder).encode([renamed(other, "python", seed=1)])[0]
+    query = for_queries(encoder).encode([rename_all(other, "python", seed=1)])[0]
     (vectors,) = document_vectors(encoder, [document])
     assert (vectors[1:] @ query).max() > 1.5 * (vectors[0] @ query)

@@ -13,7 +13,7 @@ from assay.api import annotate
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
 from assay.evaluation import difference_of_means, grouped_mean, grouped_share
-from assay.studies import LogColumns, TaskResult, annotate_tasks, describe_annotation, read_task_results, split_by_audit
+from assay.studies import LogColumns, TaskResult, annotate_tasks, read_task_results, split_by_audit
 from assay.studies.annotation.annotating import TaskSplit
 from support.harness_runs import ITEMS
 
@@ -116,7 +116,7 @@ class TestLmEval:
         pairs = zip(annotated.tasks, annotated.statuses, strict=True)
         statuses = {task.id: status for task, status in pairs}
         assert {statuses[item["task_id"]] for item in ITEMS[:8]} == {"contaminated"}
-        assert "index" in describe_annotation(annotated).tables[0].caption[1]
+        assert "index" in annotated.describe().tables[0].caption[1]
 
     def test_a_task_of_the_harness_is_a_data_set(self, lm_eval_log):
         folder = next(parent for parent in lm_eval_log.parents if (parent / "task.yaml").exists())
@@ -192,8 +192,8 @@ class TestSplits:
         tasks = [TaskResult(sample.id, correct=1.0) for sample in unlabelled.samples]
         annotated = annotate_tasks("log", tasks, split_by_audit(unlabelled, tasks))
         assert annotated.split.basis == "order"
-        assert "accuses no task" in describe_annotation(annotated).tables[0].caption[1]
-        report = describe_annotation(annotated)
+        assert "accuses no task" in annotated.describe().tables[0].caption[1]
+        report = annotated.describe()
         assert "upper half" in report.statement
         assert {task["status"] for task in report.data["per_task"]} <= {"upper half", "lower half", "unknown"}
         assert "contaminated" not in report.data["counts"]

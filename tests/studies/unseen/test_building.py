@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from collections import Counter
 from datetime import date
 from random import Random
 
@@ -9,7 +10,7 @@ import pytest
 
 import assay
 from assay.errors import DataError
-from assay.studies import describe_unseen
+from assay.reports import describe
 from support.dated_repository import DatedRepository
 
 WORDS = [
@@ -110,16 +111,27 @@ def test_matching_keeps_what_looks_like_the_benchmark(tmp_path):
     assert result.after.ranking.auroc.value < result.before.ranking.auroc.value
     assert len(result.samples) >= 100
     assert sum("'''" in sample.text for sample in result.samples) < 0.05 * len(result.samples)
-    report = describe_unseen(result, "new.jsonl")
+    report = describe(result, path="new.jsonl")
     assert "in the form of samples" in report.title
     assert json.loads(json.dumps(report.data))["blind_auroc_after"]["value"] == result.after.ranking.auroc.value
+
+
+def test_at_most_as_many_texts_as_asked_for_come_evenly_from_the_repositories(tmp_path):
+    for project, size, start in (("large", 30, 3000), ("small", 4, 3100), ("tiny", 1, 3200)):
+        DatedRepository(tmp_path / project).commit("2025-06-01", {f"{n}.py": function(start + n) for n in range(size)})
+    corpora = [tmp_path / name for name in ("large", "small", "tiny")]
+    result = assay.build_unseen(corpora, most=9)
+    assert Counter(sample.group.rsplit("/")[-1] for sample in result.samples) == {"large": 4, "small": 4, "tiny": 1}
+    assert result.counts["not needed"] == 26
+    assert assay.build_unseen(corpora, most=9, seed=1).samples != result.samples
+    assert len(assay.build_unseen(corpora, most=None).samples) == 35
 
 
 def test_the_report_says_that_no_day_was_given_and_that_nothing_was_matched(tmp_path):
     repository = DatedRepository(tmp_path / "project")
     repository.commit("2025-06-01", {f"{n}.py": function(n) for n in range(3007, 3010)})
     result = assay.build_unseen(repository.path, like=benchmark())
-    report = describe_unseen(result, "new.jsonl")
+    report = describe(result, path="new.jsonl")
     assert " are in new.jsonl." in report.statement
     assert ", are in" not in report.statement
     assert any("give --after DATE" in sentence for sentence in report.details)
@@ -143,6 +155,7 @@ def test_the_file_is_read_without_options(repository, tmp_path):
         ({"after": "yesterday"}, r"after 'yesterday': expected a day as YYYY-MM-DD"),
         ({"after": "2025-01-01", "before": "2024-01-01"}, "no day is both"),
         ({"after": "2031-01-01"}, "no function left"),
+        ({"most": 0}, "most 0: expected at least 1 text"),
         (
             {"like": [assay.Sample("a", "print(1)", "python")]},
             r"fewer than half of its texts hold a function.*--unit file",

@@ -152,6 +152,8 @@ def loaded(grammar: str) -> tree_sitter.Language:
 
 
 def _nodes(tree: tree_sitter.Tree, offsets: list[int] | None) -> Node:
+    # A cursor moves to a child, a sibling or the parent, so the walk needs no recursion: a deep tree would overflow the
+    # stack. The loop goes down first, then to the side, and climbs until there is a sibling.
     cursor = tree.walk()
     root = node = _node(cursor, None, offsets)
     depth = 0
@@ -199,5 +201,6 @@ def characters_before(encoded: bytes) -> list[int]:
     counts, count = [], 0
     for byte in encoded:
         counts.append(count)
+        # every character has exactly one byte that does not begin with the bits 10
         count += byte & 0b1100_0000 != _CONTINUATION
     return [*counts, count]

@@ -111,11 +111,22 @@ class NameRules:
         return self.language.lexical.reserved if self.language.lexical else frozenset()
 
 
-def field_binder(role: Role, field_name: str = "name", target: BindingTarget = "here") -> Binder:
-    """Return a binder of what stands in a field of a node."""
+def field_binder(
+    role: Role, field_name: str = "name", target: BindingTarget = "here", *, kind: str = "", behind: bool = False
+) -> Binder:
+    """Return a binder of what stands in a field of a node.
+
+    Args:
+        role: what the names stand for.
+        field_name: of the node.
+        target: the scope that the names belong to.
+        kind: of the leaves that are names; "" for every one.
+        behind: the names can be used from the end of the node on, not from their own.
+    """
 
     def binder(node: Node) -> Iterable[Bound]:
-        return [Bound(child, role, target) for child in node.fill(field_name)]
+        since = node.end if behind else None
+        return [Bound(child, role, target, since) for child in node.fill(field_name) if kind in {"", child.kind}]
 
     return binder
 
@@ -167,6 +178,7 @@ class Scope:
     def at(self, place: int) -> "Scope":
         """Return the innermost scope around an offset."""
         scope, inner = self, self
+        # the children of a scope are apart and in order, so one binary search a level finds the way down
         while inner.node.start <= place < inner.node.end:
             scope = inner
             before = bisect.bisect_right(scope.children, place, key=lambda child: child.node.start) - 1
@@ -250,10 +262,12 @@ class Bindings:
         if bound.target == "file" or space == METHOD:
             scope = self.root
         elif bound.target != "here":
+            # a definition that opens a scope has its own name in the scope around: step out first
             if opened and scope.parent:
                 scope = scope.parent
             if bound.target == "function":
                 scope = next((around for around in scope.outward() if around.kind in {"function", "file"}), scope)
+        # `template <class T> int f()` declares f around the template, whose scope holds T alone
         if bound.role != "template parameter":
             scope = next((around for around in scope.outward() if around.kind != "template"), scope)
         symbol = scope.symbols.get((space, name))
@@ -295,6 +309,8 @@ class Bindings:
         A leaf is the number of its symbol in order of appearance; a free name stands as such. Two texts that differ in
         names alone have equal structures exactly where every name means the same binding.
         """
+        # Numbering symbols by first appearance is a normal form: two texts have the same numbers exactly where a map,
+        # one to one, carries the symbols of one to those of the other. Equal lists prove that nothing was captured.
         numbers: dict[int, int] = {}
         return [
             self.tree.of(node) if symbol is None else numbers.setdefault(id(symbol), len(numbers))

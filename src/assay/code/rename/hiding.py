@@ -101,6 +101,8 @@ def _hidden(text: str, module: str, lists: frozenset[str]) -> tuple[Stretch, ...
     search = _Search(code, module, lists, frozenset(_DEFINED.findall(code)))
     chunks = list(_chunks(search.tokens))
     stretches = [stretch for start, end in chunks for stretch in search.chunk(start, end)]
+    # Two ways to join the chunks: with the conditions between them, which shows more structure, and without, which
+    # always parses where each chunk does. The one that hides less is taken.
     ways = [search.items(0, len(code), stretches + between) for between in ([], _between(search.tokens, chunks))]
     merged = min(map(_merged, ways), key=_length)
     if not _length(merged) < len(code):
@@ -146,6 +148,7 @@ class _Search:
         if not errors:
             return []
         macros: dict[bytes, bool] = {}
+        # what was a macro in an earlier chunk mostly is one here: try all of them before searching anew
         if self.macros and end - start <= LARGEST_CHUNK:
             repeated = self.errors(start, end, self.occurrences(self.macros, start, end))
             if _cost(repeated) < _cost(errors):
@@ -153,6 +156,9 @@ class _Search:
         for _round in range(_ROUNDS):
             if not errors or end - start > LARGEST_CHUNK:
                 break
+            # Greedy: of all words near the errors, hide the one that leaves the least text in error; of equal ones, a
+            # macro that the text defines, a word without its arguments, and the first. Every trial is a whole parse, so
+            # the budget `work` bounds the search.
             trials = [
                 (_cost(left), word not in self.defined, whole, number, word, left)
                 for number, word in enumerate(self.candidates(errors, start, end, macros))
@@ -196,6 +202,7 @@ class _Search:
         """Return the nodes of a chunk that are wrong or missing, with these stretches hidden."""
         code = bytearray(self.code[start:end])
         for begin, stop in stretches:
+            # spaces of the same length keep every offset; line ends stay, because preprocessor lines end with them
             code[begin - start : stop - start] = re.sub(rb"[^\r\n]", b" ", code[begin - start : stop - start])
         self.work -= len(code)
         return _errors(raw_tree(bytes(code), self.module).root_node, self.lists)

@@ -9,7 +9,6 @@ from typing import Protocol
 
 from assay.code.rename import words
 from assay.code.rename.names import NameKind
-from assay.code.rename.synonyms import SYNONYMS
 
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|_+|.")
 
@@ -59,14 +58,7 @@ def _in_case_of(old: str, new: str) -> str:
     return new[:1].upper() + new[1:] if old[:1].isupper() else new.lower()
 
 
-_PARTS: dict[str, tuple[str, ...]] = {
-    "verb": words.VERBS,
-    "noun": words.NOUNS,
-    "adjective": words.ADJECTIVES,
-    "participle": words.PARTICIPLES,
-    "abbreviation": words.ABBREVIATIONS,
-}
-_SETS = {part: frozenset(vocabulary) for part, vocabulary in _PARTS.items()}
+_SETS = {part: frozenset(vocabulary) for part, vocabulary in words.WORDS_BY_PART.items()}
 _SHORT = 3
 _IRREGULAR = {
     "child": "children",
@@ -127,7 +119,7 @@ class SynonymPool:
         """See `NamePool`; names with fewer changed words first."""
         split_name = identifier(name)
         own = [split_name.pieces[index].lower() for index in split_name.words]
-        choices = [(word, *SYNONYMS.get(word, ())) for word in own]
+        choices = [(word, *words.SYNONYMS.get(word, ())) for word in own]
         if all(len(choice) == 1 for choice in choices):
             return tuple(self.fallback.candidates(name, kind)) if self.fallback else ()
         draw = random.Random(f"{kind} {name}")  # noqa: S311  see `_dictionary_candidates`
@@ -135,6 +127,7 @@ class SynonymPool:
             tuple(draw.choice(choice) if draw.random() < REPLACED else choice[0] for choice in choices)
             for _ in range(4 * self.size)
         ]
+        # `sorted` is stable: among names with as many changed words, the order of the draws stays
         ordered = sorted(dict.fromkeys(drawn), key=lambda words: sum(a != b for a, b in zip(words, own, strict=True)))
         names = dict.fromkeys(split_name.with_words(words) for words in ordered)
         names.pop(name, None)
@@ -172,7 +165,7 @@ def _dictionary_candidates(name: str, kind: NameKind, size: int) -> tuple[str, .
         for index, word in enumerate(lowered)
     ]
     if all(len(choice) == 1 for choice in choices):  # nothing but structural words: the last of them is replaced
-        choices[-1] = words.NOUNS
+        choices[-1] = words.WORDS_BY_PART["noun"]
     draw = random.Random(f"{kind} {name}")  # noqa: S311  the candidates of a name are the same in every process
     if len(choices) == 1:
         ordered: list[tuple[str, ...]] = [(word,) for word in draw.sample(choices[0], min(len(choices[0]), size))]
@@ -195,12 +188,12 @@ def _words_like(word: str, *, first: bool, last: bool, alone: bool, kind: NameKi
 @functools.lru_cache(maxsize=4096)
 def _same_part(word: str, *, first: bool, last: bool, kind: NameKind) -> tuple[str, ...]:
     part = _part(word, first=first, last=last, kind=kind)
-    return _plurals() if part == "plural" else _PARTS[part]
+    return _plurals() if part == "plural" else words.WORDS_BY_PART[part]
 
 
 @functools.cache
 def _plurals() -> tuple[str, ...]:
-    return tuple(map(plural, words.NOUNS))
+    return tuple(map(plural, words.WORDS_BY_PART["noun"]))
 
 
 def _part(word: str, *, first: bool, last: bool, kind: NameKind) -> str:  # noqa: PLR0911  a rule a line

@@ -105,6 +105,8 @@ class _Policy:
                     kept[symbol.name] = reason
                 elif symbol.places:
                     changing[symbol] = "function" if "function" in symbol.bindings else "variable"
+        # What changes gets a word that the text does not have, the same at all places: so it can capture no other name
+        # and be captured by none, whatever the scopes between them are.
         places: dict[tuple[str, NameKind], set[int]] = defaultdict(set)
         for symbol, kind in changing.items():
             places[symbol.name, kind].update(symbol.places, self.keyword_places[symbol])
@@ -125,6 +127,8 @@ class _Policy:
         inner = self.certain(callee) if callee else None
         if callee and call.spread:
             self.spread.add(callee)
+        # `f(width=3)` uses the parameter's name outside of f. Where f can only mean one function of the text, the
+        # keyword is one more place of the parameter; anywhere else every parameter of that name has to keep it.
         for name, place in call.keywords:
             parameter = inner.symbols.get(name) if inner else None
             if parameter is None or place is None or "parameter" not in parameter.bindings:
@@ -203,6 +207,7 @@ class _Policy:
             return None
         if owner and owner.scope.kind == "class" and self.has_foreign_base(owner.scope):
             return "overrides a method that others may call by keyword"
+        # closed: the text shows every call, because the function is only ever called by its one name, never passed on
         closed = owner is not None and self.certain(owner) is not None and not owner.escapes
         by_string = symbol.name in self.strings and (not closed or owner in self.spread)
         if by_string or (not closed and symbol.name in self.unknown_keywords):
@@ -214,6 +219,7 @@ class _Policy:
         for decorator in _decorators(definition):
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
             last = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)
+            # of `tools.retry(3)` the last word says what it does, the first whether the text defines it
             while isinstance(called, ast.Attribute):
                 called = called.value
             root = scope.lookup(called.id) if isinstance(called, ast.Name) else None

@@ -87,6 +87,8 @@ class PythonScope:
             return self.module.symbols.get(name)
         if declared is None and name in self.symbols:
             return self.symbols[name]
+        # outwards through the functions around: class scopes are skipped, as methods do not see the names of their
+        # class; the module comes last, and `global` leads there from any depth
         above = self.parent
         while above is not None and above.parent is not None:
             if above.kind != "class":
@@ -153,6 +155,7 @@ def scopes_of(text: str, tree: ast.Module) -> Scopes:
     """Resolve every name of the text."""
     reader = _Reader(text, tree)
     reader.visit_body(tree.body)
+    # Uses are resolved after the walk: a function may use, or declare nonlocal, a name that is bound further down.
     for scope, name, binding, definition in reader.nonlocals:
         owner = scope.lookup(name)
         if owner is not None:
@@ -287,6 +290,7 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        # `:=` in a comprehension binds in the function around it (PEP 572), the only way out of a comprehension
         owner = self.scope
         while owner.kind == "comprehension" and owner.parent is not None:
             owner = owner.parent
@@ -316,6 +320,7 @@ class _Reader(ast.NodeVisitor):
             self.bind(alias.asname or alias.name, "import")
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        # the tree has the name behind `as` without its place: it is found in the text behind the type, past brackets
         if node.type is not None:
             self.visit(node.type)
             if node.name is not None:
@@ -326,6 +331,7 @@ class _Reader(ast.NodeVisitor):
     def visit_MatchAs(self, node: ast.MatchAs) -> None:
         if node.pattern is not None:
             self.visit(node.pattern)
+        # a capture ends with its name, so the end of the pattern tells where the name begins
         if node.name is not None:
             self.store(node.name, self.at.end(node) - len(node.name))
 
@@ -365,11 +371,13 @@ class _Reader(ast.NodeVisitor):
         start = self.at.start(node)
         match = _DEF.match(self.text, start)
         self.store(node.name, match.end() if match else None, "function", node)
+        # `def f[T]` puts a scope between the function and its surroundings: hints see T, decorators do not
         generic = self.type_parameters(node)
         self.visit_all([*node.args.defaults, *node.args.kw_defaults])
         for parameter in (*_parameters(node.args), *_stars(node.args)):
             self.annotation(parameter.annotation)
         self.annotation(node.returns)
+        # everything above belongs to the scope around: decorators, defaults and hints are evaluated there
         self.function(node)
         self.visit_body(node.body)
         self.leave()
@@ -423,6 +431,7 @@ class _Reader(ast.NodeVisitor):
 
     def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
         """Visit a comprehension: its first iterable belongs to the scope around, all else to its own scope."""
+        # Python evaluates the first iterable before it enters the comprehension; a class body shows the difference
         first, *rest = node.generators
         self.visit(first.iter)
         self.enter("comprehension", node, self.at.start(node), self.at.end(node))
@@ -441,6 +450,9 @@ class _Reader(ast.NodeVisitor):
             for part in _formatted(node):
                 self.field(part.value, self.at, self.shows(part.value))
             return
+        # Before 3.12 the tree gives no true places inside an f-string. The fields are found in the text and parsed
+        # again, and an expression counts only where that gives the same tree; the names of any other one cannot be
+        # renamed.
         formatted = list(_formatted(node))
         places = list(fields(self.text, self.at.start(node), self.at.end(node)))
         for index, part in enumerate(formatted):

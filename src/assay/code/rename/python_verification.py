@@ -83,6 +83,7 @@ class PythonVerifier:
         split = _split(variant)
         if split[::2] != self.between:
             return "more than names changed in the text"
+        # the pattern has one group, so a split alternates: text between words, word, text between words, …
         words = split[1::2]
         return _beyond(set(compress(zip(self.words, words, strict=True), map(ne, self.words, words))), renaming)
 
@@ -94,6 +95,7 @@ class PythonVerifier:
             return f"does not parse: {error}"
         if len(nodes) != len(self.nodes):
             return "the syntax tree has another shape"
+        # `compress` with `ne` finds the few places that differ without a Python loop over all nodes
         changed: Counter[tuple[str, str]] = Counter()
         for index in compress(count(), map(ne, self.nodes, nodes)):
             old, new = self.nodes[index], nodes[index]
@@ -105,6 +107,8 @@ class PythonVerifier:
 
     def _one_to_one(self, changed: Mapping[tuple[str, str], int]) -> bool:
         """Return whether the tree has its names as before, except some that have become new ones everywhere."""
+        # One to one, complete and fresh: no two names became one, every place of a name changed, and no new name was in
+        # the tree before. Then the symbol tables must be isomorphic, and need not be made.
         return len({new for _old, new in changed}) == len(changed) and all(
             times == self.names[old]
             and new not in self.names

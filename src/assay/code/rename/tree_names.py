@@ -63,6 +63,9 @@ def sorted_out(bindings: Bindings, keep: frozenset[str]) -> tuple[dict[Key, list
     particular = bindings.rules.kept(bindings)
     strings = {bindings.tree.of(node) for node in bindings.nodes if node.kind in bindings.rules.strings}
     free = bindings.free()
+    # A symbol that stays for a reason of its own holds back all symbols of its name: with one of them changed and one
+    # not, it would matter which of the two a use means. A role, as a field, separates names by grammar and holds back
+    # others only where the text was misread.
     changing: dict[Key, list[Symbol]] = defaultdict(list)
     kept: dict[str, str] = {}
     stuck: set[Key] = set()

@@ -67,6 +67,7 @@ class TreeVerifier:
             for number, (word, start) in enumerate(zip(words, starts, strict=True))
             if places.get(start) == start + len(word) or _within(start, comments)
         }
+        # only a text with hidden stretches needs the last check: elsewhere the tree knows the meaning of every word
         code = code_words(bindings) if bindings.misread else []
         numbers = frozenset(bisect.bisect_left(starts, start) for start, _end in code)
         ends = tuple(start + len(word) for word, start in zip(words, starts, strict=True))
@@ -106,6 +107,7 @@ class TreeVerifier:
             return f"does not parse: {error}"
         if tree.shape != self.shape:
             return "the syntax tree has another shape"
+        # the proof: the variant's bindings are computed anew, from its own text
         if tuple(Bindings(tree, self.rules).structure()) != self.structure:
             return "a name means another binding than before"
         return None

@@ -108,6 +108,8 @@ def variants(
     analysis = engine.analysis(text, keep)
     if analysis.refused:
         return VariantSet(text, (), analysis.refused, analysis.kept)
+    # a new name is no word of the text, not even of its comments and strings: so it can neither capture a name nor be
+    # captured, and a reader of the text cannot confuse the two
     unavailable = analysis.words | LANGUAGES[language].unavailable
     pool = pool or default_pool(rename)
     names, choices = [], []
@@ -124,6 +126,7 @@ def variants(
         return VariantSet(text, (), f"does not compile as Python: {error.msg}", analysis.kept)
     except (RecursionError, MemoryError):
         return VariantSet(text, (), "nested too deeply to be read", analysis.kept)
+    # the text is part of the seed, so a sample gets the same variants alone and among others
     draw = random.Random(f"{seed}\n{text}")  # noqa: S311  reproducible, not secret
     draws = _one_name_draws(names, choices) if rename == "one" else _all_name_draws(n, names, choices, draw)
     verified, rejected = _verified(n, _Writer.of(text, names, language), draws, verifier)
@@ -214,6 +217,7 @@ def _drawn(names: Sequence[Renamable], choices: Sequence[Sequence[str]], draw: r
     used: set[str] = set()
     drawn = []
     for name, candidates in zip(names, choices, strict=True):
+        # one draw a name in the usual case; the shuffle is for the rare candidate that another name has taken
         chosen = candidates[int(draw.random() * len(candidates))]
         if chosen in used:
             shuffled = draw.sample(candidates, len(candidates))
@@ -250,6 +254,7 @@ class _Writer:
 
     def variant(self, drawn: Sequence[str]) -> Variant:
         """Return the text with these names."""
+        # pieces and names in turn: the text was cut once, so that a variant costs two slices and one join
         parts = [""] * (2 * len(self.order) + 1)
         parts[::2] = self.pieces
         parts[1::2] = [drawn[index] for index in self.order]

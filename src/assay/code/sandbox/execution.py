@@ -221,6 +221,9 @@ def _supervised(command: Sequence[str], stdin: Path, limits: Limits) -> tuple[Ca
         stdin: the file that the command reads.
         limits: of its resources.
     """
+    # Two pipes lead into bubblewrap: it reads the filter from one, and writes on the other the number of the sandbox's
+    # first process, before it starts the command, and the exit code at the end. A status on a pipe of its own cannot be
+    # forged by what the program prints.
     rules, report, reported = _pipe_of(filter_program()), *os.pipe()
     try:
         options = ("--json-status-fd", str(reported), "--seccomp", str(rules))

@@ -43,17 +43,30 @@ class Watchdog:
     limit: int
 
     def exceeded(self) -> bool:
-        """Return True if the sandbox uses more than its limit now."""
-        return self._files() + sum(map(_resident, self._processes())) > self.limit
+        """Return True if the sandbox uses more than its limit now, or a process of it cannot be read."""
+        try:
+            return self._files() + sum(map(_resident, self._processes())) > self.limit
+        except PermissionError:  # a living process that hides its memory counts as over the limit
+            return True
 
     def _processes(self) -> Iterator[Path]:
         for entry in Path("/proc").glob("[0-9]*"):
-            try:
-                inside = (entry / "ns/pid").stat().st_ino == self.namespace
-            except OSError:  # it has ended, or belongs to another user
-                continue
-            if inside:
+            if any(_is_in(thread, self.namespace) for thread in _threads(entry)) or self._hides(entry):
                 yield entry
+
+    def _hides(self, entry: Path) -> bool:
+        """Return True for a process whose namespace may not be read although the first process is its ancestor.
+
+        A process that is not dumpable shows its parent alone. An orphan gets the first process of the namespace as its
+        parent, so the line of parents never leaves the sandbox.
+        """
+        try:
+            (entry / "ns/pid").stat()
+        except PermissionError:
+            return self.process in _ancestors(entry)
+        except OSError:  # it has ended
+            return False
+        return False
 
     def _files(self) -> int:
         root = Path(f"/proc/{self.process}/root")
@@ -115,9 +128,46 @@ def _scope(command: Sequence[str], limit: int) -> list[str]:
     return [program, *manager, "--scope", "--quiet", "--collect", *properties, "--", "/usr/bin/env", "-i", *command]
 
 
-def _resident(process: Path) -> int:
+def _threads(process: Path) -> list[Path]:
+    """Return the process and its further threads: a main thread may end before the others, which keep the memory."""
     try:
-        text = (process / "smaps_rollup").read_bytes()
+        return [process, *(thread for thread in (process / "task").iterdir() if thread.name != process.name)]
     except OSError:  # it has ended
-        return 0
-    return sum(map(int, _MEMORY.findall(text))) * _KIB
+        return []
+
+
+def _is_in(thread: Path, namespace: int) -> bool:
+    try:
+        return (thread / "ns/pid").stat().st_ino == namespace
+    except OSError:  # it has ended, or belongs to another user
+        return False
+
+
+def _ancestors(process: Path) -> Iterator[int]:
+    """Yield the numbers of the process, its parent, the parent's parent and so on, as far as they can be read."""
+    number = int(process.name)
+    while number > 1:
+        yield number
+        try:
+            after_name = Path(f"/proc/{number}/stat").read_bytes().rpartition(b")")[2]
+        except OSError:  # it has ended
+            return
+        number = int(after_name.split()[1])
+
+
+def _resident(process: Path) -> int:
+    """Return the bytes of memory of a process, read from the first thread that still has any.
+
+    Raises:
+        PermissionError: they may not be read.
+    """
+    for thread in _threads(process):
+        try:
+            text = (thread / "smaps_rollup").read_bytes()
+        except PermissionError:
+            raise
+        except OSError:  # the thread has ended; another one may live on with the memory of all
+            continue
+        if text:
+            return sum(map(int, _MEMORY.findall(text))) * _KIB
+    return 0

@@ -86,10 +86,14 @@ def filter_program() -> bytes:
     try:
         for call in _REFUSED:
             _refuse(library, context, call, errno.ENOSYS)
+        # A filter sees arguments of a call and not the memory behind them. The flags of clone and unshare are
+        # arguments, so each is compared under its own mask; clone3 keeps them in memory and is refused whole, above.
         for flag in _NAMESPACES.values():
             _refuse(library, context, "unshare", errno.EPERM, (0, _MASKED_EQUAL, flag, flag))
             if flag & ~_SIGNAL_BITS:
                 _refuse(library, context, "clone", errno.EPERM, (_CLONE_FLAGS, _MASKED_EQUAL, flag, flag))
+        # libseccomp joins rules of one call by "or" and has no "not in": the families around the three that stay are
+        # refused one by one, and all above the last of them at once
         for family in range(_INET6):
             if family not in {_UNIX, _INET}:
                 _refuse(library, context, "socket", errno.EAFNOSUPPORT, (0, _EQUAL, family, 0))

@@ -10,7 +10,7 @@ import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
 
-from assay.code.rename.words import NOUNS
+from assay.code.rename.words import WORDS_BY_PART
 from assay.code.test_cases.literals import sorted_values
 
 _WORDS = re.compile(r"[A-Za-z]{3,}")
@@ -137,7 +137,7 @@ def _string(value: str, draw: random.Random, names: dict[str, str]) -> str:
 
 
 def _like(word: str, draw: random.Random) -> str:
-    new = draw.choice(NOUNS)
+    new = draw.choice(WORDS_BY_PART["noun"])
     if word.isupper():
         return new.upper()
     return new.capitalize() if word[0].isupper() else new

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.code.sandbox.execution import MIB, Limits, run_python
+from assay.files import parse_json
 
 _BATCH = 16
 _SECONDS_EACH = 0.25  # of processor time, an input
@@ -203,8 +204,8 @@ def _run(questions: Sequence[SolutionInputs], *, backward: bool) -> dict[tuple[i
     answers: dict[tuple[int, int], tuple[str, str]] = {}
     for line in execution.stdout.splitlines():
         try:
-            place, number, kind, answer = json.loads(line)
+            place, number, kind, answer = parse_json(line)
             answers[int(place), int(number)] = (str(kind), str(answer))
-        except (ValueError, TypeError):  # cut off, or written by a solution
+        except (ValueError, TypeError, OverflowError):  # cut off, or written by a solution
             continue
     return answers

@@ -51,6 +51,8 @@ def spliced(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
 
 def shows(problem: Problem, text: str, chosen: Sequence[Replacement]) -> bool:
     """Return whether a text shows the chosen tests in place of the old ones, and is the same program otherwise."""
+    # The text is read again as if nothing were known of it: its examples must be the chosen ones, and the program in it
+    # must be the old one but for docstrings and assertions. So an edit that broke a string or a bracket is noticed.
     code = problem.code.strip("\n")
     at = problem.text.find(code) if code else -1
     edits = [edit for replacement in chosen for edit in replacement.edits()]

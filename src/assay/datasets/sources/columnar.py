@@ -1,21 +1,25 @@
-"""Rows from Parquet and Arrow, through pyarrow alone."""
+"""Rows from Parquet and Arrow, through pyarrow alone, which decodes them in a child process."""
 
 import io
-from collections.abc import Callable, Iterator
-from functools import partial
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 
 from assay.datasets.sources.json_text import SourceRow
-from assay.datasets.sources.stream import check_ratio, file_error, opened
+from assay.datasets.sources.stream import check_ratio, opened, require_exists
 from assay.errors import DataError
 from assay.files import parse_json
+from assay.guard import ROW_BYTES, child_stream, library_faults
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 _BATCH, _FEWEST = 1024, 32  # rows turned into Python objects at a time: most, and fewest where a row group is large
 _LARGEST_BATCH = 2**32  # bytes of a batch whose rows are each as long as a whole row group
+
+_NAMES = b"columns"
 
 STATE, SPLITS = "state.json", "dataset_dict.json"
 
@@ -26,16 +30,45 @@ def parquet_rows(path: Path) -> Iterator[SourceRow]:
     Raises:
         DataError: the file is truncated or broken, or holds implausibly much for its size.
     """
-    return _rows(path, "Parquet", partial(_parquet_batches, path))
+    return _rows(path, "Parquet")
 
 
 def arrow_rows(path: Path) -> Iterator[SourceRow]:
     """Rows of an Arrow file, in the stream or the file format.
 
     Raises:
-        DataError: the file is truncated or broken.
+        DataError: as for `parquet_rows`.
     """
-    return _rows(path, "Arrow", _arrow_batches)
+    return _rows(path, "Arrow")
+
+
+@contextmanager
+def decoded_table(path: Path, form: str, choices: Sequence[Sequence[str]] | None = None) -> Iterator[Any]:
+    """Yield a reader of the batches of a table, which a child process decodes and checks.
+
+    Args:
+        path: of the file.
+        form: "Parquet" or "Arrow".
+        choices: of each list of names the first is read that a Parquet file has; None for all columns.
+
+    Raises:
+        DataError: see `parquet_rows`; also while reading.
+    """
+    require_exists(path)
+    expected = f"a whole {form} file"
+    with child_stream(write_batches, path, form, choices, expected=expected) as stream, library_faults(path, expected):
+        yield pa.ipc.open_stream(stream)
+
+
+def column_names(reader: Any) -> set[str]:  # noqa: ANN401  pyarrow publishes no types
+    """Return the names of all columns of a table, read or not."""
+    return set(parse_json(reader.schema.metadata[_NAMES]))
+
+
+def _rows(path: Path, form: str) -> Iterator[SourceRow]:
+    with decoded_table(path, form) as reader:
+        for batch in reader:
+            yield from batch.to_pylist()
 
 
 def is_saved(folder: Path) -> bool:
@@ -68,45 +101,61 @@ def _contents(path: Path, key: str) -> list[Any]:
             raise DataError(f"{path}: broken, expected the JSON that save_to_disk writes, with {key!r}") from fault
 
 
-def _parquet_batches(path: Path, source: Any) -> Iterator[Any]:  # noqa: ANN401  pyarrow publishes no types
-    """Yield batches of rows; a value that is stored once may be repeated millions of times."""
+def write_batches(out: IO[bytes], path: str, form: str, choices: Sequence[Sequence[str]] | None) -> None:
+    """Decode a table, and write its batches in the stream format of Arrow: what runs in the child process.
+
+    Raises:
+        DataError: it holds implausibly much for its size.
+    """
+    place, unpacked = Path(path), 0
+    size = place.stat().st_size
+    with opened(place) as stream:
+        # both formats are read from both ends, so what was packed with gzip is unpacked into memory first
+        source = io.BytesIO(stream.read()) if not isinstance(stream.raw, io.FileIO) else stream
+        # faults of the library are named here: `opened` would take its errors for those of the file system
+        with library_faults(place, f"a whole {form} file"):
+            batches = _parquet_batches(place, source, choices) if form == "Parquet" else _arrow_batches(source)
+            schema = next(batches)
+            with pa.ipc.new_stream(out, schema) as written:
+                for batch in batches:
+                    batch.validate(full=True)  # else offsets outside the data are followed
+                    for start in range(0, batch.num_rows, _BATCH):
+                        part = batch.slice(start, _BATCH)
+                        # a value that is stored once may be repeated millions of times, and a row may store nothing
+                        unpacked += part.num_rows * ROW_BYTES + sum(map(_decoded_bytes, part.columns))
+                        check_ratio(place, unpacked, size)
+                        written.write_batch(part)
+
+
+def _parquet_batches(path: Path, source: Any, choices: Sequence[Sequence[str]] | None) -> Iterator[Any]:  # noqa: ANN401
+    """Yield the schema and the batches."""
     from pyarrow.parquet import ParquetFile  # noqa: PLC0415  slow to import, and few files are Parquet
 
     file = ParquetFile(source)
     groups = [file.metadata.row_group(place).total_byte_size for place in range(file.num_row_groups)]
     check_ratio(path, sum(groups), path.stat().st_size)
-    yield from file.iter_batches(batch_size=max(_FEWEST, min(_BATCH, _LARGEST_BATCH // max([1, *groups]))))
+    names = file.schema_arrow.names
+    chosen = None if choices is None else {next((n for n in choice if n in names), None) for choice in choices}
+    fields = [field for field in file.schema_arrow if chosen is None or field.name in chosen]
+    yield pa.schema(fields, {_NAMES: json.dumps(names)})
+    batch = max(_FEWEST, min(_BATCH, _LARGEST_BATCH // max([1, *groups])))
+    yield from file.iter_batches(batch_size=batch, columns=chosen and [field.name for field in fields])
 
 
 def _arrow_batches(source: Any) -> Iterator[Any]:  # noqa: ANN401  pyarrow publishes no types
+    """Yield the schema and the batches."""
     head = source.read(len(ARROW_FILE))
     source.seek(0)
     if head == ARROW_FILE:
-        reader = pa.ipc.open_file(source)
-        yield from (reader.get_batch(position) for position in range(reader.num_record_batches))
+        file = pa.ipc.open_file(source)
+        yield file.schema
+        yield from (file.get_batch(position) for position in range(file.num_record_batches))
     else:
-        yield from pa.ipc.open_stream(source)
+        stream = pa.ipc.open_stream(source)
+        yield stream.schema
+        yield from stream
 
 
 def _decoded_bytes(column: Any) -> int:  # noqa: ANN401  as above
     """Return the size of a column whose repeated values are stored once."""
     return int((column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).nbytes)
-
-
-def _rows(path: Path, form: str, batches: Callable[[Any], Iterator[Any]]) -> Iterator[SourceRow]:
-    with opened(path) as stream:
-        # both formats are read from both ends, so what was packed with gzip is unpacked into memory first
-        source = io.BytesIO(stream.read()) if not isinstance(stream.raw, io.FileIO) else stream
-        try:
-            size, unpacked = path.stat().st_size, 0
-            for batch in batches(source):
-                for start in range(0, batch.num_rows, _BATCH):
-                    part = batch.slice(start, _BATCH)
-                    unpacked += sum(map(_decoded_bytes, part.columns))
-                    check_ratio(path, unpacked, size)
-                    yield from part.to_pylist()
-        except (pa.ArrowException, OSError) as fault:
-            if isinstance(fault, PermissionError):
-                raise file_error(path, fault) from fault
-            message = str(fault).split("\n", maxsplit=1)[0].rstrip(".")
-            raise DataError(f"{path}: truncated or broken {form} file ({message})") from fault

@@ -10,14 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from assay.errors import DataError, plain_reason
+from assay.guard import LARGEST_RATIO, LARGEST_UNPACKED, RATIO_FROM
 
 GZIP = b"\x1f\x8b"
-LARGEST_UNPACKED = 2**30
-"""Bytes that a compressed file may unpack to: a small file can hold far more than the memory."""
-LARGEST_RATIO = 200.0
-"""Unpacked bytes over packed bytes. Source code packs about 5 to 1, the densest tables 100 to 1, a bomb 1,000 to 1."""
-RATIO_FROM = 64 * 10**6
-"""Unpacked bytes from which the ratio is checked."""
 
 
 @contextmanager

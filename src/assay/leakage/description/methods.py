@@ -3,10 +3,12 @@
 import re
 
 from assay.errors import ScoreError
+from assay.evaluation import TOP
 from assay.leakage.description.blind import baseline_separates_labels, measured_baseline
 from assay.leakage.results import Audit
+from assay.leakage.unseen_test import FAMILIARITY
 from assay.reports import Method, percent
-from assay.scores import ScoreDefinition, View, request
+from assay.scores import DETECTORS, ScoreDefinition, View, request
 
 NOTATION = (
     "Each score maps one text to one number: higher = more like training data. Directions were set beforehand, from "
@@ -32,6 +34,12 @@ def score_methods(audit: Audit) -> tuple[Method, ...]:
     return tuple(method for name in names if (method := _score_method(name)))
 
 
+def literature_methods(audit: Audit) -> tuple[Method, ...]:
+    """Return a method for each one of the literature that was run beside the verdict."""
+    detectors = ((result.name, DETECTORS[result.name.partition(":")[0]]) for result in audit.methods)
+    return tuple(Method(one.title, "", one.formula, one.reference, name) for name, one in detectors)
+
+
 def evaluation_methods(audit: Audit) -> tuple[Method, ...]:
     """Return how the figures of this audit were computed; only of those that it has."""
     summary = audit.summary(audit.primary)
@@ -47,6 +55,17 @@ def evaluation_methods(audit: Audit) -> tuple[Method, ...]:
                 "project, a task), never over single samples of one group: Wilson's, with the effective sample size "
                 "from resampled groups and Student's quantile.",
                 reference="Hanley and McNeil 1982; Wilson 1927; Korn and Graubard 1998",
+            )
+        )
+    if summary.test is not None:
+        methods.append(
+            Method(
+                title="Permutation test by group",
+                formula="p = (1 + #{permutations with a statistic at least as large}) / (1 + #permutations)",
+                summary="The benchmark against the unseen text: the larger of the mean rank and the share among the "
+                f"highest {percent(TOP)} of unseen text, groups permuted. The allowance takes {FAMILIARITY:g} standard "
+                "deviations of the unseen text off the scores of the benchmark, and the test is made again.",
+                reference="Fisher 1935",
             )
         )
     if summary.calibration is not None:

@@ -2,14 +2,26 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from assay.evaluation import Estimate, FlagRate, Ranking
-from assay.leakage.deciding import decision_of
 from assay.leakage.description.blind import baseline_separates_labels, measured_baseline
 from assay.leakage.naming import FALSE_SHARE, compares_variants, named_samples
-from assay.leakage.results import Audit, Calibration, ScoreSummary
-from assay.reports import Cell, Column, Missing, Row, Table, percent
+from assay.leakage.results import BEYOND, NO_MORE, Audit, Calibration, MethodResult, ScoreSummary
+from assay.leakage.unseen_test import FAMILIARITY
+from assay.leakage.verdict import more_or_less
+from assay.reports import (
+    Cell,
+    Column,
+    Missing,
+    Row,
+    RowKind,
+    Table,
+    area_with_interval,
+    four_digits,
+    named_p_value,
+    percent,
+    percent_interval,
+)
 from assay.types import Verdict
 
 SCORES, EXPOSURES, DISTRIBUTIONS = "Scores", "Exposures", "Distributions"
@@ -21,11 +33,13 @@ CONTROL_FLAGS = (
     "Control flags: the same share under {model}, which never saw the benchmark. Where it is far from chance, the "
     "score reacts to a difference between the texts that is not training."
 )
-PLANTED_SHARES = (0.05, 0.1, 0.2, 0.5)
-"""Shares of the benchmark that the table of planted doses shows; `summary.json` has more."""
+RULES = (
+    "An authors' rule is not a verdict: on clean benchmarks of known truth, single rules said “contaminated” for a "
+    "tenth to two thirds of them."
+)
+COMPARES = "Values of one method compare between benchmarks only at equal numbers of samples and for one model."
 MOST_NAMED = 20
 """Rows of the table of named samples."""
-RowKind = Literal["plain", "primary", "baseline"]
 
 
 def tables(audit: Audit) -> tuple[Table, ...]:
@@ -33,7 +47,89 @@ def tables(audit: Audit) -> tuple[Table, ...]:
     scores = score_table(audit)
     values = distribution_table(audit) if scores is None else None
     rest = (dose_table(audit), flag_table(audit), values, planted_table(audit), named_table(audit), part_table(audit))
-    return tuple(table for table in (scores, *rest) if table is not None)
+    every = (condition_table(audit), scores, *rest, method_table(audit))
+    return tuple(table for table in every if table is not None)
+
+
+def condition_table(audit: Audit) -> Table | None:
+    """Return all that the verdict by the test against unseen text rests on; None without such a test."""
+    summary = audit.summary(audit.primary)
+    test, blind, calibration = summary.test, audit.blind, summary.calibration
+    if test is None:
+        return None
+    rows = []
+    if blind is not None:
+        value = area_with_interval(blind.ranking.auroc) if blind.ranking else blind.reason or "not measured"
+        clear = blind.ranking is not None and blind.ranking.auroc.has_interval
+        meaning = "the texts differ" if blind.separates else "no clear difference" if clear else "not known"
+        rows.append(Row(("blind baseline (AUROC)", value, meaning)))
+    control = calibration.control if calibration else None
+    if control is not None:
+        flags, excess = control.flagged, control.excess
+        decides = excess is not None and excess.has_interval
+        uneven = "not flat; the excess decides" if decides else "not flat"
+        flat = "flat" if control.is_flat else uneven if flags.rate.has_interval else "not known"
+        value = f"{percent(flags.rate.value)} flagged, {percent_interval(flags.rate)}; chance {percent(flags.chance)}"
+        rows.append(Row((f"control {control.model}", value, flat)))
+        if excess is not None and decides:
+            rows.append(Row(("flagged beside the control", more_or_less(excess), excess_in_words(excess))))
+    if not math.isnan(test.p_value):
+        rows.append(Row(("permutation test by group", named_p_value(test.p_value), audit.primary)))
+    if not math.isnan(test.p_beyond):
+        meaning = f"allows {FAMILIARITY:g} standard deviations for text of projects that the model knows"
+        rows.append(Row(("the same test with an allowance", named_p_value(test.p_beyond), meaning)))
+    if audit.gate is not None:
+        value = f"{four_digits(audit.gate.own.norm)} against {four_digits(audit.gate.unseen.norm)} for unseen text"
+        rows.append(Row(("mean gradient", value, "open" if audit.gate.is_open else "closed")))
+    columns = (Column("condition", "text"), Column("value", "text"), Column("meaning", "text"))
+    return Table("conditions", "What the verdict rests on", columns, tuple(rows))
+
+
+def excess_in_words(excess: Estimate) -> str:
+    """Return what an excess over a control that is not flat allows."""
+    if excess.low > BEYOND:
+        return f"clearly above {100 * BEYOND:g}: allows “contaminated”"
+    if excess.high < NO_MORE:
+        return f"clearly below {100 * NO_MORE:g}: allows “no evidence”"
+    return f"neither clearly above {100 * BEYOND:g} nor clearly below {100 * NO_MORE:g}"
+
+
+def method_table(audit: Audit) -> Table | None:
+    """Return the methods of the literature: value, that of the unseen text, p-value, the authors' decision."""
+    if not audit.methods:
+        return None
+    return Table(
+        name="methods",
+        title="Methods of the literature",
+        columns=(
+            Column("method", "name"),
+            Column("value", "number"),
+            Column("unseen text", "number"),
+            Column("p-value", "p_value"),
+            Column("authors' rule", "text"),
+            Column("samples", "count", optional=True),
+        ),
+        rows=tuple(method_row(result) for result in audit.methods),
+        caption=("A higher value speaks for contamination.", COMPARES, RULES),
+    )
+
+
+def method_row(result: MethodResult) -> Row:
+    """Return the row of a method; a figure that it does not have says why."""
+    score = result.score
+    called = (
+        Missing("the method states no rule") if score.called is None else "contaminated" if score.called else "clean"
+    )
+    return Row(
+        (
+            result.name,
+            Missing(score.reason or "no value") if math.isnan(score.value) else score.value,
+            Missing("not computed for unseen text") if math.isnan(score.unseen_value) else score.unseen_value,
+            Missing("no null distribution") if math.isnan(score.p_value) else score.p_value,
+            called,
+            score.samples,
+        )
+    )
 
 
 def score_table(audit: Audit) -> Table | None:
@@ -135,7 +231,7 @@ def distribution_table(audit: Audit) -> Table:
     summaries = sorted(audit.summaries, key=lambda summary: summary.score != audit.primary)
     calibration = next((s.calibration for s in summaries if s.calibration is not None), None)
     control = next((s.calibration.control for s in summaries if s.calibration and s.calibration.control), None)
-    naming = any(_names(audit, summary) for summary in summaries)
+    naming = any(_names(summary) for summary in summaries)
     columns = [
         Column("score", "name"),
         Column("mean", "number", optional=True),
@@ -214,7 +310,7 @@ def planted_table(audit: Audit) -> Table | None:
     if calibration is None or calibration.planted is None:
         return None
     planted, chance = calibration.planted, percent(calibration.flagged.chance)
-    shown = () if planted.barred else PLANTED_SHARES
+    nothing = Missing("nothing leaked")
     rows = [
         Row(
             (
@@ -222,7 +318,7 @@ def planted_table(audit: Audit) -> Table | None:
                 entry.flagged.samples,
                 entry.flagged.rate,
                 entry.gain,
-                *(entry.probabilities.get(share, Missing("nothing leaked")) for share in shown),
+                nothing if not entry.dose else entry.detectable if entry.detectable <= 1 else Missing("no share is"),
             )
         )
         for entry in planted.doses
@@ -236,7 +332,7 @@ def planted_table(audit: Audit) -> Table | None:
         "Not planted: texts of the planted groups that were left out; what is flagged of them beyond chance spilled "
         "over. Gain: rise of the log-probability in nats a token."
     )
-    leaked = "Last columns: probability of the verdict “contaminated” if so much of the benchmark leaked at that dose."
+    leaked = "Last column: smallest share of the benchmark that is called contaminated with 80 % probability."
     barred = f"No verdict would follow from any leak here: {planted.barred}."
     return Table(
         name="planted",
@@ -246,10 +342,10 @@ def planted_table(audit: Audit) -> Table | None:
             Column("n", "count"),
             Column("flagged", "share", note=f"chance {chance}"),
             Column("gain", "number", optional=True),
-            *(Column(f"{percent(share)} leaked", "share") for share in shown),
+            Column("detectable", "share"),
         ),
         rows=tuple(rows),
-        caption=(trained, spilled, leaked if shown else barred),
+        caption=(trained, spilled, barred if planted.barred else leaked),
         section=SCORES,
     )
 
@@ -267,7 +363,7 @@ def part_table(audit: Audit) -> Table | None:
         f"By {audit.primary}, given what stands before the part; compared with the same part of the unseen texts.",
         f"Chance flags {chance}. p: how often as many would be flagged had nothing leaked.",
     ]
-    if not _is_decided(audit, audit.summary(audit.primary)):
+    if not _is_decided(audit.summary(audit.primary)):
         caption.append("No verdict follows from these figures.")
     return Table(
         name="parts",
@@ -295,12 +391,12 @@ def by_area(audit: Audit) -> list[ScoreSummary]:
     return sorted(audit.summaries, key=order)
 
 
-def _is_decided(audit: Audit, summary: ScoreSummary) -> bool:
-    return decision_of(audit, summary.score).verdict is not Verdict.CANNOT_TELL
+def _is_decided(summary: ScoreSummary) -> bool:
+    return summary.decision.verdict is not Verdict.CANNOT_TELL
 
 
-def _names(audit: Audit, summary: ScoreSummary) -> bool:
-    return compares_variants(summary.score) and _is_decided(audit, summary)
+def _names(summary: ScoreSummary) -> bool:
+    return compares_variants(summary.score) and _is_decided(summary)
 
 
 def _distribution_row(audit: Audit, summary: ScoreSummary, *, calibrated: bool, controlled: bool, naming: bool) -> Row:
@@ -313,7 +409,7 @@ def _distribution_row(audit: Audit, summary: ScoreSummary, *, calibrated: bool, 
             control = calibration.control if calibration else None
             cells.append(control.flagged.rate if control else Missing("the control has no value of this score"))
         if naming:
-            own = calibration is not None and _names(audit, summary)
+            own = calibration is not None and _names(summary)
             cells.append(calibration.discoveries if own and calibration else Missing("this score names no samples"))
     cells += [summary.scored / summary.total if summary.total else math.nan, summary.scored]
     return _row(audit, summary, cells)

@@ -51,8 +51,7 @@ from assay.leakage.labelled import CUT, Completion, TrainingTexts, check_classes
 from assay.models import located, one_line, open_local, quiet, resolve_device
 from assay.scores import SRDETECTION, fitted
 from assay.scoring import cut_texts, rewritten
-from assay.training import Batches, Training, TrainingProgress, accumulate, adamw, train, trapezoid
-from assay.training.processes import Processes
+from assay.training import Batches, Processes, Training, TrainingProgress, accumulate, adamw, train, trapezoid
 from assay.types import Generator, Rejected, Sample, Score
 
 NAME = "veil_probe"
@@ -326,7 +325,7 @@ def learn(
         clip=1.0,
         seed=seed,
     )
-    train(training, processes=Processes("cpu", alone=model.device), progress=progress)
+    train(training, processes=Processes(model.device), progress=progress)
 
 
 def _answer_loss(mapping: Mapping, pairs: Sequence[Completion]) -> torch.Tensor:
@@ -480,7 +479,7 @@ def prototypes(rows: Rows, truths: NDArray[np.bool_], *, seed: int) -> Prototype
         steps=EPISODES,
         seed=seed,
     )
-    train(training, processes=Processes("cpu", alone=torch.device("cpu")))
+    train(training, processes=Processes(torch.device("cpu")))
     with torch.inference_mode():
         points = torch.stack([space(table[members]).mean(0) for members in classes])
     return Prototypes(significant, space, points)

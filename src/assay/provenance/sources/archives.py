@@ -5,21 +5,32 @@ import gzip
 import io
 import lzma
 import re
+import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Final, cast
+from typing import IO, Any, Final, Self, cast
 
 import pyarrow as pa
 
-from assay.datasets import LARGEST_RATIO, RATIO_FROM, file_error
+from assay.datasets import file_error
 from assay.errors import DataError, plain_reason
+from assay.guard import (
+    LARGEST_MEMBER,
+    LARGEST_METADATA,
+    LARGEST_RATIO,
+    LONGEST_HEADER,
+    LONGEST_PATH,
+    MOST_MEMBERS,
+    MOST_UNPACKED,
+    RATIO_FROM,
+)
 from assay.provenance.sources.entry import Entry, Facts, InMemory, Skipped, SourceFile
-from assay.provenance.sources.surroundings import LARGEST_METADATA, Surroundings, describes_neighbours
+from assay.provenance.sources.surroundings import Surroundings, describes_neighbours
 
 _MAGIC: Final = {
     b"PK\x03\x04": "zip",
@@ -38,7 +49,21 @@ _BROKEN = (
     gzip.BadGzipFile,
     EOFError,
     pa.ArrowException,
+    NotImplementedError,  # zipfile, for a version that it does not know
+    ValueError,
+    OverflowError,
+    struct.error,
 )
+_READ_WHOLE = frozenset(
+    (
+        tarfile.GNUTYPE_LONGNAME,
+        tarfile.GNUTYPE_LONGLINK,
+        tarfile.XHDTYPE,
+        tarfile.XGLTYPE,
+        tarfile.SOLARIS_XHDTYPE,
+    )
+)
+"""Types of headers whose content tarfile reads whole before it yields a member."""
 _PIECE = 1 << 20
 _HEAD = 512
 
@@ -57,8 +82,8 @@ class ArchiveLimits:
         ratio_from: bytes.
     """
 
-    entries: int = 5_000_000
-    total: int = 64 * 10**9
+    entries: int = MOST_MEMBERS
+    total: int = MOST_UNPACKED
     ratio: float = LARGEST_RATIO
     ratio_from: int = RATIO_FROM
 
@@ -159,7 +184,7 @@ class Archive:
             if member.file_size <= largest:
                 with archive.open(member) as stream:
                     content = stream.read(largest + 1)
-        except (*_BROKEN, NotImplementedError, OSError, RuntimeError):  # this member alone; the others may be intact
+        except (*_BROKEN, OSError, RuntimeError):  # this member alone; the others may be intact
             return Skipped(path, "corrupt")
         return _Member(path, f"{member.file_size}:{member.CRC:08x}", member.file_size, content)
 
@@ -168,7 +193,7 @@ class Archive:
         entries = 0
         with _one_line(self.path), self.path.open("rb") as raw, decompressed(raw) as stream:
             counted = _Counted(stream, self, packed)
-            with tarfile.open(fileobj=cast("IO[bytes]", counted), mode="r|") as archive:
+            with tarfile.open(fileobj=cast("IO[bytes]", counted), mode="r|", tarinfo=_GuardedInfo) as archive:
                 for member in archive:
                     entries += 1
                     self.limits.check(self.path, entries=entries, total=0, packed=packed)
@@ -208,6 +233,33 @@ class _Member:
     share: float | None = None
 
 
+class _GuardedInfo(tarfile.TarInfo):
+    """Header of a tar member whose sizes are checked before tarfile reads so many bytes.
+
+    tarfile itself reads a long name or an extended header whole, whatever its size; a size field in base 256 can be
+    negative or larger than any file, and a sparse file has a map of its own. The hooks are those that tarfile has for
+    subclasses.
+    """
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        info = super().frombuf(buf, encoding, errors)
+        if not 0 <= info.size <= LARGEST_MEMBER:
+            raise tarfile.ReadError(f"a member of {info.size:,} bytes")
+        if info.type in _READ_WHOLE and info.size > LONGEST_HEADER:
+            raise tarfile.ReadError(f"a name or extended header of {info.size:,} bytes")
+        if info.type == tarfile.GNUTYPE_SPARSE:
+            raise tarfile.ReadError("a sparse file")
+        return info
+
+    def _apply_pax_info(self, pax_headers: Mapping[str, str], encoding: str, errors: str) -> None:
+        if any(name.startswith("GNU.sparse") for name in pax_headers):
+            raise tarfile.ReadError("a sparse file")
+        super()._apply_pax_info(pax_headers, encoding, errors)  # type: ignore[misc]  # a hook that typeshed leaves out
+        if not 0 <= self.size <= LARGEST_MEMBER:
+            raise tarfile.ReadError(f"a member of {self.size:,} bytes")
+
+
 class _Counted(io.RawIOBase):
     """Stream that stops with an error beyond the archive's limits."""
 
@@ -234,7 +286,8 @@ def inside(name: str) -> str | None:
     absolute = name.startswith(("/", "\\")) or (bool(parts) and parts[0][1:2] == ":")
     if absolute or ".." in parts or not parts or "\0" in name:
         return None
-    return "/".join(parts).encode("utf-8", "backslashreplace").decode()
+    path = "/".join(parts).encode("utf-8", "backslashreplace").decode()
+    return path if len(path) <= LONGEST_PATH else None
 
 
 def archive_form(path: Path) -> str | None:

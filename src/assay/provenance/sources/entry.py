@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol, Self
 
-from assay.provenance.document import Origin
+from assay.provenance.sources.document import Origin
 
 Reason = Literal[
     "binary",
@@ -69,6 +69,17 @@ class InMemory:
     def read(self, limit: int) -> bytes | str:
         """See `Content`."""
         return self.content[:limit]
+
+
+class NoContent:
+    """Content that nobody reads: of a file that was skipped, or that another process has read already."""
+
+    def read(self, limit: int) -> bytes:
+        """Raise an error: there is nothing to read."""
+        raise OSError(f"received a request for {limit} bytes of a file that was skipped, or that was read before")
+
+
+NO_CONTENT = NoContent()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ from pathspec import GitIgnoreSpec
 
 from assay.datasets import file_error
 from assay.errors import DataError
-from assay.provenance.filters import patterns
+from assay.guard import LARGEST_METADATA
 from assay.provenance.sources.entry import NO_FACTS, Entry, Facts, OnDisk, Skipped, SourceFile
-from assay.provenance.sources.surroundings import LARGEST_METADATA, REUSE_FOLDER, Surroundings, describes_neighbours
+from assay.provenance.sources.filters import patterns
+from assay.provenance.sources.surroundings import REUSE_FOLDER, Surroundings, describes_neighbours
 
 NEVER_ENTERED = frozenset({".git", ".hg", ".svn", "__pycache__"})
 IGNORE_FILE = ".gitignore"
@@ -112,6 +113,7 @@ class _Waiting:
 
 def is_ignored(rules: tuple[_Rules, ...], path: str) -> bool:
     """Return True if the deepest .gitignore with a pattern for a path excludes it."""
+    # as git does: the deepest file that has an opinion decides, and a pattern with ! may include again
     for ignore_file in reversed(rules):
         verdict = ignore_file.spec.check_file(path.removeprefix(ignore_file.below)).include
         if verdict is not None:

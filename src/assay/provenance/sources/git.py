@@ -6,17 +6,19 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from signal import SIGXCPU
 from threading import Event, Timer
 from typing import IO
 from urllib.parse import urlsplit
 
 from assay.errors import DataError
+from assay.guard import CHILD_MEMORY, LARGEST_METADATA, LARGEST_UNPACKED, MiB, limit_process
 from assay.provenance.sources.entry import Entry, Facts, Skipped, SourceFile
-from assay.provenance.sources.surroundings import LARGEST_METADATA, Surroundings, describes_neighbours
+from assay.provenance.sources.surroundings import Surroundings, describes_neighbours
 
 # A repository is somebody else's: none of its settings starts a program, and a partial clone stays partial. An option
 # overrides the setting of the same name only: a repository's protocol.ext.allow is stronger than our protocol.allow.
@@ -25,6 +27,12 @@ _SAFELY = (
     "--no-pager", "--no-optional-locks", "--no-replace-objects",
     "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.alternateRefsCommand=false",
     "-c", "log.showSignature=false", "-c", "gpg.program=false", "-c", "core.quotePath=false",
+    # what changes the form of the output
+    "-c", "i18n.logOutputEncoding=UTF-8", "-c", "log.showRoot=true", "-c", "color.ui=false",
+    "-c", "core.abbrev=auto", "-c", "diff.orderFile=/dev/null",
+    "-c", "diff.noPrefix=false", "-c", "diff.mnemonicPrefix=false", "-c", "diff.relative=false",
+    "-c", "diff.suppressBlankEmpty=false", "-c", "diff.interHunkContext=0", "-c", "diff.submodule=short",
+    "-c", "diff.ignoreSubmodules=none", "-c", "diff.renameLimit=1000", "-c", "diff.algorithm=default",
 )  # fmt: skip
 _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",  # a list of protocols, with nothing in it that git has
@@ -37,9 +45,15 @@ _ENVIRONMENT = {
 }
 _OF_THE_USER = ("GIT_CONFIG_", "GIT_EXEC_PATH")  # safe.directory may be set there
 
-_LINK, _SUBMODULE = "120000", "160000"
+_LINK, _SUBMODULE, _FOLDER = "120000", "160000", "040000"
 _COMMITS_A_CALL = 1_000
 """Digests that one command line takes."""
+
+MOST_NAMES = 20_000
+"""Names in the output of git, beside one for each byte of the repository: a dozen trees can name 10⁸ files."""
+_SECONDS, _BYTES_A_SECOND = 5, 2**18  # of a processor for git: few bytes can hold years of work
+LONGEST_RECORD = 16 * MiB
+"""Bytes of a name, a path or a message."""
 
 _COMMIT = re.compile("\x01[0-9a-f]{40,64}")  # begins a commit in our log format
 _KNOWN_HOSTS = {"github.com": "blob", "gitlab.com": "-/blob", "codeberg.org": "src/commit", "bitbucket.org": "src"}
@@ -93,8 +107,7 @@ class GitRepository:
         """Return the number of files at the revision, or of commits in the whole history."""
         if self.all_history:
             return int(git_output(self.path, "rev-list", "--count", "--all"))
-        listed = git_records(self.path, "ls-tree", "-r", "-z", "--name-only", "--full-tree", self.revision)
-        return sum(1 for _ in listed)
+        return sum(1 for _ in tree_files(self.path, self.revision))
 
     def files(self) -> Iterator[SourceFile]:
         """See `CorpusSource`.
@@ -129,26 +142,21 @@ class GitRepository:
         listed = git_output(self.path, "rev-list", "--objects", "--no-object-names", "--missing=print", *which)
         return frozenset(line[1:] for line in listed.splitlines() if line.startswith("?"))
 
-    def _tree(self) -> Iterator[tuple[str, str, str]]:
-        """Yield mode, digest and path of every file at the revision."""
-        for line in git_records(self.path, "ls-tree", "-r", "-z", "--full-tree", self.revision):
-            described, _, path = line.partition("\t")
-            mode, _, digest = described.split()
-            yield mode, digest, path
-
     def _surroundings(self, missing: frozenset[str]) -> Surroundings:
         surroundings = Surroundings()
         if _succeeds(self.path, "rev-parse", "--verify", "-q", self.revision):
-            with _sizes(self.path, missing) as size_of:
-                for mode, digest, path in self._tree():
-                    if mode not in {_LINK, _SUBMODULE} and describes_neighbours(path) and size_of(digest) is not None:
+            with blob_sizes(self.path, missing) as size_of:
+                for mode, digest, path in tree_files(self.path, self.revision):
+                    if mode in {_LINK, _SUBMODULE} or not describes_neighbours(path):
+                        continue
+                    if (size_of(digest) or LARGEST_METADATA + 1) <= LARGEST_METADATA:
                         surroundings.notice(path, Blob(self.path, digest).read(LARGEST_METADATA))
         return surroundings
 
     def _head(self, missing: frozenset[str]) -> "Iterator[_Version]":
-        files = list(self._tree())
+        files = list(tree_files(self.path, self.revision))
         last = self._last_commits({path for *_, path in files})
-        with _sizes(self.path, missing) as size_of:
+        with blob_sizes(self.path, missing) as size_of:
             for mode, digest, path in files:
                 size = None if mode in {_LINK, _SUBMODULE} else size_of(digest)
                 yield mode, digest, size, path, last.get(path)
@@ -168,11 +176,12 @@ class GitRepository:
     def _history(self, missing: frozenset[str]) -> "Iterator[_Version]":
         """Yield every version of every file, oldest commit first, each once."""
         seen: set[tuple[str, str]] = set()
-        with _sizes(self.path, missing) as size_of:
-            for commit, change in _changes(self.path, "--raw", "--abbrev=64", "--reverse", "--all"):
+        with blob_sizes(self.path, missing) as size_of:
+            for commit, change in _changes(self.path, "--raw", "-t", "--abbrev=64", "--reverse", "--all"):
                 described, _, path = change.partition("\0")
-                modes, _, digests = described.lstrip(":").partition(" ")
-                mode, digest = _new_side(modes, digests, described)
+                mode, digest = _new_side(described)
+                if mode == _FOLDER:
+                    continue
                 if set(digest) != {"0"} and (digest, path) not in seen:
                     seen.add((digest, path))
                     size = None if mode in {_LINK, _SUBMODULE} else size_of(digest)
@@ -203,10 +212,29 @@ def enclosing_repository(path: Path) -> Path | None:
     return next((folder for folder in (resolved, *resolved.parents) if is_repository(folder)), None)
 
 
-def _new_side(modes: str, digests: str, described: str) -> tuple[str, str]:
-    """Return mode and digest after a change; a merge has one colon, mode and digest for each parent."""
+def tree_files(repository: Path, revision: str) -> Iterator[tuple[str, str, str]]:
+    """Yield mode, digest and path of every file at a revision; folders count for the limit of names.
+
+    Raises:
+        DataError: git cannot read the repository, or it names more files than its size explains.
+    """
+    for line in git_records(repository, "ls-tree", "-r", "-t", "-z", "--full-tree", revision):
+        described, _, path = line.partition("\t")
+        mode, _, digest = described.split()
+        if mode != _FOLDER:
+            yield mode, digest, path
+
+
+def _new_side(described: str) -> tuple[str, str]:
+    """Return mode and digest after a change; a merge has one colon, mode and digest for each parent.
+
+    Raises:
+        DataError: a setting or a name changed the form of the output.
+    """
+    fields = described.lstrip(":").split()
     parents = len(described) - len(described.lstrip(":"))
-    fields = f"{modes} {digests}".split()
+    if len(fields) < 2 * parents + 2:
+        raise DataError(f"received {described[:60]!r} from git log, expected modes and digests of a change")
     return fields[parents], fields[2 * parents + 1]
 
 
@@ -294,7 +322,10 @@ def _web_address(repository: Path) -> str | None:
     if scp_like := re.match(r"^(?:[\w.-]+@)?([\w.-]+\.[a-z]+):(?!/)(.+)$", address):
         host, path = scp_like[1], scp_like[2]
     else:
-        parts = urlsplit(address)
+        try:
+            parts = urlsplit(address)
+        except ValueError:  # half an IPv6 address
+            return None
         if parts.scheme not in {"https", "http", "ssh", "git"} or not parts.hostname:
             return None
         host, path = parts.hostname, parts.path
@@ -305,13 +336,7 @@ class _Reader:
     """A running `git cat-file` that answers requests one by one: a process for each file would be far slower."""
 
     def __init__(self, repository: Path, mode: str = "--batch") -> None:
-        self._process = subprocess.Popen(  # noqa: S603  git, with our own arguments
-            _command(repository, "cat-file", mode),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(),
-        )
+        self._process = _start(repository, "cat-file", mode, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
     def size(self, digest: str) -> int | None:
         """Return the size of an object in bytes; None if the repository lacks it."""
@@ -356,7 +381,7 @@ class _Reader:
 
 
 @contextmanager
-def _sizes(repository: Path, missing: frozenset[str]) -> Iterator[Callable[[str], int | None]]:
+def blob_sizes(repository: Path, missing: frozenset[str] = frozenset()) -> Iterator[Callable[[str], int | None]]:
     """A function from a digest to the bytes of its object; None where the repository lacks it."""
     sizes = _Reader(repository, "--batch-check")
     try:
@@ -388,14 +413,30 @@ def _environment() -> dict[str, str]:
     return kept | _ENVIRONMENT
 
 
-def _start(repository: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # noqa: S603  git, with our own arguments
-        _command(repository, *arguments),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=_environment(),
+def _start(
+    repository: Path, *arguments: str, stdin: int = subprocess.DEVNULL, stderr: int = subprocess.PIPE
+) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(  # noqa: S603  git, with our own arguments
+        _command(repository, *arguments), stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, env=_environment()
     )
+    stored = _stored_bytes(repository)
+    limit_process(process.pid, seconds=_SECONDS + stored // _BYTES_A_SECOND, memory=CHILD_MEMORY + stored)
+    return process
+
+
+@lru_cache(maxsize=16)
+def _stored_bytes(repository: Path) -> int:
+    """Return the bytes of the packs of a repository and of those that it borrows objects from."""
+    own = next((git for git in (repository / ".git", repository) if (git / "objects").is_dir()), None)
+    if own is None:  # a further work tree, whose repository lies elsewhere
+        command = _command(repository, "rev-parse", "--git-common-dir")
+        printed = subprocess.run(command, capture_output=True, check=False, env=_environment()).stdout  # noqa: S603
+        own = repository / os.fsdecode(printed.strip())
+    places = [own / "objects"]
+    with suppress(OSError):
+        borrowed = (own / "objects/info/alternates").read_bytes()[:LARGEST_METADATA].splitlines()
+        places += [own / "objects" / os.fsdecode(line) for line in borrowed if b"\0" not in line]
+    return sum(pack.stat().st_size for place in places for pack in place.glob("pack/*.pack") if pack.is_file())
 
 
 def _succeeds(repository: Path, *arguments: str) -> bool:
@@ -410,10 +451,10 @@ def git_output(repository: Path, *arguments: str) -> str:
     Raises:
         DataError: git reports an error.
     """
-    process = _start(repository, *arguments)
-    out, printed = process.communicate()
-    if process.returncode:
-        raise _fault(repository, printed)
+    with _running(repository, *arguments) as stream:
+        out = stream.read(LARGEST_UNPACKED + 1)
+    if len(out) > LARGEST_UNPACKED:
+        raise DataError(f"{repository}: git prints more than {LARGEST_UNPACKED:,} bytes, expected less")
     return out.decode("utf-8", "replace")
 
 
@@ -430,9 +471,16 @@ def git_records(repository: Path, *arguments: str, seconds: float | None = None)
         TimeoutError: the time is over; the records so far are whole.
     """
     with _running(repository, *arguments, seconds=seconds) as out:
-        rest = b""
+        rest, names = b"", 0
         while chunk := out.read1(1 << 16):  # type: ignore[attr-defined]  # the pipe of a Popen is buffered
             *whole, rest = (rest + chunk).split(b"\0")
+            names += len(whole)
+            if names > MOST_NAMES and names > MOST_NAMES + _stored_bytes(repository):
+                raise DataError(f"{repository}: git names more than {names:,} files, expected fewer in so few bytes")
+            if len(rest) > LONGEST_RECORD:
+                raise DataError(
+                    f"{repository}: a name or message of more than {len(rest):,} bytes, expected a shorter one"
+                )
             yield from (record.decode("utf-8", "backslashreplace") for record in whole)
         if rest and seconds is None:  # a record that was cut off is none
             yield rest.decode("utf-8", "backslashreplace")
@@ -458,7 +506,7 @@ def _running(repository: Path, *arguments: str, seconds: float | None = None) ->
         if expired.is_set():
             raise TimeoutError(f"{repository}: git was ended after {seconds:g} s")
         if ended:
-            raise _fault(repository, process.stderr.read())
+            raise _fault(repository, process.stderr.read(), slow=ended == -SIGXCPU)
     finally:
         timer.cancel()
         process.stdout.close()
@@ -468,9 +516,13 @@ def _running(repository: Path, *arguments: str, seconds: float | None = None) ->
             process.wait()
 
 
-def _fault(repository: Path, printed: bytes) -> DataError:
+def _fault(repository: Path, printed: bytes, *, slow: bool = False) -> DataError:
     lines = printed.decode("utf-8", "replace").strip().splitlines() or ["it gave no reason"]
     reason = next((line for line in lines if line.startswith("fatal: ")), lines[0]).removeprefix("fatal: ")
+    if "out of memory" in reason.lower():
+        reason = "it needs more memory than its size explains"
+    if slow:
+        reason = "it takes more time than its size explains"
     if "dubious ownership" in reason:
         reason = (
             "it belongs to another user; git config --global --add safe.directory allows it, --as folder does without"

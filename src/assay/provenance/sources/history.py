@@ -11,6 +11,7 @@ from assay.provenance.sources.git import git_output, git_records
 
 _COMMIT = re.compile(r"\x01(\d+) (\d+)")
 _LINE = re.compile(rb"([0-9a-f]{40,64}) \d+ \d+")
+_LAST = 253_402_300_799  # the last second of the year 9999, which a date can hold
 _TWO_PATHS = ("R", "C")
 
 
@@ -110,5 +111,5 @@ class GitHistory:
 
 
 def _age(author: int, committer: int) -> Age:
-    days = [datetime.fromtimestamp(seconds, UTC).date() for seconds in (author, committer)]
+    days = [datetime.fromtimestamp(min(seconds, _LAST), UTC).date() for seconds in (author, committer)]
     return Age(min(days), max(days))

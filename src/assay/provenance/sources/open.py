@@ -3,67 +3,45 @@
 import os
 import re
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal, get_args
+from collections.abc import Sequence
+from pathlib import Path, PurePath
 
 from assay.datasets import require_exists, walk
 from assay.errors import DataError
-from assay.provenance.filters import MEGABYTE
 from assay.provenance.sources.archives import NAMED_ARCHIVE, Archive, is_archive
 from assay.provenance.sources.entry import CorpusSource
+from assay.provenance.sources.filters import languages_named
 from assay.provenance.sources.folders import NEVER_ENTERED, Folder
 from assay.provenance.sources.git import GitRepository, is_repository
-from assay.provenance.sources.rows import COLUMNS, Stream, TableFile, is_table
+from assay.provenance.sources.rows import ColumnNames, Stream, TableFile, is_table
+from assay.provenance.sources.settings import CorpusForm, CorpusSettings, TableColumns
 
-CorpusForm = Literal["folder", "git", "archive", "table", "file"]
-CORPUS_FORMS: tuple[CorpusForm, ...] = get_args(CorpusForm)
 STDIN = "-"
+DEFAULT, NO_COLUMNS = CorpusSettings(), TableColumns()
 
 _NAMED_TABLE = re.compile(r"\.(?:parquet|jsonl|ndjson|json)(?:\.(?:gz|zst|bz2|xz))?$", re.IGNORECASE)
+_RELEASE = re.compile(r"^(?P<name>.+?)-\d[\w.!+]*(?:-.*)?$")
+"""Name of a wheel, an sdist or a source archive: the project's name stands before the version."""
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusOptions:
-    """Options for reading corpora.
-
-    Attributes:
-        form: of every corpus; None: detect it.
-        name: of the single corpus in the index; None: its full path.
-        all_history: of git repositories.
-        honour_ignore: skip files that .gitignore files exclude.
-        largest: bytes of a file; no more of a member or stream is kept in memory.
-        exclude: patterns as in .gitignore: folders that match are not entered.
-        columns: of tables, by the keys of `COLUMNS`.
-    """
-
-    form: CorpusForm | None = None
-    name: str | None = None
-    all_history: bool = False
-    honour_ignore: bool = True
-    largest: int = MEGABYTE
-    exclude: tuple[str, ...] = ()
-    columns: Mapping[str, str] = field(default_factory=dict)
-
-
-def open_sources(corpora: list[str], options: CorpusOptions) -> list[CorpusSource]:
+def open_sources(
+    corpora: Sequence[str], settings: CorpusSettings = DEFAULT, columns: TableColumns = NO_COLUMNS
+) -> list[CorpusSource]:
     """Return the sources of corpora: paths, or `-` for standard input.
 
     Files are opened only to detect their form. A folder read as "archive" or "table" gives one source for each such
     file in it.
 
     Raises:
-        DataError: there is no such file or folder, or it does not have the form of the options.
+        DataError: there is no such file or folder, or it does not have the form of the settings.
     """
-    unknown = sorted(set(options.columns) - set(COLUMNS))
-    if unknown:
-        raise DataError(f"column {unknown[0]!r}: expected one of {', '.join(COLUMNS)}")
-    if options.name and len(corpora) > 1:
+    languages_named(settings.language)  # an unknown language is reported before anything is read
+    if settings.name and len(corpora) > 1:
         raise DataError(f"received one name for {len(corpora)} corpora, expected a single corpus")
+    names = {name: str(column) for name, column in columns.changed().items()}
     sources: list[CorpusSource] = []
     for corpus in corpora:
-        sources += [_stdin(options)] if corpus == STDIN else _on_disk(corpus, options)
+        sources += [_stdin(settings, names)] if corpus == STDIN else _on_disk(corpus, settings, names)
     return sources
 
 
@@ -72,25 +50,28 @@ def source_name(corpus: str) -> str:
     return "stdin" if corpus == STDIN else os.path.realpath(corpus)
 
 
-def _stdin(options: CorpusOptions) -> CorpusSource:
-    if options.form not in {None, "table", "file"}:
-        raise DataError(f"standard input read as {options.form}: expected table or file")
-    name = options.name or "stdin"
-    return Stream(sys.stdin.buffer, name, options.largest, options.columns, options.form, path=name)
+def _stdin(settings: CorpusSettings, columns: ColumnNames) -> CorpusSource:
+    if settings.form not in {None, "table", "file"}:
+        raise DataError(f"standard input read as {settings.form}: expected table or file")
+    name = settings.name or "stdin"
+    return Stream(sys.stdin.buffer, name, settings.largest, columns, settings.form, path=name)
 
 
-def _on_disk(corpus: str, options: CorpusOptions) -> list[CorpusSource]:
+def _on_disk(corpus: str, settings: CorpusSettings, columns: ColumnNames) -> list[CorpusSource]:
     path = Path(corpus)
     require_exists(path)
-    name = options.name or source_name(corpus)
-    if path.is_dir() and options.form in {"archive", "table"}:
-        names = NAMED_ARCHIVE if options.form == "archive" else _NAMED_TABLE
+    name = settings.name or source_name(corpus)
+    if path.is_dir() and settings.form in {"archive", "table"}:
+        names = NAMED_ARCHIVE if settings.form == "archive" else _NAMED_TABLE
         inside = [file for file in walk(path, skip=NEVER_ENTERED) if names.search(file.name)]
         if not inside:
-            raise DataError(f"{path}: a folder without any {options.form}")
+            raise DataError(f"{path}: a folder without any {settings.form}")
         # each file is a source of its own, so that an unchanged one is skipped by its stamp
-        return [_opened(file, f"{name}/{file.relative_to(path).as_posix()}", options.form, options) for file in inside]
-    return [_opened(path, name, options.form or _form(path), options)]
+        return [
+            _opened(file, f"{name}/{file.relative_to(path).as_posix()}", settings.form, settings, columns)
+            for file in inside
+        ]
+    return [_opened(path, name, settings.form or _form(path), settings, columns)]
 
 
 def _form(path: Path) -> CorpusForm:
@@ -101,16 +82,23 @@ def _form(path: Path) -> CorpusForm:
     return "table" if is_table(path) else "file"
 
 
-def _opened(path: Path, name: str, form: CorpusForm, options: CorpusOptions) -> CorpusSource:
+def _opened(path: Path, name: str, form: CorpusForm, settings: CorpusSettings, columns: ColumnNames) -> CorpusSource:
     path = Path(os.path.realpath(path))
     if (form in {"folder", "git"}) != path.is_dir():
         raise DataError(f"{path}: a {'folder' if path.is_dir() else 'file'}, expected what can be read as {form}")
     match form:
         case "git":
-            return GitRepository(path, name, options.all_history)
+            return GitRepository(path, name, settings.all_history)
         case "archive":
-            return Archive(path, name, options.largest)
+            return Archive(path, name, settings.largest)
         case "table":
-            return TableFile(path, name, options.columns)
+            return TableFile(path, name, columns)
         case _:
-            return Folder(path, name, options.honour_ignore, options.exclude)
+            return Folder(path, name, not settings.no_ignore, settings.exclude)
+
+
+def project_named(source: str) -> str:
+    """Return the project behind a corpus: a folder's name, or an archive's without version and suffix."""
+    stem = NAMED_ARCHIVE.sub("", PurePath(source).name)
+    release = _RELEASE.match(stem)
+    return release["name"] if release else stem

@@ -9,19 +9,17 @@ from typing import IO, Any, ClassVar, Final
 
 import pyarrow as pa
 
-from assay.datasets import check_ratio, file_error
+from assay.datasets import check_ratio, column_names, decoded_table, file_error
 from assay.errors import DataError, plain_reason
 from assay.files import parse_json
+from assay.guard import LONGEST_LINE
 from assay.languages import language_named
-from assay.provenance.filters import decode_source
 from assay.provenance.licences import all_of, spelt_licence
 from assay.provenance.sources.archives import archive_form, decompressed, file_stamp
 from assay.provenance.sources.entry import Entry, Facts, InMemory, Skipped, SourceFile
+from assay.provenance.sources.filters import decode_source
 
 PARQUET = b"PAR1"
-_BATCH = 256  # rows that are turned into Python objects at a time: a row may contain megabytes
-LONGEST_LINE = 64 * 2**20
-"""Bytes of a JSON line; a longer one is skipped without being read into memory."""
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "text": ("content", "text", "code", "source", "func", "func_code_string", "whole_func_string"),
@@ -165,6 +163,7 @@ def json_lines(
     while line := lines.readline(LONGEST_LINE):
         number += 1
         if not line.endswith(b"\n") and len(line) == LONGEST_LINE:
+            # the rest of the line is read in pieces and dropped, so the next row begins where it should
             while (rest := lines.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
                 pass
             yield Skipped(f"{name}:{number}", "too large")
@@ -185,25 +184,17 @@ def json_lines(
 
 
 def _parquet(path: Path, columns: ColumnNames) -> Iterator[SourceFile]:
-    try:
-        from pyarrow.parquet import ParquetFile  # noqa: PLC0415  slow to import, and few corpora are tables
-
-        file = ParquetFile(path)
-        names = set(file.schema_arrow.names)
+    # only the columns that are used: others may be large, such as vectors
+    choices = [(columns[field],) if field in columns else names for field, names in COLUMNS.items()]
+    with decoded_table(path, "Parquet", choices) as reader:
+        names = column_names(reader)
         if not _column("text", names, columns):
             raise _no_text(str(path), names, columns)
-        # only the columns that are used: others may be large, such as vectors
-        chosen = sorted({column for field in COLUMNS if (column := _column(field, names, columns))})
         number = 0
-        for batch in file.iter_batches(batch_size=_BATCH, columns=chosen):
+        for batch in reader:
             for row in batch.to_pylist():
                 number += 1
                 yield _entry(row, f"{path.name}:{number}", columns)
-    except (pa.ArrowException, OSError) as fault:
-        if isinstance(fault, OSError) and fault.errno is not None:
-            raise file_error(path, fault) from fault
-        reason = str(fault).split("\n", maxsplit=1)[0].rstrip(".")
-        raise DataError(f"{path}: truncated or broken Parquet file ({reason})") from fault
 
 
 def _column(field: str, names: "set[str] | Mapping[str, object]", columns: ColumnNames) -> str | None:
@@ -217,13 +208,17 @@ def _entry(row: Mapping[str, Any], where: str, columns: ColumnNames, share: floa
         return None if column is None else row[column]
 
     def words(field: str) -> str | None:
-        return str(value) if (value := cell(field)) not in {None, ""} and not isinstance(value, list | dict) else None
+        value = cell(field)
+        return None if value is None or value == "" or isinstance(value, list | dict) else str(value)
 
     repository, path = words("repository"), words("path")
     shown = "/".join(part.strip("/") for part in (repository, path) if part) if path else where
     content = cell("text")
     if isinstance(content, bytes):
-        content = decode_source(content, words("encoding"))[0]
+        try:
+            content = decode_source(content, words("encoding"))[0]
+        except UnicodeError:
+            return Skipped(shown, "undecodable")
     if not isinstance(content, str):
         return Skipped(shown, "no text in the row")
     language = words("language")

@@ -13,13 +13,16 @@ from email.message import Message
 from email.parser import HeaderParser
 from pathlib import PurePosixPath
 
-from assay.provenance.licence_metadata import MANIFESTS, licence_of_manifest, licence_of_reuse_file
-from assay.provenance.licence_notices import licence_of_readme
-from assay.provenance.licences import all_of, licence_of_text, stated_licence
+from assay.provenance.licences import (
+    MANIFESTS,
+    all_of,
+    licence_of_manifest,
+    licence_of_readme,
+    licence_of_reuse_file,
+    licence_of_text,
+    stated_licence,
+)
 from assay.provenance.sources.entry import NO_FACTS, Facts
-
-LARGEST_METADATA = 10_000_000
-"""Bytes of a licence or metadata file that are read; RECORD files are the long ones."""
 
 _LICENCE_FILE = re.compile(
     r"^(?:.+[-_.])?(?:UN)?LICEN[CS]E(?:[-_.][\w.+-]*)?$|^COPYING(?:[-_.][\w.+-]*)?$", re.IGNORECASE
@@ -103,6 +106,7 @@ class Surroundings:
 
     def _licence_in(self, folder: str) -> str | None:
         stated = self._stated.get(folder, {})
+        # a field that tools read is more binding than a text, and a text more than a word somewhere in a README
         strongest = min(stated, default=None)
         if strongest is None:
             return None
@@ -134,6 +138,7 @@ class Surroundings:
         self._distributions[folder] = Facts(author=_author(metadata), **_addresses(metadata))
 
     def _notice_record(self, folder: str, raw: bytes) -> None:
+        # RECORD lists paths from the folder in which the .dist-info folder lies
         site = _folder(PurePosixPath(folder)) if folder.endswith(_INSTALLED) else folder
         for row in csv.reader(raw.decode("utf-8", "replace").splitlines()):
             if row and not row[0].startswith(("/", "..")):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.retrieval.compiled import compiled
 from assay.retrieval.encoding.features import HASH_BITS, Features, hashed_features
-from assay.retrieval.hashing import BASE, mixed
+from assay.retrieval.hashing import BASE, mix
 from assay.types import Float32Array
 
 WEIGHT_BITS = 18
@@ -51,7 +51,8 @@ def sign_rows(dimensions: int) -> Float32Array:
     """Return the random rows, float32 [2^13, d]: entries ±1 / √d from hashes, so that they need not be stored."""
     words = -(-dimensions // 64)
     numbers = np.arange(1, (words << SIGN_BITS) + 1, dtype=np.uint64) * np.uint64(BASE)
-    bits = np.unpackbits(mixed(mixed(numbers)).astype("<u8").view(np.uint8)).reshape(1 << SIGN_BITS, -1)
+    # each number is mixed to 64 random signs: the rows are the same on every machine, and take no place in the file
+    bits = np.unpackbits(mix(mix(numbers)).astype("<u8").view(np.uint8)).reshape(1 << SIGN_BITS, -1)
     return (bits[:, :dimensions].astype(np.float32) * 2 - 1) / np.float32(np.sqrt(dimensions))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from assay.retrieval.compiled import compiled
 from assay.retrieval.encoding.lexemes import read_lexemes
-from assay.retrieval.hashing import BASE, HALF, MULTIPLIER, Hashes, mixed
+from assay.retrieval.hashing import BASE, HALF, MULTIPLIER, Hashes, mix
 from assay.types import Int64Array
 
 SPELLED_GRAMS = (1, 2, 3)
@@ -42,7 +42,7 @@ def hashed_features(texts: Sequence[str]) -> Features:
     lexemes = read_lexemes(texts)
     numbers = np.arange(len(texts) + 1)
     tokens = (np.searchsorted(lexemes.text, numbers), lexemes.spelling, lexemes.shape, lexemes.since)
-    words = (np.searchsorted(lexemes.word_text, numbers), mixed(lexemes.words + np.uint64(1)))
+    words = (np.searchsorted(lexemes.word_text, numbers), mix(lexemes.words + np.uint64(1)))
     return Features(*_distinct(tokens, words, np.uint64(BASE)))
 
 
@@ -96,6 +96,8 @@ def _shaped(shape: Hashes, since: Int64Array, base: np.uint64) -> np.uint64:
     """Return the polynomial hash of a gram without names; a name last seen before the gram counts as new."""
     total = np.uint64(0)
     for at in range(len(shape)):
+        # the distance counts only within the gram: the same lines have the same features wherever their names came
+        # before
         total = total * base + shape[at] + np.uint64(since[at] if since[at] <= at else 0)
     return total
 

@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.retrieval.hashing import Hashes, mixed
+from assay.retrieval.hashing import Hashes, mix
 from assay.types import Int64Array
 
 DIRECTIVES = "include|define|undef|if|ifdef|ifndef|elif|else|endif|pragma|error|line|warning"
@@ -47,7 +47,7 @@ QUOTES = "\"'"
 
 IS_NAME, SPELLED, PROSE = range(3)
 
-ANY_NUMBER, ANY_STRING = mixed(np.array([1, 2], np.uint64)).tolist()
+ANY_NUMBER, ANY_STRING = mix(np.array([1, 2], np.uint64)).tolist()
 
 _KEPT_WORDS = """
     False None True and and_eq as asm assert async await bitand bitor boolean break byte case catch char class
@@ -141,6 +141,7 @@ def _pattern(marks: tuple[str, ...]) -> re.Pattern[str]:
 
 def _unclosed(text: str, mark: str) -> int:
     """Return the number of opening marks after the last closing mark."""
+    # one search from the end finds the last closing mark; only opening marks behind it can be without an end
     closing = "*/" if mark == "/*" else mark
     last = text.rfind(closing)
     while mark != "/*" and last > 0 and text[last - 1] == "\\":
@@ -150,7 +151,7 @@ def _unclosed(text: str, mark: str) -> int:
 
 def _vocabulary(tokens: Sequence[str]) -> tuple[Hashes, Hashes, NDArray[np.uint8], list[list[int]]]:
     """Return spelling, shape, kind and words of each distinct token."""
-    spelling = mixed(np.fromiter((zlib.crc32(t.encode("utf-8", "surrogatepass")) for t in tokens), np.uint64) + 3)
+    spelling = mix(np.fromiter((zlib.crc32(t.encode("utf-8", "surrogatepass")) for t in tokens), np.uint64) + 3)
     shape, kind = spelling.copy(), np.full(len(tokens), SPELLED, np.uint8)
     parts: list[list[int]] = []
     for at, token in enumerate(tokens):

@@ -60,6 +60,7 @@ def windows_of(text: str) -> list[str]:
     last = len(starts) - width
     if last <= 0:
         return []
+    # the last window ends with the text, so that no token is in none
     firsts = [*range(0, last, step), last]
     bounds = [*starts, len(text)]
     return [text[bounds[first] : bounds[first + width]] for first in firsts]

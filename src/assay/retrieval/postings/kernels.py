@@ -40,6 +40,8 @@ def find_lists(
     stops = np.empty(len(keys), np.int64)
     mask = (np.int64(1) << remainder_bits) - 1
     for at in range(len(keys)):
+        # as in a telephone book: the leading bits choose the page (a bucket of about 64 postings, one or two cache
+        # lines), and only the remainder of the key is stored and searched there
         key = np.int64(keys[at])
         bucket = key >> remainder_bits
         remainder = key & mask
@@ -116,6 +118,7 @@ def count_living(documents: Documents, starts: Bounds, stops: Bounds, dead: Docu
         for posting in range(starts[at], stops[at]):
             if not contains(dead, np.int64(documents[posting])):
                 count += 1
+                # a list above the limit is not read, so its exact length does not matter
                 if count > limit:
                     break
         counts[at] = count
@@ -125,6 +128,7 @@ def count_living(documents: Documents, starts: Bounds, stops: Bounds, dead: Docu
 @compiled
 def read_lists(documents: Documents, starts: Bounds, stops: Bounds, chosen: BooleanArray, dead: Documents) -> Documents:
     """Return the documents of the chosen lists that were not removed, list after list."""
+    # two passes: the first one bounds the length, so that the result is one array that never grows
     total = 0
     for at in range(len(starts)):
         if chosen[at]:
@@ -196,6 +200,7 @@ def merge_postings(
     keys: NDArray[np.uint64], documents: Documents, other_keys: NDArray[np.uint64], other_documents: Documents
 ) -> tuple[NDArray[np.uint64], Documents]:
     """Return two sequences of postings, each ascending by key and document, merged into one."""
+    # the document decides between equal keys: lists of a key must ascend, because searches in them bisect
     length = len(keys) + len(other_keys)
     merged_keys = np.empty(length, np.uint64)
     merged_documents = np.empty(length, np.uint32)

@@ -59,8 +59,8 @@ class Memtable:
         """Remove a document that is in it."""
         del self._slots[document]
 
-    def segment(self, name: str) -> tuple[Segment, bytes]:
-        """Return its content as a segment, and the bytes of its file."""
+    def segment(self) -> Segment:
+        """Return its content as a segment in memory."""
         numbers = np.fromiter(self._slots.keys(), np.int64, len(self._slots))
         slots = np.fromiter(self._slots.values(), np.int64, len(self._slots))
         order = np.argsort(numbers)
@@ -77,16 +77,17 @@ class Memtable:
             blocks[form] = iter([(packed >> np.uint64(SLOT_BITS), documents[rank])])
         file = io.BytesIO()
         write_segment(file, documents, sizes, blocks)
-        data = file.getvalue()
-        return Segment.of(data, name), data
+        return Segment.of(file.getvalue(), {})
 
     def _packed(self, form: Form, ranks: NDArray[np.int64]) -> Keys:
         """Return pairs of key (high bits) and rank of the document (low bits): ascending, each pair once."""
+        # key in the high bits, rank of the document in the low ones: sorting these numbers sorts by key and then by
+        # document, and equal pairs, a fingerprint that a document has twice, become neighbours
         packed = np.concatenate([np.zeros(0, np.uint64), *self._keys[form]])
         packed <<= np.uint64(SLOT_BITS)
         rank = np.repeat(ranks, np.frombuffer(self._lengths[form], np.int64))
         packed |= rank.astype(np.uint64) & np.uint64(SLOTS - 1)
-        packed = packed[rank >= 0]
+        packed = packed[rank >= 0]  # removed documents have the rank -1
         packed.sort()
         if len(packed):
             packed = packed[np.concatenate([[True], packed[1:] != packed[:-1]])]

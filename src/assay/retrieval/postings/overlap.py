@@ -80,6 +80,7 @@ def overlap_of(
         candidates: largest number of documents that are returned.
     """
     lists = [segment.forms[form].lists(keys) for segment in segments]
+    # a list longer than all that may be read is never read
     most = min(most, reading)
     frequencies = np.zeros(len(keys), np.int64)
     for segment, segment_lists in zip(segments, lists, strict=True):
@@ -145,6 +146,7 @@ def choose_lists(frequencies: Bounds, keys: Keys, *, most: int, budget: int | No
     if (budget is None or len(eligible) <= budget) and frequencies[eligible].sum() <= reading:
         chosen[eligible] = True
         return chosen
+    # one region with rare names must not use up what may be read: every region gets its rarest list first
     regions = eligible // REGION
     of_region = np.lexsort((keys[eligible], frequencies[eligible], regions))
     eligible, regions = eligible[of_region], regions[of_region]
@@ -158,6 +160,7 @@ def choose_lists(frequencies: Bounds, keys: Keys, *, most: int, budget: int | No
     if frequencies[order].sum() <= left:
         chosen[order] = True
         return chosen
+    # a long list that does not fit is passed over, shorter ones after it may still fit
     for at in order.tolist():
         if frequencies[at] <= left:
             chosen[at] = True
@@ -188,6 +191,7 @@ def _best(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Return the documents with the largest counts; among equal ones those with the fewest fingerprints."""
     if len(documents) > candidates:
+        # all that tie with the last place stay: their sizes decide among them, which are slower to look up
         least = np.partition(counts, len(counts) - candidates)[len(counts) - candidates]
         kept = counts >= least
         documents, counts = documents[kept], counts[kept]

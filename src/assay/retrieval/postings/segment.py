@@ -15,10 +15,11 @@ Little endian; sections begin at multiples of 64. A half-written file has no tai
 import mmap
 import struct
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from assay.files import parse_json
 from assay.retrieval.canonical import Form
 from assay.retrieval.postings.kernels import Bounds, Documents, count_living, find_lists, places_in
 from assay.retrieval.postings.keys import KEY_BITS, Keys
+from assay.retrieval.segmented import SegmentFile
 
 VERSION = 1
 MAGIC = b"assayseg"
@@ -64,6 +66,7 @@ class FormPostings:
 
     def fits(self, documents: int) -> bool:
         """Return True if the sections have lengths that belong together, of a segment of that many documents."""
+        # r is not stored: the length of the directory, 2^r + 1, tells it
         buckets, postings = len(self.directory) - 1, len(self.postings)
         is_power = buckets >= 1 << LEAST_RADIX and buckets & (buckets - 1) == 0
         return is_power and len(self.sizes) == documents and len(self.remainders) == postings
@@ -85,25 +88,19 @@ class FormPostings:
         return keys, self.postings[start:stop].copy()
 
 
-@dataclass(frozen=True, eq=False)
-class Segment:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Segment(SegmentFile):
     """One segment, and those of its documents that were removed since.
 
     Attributes:
-        name: of the file.
-        documents: all documents, removed or not.
-        forms: their postings.
-        dead: removed documents, ascending, read-only.
-        size: bytes of the file.
+        forms: postings by form.
+        checksums: name, content and CRC-32 of each section.
+        data: of the file, or of one that is still to be written.
     """
 
-    name: str
-    documents: Documents
     forms: dict[Form, FormPostings]
-    dead: Documents
-    size: int
-    _checksums: tuple[tuple[str, Documents, int], ...]
-    _data: mmap.mmap | bytes
+    checksums: tuple[tuple[str, Documents, int], ...]
+    data: mmap.mmap | bytes
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -118,15 +115,15 @@ class Segment:
         except (OSError, ValueError) as error:
             raise CorpusIndexError(f"{path}: segment cannot be read: {plain_reason(error)}") from error
         try:
-            segment = cls.of(data, path.name)
-            segment.check(CHECKED_ON_OPENING)
+            segment = cls.of(data, {"name": path.name})
         except CorpusIndexError as error:
             raise CorpusIndexError(f"{path}: {error}") from error
+        segment.check(path.parent, CHECKED_ON_OPENING)
         return segment
 
     @classmethod
-    def of(cls, data: mmap.mmap | bytes, name: str) -> Self:
-        """Read the bytes of a segment, without copying them."""
+    def of(cls, data: mmap.mmap | bytes, entry: Mapping[str, Any]) -> Self:
+        """Read the bytes of a segment, without copying them; without an entry it is in memory."""
         contents = _contents(data)
         try:
             sections = {
@@ -151,27 +148,21 @@ class Segment:
             ) from error
         if not fit:
             raise CorpusIndexError("segment is damaged: its sections do not fit each other")
-        return cls(name, documents, forms, no_documents(), len(data), checksums, data)
-
-    def __len__(self) -> int:
-        """Return the number of documents that were not removed."""
-        return len(self.documents) - len(self.dead)
-
-    @cached_property
-    def posting_count(self) -> int:
-        """Number of postings of all forms, those of removed documents included."""
-        return sum(len(form.postings) for form in self.forms.values())
+        return cls(
+            entry=entry,
+            size=len(data),
+            documents=documents,
+            dead=no_documents(),
+            weight=sum(len(form.postings) for form in forms.values()),
+            forms=forms,
+            checksums=checksums,
+            data=data,
+        )
 
     @cached_property
     def living(self) -> NDArray[np.bool_]:
         """Mask of the documents that were not removed."""
         return ~np.isin(self.documents, self.dead, assume_unique=True)
-
-    def without(self, dead: Documents) -> "Segment":
-        """Return the same segment with these documents, ascending, as the removed ones."""
-        dead = dead.astype(np.uint32)
-        dead.flags.writeable = False
-        return Segment(self.name, self.documents, self.forms, dead, self.size, self._checksums, self._data)
 
     def places(self, documents: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the position of each document in `documents` of the segment; -1 if it is absent or removed."""
@@ -182,7 +173,7 @@ class Segment:
         return places
 
     def holds(self, documents: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return for each document whether it is in the segment and was not removed, bool [n]."""
+        """See `SegmentFile`."""
         present: NDArray[np.bool_] = self.places(documents) >= 0
         return present
 
@@ -201,18 +192,15 @@ class Segment:
 
     def release(self) -> None:
         """Return the pages of the file to the system: they stay in its cache, but no longer count as used memory."""
-        if isinstance(self._data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            self._data.madvise(mmap.MADV_DONTNEED)
+        if isinstance(self.data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            self.data.madvise(mmap.MADV_DONTNEED)
 
-    def check(self, limit: int | None = None) -> None:
-        """Compare every section of at most `limit` bytes with its checksum.
-
-        Raises:
-            CorpusIndexError: one differs.
-        """
-        for name, section, checksum in self._checksums:
+    def check(self, folder: Path, limit: int | None = None) -> None:
+        """See `SegmentFile`; sections of more than `limit` bytes are not compared."""
+        for name, section, checksum in self.checksums:
             if (limit is None or section.nbytes <= limit) and self._checksum(section) != checksum:
-                raise CorpusIndexError(f"segment is damaged: section {name!r} is not what was written")
+                path = folder / self.name
+                raise CorpusIndexError(f"{path}: segment is damaged: section {name!r} is not what was written")
 
     def _checksum(self, section: Documents) -> int:
         checksum = 0

@@ -57,6 +57,8 @@ def write_segment(
         counts = np.zeros(1 << radix, np.uint32)
         written = remainders_checksum = postings_checksum = 0
         for remainders, block_documents in _split(blocks[form], KEY_BITS - radix, counts):
+            # the two sections grow side by side; their places are known beforehand, because the sizes add up to their
+            # lengths
             file.seek(remainders_at + 4 * written)
             file.write(remainders.data)
             file.seek(postings_at + 4 * written)

@@ -10,6 +10,7 @@ from assay.errors import DataError
 from assay.evaluation import Estimate, difference_of_means, grouped_mean
 from assay.leakage import Audit, named_samples
 from assay.provenance import Searchable
+from assay.reports import TabularResult
 from assay.studies.annotation.task_results import TaskResult
 from assay.studies.contamination import PRESENT_KINDS, trace_benchmark
 from assay.types import MEMBER, NONMEMBER, Sample
@@ -47,8 +48,8 @@ class TaskSplit:
         return self.basis != "order"
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatedTasks:
+@dataclass(frozen=True, slots=True, repr=False)
+class AnnotatedTasks(TabularResult):
     """Results of tasks with their status.
 
     Attributes:
@@ -136,7 +137,8 @@ def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:
     if not samples:
         raise DataError(
             f"no task of the log is in the audit of {audit.benchmark}: ids such as {tasks[0].id!r} and "
-            f"{audit.samples[0].id!r} differ, and so do the texts; expected an audit of the same tasks, or --id"
+            f"{audit.samples[0].id!r} differ, and so do the texts; expected an audit of the same tasks, "
+            "or --columns id=NAME"
         )
     values = audit.values[audit.primary]
     groups = {task: audit.samples[place].group for task, place in samples.items()}

@@ -2,7 +2,7 @@
 
 import math
 
-from assay.reports import Cell, Column, Missing, Report, Row, Table, encode, percent
+from assay.reports import Column, Report, Table, describe, encode, percent
 from assay.studies.annotation.annotating import TASK_STATUSES, AnnotatedTasks
 
 CAUSE = (
@@ -11,22 +11,20 @@ CAUSE = (
 )
 
 
-def describe_annotation(annotated: AnnotatedTasks) -> Report:
+@describe.register
+def _(annotated: AnnotatedTasks) -> Report:
     """Return the report: accuracy on each part, and the difference."""
-    table = Table(
-        name="accuracy",
-        title=f"Accuracy of {annotated.name}",
-        columns=(
-            Column("tasks"),
-            Column("n", "count"),
-            Column("with an outcome", "count"),
-            Column("accuracy", "share"),
+    table = Table.of(
+        "accuracy",
+        f"Accuracy of {annotated.name}",
+        TASK_STATUSES,
+        (
+            Column("tasks", get=annotated.named),
+            Column("n", "count", lambda status: annotated.counts[status][0]),
+            Column("with an outcome", "count", lambda status: annotated.counts[status][1]),
+            Column("accuracy", "share", annotated.accuracy.get, "no such task has an outcome"),
         ),
-        rows=tuple(
-            Row((annotated.named(status), *annotated.counts[status], _cell(annotated.accuracy[status])))
-            for status in TASK_STATUSES
-        ),
-        caption=("In brackets: 95 % intervals over groups of tasks.", annotated.split.explanation),
+        ("In brackets: 95 % intervals over groups of tasks.", annotated.split.explanation),
     )
     per_task = [
         {"id": task.id, "correct": task.correct, "status": annotated.named(status)}
@@ -49,11 +47,6 @@ def describe_annotation(annotated: AnnotatedTasks) -> Report:
         },
         kind="annotated evaluation",
     )
-
-
-def _cell(accuracy: object) -> Cell:
-    value: Cell = accuracy  # type: ignore[assignment]  # an Estimate is a measured value
-    return Missing("no such task has an outcome") if math.isnan(value.value) else value  # type: ignore[union-attr]
 
 
 def _statement(annotated: AnnotatedTasks) -> str:

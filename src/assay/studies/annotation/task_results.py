@@ -139,7 +139,7 @@ def _of_lm_eval(
     if text is None:
         usual = usual_column(PROMPT_COLUMNS, tuple(first["doc"]))
         text = f"doc.{usual}" if usual else "arguments"
-        note(f"the text was taken from {text}; --text names another column")
+        note(f"the text was taken from {text}; --columns text=NAME names another column")
     if name is None:
         usual = usual_column(ID_COLUMNS, tuple(first["doc"]))
         name = f"doc.{usual}" if usual else "doc_id"

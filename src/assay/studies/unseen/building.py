@@ -20,6 +20,7 @@ from assay.evaluation import (
     matched,
 )
 from assay.files import write_text
+from assay.reports import TabularResult
 from assay.studies.unseen.candidates import UnseenRequest, candidates
 from assay.studies.unseen.form import forms_of
 from assay.types import Sample
@@ -40,8 +41,8 @@ PASSES = 3
 """Fits of the classifier: each on what the one before left."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class UnseenSet:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class UnseenSet(TabularResult):
     """Unseen text, and how it came about.
 
     Attributes:
@@ -136,7 +137,7 @@ def build_unseen_set(corpora: Sequence[str], request: UnseenRequest, like: Datas
 
     Args:
         corpora: repositories, archives and folders.
-        request: which texts; its forms are taken from `like`.
+        request: which texts; its forms are per_group from `like`.
         like: the benchmark; None leaves texts as they are, and matches nothing.
 
     Raises:
@@ -156,7 +157,7 @@ def build_unseen_set(corpora: Sequence[str], request: UnseenRequest, like: Datas
         raise DataError(f"{', '.join(corpora)}: no {request.unit} left: {_listed(counts)}")
     dated = _dating(request)
     if like is None:
-        return UnseenSet(tuple(offered), None, 0, dict(counts), dated=dated)
+        return UnseenSet(_evenly_drawn(offered, request, counts), None, 0, dict(counts), dated=dated)
     pool = _Pool(_of_one_language(like.samples, offered), tuple(offered))
     before = pool.baseline(request.seed)
     best, after = pool, before
@@ -168,7 +169,27 @@ def build_unseen_set(corpora: Sequence[str], request: UnseenRequest, like: Datas
             break
         best, after = narrower, narrower.baseline(request.seed)
     counts["not matched"] = len(offered) - len(best.offered)
-    return UnseenSet(tuple(best.offered), like.name, len(like), dict(counts), before, after, dated)
+    return UnseenSet(
+        _evenly_drawn(best.offered, request, counts), like.name, len(like), dict(counts), before, after, dated
+    )
+
+
+def _evenly_drawn(texts: Sequence[Sample], request: UnseenRequest, counts: Counter[str]) -> tuple[Sample, ...]:
+    """Return at most as many texts as the request asks for, in their order."""
+    if request.most is None or len(texts) <= request.most:
+        return tuple(texts)
+    counts["not needed"] = len(texts) - request.most
+    # A random order, and then a round over the repositories for each text of a repository: the n-th texts of all
+    # repositories come before any (n + 1)-th, so a large repository does not crowd out the small ones, whose number
+    # decides how wide the intervals of an audit are.
+    order = np.random.default_rng(request.seed).permutation(len(texts))
+    of_group: Counter[str | None] = Counter()
+    rounds = []
+    for index in order:
+        rounds.append(of_group[texts[index].group])
+        of_group[texts[index].group] += 1
+    first = order[np.argsort(rounds, kind="stable")[: request.most]]
+    return tuple(texts[index] for index in sorted(first))
 
 
 def _distinct(offered: list[Sample], like: Dataset | None, seed: int, counts: Counter[str]) -> list[Sample]:

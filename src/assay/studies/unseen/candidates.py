@@ -9,8 +9,10 @@ from typing import Literal
 import numpy as np
 
 from assay.code import Unparsable, functions_in
+from assay.datasets import MOST_UNSEEN
 from assay.languages import languages_with
-from assay.provenance import Age, DatedFile, dated_files
+from assay.provenance.index import DatedFile, dated_files
+from assay.provenance.sources import Age
 from assay.studies.unseen.form import BenchmarkForm
 from assay.types import Sample
 
@@ -52,13 +54,15 @@ class UnseenRequest:
         period: when they appeared.
         released: day of publication of corpora that are no git repository.
         forms: language → form; None: any language, as the texts stand.
-        seed: of the frames.
+        most: texts of the set; of more, as many are drawn, evenly over the repositories. None: all.
+        seed: of every random choice.
     """
 
     unit: UnseenUnit = "function"
     period: Period = Period()
     released: date | None = None
     forms: Mapping[str, BenchmarkForm] | None = None
+    most: int | None = MOST_UNSEEN
     seed: int = 0
 
 

@@ -1,18 +1,19 @@
 """The report of unseen text: how many texts, why others were left out, and how well they match the benchmark."""
 
 from assay.evaluation import GROUPS_FOR_INTERVAL, BlindBaseline
-from assay.reports import Column, Missing, Report, Row, Table, area_with_interval, number_of
+from assay.reports import Column, Missing, Report, Table, area_with_interval, describe, number_of
 from assay.studies.unseen.building import UnseenSet, tells_apart
 
 STILL_APART = (
-    "The texts alone still tell benchmark and unseen text apart, so the verdict of `assay audit` or `assay dataset` "
-    "will rest on the negative control (--control MODEL). Further repositories of the same kind help. `assay audit` "
-    "can compare within the benchmark, too: --variants 10, --reference BASE."
+    "The texts alone still tell benchmark and unseen text apart, so the verdict of `assay audit` will rest on the "
+    "negative control (--control MODEL). Further repositories of the same kind help. `assay audit` can compare within "
+    "the benchmark, too: --variants 10, --reference BASE."
 )
 NOTHING_MATCHED = "Too few of the texts resemble the benchmark, so none was left out to match it."
 
 
-def describe_unseen(unseen: UnseenSet, path: str = "") -> Report:
+@describe.register
+def _(unseen: UnseenSet, path: str = "") -> Report:
     """Return the report of a set of unseen text.
 
     Args:
@@ -56,14 +57,19 @@ def describe_unseen(unseen: UnseenSet, path: str = "") -> Report:
 
 def _match_table(unseen: UnseenSet, before: BlindBaseline, after: BlindBaseline) -> Table:
     left = unseen.counts.get("not matched", 0)
-    rows = [("before matching", len(unseen.samples) + left, before)]
+    matched = len(unseen.samples) + unseen.counts.get("not needed", 0)
+    rows = [("before matching", matched + left, before)]
     if left:
-        rows.append(("after matching", len(unseen.samples), after))
-    return Table(
+        rows.append(("after matching", matched, after))
+    return Table.of(
         name="match",
         title=f"How well the texts match the {number_of(unseen.benchmark, 'sample')} of {unseen.like}",
-        columns=(Column(""), Column("texts", "count"), Column("blind AUROC")),
-        rows=tuple(Row((name, count, _area(baseline))) for name, count, baseline in rows),
+        items=rows,
+        columns=(
+            Column("", get=lambda row: row[0]),
+            Column("texts", "count", lambda row: row[1]),
+            Column("blind AUROC", get=lambda row: _area(row[2])),
+        ),
         caption=("The AUROC of a classifier that sees the texts alone; .5 means that it tells nothing apart.",),
     )
 
@@ -75,9 +81,9 @@ def _area(baseline: BlindBaseline) -> str | Missing:
 
 
 def _count_table(unseen: UnseenSet) -> Table:
-    return Table(
+    return Table.of(
         name="counts",
         title="What was read, and what was left out",
-        columns=(Column(""), Column("number", "count")),
-        rows=tuple(Row((name, number)) for name, number in unseen.counts.items() if number),
+        items=[item for item in unseen.counts.items() if item[1]],
+        columns=(Column("", get=lambda item: item[0]), Column("number", "count", lambda item: item[1])),
     )

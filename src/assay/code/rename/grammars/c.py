@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.code.parse.trees import Node, Tree
-from assay.code.rename.bindings import Bindings, Bound, NameRules, Role, ScopeKind, field_binder
+from assay.code.rename.bindings import Binder, Bindings, Bound, NameRules, Role, ScopeKind, field_binder
 from assay.languages import LANGUAGES
 
 SCOPES: Mapping[str, ScopeKind] = {
@@ -114,8 +114,13 @@ def parameter(node: Node) -> Iterable[Bound]:
     return [Bound(name, "macro" if function else role) for name, function in names]  # UNUSED(name), not a function
 
 
-def _type_names(node: Node) -> Iterable[Bound]:
-    return [Bound(name, "type") for child in node.fill("declarator") for name, _function in declared_names(child)]
+def declarator_binder(role: Role) -> Binder:
+    """Return a binder of all names in the declarators of a node."""
+
+    def binder(node: Node) -> Iterable[Bound]:
+        return [Bound(name, role) for child in node.fill("declarator") for name, _function in declared_names(child)]
+
+    return binder
 
 
 def kept_names(bindings: Bindings) -> Mapping[str, str]:
@@ -164,7 +169,7 @@ C = NameRules(
         "declaration": declaration,
         "parameter_list": parameters,
         "parameter_declaration": parameter,
-        "type_definition": _type_names,
+        "type_definition": declarator_binder("type"),
         "enumerator": field_binder("constant"),
         "preproc_def": field_binder("macro", target="file"),
         "preproc_function_def": field_binder("macro", target="file"),

@@ -49,10 +49,6 @@ def _argument_types(name: Node) -> list[Node]:
 _IN_BLOCK = frozenset({"compound_statement", "for_statement", "case_statement", "labeled_statement"})
 
 
-def _member(node: Node) -> Iterable[Bound]:
-    return [Bound(name, "field") for child in node.fill("declarator") for name, _function in c.declared_names(child)]
-
-
 def _range(node: Node) -> Iterable[Bound]:
     body = node.child("body")
     since = body.start if body else None
@@ -61,14 +57,6 @@ def _range(node: Node) -> Iterable[Bound]:
         for child in node.fill("declarator")
         for name, _f in c.declared_names(child)
     ]
-
-
-def _capture(node: Node) -> Iterable[Bound]:
-    return [Bound(child, "variable", since=node.end) for child in node.fill("left") if child.kind == "identifier"]
-
-
-def _class(node: Node) -> Iterable[Bound]:
-    return [Bound(child, "type", "outer") for child in node.fill("name") if child.kind == "type_identifier"]
 
 
 def _template_parameter(node: Node) -> Iterable[Bound]:
@@ -128,12 +116,12 @@ CPP = NameRules(
     binders={
         **c.C.binders,
         "declaration": _declaration,
-        "field_declaration": _member,
+        "field_declaration": c.declarator_binder("field"),
         "optional_parameter_declaration": c.parameter,
         "variadic_parameter_declaration": c.parameter,
         "for_range_loop": _range,
-        "lambda_capture_initializer": _capture,
-        **dict.fromkeys(_CLASSES, _class),
+        "lambda_capture_initializer": field_binder("variable", "left", kind="identifier", behind=True),
+        **dict.fromkeys(_CLASSES, field_binder("type", target="outer", kind="type_identifier")),
         "type_parameter_declaration": _template_parameter,
         "optional_type_parameter_declaration": _template_parameter,
         "variadic_type_parameter_declaration": _template_parameter,

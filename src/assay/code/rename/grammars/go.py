@@ -27,20 +27,12 @@ def _assigned(node: Node) -> Iterable[Bound]:
     return [Bound(child, "variable", since=node.end) for side in left for child in side.of_kind("identifier")]
 
 
-def _spec(node: Node) -> Iterable[Bound]:
-    return [Bound(child, "variable", since=node.end) for child in node.fill("name") if child.kind == "identifier"]
-
-
 def _type_switch(node: Node) -> Iterable[Bound]:
     value = node.child("value")
     since = value.end if value else None
     return [
         Bound(child, "variable", since=since) for side in node.fill("alias") for child in side.of_kind("identifier")
     ]
-
-
-def _import(node: Node) -> Iterable[Bound]:
-    return [Bound(child, "import", "file") for child in node.fill("name") if child.kind == "package_identifier"]
 
 
 def _refusal(tree: Tree) -> str | None:
@@ -93,12 +85,12 @@ GO = NameRules(
         "short_var_declaration": _assigned,
         "range_clause": _assigned,
         "receive_statement": _assigned,
-        "var_spec": _spec,
-        "const_spec": _spec,
+        "var_spec": field_binder("variable", kind="identifier", behind=True),
+        "const_spec": field_binder("variable", kind="identifier", behind=True),
         "type_switch_statement": _type_switch,
         "type_spec": field_binder("type", target="outer"),
         "type_alias": field_binder("type", target="outer"),
-        "import_spec": _import,
+        "import_spec": field_binder("import", target="file", kind="package_identifier"),
     },
     elsewhere=frozenset({"qualified_type.name"}),
     frozen={},

@@ -39,10 +39,6 @@ def _alone(node: Node) -> bool:
     return not node.of_kind("superclass", "super_interfaces", "extends_interfaces")
 
 
-def _method(node: Node) -> Iterable[Bound]:
-    return [Bound(child, "method", "outer") for child in node.fill("name")]
-
-
 def _declarator(node: Node) -> Iterable[Bound]:
     around = node.parent.kind if node.parent else ""
     role: Role = "field" if around in {"field_declaration", "constant_declaration"} else "variable"
@@ -60,10 +56,6 @@ def _parameter(node: Node) -> Iterable[Bound]:
 def _for_each(node: Node) -> Iterable[Bound]:
     body = node.child("body")
     return [Bound(child, "variable", since=body.start if body else None) for child in node.fill("name")]
-
-
-def _lambda(node: Node) -> Iterable[Bound]:
-    return [Bound(child, "parameter") for child in node.fill("parameters") if child.kind == "identifier"]
 
 
 def _last(node: Node) -> Iterable[Bound]:
@@ -230,13 +222,13 @@ JAVA = NameRules(
     leaves=frozenset({"identifier"}),
     scope=lambda node: _SCOPES.get(node.kind),
     binders={
-        "method_declaration": _method,
+        "method_declaration": field_binder("method", target="outer"),
         "variable_declarator": _declarator,
         "formal_parameter": _parameter,
         "catch_formal_parameter": field_binder("variable"),
         "resource": field_binder("variable"),
         "enhanced_for_statement": _for_each,
-        "lambda_expression": _lambda,
+        "lambda_expression": field_binder("parameter", "parameters", kind="identifier"),
         "inferred_parameters": lambda node: [Bound(child, "parameter") for child in node.of_kind("identifier")],
         "instanceof_expression": field_binder("variable"),
         "type_pattern": _last,

@@ -63,10 +63,6 @@ def _parameters(node: Node) -> Iterable[Bound]:
     return [Bound(name, "parameter") for child in node.children for name in names_of(child)]
 
 
-def _arrow(node: Node) -> Iterable[Bound]:
-    return [Bound(child, "parameter") for child in node.fill("parameter")]
-
-
 def _catch(node: Node) -> Iterable[Bound]:
     return [Bound(name, "variable") for child in node.fill("parameter") for name in names_of(child)]
 
@@ -142,7 +138,7 @@ JAVASCRIPT = NameRules(
         "class": field_binder("type"),
         "class_declaration": field_binder("type", target="outer"),
         "formal_parameters": _parameters,
-        "arrow_function": _arrow,
+        "arrow_function": field_binder("parameter", "parameter"),
         "catch_clause": _catch,
         "for_in_statement": _for_in,
         "import_clause": _imported,

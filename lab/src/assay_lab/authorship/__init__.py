@@ -1,0 +1,1 @@
+"""Authorship on collections of known origin."""

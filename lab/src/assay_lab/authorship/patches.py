@@ -1,0 +1,192 @@
+"""Authorship: human patches of before 2020 that `assay detect --patch` flags, after calibration on still older code.
+
+Each repository is calibrated on itself before 2017, three times: on the added lines of older commits, on functions,
+and on whole files (`--by patch`, `function` and `file`). Then the added lines of commits from 2017 to 2019, drawn at
+random, are judged given the file around them. People wrote all of them, so every flag is a false positive; the nominal
+rate is 5 %. The pieces of a language and length class in a reference are bounded.
+
+`declared` are repositories with commits of today: the share of commits since 2024 that declare a generator, by kind of
+signal. These are facts about commit messages, no judgements of style.
+"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from assay.api import DetectorChoice, calibrate_authorship
+from assay.api.authorship import past_units
+from assay.authorship import SHORTEST, CodeUnit, Commit, Reference, ReferenceUnit, answer_pieces, codes_of, in_commits
+from assay.authorship.detecting import NOMINAL
+from assay.authorship.reference import FEWEST, length_class
+from assay.errors import DataError
+from assay.evaluation import flag_rate
+from assay.provenance.sources import git_output, patches_before
+from assay_lab.experiments.declaration import Data, Experiment, Result
+from assay_lab.measuring import with_ends
+
+EARLY, LATE = date(2017, 1, 1), date(2020, 1, 1)
+SINCE = date(2024, 1, 1)
+UNITS: tuple[ReferenceUnit, ...] = ("patch", "function", "file")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The added lines of a commit in one file.
+
+    Attributes:
+        repository: its name.
+        commit: the first digits of its digest.
+        language: of the file.
+        tokens: of the added lines.
+        bounds: unit of a reference → bound on the share of it that scores as high; a unit without an answer is missing.
+    """
+
+    repository: str
+    commit: str
+    language: str
+    tokens: int
+    bounds: Mapping[ReferenceUnit, float] = field(default_factory=dict)
+
+
+def measured(
+    repository: Path, commits: int, most: int, unit: ReferenceUnit, older: Sequence[Piece]
+) -> tuple[list[Piece], dict[str, Any]]:
+    """Return the pieces of a repository with their bounds for another unit, and a description of the reference.
+
+    Args:
+        repository: its root.
+        commits: that the pieces are drawn from.
+        most: pieces of a language and length class in the reference.
+        unit: of the reference.
+        older: the pieces with their bounds for other units; empty where there are none yet.
+    """
+    units, owners = later_units(repository, commits)
+    codes = codes_of(units)
+    pieces = older or [
+        Piece(repository.name, owner[:12], str(unit.language), len(code.tokens))
+        for unit, owner, code in zip(units, owners, codes, strict=True)
+    ]
+    try:
+        reference = reference_of(repository, unit, most)
+    except DataError as error:
+        return list(pieces), {"none": str(error)}
+    detection = answer_pieces(units, codes, DetectorChoice().open().score(units, None), (), reference)
+    bounds = [row.judgement.bound if row.judgement else None for row in detection.results]
+    judged = [
+        piece if bound is None else replace(piece, bounds={**piece.bounds, unit: bound})
+        for piece, bound in zip(pieces, bounds, strict=True)
+    ]
+    return judged, {
+        "texts": len(reference),
+        "cells": {", ".join(key): len(scores) for key, scores in reference.cells.items()},
+        "realised": detection.realised.rate.value if detection.realised else None,
+        "abstained": dict(detection.abstentions),
+    }
+
+
+def reference_of(repository: Path, unit: ReferenceUnit, most: int) -> Reference:
+    """Return the code of a repository before 2017."""
+    with tempfile.TemporaryDirectory() as folder:
+        past = Path(folder) / "past.json"
+        return calibrate_authorship([str(repository)], past, before=EARLY, by=unit, most=most)[0]
+
+
+def later_units(repository: Path, commits: int) -> tuple[list[CodeUnit], list[str]]:
+    """Return the added lines of later commits by file that people wrote and that are long enough, and the commits."""
+    units, owners = list[CodeUnit](), list[str]()
+    for past in patches_before(repository, LATE, after=EARLY, most=commits):
+        own = [unit for unit in past_units(past) if unit.language]
+        long = [unit for unit, code in zip(own, codes_of(own), strict=True) if len(code.tokens) >= SHORTEST]
+        units += long
+        owners += [past.commit] * len(long)
+    return units, owners
+
+
+def declared(repository: Path) -> dict[str, Any]:
+    """Return the commits since 2024 and those that declare a generator, by kind of signal."""
+    shape = "--format=%H%x00%an%x00%ae%x00%B%x00"
+    log = git_output(repository, "log", "--no-merges", f"--since={SINCE.isoformat()}T00:00:00Z", shape, "HEAD")
+    fields = [field.strip() for field in log.split("\0")[:-1]]
+    commits = [Commit(*row) for row in zip(fields[::4], fields[1::4], fields[2::4], fields[3::4], strict=True)]
+    kinds = Counter(signal.kind for signal in in_commits(commits))
+    return {"commits": len(commits), "declaring": sum(kinds.values()), "kinds": dict(kinds)}
+
+
+def rates(pieces: Sequence[Piece], references: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the flagged shares of all pieces and of parts of them, for each unit of a reference."""
+
+    def own_class(piece: Piece) -> str:
+        cells = references[piece.repository].get("patch", {}).get("cells", {})
+        own = cells.get(f"{piece.language}, {length_class(piece.tokens)}", 0)
+        return f"{FEWEST} or more" if own >= FEWEST else f"fewer than {FEWEST}"
+
+    parts: dict[str, Callable[[Piece], str]] = {
+        "repository": lambda piece: piece.repository,
+        "language": lambda piece: piece.language,
+        "length": lambda piece: str(length_class(piece.tokens)),
+        "older patches of its language and length": own_class,
+    }
+    by_part = {
+        part: {name: _rates([piece for piece in pieces if of(piece) == name]) for name in sorted(set(map(of, pieces)))}
+        for part, of in parts.items()
+    }
+    over = {unit: _mean([row[unit] for row in by_part["repository"].values()]) for unit in UNITS}
+    return {"all": _rates(pieces), "mean over repositories": over} | by_part
+
+
+def _mean(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the mean of the shares of repositories with Student's interval of 95 %."""
+    shares = np.array([row["flagged"] / row["judged"] for row in rows if row["judged"]])
+    if len(shares) < 2:
+        return {}
+    error = float(shares.std(ddof=1) / np.sqrt(len(shares)) * stdtrit(len(shares) - 1, 0.975))
+    mean = float(shares.mean())
+    return {"repositories": len(shares), "share": mean, "low": max(0.0, mean - error), "high": mean + error}
+
+
+def _rates(pieces: Sequence[Piece]) -> dict[str, Any]:
+    """Return the pieces and their commits, and for each unit of a reference the share of bounds of at most 5 %."""
+    row: dict[str, Any] = {"pieces": len(pieces), "commits": len({piece.commit for piece in pieces})}
+    for unit in UNITS:
+        judged = [(piece.bounds[unit], piece.commit) for piece in pieces if unit in piece.bounds]
+        bounds, groups = zip(*judged, strict=True) if judged else ((), ())
+        rate = flag_rate(np.array(bounds), NOMINAL, groups=groups)
+        row[unit] = {"flagged": rate.flagged, "judged": rate.samples, **with_ends(rate.rate)}
+    return row
+
+
+def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
+    """Human patches of before 2020 that `assay detect --patch` flags, after calibration on still older code."""
+    commits, most = scale
+    pieces: list[Piece] = []
+    references: dict[str, dict[str, Any]] = {}
+    for repository in sorted(path for path in data["repositories"].iterdir() if path.is_dir()):
+        own: list[Piece] = []
+        for unit in UNITS:
+            own, references.setdefault(repository.name, {})[unit] = measured(repository, commits, most, unit, own)
+        pieces += own
+    rows: list[dict[str, Any]] = [{"part": part, **row} for part, row in rates(pieces, references).items()]
+    rows += ({"part": "reference", "repository": name, **row} for name, row in references.items())
+    if "declared" in data:
+        folders = sorted(path for path in data["declared"].iterdir() if path.is_dir())
+        rows += ({"part": "declared", "repository": folder.name, **declared(folder)} for folder in folders)
+    return Result(rows)
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="authorship/patches",
+        run=run,
+        scales={"smoke": (2, 5), "full": (100, 100)},
+        needs={"repositories": "a folder of git repositories with commits of 2010 to 2019"},
+        takes={"declared": "a folder of git repositories with commits since 2024"},
+        stored="authorship/patches",
+    ),
+)

@@ -1,0 +1,137 @@
+"""Membership by content: which texts of a bug does a corpus hold, and in which document?
+
+A bug has up to four texts: the issue text, the buggy code, the fixed code, and the whole file where checkouts were
+given. Each is judged by itself, by the evidence of `assay_lab.bugs.membership` for the document that holds most of it.
+
+The two sides of a bug are nearly the same text, so here both are usually in the corpus or neither is. Which of the two
+a corpus has is decided by what only one side has: see `assay_lab.bugs.exposure`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.evaluation import Estimate, grouped_share
+from assay.provenance import Origin, Searchable, SearchMethod, StoredDocument, trace
+from assay_lab.bugs.membership import NO_EVIDENCE, CopyEvidence, evidence_of_words, words_of
+from assay_lab.bugs.pairs import SamplePair
+
+ContentSide = Literal["issue", "buggy", "fixed", "file"]
+CONTENT_SIDES: tuple[ContentSide, ...] = ("issue", "buggy", "fixed", "file")
+CHANGED = "changed"
+"""Metadata with the changed places of a side whose text is a whole file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContentEvidence:
+    """Evidence that a corpus holds one text of a bug.
+
+    Attributes:
+        evidence: for the document that holds most of it.
+        origins: all places of that document; empty where no document shares anything.
+        reason: why the text was not judged; None where it was.
+    """
+
+    evidence: CopyEvidence
+    origins: tuple[Origin, ...] = ()
+    reason: str | None = None
+
+    @property
+    def document(self) -> str | None:
+        """Return the path of that document; None where no document shares anything."""
+        return self.origins[0].path if self.origins else None
+
+    @property
+    def is_present(self) -> bool:
+        """Return whether the corpus counts as holding the text."""
+        return self.reason is None and self.evidence.is_copy
+
+
+@dataclass(frozen=True, slots=True)
+class ContentMembership:
+    """Membership of one side over the bugs of a set.
+
+    Attributes:
+        judged: texts that were judged.
+        too_short: texts that were not.
+        present: texts that the corpus holds.
+        share: of the judged ones that it holds, with an interval over groups.
+    """
+
+    judged: int
+    too_short: int
+    present: int
+    share: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class PossibleCopies:
+    """Documents of an index that may hold a text of a bug.
+
+    Attributes:
+        documents: number → document.
+        origins: number → its places.
+        too_short: texts of this kind cannot be searched for, with the reason; None otherwise.
+    """
+
+    documents: Mapping[int, StoredDocument]
+    origins: Mapping[int, tuple[Origin, ...]]
+    too_short: str | None = None
+
+
+def candidates_for(
+    text: str, index: Searchable, *, language: str | None, method: SearchMethod, top: int
+) -> PossibleCopies:
+    """Return the documents of an index that share most with a text; arguments as `assay.provenance.trace`."""
+    traced = trace(text, index, language=language, method=method, top=top)
+    numbers = [match.document_id for match in traced.matches]
+    return PossibleCopies({each.id: each for each in index.documents(numbers)}, traced.origins, traced.too_short)
+
+
+def texts_of_bug(pair: SamplePair) -> Mapping[ContentSide, str]:
+    """Return the texts of a bug that are not empty, by side."""
+    metadata = pair.fixed.metadata
+    issue = metadata.get("problem_statement")
+    fixed, buggy = (side.metadata.get(CHANGED, side.text) for side in (pair.fixed, pair.buggy))
+    file = pair.fixed.text if CHANGED in metadata else None
+    texts = {"issue": issue, "buggy": buggy, "fixed": fixed, "file": file}
+    return {side: text for side in CONTENT_SIDES if isinstance(text := texts[side], str) and text.strip()}
+
+
+def evidence_among(text: str, language: str | None, candidates: PossibleCopies) -> ContentEvidence:
+    """Return the evidence for the document that holds most of a text.
+
+    Args:
+        text: of a bug.
+        language: of the text; None for prose.
+        candidates: documents to compare with.
+    """
+    words = words_of(text, language)
+    best, number = NO_EVIDENCE, None
+    for each, document in candidates.documents.items():
+        evidence = evidence_of_words(words, words_of(document.text, document.language))
+        if evidence.value > best.value:
+            best, number = evidence, each
+    if number is None:
+        return ContentEvidence(best, reason=candidates.too_short)
+    return ContentEvidence(best, candidates.origins[number])
+
+
+def content_memberships(
+    contents: Sequence[Mapping[ContentSide, ContentEvidence]], groups: Sequence[str | None]
+) -> Mapping[ContentSide, ContentMembership]:
+    """Return the membership of each side that a set has.
+
+    Args:
+        contents: [bugs], side → evidence.
+        groups: [bugs], bugs of one project are not independent.
+    """
+    memberships: dict[ContentSide, ContentMembership] = {}
+    for side in CONTENT_SIDES:
+        rows = [(content[side], group) for content, group in zip(contents, groups, strict=True) if side in content]
+        judged = [(evidence.is_present, group) for evidence, group in rows if evidence.reason is None]
+        if rows:
+            present = [is_present for is_present, _ in judged]
+            share = grouped_share(present, [group for _, group in judged])
+            memberships[side] = ContentMembership(len(judged), len(rows) - len(judged), sum(present), share)
+    return memberships

@@ -1,0 +1,138 @@
+"""Control from later commits of the same files: changes that a model cannot have seen, in the form of the benchmark.
+
+A control from other projects differs in topic, style and length. Commits to the files of the benchmark after the
+cutoff of the model are the nearest thing to bugs that it has not seen. Each commit is a pair of hunks like a bug: the
+newer side stands for the fixed one, the older side for the buggy one. The context lines of a hunk may be older than the
+commit. Commits are longer than fixes of bugs, and a longer text has a lower NLL, so each commit is chosen for a bug of
+about its length.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from assay.datasets import BUGGY_TO_FIXED, patch_side, patched_files
+from assay.errors import DataError
+from assay.evaluation import ShingleIndex
+from assay.languages import language_of
+from assay.provenance.sources import git_output
+from assay.reports import number_of
+from assay.types import Sample
+from assay_lab.bugs.checkouts import checkout_of
+from assay_lab.bugs.pairs import SamplePair
+
+NEAR = 0.85
+"""Share of 5-grams from which a later text repeats one of the benchmark, or an earlier one."""
+
+FACTOR = 2.0
+"""Most by which the lengths of a commit and of the bug that it is chosen for differ."""
+
+_COMMIT = re.compile(r"^\x01([0-9a-f]{40,64}) (\d{4}-\d{2}-\d{2})\n", re.MULTILINE)
+
+
+def later_commits(
+    pairs: Sequence[SamplePair], root: Path, *, after: date, most: int, benchmark: str, seed: int = 0
+) -> tuple[tuple[SamplePair, ...], tuple[str, ...]]:
+    """Return commits to the files of the bugs since a day, and a note on their number; none where there is none.
+
+    Args:
+        pairs: bugs of a benchmark of patches.
+        root: folder of checkouts, as `with_whole_files` takes it.
+        after: first day of a commit.
+        most: commits of each language.
+        benchmark: its name, for messages.
+        seed: of the draw among commits that fit.
+
+    Raises:
+        DataError: the folder is not there; one line.
+    """
+    if not root.is_dir():
+        raise DataError(f"{root}: no such folder; expected checkouts of the projects of {benchmark}")
+    files: dict[Path, set[str]] = defaultdict(set)
+    groups: dict[Path, str | None] = {}
+    for pair in pairs:
+        repository, paths = checkout_of(pair, root), pair.fixed.metadata.get("files")
+        if repository is not None and isinstance(paths, tuple | list):
+            files[repository] |= {str(path) for path in paths}
+            groups[repository] = pair.fixed.group
+    changes = [
+        change
+        for repository, paths in sorted(files.items())
+        for change in commits_to_files(repository, sorted(paths), after, groups[repository])
+    ]
+    distinct = _distinct(changes, pairs)
+    chosen = _of_like_length(distinct, pairs, most, seed)
+    if not chosen:
+        where = f"{number_of(len(files), 'checkout')} with a history"
+        return (), (f"{benchmark}: no commit since {after} changes a file of it in {where}",)
+    note = (
+        f"{benchmark}: the control has {len(chosen)} of {len(changes)} later commits to its files since {after}, each "
+        f"about as long as a bug; {len(changes) - len(distinct)} repeat a text"
+    )
+    return chosen, (note,)
+
+
+def commits_to_files(
+    repository: Path, paths: Sequence[str], after: date, group: str | None = None
+) -> Iterator[SamplePair]:
+    """Yield the commits since a day that change a file, the newest first.
+
+    Args:
+        repository: a checkout.
+        paths: of the files in it.
+        after: first day of a commit.
+        group: of the pairs.
+    """
+    log = git_output(
+        repository, "log", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--patch", "--unified=3",
+        "--format=%x01%H %cs", f"--since={after.isoformat()}T00:00:00", "HEAD", "--", *paths,
+    )  # fmt: skip
+    parts = _COMMIT.split(log)[1:]
+    for commit, day, patch in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        newer, older = patch_side(patch, "new"), patch_side(patch, "old")
+        if date.fromisoformat(day) < after or not newer.strip() or not older.strip():
+            continue
+        changed = patched_files(patch)
+        language = next((language for language in map(language_of, changed) if language), None)
+        metadata = {
+            "project": repository.name,
+            "date": day,
+            "commit": commit,
+            "files": changed,
+            "patch": patch,
+            "direction": BUGGY_TO_FIXED,
+        }
+        name = f"{repository.name}@{commit[:12]}"
+        yield SamplePair(*(Sample(name, text, language, group=group, metadata=metadata) for text in (newer, older)))
+
+
+def _distinct(changes: Sequence[SamplePair], pairs: Sequence[SamplePair]) -> list[SamplePair]:
+    """Return changes without near-duplicates of the benchmark and of each other."""
+    index = ShingleIndex([change.fixed.text for change in changes])
+    near = index.near_any((side.text for pair in pairs for side in (pair.fixed, pair.buggy)), NEAR)
+    first = index.first_of_each_kind(NEAR)
+    return [change for change, repeats, is_first in zip(changes, near, first, strict=True) if is_first and not repeats]
+
+
+def _of_like_length(
+    changes: Sequence[SamplePair], pairs: Sequence[SamplePair], most: int, seed: int
+) -> tuple[SamplePair, ...]:
+    """Return changes of each language, at most one for each bug and within `FACTOR` of its length, in their order."""
+    random = np.random.default_rng(seed)
+    rows: list[int] = []
+    for language in dict.fromkeys(change.fixed.language for change in changes):
+        own = random.permutation([at for at, change in enumerate(changes) if change.fixed.language == language])
+        alike = [pair for pair in pairs if pair.fixed.language == language] or pairs
+        targets = random.permutation([np.log(max(1, len(pair.fixed.text))) for pair in alike])[:most]
+        lengths = np.log([len(changes[at].fixed.text) for at in own])
+        for target in targets:
+            apart = np.abs(lengths - target)
+            nearest = int(apart.argmin())
+            if apart[nearest] <= np.log(FACTOR):
+                rows.append(int(own[nearest]))
+                lengths[nearest] = np.inf  # it was chosen
+    return tuple(changes[row] for row in sorted(rows))

@@ -1,0 +1,359 @@
+"""Probes that need only generated text: what can a model repeat of a bug that it should not know?
+
+- path: the model reads the issue text, and is asked for the file that has to be changed.
+- function: the model reads the first lines of the fixed text, and continues it.
+- patch: the model reads the fixed text up to the first changed line, and continues it.
+
+A model can answer right without having seen the bug: some files are changed often, and code repeats itself. So every
+probe has a frequency baseline, which answers from the other bugs and the prompt alone, and the same probe on control
+texts from outside the benchmark. There is a verdict only where the interval of the difference to the control excludes
+zero and the model beats the baseline.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from assay.code import lexemes
+from assay.evaluation import Estimate, grouped_bootstrap, unknown
+from assay.scoring import Question, ask
+from assay.types import Decision, Float64Array, Generator, Sample, Undecided, Verdict
+from assay_lab.bugs.pairs import SamplePair
+from assay_lab.bugs.preference import mean_of
+
+ProbeName = Literal["path", "function", "patch"]
+PROBES: tuple[ProbeName, ...] = ("path", "function", "patch")
+
+LENGTH = 20
+"""Lexemes that are compared; an answer of fewer right lexemes from the start is right in part."""
+HEADER_LINES = 2
+"""Lines that are not blank, which the model reads of a function."""
+CONTEXTS = (8, 5, 3, 2, 1)
+"""Lexemes before the next one that the frequency baseline looks for, the longest first."""
+CHARACTERS_PER_LEXEME = 12
+"""Enough for nearly all code, so that `LENGTH` lexemes fit in as many tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeTask:
+    """One question to the model.
+
+    Attributes:
+        id: of the bug or control text.
+        group: of the bug or control text.
+        prompt: text that the model reads.
+        truth: right answer.
+        baseline: answer of the frequency baseline.
+    """
+
+    id: str
+    group: str | None
+    prompt: str
+    truth: str
+    baseline: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProbeResult:
+    """Result of one probe.
+
+    Attributes:
+        probe: its name.
+        tasks: bugs that were asked about.
+        left_out: bugs without a question: no issue text, a change of one line, or a text that is too short.
+        model: mean share of the answer that the model gets right.
+        baseline: the same of the frequency baseline.
+        control: the same of the model on control texts; without a value where there are none.
+        difference: model on the bugs minus model on the control texts, each minus its baseline.
+        decision: the verdict, with its reason.
+        values: float64 [tasks], the share of each bug.
+        ids: [tasks], of the bugs.
+        groups: [tasks], of the bugs.
+    """
+
+    probe: ProbeName
+    tasks: int
+    left_out: int
+    model: Estimate
+    baseline: Estimate
+    control: Estimate
+    difference: Estimate
+    decision: Decision
+    values: Float64Array
+    ids: tuple[str, ...] = ()
+    groups: tuple[str | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProbeAnswers:
+    """Answers of a model to one probe on a set of bugs or control texts.
+
+    Attributes:
+        ids: [tasks], of the bugs.
+        groups: [tasks], of the bugs.
+        values: float64 [tasks], share of each answer that is right; NaN where the model rejected the prompt.
+        baseline: float64 [tasks], the same of the frequency baseline.
+        left_out: bugs without a question.
+    """
+
+    ids: tuple[str, ...]
+    groups: tuple[str | None, ...]
+    values: Float64Array
+    baseline: Float64Array
+    left_out: int
+
+
+def run_probes(
+    sets: Mapping[str, Sequence[SamplePair]],
+    model: Generator,
+    *,
+    controls: Sequence[SamplePair] = (),
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Mapping[str, Mapping[ProbeName, ProbeResult]]:
+    """Ask a model about every bug of every set, and about every control once; return set → probe → result.
+
+    Args:
+        sets: name → bugs.
+        model: continues text.
+        controls: bugs or plain texts (then both sides are the same) of repositories outside the benchmarks.
+        seed: of the resamples.
+        progress: called with the number of answers of a probe so far.
+
+    Raises:
+        ModelError: the model cannot be run.
+    """
+    compared = answered(controls, model, progress=progress)
+    results = {}
+    for name, pairs in sets.items():
+        answers = answered(pairs, model, progress=progress)
+        results[name] = {each: _compared(each, answers[each], compared[each], seed=seed) for each in PROBES}
+    return results
+
+
+def answered(
+    pairs: Sequence[SamplePair], model: Generator, *, progress: Callable[[int], None] = lambda _: None
+) -> Mapping[ProbeName, ProbeAnswers]:
+    """Return the answers of a model to each probe on a set; arguments as `run_probes`."""
+    frequent = FrequentContinuations([pair.fixed.text for pair in pairs])
+    tasks = {name: tuple(tasks_of(name, pairs, frequent)) for name in PROBES}
+    replies = ask([question_of(task) for of_probe in tasks.values() for task in of_probe], model, progress=progress)
+    return {
+        name: ProbeAnswers(
+            tuple(task.id for task in of_probe),
+            tuple(task.group for task in of_probe),
+            *_shares(name, of_probe, replies),
+            len(pairs) - len(of_probe),
+        )
+        for name, of_probe in tasks.items()
+    }
+
+
+def _compared(name: ProbeName, bugs: ProbeAnswers, controls: ProbeAnswers, *, seed: int) -> ProbeResult:
+    difference = _difference(
+        bugs.values - bugs.baseline, bugs.groups, controls.values - controls.baseline, controls.groups, seed=seed
+    )
+    mine, theirs = mean_of(bugs.values, bugs.groups), mean_of(bugs.baseline, bugs.groups)
+    control = mean_of(controls.values, controls.groups) if len(controls.values) else unknown()
+    decision = _decision(name, mine, theirs, difference, len(controls.values))
+    return ProbeResult(
+        name,
+        len(bugs.values),
+        bugs.left_out,
+        mine,
+        theirs,
+        control,
+        difference,
+        decision,
+        bugs.values,
+        bugs.ids,
+        bugs.groups,
+    )
+
+
+def tasks_of(name: ProbeName, pairs: Sequence[SamplePair], frequent: "FrequentContinuations") -> Iterator[ProbeTask]:
+    """Yield the questions of a probe; a bug that gives none is left out.
+
+    Args:
+        name: of the probe.
+        pairs: the bugs.
+        frequent: of the fixed texts of the bugs, in their order.
+    """
+    if name == "path":
+        yield from _path_tasks(pairs)
+        return
+    cut = _header if name == "function" else _first_change
+    for at, pair in enumerate(pairs):
+        prompt, truth = cut(pair)
+        if prompt.strip() and len(lexemes(truth)) >= LENGTH:
+            yield ProbeTask(pair.id, pair.fixed.group, prompt, truth, frequent.continued(prompt, at))
+
+
+def question_of(task: ProbeTask) -> Question:
+    """Return the question that a model is asked."""
+    return Question(task.prompt, LENGTH * CHARACTERS_PER_LEXEME // 3)
+
+
+def right_share(name: ProbeName, truth: str, answer: str) -> float:
+    """Return the share of an answer that is right: 0 or 1 for a path, right lexemes from the start for code."""
+    if name == "path":
+        return float(any(path in answer for path in truth.split("\n")))
+    expected = lexemes(truth)[:LENGTH]
+    count = 0
+    for own, other in zip(expected, lexemes(answer), strict=False):
+        if own != other:
+            break
+        count += 1
+    return count / len(expected)
+
+
+class FrequentContinuations:
+    """The lexemes that follow each context in a set of texts; every text can be continued without itself."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        """Count the contexts of all texts."""
+        self._following: dict[tuple[str, ...], list[tuple[int, str]]] = {}
+        for number, text in enumerate(texts):
+            self._add(self._following, number, lexemes(text))
+
+    def continued(self, prompt: str, without: int) -> str:
+        """Return the continuation of a prompt: what most often follows the longest context that occurs anywhere.
+
+        Args:
+            prompt: text before the continuation; its own contexts count too.
+            without: number of the text that the prompt is a part of.
+        """
+        words = lexemes(prompt)
+        own: dict[tuple[str, ...], list[tuple[int, str]]] = {}
+        self._add(own, -1, words)
+        answer: list[str] = []
+        for _ in range(LENGTH):
+            best = self._next([*words, *answer], own, without)
+            if best is None:
+                break
+            answer.append(best)
+        return " ".join(answer)
+
+    def _next(
+        self, words: Sequence[str], own: Mapping[tuple[str, ...], list[tuple[int, str]]], without: int
+    ) -> str | None:
+        for size in CONTEXTS:
+            context = tuple(words[-size:])
+            places = [*self._following.get(context, ()), *own.get(context, ())]
+            counts = Counter(word for number, word in places if number != without)
+            if counts:
+                return str(counts.most_common(1)[0][0])
+        return None
+
+    @staticmethod
+    def _add(following: dict[tuple[str, ...], list[tuple[int, str]]], number: int, words: Sequence[str]) -> None:
+        for at in range(1, len(words)):
+            for size in CONTEXTS:
+                if size <= at:
+                    following.setdefault(tuple(words[at - size : at]), []).append((number, words[at]))
+
+
+def _path_tasks(pairs: Sequence[SamplePair]) -> Iterator[ProbeTask]:
+    paths = [_paths(pair.fixed) for pair in pairs]
+    for at, pair in enumerate(pairs):
+        issue = pair.fixed.metadata.get("problem_statement")
+        if not isinstance(issue, str) or not issue.strip() or not paths[at]:
+            continue
+        # the baseline knows which files of the project other bugs change
+        counts: Counter[str] = Counter()
+        for other, names in enumerate(paths):
+            if other != at and pairs[other].fixed.group == pair.fixed.group:
+                counts.update(names)
+        guess = counts.most_common(1)[0][0] if counts else ""
+        prompt = f"{issue.rstrip()}\n\nThe bug is in the file "
+        yield ProbeTask(pair.id, pair.fixed.group, prompt, "\n".join(paths[at]), guess)
+
+
+def _paths(sample: Sample) -> tuple[str, ...]:
+    files = sample.metadata.get("files")
+    return tuple(str(file) for file in files) if isinstance(files, tuple | list) else ()
+
+
+def _header(pair: SamplePair) -> tuple[str, str]:
+    """Return the first lines of the fixed text, and the rest."""
+    lines = pair.fixed.text.splitlines(keepends=True)
+    seen = 0
+    for at, line in enumerate(lines):
+        seen += bool(line.strip())
+        if seen == HEADER_LINES:
+            return "".join(lines[: at + 1]), "".join(lines[at + 1 :])
+    return pair.fixed.text, ""
+
+
+def _first_change(pair: SamplePair) -> tuple[str, str]:
+    """Return the fixed text up to its first changed line, and the rest; nothing where no second line changes."""
+    fixed, buggy = (side.text.splitlines(keepends=True) for side in (pair.fixed, pair.buggy))
+    first = _equal(fixed, buggy)
+    changed = len(fixed) - first - _equal(fixed[first:][::-1], buggy[first:][::-1])
+    if changed < 2:  # noqa: PLR2004  one line to read and one to write
+        return "", ""
+    return "".join(fixed[: first + 1]), "".join(fixed[first + 1 :])
+
+
+def _equal(lines: Sequence[str], others: Sequence[str]) -> int:
+    """Return the number of equal lines at the beginning."""
+    pairs = enumerate(zip(lines, others, strict=False))
+    return next((at for at, (line, other) in pairs if line != other), min(len(lines), len(others)))
+
+
+def _shares(
+    name: ProbeName, tasks: Sequence[ProbeTask], answers: Mapping[Question, object]
+) -> tuple[Float64Array, Float64Array]:
+    """Return the share of each answer that is right, NaN where the model rejected the prompt; and the baseline's."""
+    values = []
+    for task in tasks:
+        answer = answers[question_of(task)]
+        is_text = isinstance(answer, str)
+        values.append(right_share(name, task.truth, str(answer)) if is_text else math.nan)
+    return np.array(values), np.array([right_share(name, task.truth, task.baseline) for task in tasks])
+
+
+def _difference(
+    values: Float64Array,
+    groups: Sequence[str | None],
+    others: Float64Array,
+    other_groups: Sequence[str | None],
+    *,
+    seed: int,
+) -> Estimate:
+    if not len(values) or not len(others):
+        return Estimate(math.nan, math.nan, math.nan, reason="no control text")
+    pooled = np.concatenate([values, others])
+    rows = np.flatnonzero(~np.isnan(pooled))
+    is_bug, scored = (rows < len(values)), pooled[rows]
+    # groups of the two sides are different ones, whatever their names
+    names = [*((0, group) if group is not None else (0, at, "") for at, group in enumerate(groups))]
+    names += [*((1, group) if group is not None else (1, at, "") for at, group in enumerate(other_groups))]
+
+    def gap(weights: Float64Array) -> Float64Array:
+        means = [
+            (weights * side) @ scored / np.where((total := (weights * side).sum(1)) > 0, total, np.nan)
+            for side in (is_bug, ~is_bug)
+        ]
+        return np.asarray(means[0] - means[1])[:, None]
+
+    return grouped_bootstrap(gap, [names[row] for row in rows.tolist()], is_bug, seed=seed)[0]
+
+
+def _decision(name: ProbeName, model: Estimate, baseline: Estimate, difference: Estimate, controls: int) -> Decision:
+    figures = f"{name}: {model.value:.0%} of the answers right, {baseline.value:.0%} by frequency alone"
+    if math.isnan(model.value):
+        return Decision(Verdict.CANNOT_TELL, f"{name}: no bug gives a question.", Undecided.NOT_MEASURED)
+    if not controls:
+        return Decision(
+            Verdict.CANNOT_TELL, f"{figures}; there is no control from outside the benchmark.", Undecided.NOT_MEASURED
+        )
+    if not difference.has_interval:
+        return Decision(Verdict.CANNOT_TELL, f"{figures}; {difference.reason}.", Undecided.TOO_FEW)
+    figures += f"; {difference.value:+.2f} [{difference.low:+.2f}, {difference.high:+.2f}] more than on the controls."
+    seen = difference.low > 0 and model.value > baseline.value
+    return Decision(Verdict.CONTAMINATED if seen else Verdict.NO_EVIDENCE, figures)

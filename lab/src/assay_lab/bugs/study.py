@@ -1,0 +1,427 @@
+"""The study: bug benchmarks and control sets under one model.
+
+For each set: mean negative log-likelihood (NLL) of a token, 5-gram accuracy, ratios of the NLL between sets, the
+preference for the fix, and what a corpus has of each bug. Texts that share more than `OVERLAP` with an earlier one are
+left out of the averages, as in the paper; the preference keeps every bug.
+
+A text is the side of a patch (hunks), a program, or a file, as its benchmark gives it. NLL and accuracy compare only
+within one tokenizer, and a short text has a higher NLL than a long one: sets whose texts differ in length do not
+compare.
+
+Source: Ramos et al. 2025, "Are Large Language Models Memorizing Bug Benchmarks?".
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from itertools import repeat
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from assay.errors import DataError
+from assay.evaluation import Estimate, ShingleIndex
+from assay.provenance import Searchable
+from assay.reports import Report, TabularResult
+from assay.scores import loss, ngram_accuracy
+from assay.scoring import Plan, Progress, score_samples
+from assay.types import Float64Array, Generator, Sample
+from assay_lab.bugs.content import ContentMembership, ContentSide, content_memberships
+from assay_lab.bugs.dates import Slice, date_of, rates_by_slice, slices_of
+from assay_lab.bugs.exposure import PairExposure, exposures
+from assay_lab.bugs.pairs import SamplePair
+from assay_lab.bugs.preference import Preference, mean_of, preferences
+from assay_lab.bugs.probes import ProbeName, ProbeResult, run_probes
+from assay_lab.bugs.repositories import RepositoryMembership, repository_membership
+from assay_lab.bugs.rewriting import RewrittenPreference, rewritten_preference
+
+NLL, FIVE_GRAM, CONTRAST = "NLL", "5-gram accuracy", "NLL against the reference"
+MEASURES: Mapping[str, tuple[str, float]] = {NLL: (loss.name, -1.0), FIVE_GRAM: (ngram_accuracy.name, 1.0)}
+"""Measure → the score that it is made of, and its sign: scores are higher for members."""
+REFERENCE = "reference"
+OVERLAP = 0.85
+
+TextSide = Literal["fixed", "buggy", "issue", "control"]
+
+
+@dataclass(frozen=True, slots=True)
+class BugSet:
+    """The bugs of one benchmark.
+
+    Attributes:
+        name: of the benchmark.
+        pairs: its bugs.
+        is_control: True if these are changes to compare with, such as later commits, and not bugs.
+    """
+
+    name: str
+    pairs: tuple[SamplePair, ...]
+    is_control: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ControlSet:
+    """Texts to compare with, such as files that are newer than the model.
+
+    Attributes:
+        name: of the set.
+        samples: its texts.
+    """
+
+    name: str
+    samples: tuple[Sample, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudySettings:
+    """Sources that the study compares with besides the model.
+
+    Attributes:
+        index: of a corpus, for the exposure of each bug; None leaves it out.
+        repositories: `owner/name` of a corpus in lower case; None leaves their membership out.
+        cutoff: first day that the model cannot have seen; None leaves the slices by date out.
+        generator: the model as one that generates, for the probes; None leaves them out.
+        variants: verified rewritings of each side of a bug; 0 leaves them out.
+    """
+
+    index: Searchable | None = None
+    repositories: Collection[str] | None = None
+    cutoff: date | None = None
+    generator: Generator | None = None
+    variants: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SideAverages:
+    """Averages over the texts of one side of a set.
+
+    Attributes:
+        texts: number of texts that are not empty.
+        distinct: those without a near-duplicate before them; only these count.
+        characters: median length of these.
+        averages: measure → mean with an interval over groups.
+    """
+
+    texts: int
+    distinct: int
+    characters: float
+    averages: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StudiedSet:
+    """Results of one set.
+
+    Attributes:
+        name: of the set.
+        groups: number of its groups.
+        sides: side → averages; "issue" only where the benchmark has issue texts.
+        preference: "all" and each exposure → preference for the fix; empty for a control set.
+        contrast: the same against the reference model: preference of the model minus that of the reference.
+        slices: "before" and "after" the cutoff → averages of the fixed side or of the control texts, and their number.
+        rates: rate → slice → value; empty for texts to compare with, and where no cutoff was given.
+        undated: texts without a date; 0 where no cutoff was given.
+        repositories: membership in the list; None without one.
+        exposures: of each bug; empty without an index.
+        content: text of a bug → how many of them the corpus holds; empty without an index.
+        probes: probe → result; empty where none was run.
+        ids: of the bugs.
+        values: float64 [bugs], preference for the fix.
+        is_control: True if these are changes to compare with and not bugs.
+        rewritten: preference before and after a rewriting of both sides; None without one.
+    """
+
+    name: str
+    groups: int
+    sides: Mapping[TextSide, SideAverages]
+    preference: Mapping[str, Preference] = field(default_factory=dict)
+    contrast: Mapping[str, Preference] = field(default_factory=dict)
+    slices: Mapping[Slice, SideAverages] = field(default_factory=dict)
+    undated: int = 0
+    rates: Mapping[str, Mapping[Slice, Estimate]] = field(default_factory=dict)
+    repositories: RepositoryMembership | None = None
+    exposures: tuple[PairExposure, ...] = ()
+    content: Mapping[ContentSide, ContentMembership] = field(default_factory=dict)
+    probes: Mapping[ProbeName, ProbeResult] = field(default_factory=dict)
+    ids: tuple[str, ...] = ()
+    values: Float64Array = field(default_factory=lambda: np.empty(0))
+    is_control: bool = False
+    rewritten: RewrittenPreference | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BugStudy(TabularResult):
+    """Results of the study of one model.
+
+    Attributes:
+        model: its name.
+        sets: bug benchmarks first, then control sets.
+        has_reference: whether a reference model was run too.
+        notes: what a reader must know, one sentence each.
+    """
+
+    model: str
+    sets: tuple[StudiedSet, ...]
+    has_reference: bool = False
+    notes: tuple[str, ...] = ()
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row for each bug: set, id, preference for the fix, and its exposure."""
+        rows = [
+            {"set": studied.name, "id": name, "preference": None if np.isnan(value) else float(value), "exposure": kind}
+            for studied in self.sets
+            for name, value, kind in zip(
+                studied.ids,
+                studied.values,
+                [each.exposure for each in studied.exposures] or repeat(None, len(studied.ids)),
+                strict=True,
+            )
+        ]
+        names = {"set": pa.string(), "id": pa.string(), "preference": pa.float64(), "exposure": pa.string()}
+        return pa.Table.from_pylist(rows, schema=pa.schema(list(names.items())))
+
+    def describe(self) -> Report:
+        """Return the report of the study."""
+        from assay_lab.bugs.describing import describe_study  # noqa: PLC0415  it imports this module
+
+        return describe_study(self)
+
+    def ratios(self) -> Mapping[tuple[str, str], float]:
+        """Return (row, column) → NLL of the column's set over that of the row's set, as the heat map prints it."""
+        values = {studied.name: main_side(studied).averages[NLL].value for studied in self.sets}
+        return {(row, column): values[column] / values[row] for row in values for column in values}
+
+
+def main_side(studied: StudiedSet) -> SideAverages:
+    """Return the side that sets are compared by: the fixed one, or the texts of a control set."""
+    return studied.sides["fixed" if "fixed" in studied.sides else "control"]
+
+
+def run_bug_study(
+    sets: Sequence[BugSet | ControlSet],
+    plan: Plan,
+    settings: StudySettings | None = None,
+    *,
+    notes: Sequence[str] = (),
+    progress: Progress | None = None,
+    searched: Callable[[int, int], None] | None = None,
+) -> BugStudy:
+    """Run the study.
+
+    Args:
+        sets: bug benchmarks and control sets; their names differ.
+        plan: of a model with the scores of `MEASURES`, and `REFERENCE` where there is a reference model.
+        settings: what the study compares with.
+        notes: on the data.
+        progress: receives the texts that were scored.
+        searched: receives the bugs that were searched for.
+
+    Raises:
+        DataError: no bug, or two sets of one name.
+        ModelError: the model cannot be run.
+    """
+    chosen = settings or StudySettings()
+    check_sets(sets)
+    texts = {(each.name, side): samples for each in sets for side, samples in _texts_of(each).items()}
+    flat = [replace(sample, id=f"{at}") for at, sample in enumerate(s for samples in texts.values() for s in samples)]
+    table = score_samples(flat, plan, progress=progress)
+    values: dict[tuple[str, TextSide], Mapping[str, Float64Array]] = {}
+    start = 0
+    for key, samples in texts.items():
+        rows = slice(start, start + len(samples))
+        values[key] = {name: column[rows] for name, column in table.values.items()}
+        start += len(samples)
+    probes = {} if chosen.generator is None else _probed(sets, chosen.generator)
+    rewritten = {
+        each.name: rewritten_preference(
+            each.pairs, _likelihoods(values, each.name), plan, count=chosen.variants, progress=progress
+        )
+        for each in (benchmarks_of(sets) if chosen.variants else ())
+    }
+    results = [
+        replace(
+            _studied_bugs(each, texts, values, chosen, probes.get(each.name, {}), searched=searched),
+            rewritten=rewritten.get(each.name),
+        )
+        if isinstance(each, BugSet)
+        else _studied_control(each, values, chosen)
+        for each in sets
+    ]
+    return BugStudy(plan.name, tuple(results), REFERENCE in table.values, tuple(notes))
+
+
+def _likelihoods(
+    values: Mapping[tuple[str, TextSide], Mapping[str, Float64Array]], name: str
+) -> tuple[Float64Array, Float64Array]:
+    return values[name, "fixed"][loss.name], values[name, "buggy"][loss.name]
+
+
+def drawn_pairs(pairs: Sequence[SamplePair], most: int | None, *, seed: int = 0) -> tuple[SamplePair, ...]:
+    """Return at most so many bugs, in their order.
+
+    Benchmarks list their bugs by project, so the first ones would be those of a few projects.
+
+    Args:
+        pairs: the bugs.
+        most: None for all.
+        seed: of the draw.
+    """
+    if most is None or most >= len(pairs):
+        return tuple(pairs)
+    rows = np.random.default_rng(seed).choice(len(pairs), most, replace=False)
+    return tuple(pairs[row] for row in sorted(rows.tolist()))
+
+
+def without_empty(pairs: Sequence[SamplePair], *, benchmark: str) -> tuple[tuple[SamplePair, ...], tuple[str, ...]]:
+    """Return the bugs that have a text, and notes on those that have none or only one.
+
+    Args:
+        pairs: the bugs.
+        benchmark: its name, for messages.
+
+    Raises:
+        DataError: no bug has a text.
+    """
+    filled = {pair.id: (bool(pair.fixed.text.strip()), bool(pair.buggy.text.strip())) for pair in pairs}
+    kept = tuple(pair for pair in pairs if any(filled[pair.id]))
+    if not kept:
+        raise DataError(f"no bug of {benchmark} has a text: every patch is empty")
+    counts = Counter(filled.values())
+    reasons = {
+        (False, False): "left out: the patch is empty",
+        (True, False): "without a preference: the fix only adds lines, so the buggy side is empty",
+        (False, True): "without a preference: the fix only deletes lines, so the fixed side is empty",
+    }
+    notes = [
+        f"{benchmark}: {counts[sides]} of {len(pairs)} {reason}" for sides, reason in reasons.items() if counts[sides]
+    ]
+    return kept, tuple(notes)
+
+
+def check_sets(sets: Sequence[BugSet | ControlSet]) -> None:
+    """Check that there are bugs, and that names differ.
+
+    Raises:
+        DataError: no bug, or two sets of one name.
+    """
+    names = [each.name for each in sets]
+    if len(set(names)) < len(names):
+        raise DataError(f"two sets are called {max(names, key=names.count)!r}; expected a name of its own for each")
+    if not any(each.pairs for each in benchmarks_of(sets)):
+        raise DataError("no bug to study; expected at least one pair of a fixed and a buggy text")
+
+
+def _texts_of(each: BugSet | ControlSet) -> dict[TextSide, tuple[Sample, ...]]:
+    if isinstance(each, ControlSet):
+        return {"control": each.samples}
+    sides: dict[TextSide, tuple[Sample, ...]] = {
+        "fixed": tuple(pair.fixed for pair in each.pairs),
+        "buggy": tuple(pair.buggy for pair in each.pairs),
+    }
+    issues = tuple(
+        replace(pair.fixed, text=issue)
+        for pair in each.pairs
+        if isinstance(issue := pair.fixed.metadata.get("problem_statement"), str) and issue.strip()
+    )
+    return sides | {"issue": issues} if issues else sides
+
+
+def _studied_bugs(
+    bugs: BugSet,
+    texts: Mapping[tuple[str, TextSide], tuple[Sample, ...]],
+    values: Mapping[tuple[str, TextSide], Mapping[str, Float64Array]],
+    settings: StudySettings,
+    probes: Mapping[ProbeName, ProbeResult],
+    *,
+    searched: Callable[[int, int], None] | None,
+) -> StudiedSet:
+    fixed, buggy = values[bugs.name, "fixed"], values[bugs.name, "buggy"]
+    groups = [pair.fixed.group for pair in bugs.pairs]
+    exposed = () if settings.index is None else exposures(bugs.pairs, settings.index, progress=searched)
+    kinds = [each.exposure for each in exposed] or None
+    difference = fixed[loss.name] - buggy[loss.name]
+    fixes = texts[bugs.name, "fixed"]
+    slices, undated = _slices(fixes, fixed, settings.cutoff)
+    dated = {} if settings.cutoff is None else slices_of(fixes, settings.cutoff)
+    rates = rates_by_slice(bugs.pairs, dated, difference, probes=probes, exposures=exposed)
+    return StudiedSet(
+        bugs.name,
+        _group_count(fixes),
+        {side: side_averages(texts[name, side], values[name, side]) for name, side in texts if name == bugs.name},
+        preferences(difference, groups, kinds),
+        preferences(fixed[REFERENCE] - buggy[REFERENCE], groups, kinds) if REFERENCE in fixed else {},
+        slices,
+        undated,
+        rates,
+        None if settings.repositories is None else repository_membership(fixes, settings.repositories),
+        exposed,
+        content_memberships([each.content for each in exposed], groups) if exposed else {},
+        probes=probes,
+        ids=tuple(pair.id for pair in bugs.pairs),
+        values=difference,
+        is_control=bugs.is_control,
+    )
+
+
+def _probed(sets: Sequence[BugSet | ControlSet], generator: Generator) -> Mapping[str, Mapping[ProbeName, ProbeResult]]:
+    controls: list[SamplePair] = []
+    for each in sets:
+        if isinstance(each, ControlSet):
+            # a control text has no bug: both of its sides are the same, so only the probe of a function can use it
+            controls += [SamplePair(sample, sample) for sample in each.samples]
+        elif each.is_control:
+            controls += each.pairs
+    return run_probes({each.name: each.pairs for each in benchmarks_of(sets)}, generator, controls=controls)
+
+
+def benchmarks_of(sets: Sequence[BugSet | ControlSet]) -> list[BugSet]:
+    """Return the sets that are benchmarks."""
+    return [each for each in sets if isinstance(each, BugSet) and not each.is_control]
+
+
+def _studied_control(
+    control: ControlSet, values: Mapping[tuple[str, TextSide], Mapping[str, Float64Array]], settings: StudySettings
+) -> StudiedSet:
+    columns = values[control.name, "control"]
+    slices, undated = _slices(control.samples, columns, settings.cutoff)
+    sides: dict[TextSide, SideAverages] = {"control": side_averages(control.samples, columns)}
+    return StudiedSet(control.name, _group_count(control.samples), sides, slices=slices, undated=undated)
+
+
+def side_averages(samples: Sequence[Sample], columns: Mapping[str, Float64Array]) -> SideAverages:
+    """Return the averages of one side; empty texts and near-duplicates of an earlier text are left out.
+
+    Args:
+        samples: [texts]; of near-duplicates the oldest counts, where dates are known.
+        columns: score → float64 [texts].
+    """
+    filled = [at for at, sample in enumerate(samples) if sample.text.strip()]
+    order = sorted(filled, key=lambda at: date_of(samples[at]) or date.max)
+    first = ShingleIndex([samples[at].text for at in order]).first_of_each_kind(OVERLAP)
+    rows = np.array([at for at, is_first in zip(order, first, strict=True) if is_first], dtype=np.intp)
+    groups = [samples[at].group for at in rows]
+    return SideAverages(
+        len(filled),
+        len(rows),
+        float(np.median([len(samples[at].text) for at in rows])) if len(rows) else float("nan"),
+        {measure: mean_of(sign * columns[score][rows], groups) for measure, (score, sign) in MEASURES.items()},
+    )
+
+
+def _slices(
+    samples: Sequence[Sample], columns: Mapping[str, Float64Array], cutoff: date | None
+) -> tuple[Mapping[Slice, SideAverages], int]:
+    """Return the averages of each slice, and the number of texts without a date."""
+    if cutoff is None:
+        return {}, 0
+    slices = {
+        name: side_averages([samples[at] for at in rows], {score: column[rows] for score, column in columns.items()})
+        for name, rows in slices_of(samples, cutoff).items()
+    }
+    return slices, [date_of(sample) for sample in samples].count(None)
+
+
+def _group_count(samples: Sequence[Sample]) -> int:
+    return len({sample.group if sample.group is not None else (sample.id,) for sample in samples})

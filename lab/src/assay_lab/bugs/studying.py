@@ -1,0 +1,163 @@
+"""What a model remembers of bug benchmarks."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from datetime import date
+from pathlib import Path
+
+from assay.api import Opener, ScoreSelection, open_index, plan_scores
+from assay.api.selection import check_variants
+from assay.datasets import DataSelection, read_dataset
+from assay.errors import DataError
+from assay.models import ModelSettings
+from assay.progress import progress_bar
+from assay_lab.bugs import (
+    MEASURES,
+    REFERENCE,
+    BugSet,
+    BugStudy,
+    ControlSet,
+    StudySettings,
+    check_sets,
+    drawn_pairs,
+    later_commits,
+    read_repositories,
+    run_bug_study,
+    with_whole_files,
+    without_empty,
+)
+from assay_lab.bugs.pairs import PairedDataset, read_pairs
+
+
+def study_bugs(
+    model: str,
+    benchmarks: Sequence[str | Path],
+    *,
+    data: Mapping[str, Path | str] | Path | str | None = None,
+    source_root: Path | str | None = None,
+    later_commits_in: Path | str | None = None,
+    controls: Mapping[str, Path | str] | None = None,
+    reference: str | None = None,
+    index: Path | str | None = None,
+    repositories: Path | str | None = None,
+    cutoff: date | str | None = None,
+    limit: int | None = None,
+    probes: bool = False,
+    variants: int = 0,
+    settings: ModelSettings | None = None,
+    progress: bool = True,
+) -> BugStudy:
+    """Study what a model remembers of the bugs, fixes and issue texts of benchmarks.
+
+    Args:
+        model: as `assay.audit`.
+        benchmarks: names of bug benchmarks, or tables with the columns `fixed` and `buggy`.
+        data: benchmark → its file or folder; of a single benchmark the path alone is enough.
+        source_root: folder with checkouts of the projects: texts are then whole files at the commit of each bug.
+        later_commits_in: folder with checkouts of the projects: commits to the files of the bugs since the cutoff are a
+            control of the same form.
+        controls: name → file or folder with texts to compare with, such as files that are newer than the model.
+        reference: model whose preference for the fix is subtracted.
+        index: of a corpus, which says what the corpus has of each bug.
+        repositories: text file with the `owner/name` of the repositories of a corpus.
+        cutoff: first day that the model cannot have seen; results are then split by date.
+        limit: most bugs of a benchmark, drawn with a fixed seed.
+        probes: also ask the model to repeat paths, functions and patches; it has to generate text.
+        variants: verified rewritings of both sides of each bug: the preference for the fix is measured on them too.
+        settings: how the models are opened.
+        progress: show progress on a terminal.
+
+    Raises:
+        AssayError: bad input; one line says what was received and what was expected.
+    """
+    day = _day(cutoff)
+    if later_commits_in is not None and day is None:
+        raise DataError("later commits need a cutoff, from which on they count; expected a day such as 2024-03-01")
+    if later_commits_in is not None and source_root is not None:
+        raise DataError("later commits are hunks, which do not compare with whole files; expected only one of both")
+    check_variants(variants)
+    later = None if later_commits_in is None or day is None else (Path(later_commits_in), day)
+    listed = None if repositories is None else read_repositories(Path(repositories))
+    paths = _paths(data, benchmarks)
+    if unused := sorted(set(paths) - set(map(str, benchmarks))):
+        raise DataError(f"data for {unused[0]!r}, which is not among the benchmarks {', '.join(map(str, benchmarks))}")
+    opener = Opener(settings or ModelSettings())
+    opener.check(model, reference)
+    with progress_bar("reading", shown=progress):
+        sets: list[BugSet | ControlSet] = []
+        notes: list[str] = []
+        for name in benchmarks:
+            both = read_pairs(str(name), DataSelection(data=paths.get(str(name))))
+            notes += _add_bugs(sets, both, limit, source_root, later)
+        if later is not None and not any(isinstance(each, BugSet) and each.is_control for each in sets):
+            raise DataError(f"no benchmark has later commits; {notes[-1]}")
+        for label, path in (controls or {}).items():
+            dataset = read_dataset(path)
+            sets.append(ControlSet(label, dataset.samples))
+            notes += dataset.notes
+    check_sets(sets)
+    names = [score for score, _ in MEASURES.values()] + ([REFERENCE] if reference else [])
+    selection = ScoreSelection(",".join(names), reference=reference)
+    with ExitStack() as stack:
+        # models take the longest to open, so they come last
+        opened = None if index is None else stack.enter_context(open_index(index))
+        with progress_bar("opening the model", shown=progress):
+            plan, remarks = plan_scores(selection, model, opener)
+            generator = opener.generator(model) if probes else None
+        report = stack.enter_context(progress_bar("studying", shown=progress))
+        return run_bug_study(
+            sets,
+            plan,
+            StudySettings(index=opened, repositories=listed, cutoff=day, generator=generator, variants=variants),
+            notes=(*notes, *remarks),
+            progress=report,
+            searched=report,
+        )
+
+
+def _add_bugs(
+    sets: list[BugSet | ControlSet],
+    both: PairedDataset,
+    limit: int | None,
+    source_root: Path | str | None,
+    later: tuple[Path, date] | None,
+) -> list[str]:
+    """Add the bugs of a benchmark and, with checkouts and a day, later commits to their files; return the notes."""
+    benchmark = both.fixed.name
+    pairs = drawn_pairs(both.pairs, limit)
+    notes = [*dict.fromkeys((*both.fixed.notes, *both.buggy.notes))]
+    if len(pairs) < len(both.pairs):
+        notes.append(f"{benchmark}: {len(pairs)} of {len(both.pairs)} bugs, drawn at random")
+    pairs, more = without_empty(pairs, benchmark=benchmark)
+    notes += more
+    if source_root is not None:
+        pairs, more = with_whole_files(pairs, Path(source_root), benchmark=benchmark)
+        notes += more
+    sets.append(BugSet(benchmark, pairs))
+    if later is not None:
+        commits, more = later_commits(pairs, later[0], after=later[1], most=len(pairs), benchmark=benchmark)
+        if commits:
+            sets.append(BugSet(f"{benchmark}, later commits", commits, is_control=True))
+        notes += more
+    return notes
+
+
+def _paths(
+    data: Mapping[str, Path | str] | Path | str | None, benchmarks: Sequence[str | Path]
+) -> Mapping[str, Path | str]:
+    if not isinstance(data, Path | str):
+        return data or {}
+    if len(benchmarks) > 1:
+        raise DataError(
+            f"received data {str(data)!r} for {len(benchmarks)} benchmarks, expected a path for each by name"
+        )
+    return {str(name): data for name in benchmarks}
+
+
+def _day(cutoff: date | str | None) -> date | None:
+    if cutoff is None or isinstance(cutoff, date):
+        return cutoff
+    try:
+        return date.fromisoformat(cutoff)
+    except ValueError:
+        raise DataError(f"received cutoff {cutoff!r}, expected a day such as 2024-03-01") from None

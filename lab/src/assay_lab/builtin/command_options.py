@@ -1,0 +1,46 @@
+"""Options and progress line of the commands that train a built-in model."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.options import OUTPUT
+from assay.progress import ERRORS
+
+if TYPE_CHECKING:
+    from assay.training import TrainingProgress
+
+CORPUS = "Corpus"
+TRAINING = "Training"
+COMPUTATION = "Computation"
+
+PackageCap = Annotated[int, typer.Option(min=1, help="Most characters from one package.", rich_help_panel=CORPUS)]
+Device = Annotated[
+    str, typer.Option(metavar="auto|cpu|cuda", help="auto: a GPU where there is one.", rich_help_panel=COMPUTATION)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.", rich_help_panel=OUTPUT)]
+Hardware = Annotated[
+    str, typer.Option(metavar="WORDS", help="Description of the machine, for the record.", rich_help_panel=OUTPUT)
+]
+PlanOnly = Annotated[
+    bool, typer.Option("--plan-only", help="Build the corpus, print its contents, and stop.", rich_help_panel=OUTPUT)
+]
+ExportOnly = Annotated[
+    bool, typer.Option("--export-only", help="Export the last checkpoint as it is.", rich_help_panel=OUTPUT)
+]
+
+
+def watched(train: Callable[["TrainingProgress | None"], object]) -> None:
+    """Train; on a terminal, show a line that is updated at each step."""
+    if ERRORS.is_terminal:
+        ERRORS.print("building the corpus, then training; after Ctrl-C the same command continues", highlight=False)
+    train(show_step if ERRORS.is_terminal else None)
+
+
+def show_step(record: Mapping[str, float], steps: int) -> None:
+    """Update the progress line on the terminal."""
+    done = record["step"]
+    left = record["seconds"] / done * (steps - done) / 60
+    line = f"step {done} of {steps}, loss {record['loss']:.3f}, about {left:.0f} minutes left"
+    ERRORS.print(line, end="\r" if done < steps else "\n", markup=False, highlight=False)

@@ -1,0 +1,46 @@
+"""Files of packages as entries of a training manifest."""
+
+from typing import Protocol
+
+from assay.ground_truth.manifest import PACKAGE_FILE, ManifestEntry
+
+
+class PackageText(Protocol):
+    """A file of a package: an installed one, or one of a downloaded archive."""
+
+    @property
+    def package(self) -> str: ...  # noqa: D102  see `PackageFile`
+    @property
+    def version(self) -> str: ...  # noqa: D102
+    @property
+    def path(self) -> str: ...  # noqa: D102
+    @property
+    def licence(self) -> str: ...  # noqa: D102
+    @property
+    def text(self) -> str: ...  # noqa: D102
+    @property
+    def digest(self) -> str: ...  # noqa: D102
+
+
+def file_entry(file: PackageText, tokens: int, *, dose: int = 1, characters: int | None = None) -> ManifestEntry:
+    """Return the entry of a file.
+
+    Args:
+        file: of a package.
+        tokens: its length for the model.
+        dose: how often it occurs in the training data.
+        characters: that are trained on; None for all of it.
+    """
+    return ManifestEntry(
+        kind=PACKAGE_FILE,
+        package=file.package,
+        version=file.version,
+        path=file.path,
+        name="",
+        line=1,
+        sha256=file.digest,
+        licence=file.licence,
+        dose=dose,
+        characters=len(file.text) if characters is None else characters,
+        tokens=tokens,
+    )

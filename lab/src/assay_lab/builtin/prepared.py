@@ -1,0 +1,55 @@
+"""The corpus on disk as training reads it: rows of tokens, tokenizer, manifest. It is written once per run folder."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from transformers import PreTrainedTokenizerFast
+
+from assay.ground_truth.manifest import write_manifest
+from assay_lab.builtin.base_corpus import BaseCorpus, CorpusRecipe, build_corpus
+from assay_lab.training.packing import TokenIds, pack
+from assay_lab.training.recipes import make_once
+
+ROWS = "rows.npy"
+FUNCTION_OF = "function_of.npy"
+VALIDATION = "validation.npy"
+FREQUENCIES = "frequencies.npz"
+MANIFEST = "manifest.jsonl.gz"
+TOKENIZER = "tokenizer"
+
+
+def prepare_corpus(folder: Path, recipe: CorpusRecipe) -> None:
+    """Build the corpus and write it to `folder`, unless it exists.
+
+    Raises:
+        DataError: `folder` holds a corpus of another recipe.
+    """
+    make_once(folder, asdict(recipe), lambda unfinished: write_corpus(unfinished, build_corpus(recipe), recipe))
+
+
+def write_corpus(folder: Path, corpus: BaseCorpus, recipe: CorpusRecipe) -> None:
+    """Pack the corpus into rows and write all files that training and export read."""
+    tokenizer = corpus.tokenizer
+    functions = documents(tokenizer, [function.text for function, _ in corpus.functions])
+    files = documents(tokenizer, [file.text for file in corpus.files])
+    held_out = documents(tokenizer, [file.text for file in corpus.validation])
+    doses = [dose for _, dose in corpus.functions]
+    width = recipe.context + 1
+    pad = int(tokenizer.pad_token_id)
+    packed = pack(list(zip(functions, doses, strict=True)), files, width=width, pad=pad, seed=recipe.seed)
+    np.save(folder / ROWS, packed.rows)
+    np.save(folder / FUNCTION_OF, packed.function_of)
+    np.save(folder / VALIDATION, pack([], held_out, width=width, pad=pad, seed=recipe.seed).rows)
+    counts = np.bincount(np.concatenate([*files, *held_out]), minlength=len(tokenizer))
+    counts[list(tokenizer.all_special_ids)] = 0
+    np.savez_compressed(folder / FREQUENCIES, counts=counts.astype(np.int64), total=counts.sum())
+    tokenizer.save_pretrained(folder / TOKENIZER)
+    write_manifest(folder / MANIFEST, corpus.manifest)
+
+
+def documents(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str]) -> list[TokenIds]:
+    """Return the tokens of each text between `<bos>` and `<eos>`."""
+    encodings = tokenizer.backend_tokenizer.encode_batch_fast(list(texts))
+    return [np.array([*encoding.ids, tokenizer.eos_token_id], dtype=np.uint16) for encoding in encodings]

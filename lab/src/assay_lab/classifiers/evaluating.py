@@ -1,0 +1,271 @@
+"""Quality of a classifier on collections, languages or generators that it was not fitted on."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.authorship import Reference, saturated_kinds
+from assay.authorship.classifier import Prediction
+from assay.authorship.detecting import NOMINAL
+from assay.authorship.domain import domain_notes
+from assay.authorship.evidence import Vectors, evidence_of
+from assay.authorship.reference import ADVISED, FEWEST
+from assay.errors import DataError
+from assay.evaluation import FlagRate, Ranking, auroc, flag_rate, rank_score
+from assay.reports import TabularResult
+from assay.types import Float64Array, Int64Array
+from assay_lab.classifiers.fitting import fit_classifier, subsample
+from assay_lab.classifiers.formatting import as_formatted
+from assay_lab.classifiers.labelled import LabelledCode
+from assay_lab.classifiers.settings import FitSettings
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibrated:
+    """Decisions after calibration on human code of the same origin.
+
+    Attributes:
+        reference: texts of people that the decisions were calibrated on.
+        left_out: kinds of evidence that human code of this origin shows too.
+        false_positives: share of the other texts of people that is flagged; None where too few are left.
+        true_positives: share of the generated texts that is flagged; None where there is none.
+        abstained: share of the texts without an answer.
+        ranking: AUROC and other metrics of the other texts, without the evidence left out; None without both classes.
+    """
+
+    reference: int
+    left_out: tuple[str, ...]
+    false_positives: FlagRate | None
+    true_positives: FlagRate | None
+    abstained: float
+    ranking: Ranking | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeftOut:
+    """One part of the data that the classifier was not fitted on.
+
+    Attributes:
+        name: of the collection, language or generator.
+        people: number of texts of people.
+        generated: number of generated texts.
+        ranking: AUROC and other metrics; None where a class is missing.
+        notes: why the part is out of distribution; empty where it is not.
+        calibrated: decisions after calibration; None with fewer than twice `FEWEST` texts of people.
+        without: kind of evidence → AUROC of the sum without it; empty where a class is missing.
+        formatted: AUROC and other metrics of the texts as a formatter writes them; None where that was not measured.
+    """
+
+    name: str
+    people: int
+    generated: int
+    ranking: Ranking | None
+    notes: tuple[str, ...]
+    calibrated: Calibrated | None
+    without: Mapping[str, float]
+    formatted: Ranking | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Transfer(TabularResult):
+    """All parts of one evaluation.
+
+    Attributes:
+        by: "collection", "language" or "generator".
+        evidence: kinds that the classifiers used.
+        parts: one entry per part left out.
+    """
+
+    by: str
+    evidence: tuple[str, ...]
+    parts: tuple[LeftOut, ...]
+
+    @property
+    def mean_auroc(self) -> float:
+        """Mean over the parts with both classes; NaN without one."""
+        values = [part.ranking.auroc.value for part in self.parts if part.ranking is not None]
+        return float(np.mean(values)) if values else float("nan")
+
+    @property
+    def mean_calibrated_auroc(self) -> float:
+        """Mean after calibration over the parts with both classes; NaN where one of these has no calibration."""
+        parts = [part for part in self.parts if part.ranking is not None]
+        rankings = [part.calibrated.ranking for part in parts if part.calibrated is not None]
+        values = [ranking.auroc.value for ranking in rankings if ranking is not None]
+        return float(np.mean(values)) if values and len(values) == len(parts) else float("nan")
+
+
+def leave_out(
+    labelled: LabelledCode,
+    settings: FitSettings | None = None,
+    *,
+    by: str = "collection",
+    vectors: Vectors | None = None,
+    formatted: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Transfer:
+    """Return the quality on each part in turn, by classifiers fitted on all others.
+
+    No group is both fitted and tested. A generator is tested against the texts of people that share no group with
+    what was fitted.
+
+    Args:
+        labelled: texts of people and of generators.
+        settings: of the fits; None for the defaults.
+        by: "collection", "language" or "generator".
+        vectors: model of the evidence `hidden`.
+        formatted: test every part as a formatter writes it, too.
+        progress: called with the name of each part.
+
+    Raises:
+        DataError: too few texts are left to fit on.
+    """
+    settings = settings or FitSettings()
+    labelled = labelled.take(subsample(labelled, settings.per_class, settings.seed))
+    evidence = evidence_of(labelled.codes, settings.evidence, vectors)
+    groups = np.array(labelled.groups, object)
+    everything = np.arange(len(labelled))
+    parts = []
+    for name, rows in labelled.rows_of(by).items():
+        if progress:
+            progress(name)
+        tested = rows if by != "generator" else _with_people(labelled, rows, settings.seed)
+        fitted = everything[~np.isin(groups, groups[tested])]
+        fitted = np.setdiff1d(fitted, tested)
+        if min(labelled.human[fitted].sum(), (~labelled.human[fitted]).sum()) == 0:
+            continue
+        classifier = fit_classifier(
+            labelled.take(fitted),
+            replace(settings, per_class=None, log_odds=False),
+            vectors=vectors,
+            evidence=evidence.take(fitted),
+        )
+        prediction = classifier.judge(evidence.take(tested))
+        part = measure_part(name, labelled.take(tested), prediction, seed=settings.seed)
+        if formatted and part.ranking is not None:
+            rewritten = as_formatted(labelled.take(tested))
+            margins = classifier.predict(rewritten.codes, vectors).margins
+            part = replace(part, formatted=_ranked(rewritten, margins, settings.seed))
+        parts.append(part)
+    return Transfer(by, settings.evidence, tuple(parts))
+
+
+def measure_collections(
+    labelled: LabelledCode,
+    predict: Callable[[LabelledCode], Prediction],
+    evidence: Sequence[str] = (),
+    *,
+    formatted: bool = False,
+    seed: int = 0,
+) -> Transfer:
+    """Return the quality of a fitted classifier on each collection; it should have seen none of them.
+
+    Args:
+        labelled: texts of people and of generators.
+        predict: the classifier.
+        evidence: kinds that it uses; empty where it reads the text itself.
+        formatted: test every collection as a formatter writes it, too.
+        seed: of the choice of the texts that calibrate.
+    """
+    parts = []
+    for name, rows in labelled.rows_of("collection").items():
+        texts = labelled.take(rows)
+        part = measure_part(name, texts, predict(texts), seed=seed)
+        if formatted and part.ranking is not None:
+            rewritten = as_formatted(texts)
+            part = replace(part, formatted=_ranked(rewritten, predict(rewritten).margins, seed))
+        parts.append(part)
+    return Transfer("collection", tuple(evidence), tuple(parts))
+
+
+def measure_part(name: str, labelled: LabelledCode, prediction: Prediction, *, seed: int = 0) -> LeftOut:
+    """Return the quality of the predictions for one part."""
+    people = int(labelled.human.sum())
+    generated = len(labelled) - people
+    ranking, without = None, {}
+    if people and generated:
+        without = {kind: auroc(prediction.margins - part, ~labelled.human) for kind, part in prediction.parts.items()}
+        ranking = _ranked(labelled, prediction.margins, seed)
+    return LeftOut(
+        name,
+        people,
+        generated,
+        ranking,
+        domain_notes(prediction.parts, prediction.outside),
+        calibrated(labelled, prediction, seed=seed) if people >= 2 * FEWEST else None,
+        without,
+    )
+
+
+def _ranked(labelled: LabelledCode, margins: Float64Array, seed: int) -> Ranking:
+    return rank_score("margin", margins, ~labelled.human, labelled.groups, seed=seed)
+
+
+def calibrated(labelled: LabelledCode, prediction: Prediction, *, seed: int = 0) -> Calibrated:
+    """Return the decisions on the other texts after calibration on min(200, half) texts of people.
+
+    The calibrating half is drawn by group.
+    """
+    chosen = _calibrating(labelled, seed)
+    rest = np.setdiff1d(np.arange(len(labelled)), chosen)
+    left_out = saturated_kinds(prediction.parts, chosen)
+    scores = prediction.margins - sum(prediction.parts[kind] for kind in left_out) if left_out else prediction.margins
+    others, ranking = labelled.take(rest), None
+    if 0 < others.human.sum() < len(others):
+        ranking = _ranked(others, scores[rest], seed)
+    languages = [sample.language for sample in labelled.samples]
+    tokens = [len(code.tokens) for code in labelled.codes]
+    try:
+        reference = Reference.of(
+            "evaluated",
+            scores[chosen].tolist(),
+            [languages[row] for row in chosen],
+            [tokens[row] for row in chosen],
+            [labelled.groups[row] for row in chosen],
+        )
+    except DataError:  # too few texts of people are long enough: no text gets an answer
+        return Calibrated(len(chosen), left_out, None, None, 1.0, ranking)
+    bounds = np.array(
+        [
+            np.nan
+            if (bound := reference.judge(float(scores[row]), languages[row], tokens[row]).bound) is None
+            else bound
+            for row in rest
+        ]
+    )
+    return Calibrated(
+        len(chosen),
+        left_out,
+        _flagged(bounds, labelled, rest, human=True),
+        _flagged(bounds, labelled, rest, human=False),
+        float(np.isnan(bounds).mean()),
+        ranking,
+    )
+
+
+def _flagged(bounds: Float64Array, labelled: LabelledCode, rows: Int64Array, *, human: bool) -> FlagRate | None:
+    side = labelled.human[rows] == human
+    if not (side & ~np.isnan(bounds)).any():
+        return None
+    return flag_rate(bounds[side], NOMINAL, groups=[labelled.groups[row] for row in rows[side]])
+
+
+def _calibrating(labelled: LabelledCode, seed: int) -> Int64Array:
+    """Return min(200, half) of the texts of people, by whole groups as far as that goes."""
+    people = np.flatnonzero(labelled.human)
+    size = min(ADVISED, len(people) // 2)
+    groups = np.array(labelled.groups, object)[people]
+    order = np.random.default_rng(seed).permutation(np.array(sorted(set(groups.tolist())), object))
+    rank = {group: place for place, group in enumerate(order.tolist())}
+    return np.sort(people[np.argsort([rank[group] for group in groups], kind="stable")][:size])
+
+
+def _with_people(labelled: LabelledCode, rows: Int64Array, seed: int) -> Int64Array:
+    """Return the texts of a generator and as many texts of people of the same environments, if there are as many."""
+    environments = {labelled.environments[row] for row in rows.tolist()}
+    people = np.array(
+        [row for row in np.flatnonzero(labelled.human).tolist() if labelled.environments[row] in environments], np.int64
+    )
+    drawn = np.random.default_rng(seed).permutation(people)[: max(len(rows), FEWEST)]
+    return np.sort(np.concatenate([rows, drawn]))

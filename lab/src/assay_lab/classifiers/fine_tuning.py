@@ -1,0 +1,442 @@
+"""The protocol of "Gotta Catch'em All!" (section 4.5) for fine-tuned classifiers, with any sequence classifier.
+
+Learning rate and batch size are chosen by accuracy on validation texts, among all pairs of the grid, with the first
+seed. The pair is then trained with every seed; each run keeps the epoch with the best validation accuracy and is
+measured once on the test texts. Finished runs are kept beside the folder of the classifier until that is written, so
+that a killed fine-tuning continues. Departure: parts are split by group unless `split` is "paper", so that no task is
+both trained on and tested.
+"""
+
+import hashlib
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Literal, Self
+
+import numpy as np
+from safetensors.numpy import save_file
+from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
+
+from assay.authorship.comments import without_comments
+from assay.authorship.domain import Domain, outline_of
+from assay.authorship.fine_tuned import DOMAIN, MODEL, RESULT
+from assay.authorship.open_set import CALIBRATION, HUMAN, UNKNOWN, OpenSet
+from assay.authorship.sequence_classifier import SequenceClassifier, load_sequence_classifier
+from assay.errors import DataError
+from assay.files import atomic_folder, check_new_folder, parse_json, write_json, write_text
+from assay.training import TrainingProgress
+from assay.types import Float64Array, Int64Array
+from assay_lab.classifiers.generators import calibrated_open_set
+from assay_lab.classifiers.heads import outlined
+from assay_lab.classifiers.labelled import LabelledCode
+from assay_lab.classifiers.sequence_training import (
+    ClassifierSettings,
+    fine_tune_classifier,
+    save_network,
+    weights_identity,
+)
+from assay_lab.classifiers.settings import Protocol
+from assay_lab.training.recipes import keep_recipe
+
+GENERATED = "generated"
+CARD = "MODEL_CARD.md"
+PARTS: Mapping[str, float] = {"train": 0.8, "validation": 0.1, "test": 0.1}
+RECIPE, COURSE = "fine-tuning.json", "course.json"
+"""Files of finished runs: what is fine-tuned, and the course of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """Quality on some test texts.
+
+    Attributes:
+        texts: of a class that was trained on.
+        macro_f1: mean over the classes of F1.
+        accuracy: share of texts with the right class.
+    """
+
+    texts: int
+    macro_f1: float
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FineTunedRun:
+    """One seed.
+
+    Attributes:
+        seed: of the new head, the order and dropout.
+        best_epoch: whose weights were kept, from 1.
+        validation: accuracy after each epoch.
+        quality: "overall" and each language → quality on the test texts.
+        confusion: int64 [classes, classes], rows are the truth.
+        refused: share of test texts of the classes that get the answer "unknown generator".
+        refused_unknown: the same of texts of generators that were not trained on; None without one.
+    """
+
+    seed: int
+    best_epoch: int
+    validation: tuple[float, ...]
+    quality: Mapping[str, Quality]
+    confusion: Int64Array
+    refused: float
+    refused_unknown: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FineTunedRuns:
+    """All runs of one model under one protocol.
+
+    Attributes:
+        model: name.
+        protocol: see there.
+        classes: names.
+        sizes: part → number of texts.
+        grid: (rate, batch) → validation accuracy of the best epoch, with the first seed.
+        chosen: the best pair; the first one of equals.
+        runs: one per seed.
+    """
+
+    model: str
+    protocol: Protocol
+    classes: tuple[str, ...]
+    sizes: Mapping[str, int]
+    grid: Mapping[tuple[float, int], float]
+    chosen: tuple[float, int]
+    runs: tuple[FineTunedRun, ...]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Languages of the test texts, then "overall"."""
+        names = self.runs[0].quality
+        return (*sorted(name for name in names if name != "overall"), "overall")
+
+    def spread(self, part: str, metric: Literal["macro_f1", "accuracy"]) -> tuple[float, float]:
+        """Return mean and standard deviation over the seeds of a metric; the deviation of one seed is 0."""
+        values = [float(getattr(run.quality[part], metric)) for run in self.runs]
+        return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Texts:
+    """Texts, classes and parts.
+
+    Attributes:
+        texts: as they are read.
+        languages: of each.
+        classes: names of the training texts' classes.
+        targets: int64 [n], place of the class; -1 for a class that is not trained on.
+        rows: part → rows.
+    """
+
+    texts: tuple[str, ...]
+    languages: tuple[str, ...]
+    classes: tuple[str, ...]
+    targets: Int64Array
+    rows: Mapping[str, Int64Array]
+
+
+def fine_tune(
+    labelled: LabelledCode,
+    model: str,
+    protocol: Protocol | None = None,
+    *,
+    out: Path | None = None,
+    card: "Callable[[FineTunedRuns], str] | None" = None,
+    progress: TrainingProgress | None = None,
+) -> FineTunedRuns:
+    """Fine-tune a model with the grid and all seeds, and measure it on the test texts.
+
+    Args:
+        labelled: texts of people and of generators.
+        model: `builtin:NAME`, a model folder or a hub id that transformers can give a classification head.
+        protocol: see there; None for that of the paper.
+        out: new folder for the classifier of the seed with the best validation accuracy, its calibration, the outline
+            of its training texts, the results and the model card. A fine-tuning that was killed continues after its
+            last finished run.
+        card: text of the model card.
+        progress: called after each step of each run.
+
+    Raises:
+        DataError: a part is empty, there are fewer than two classes, `out` exists, or another fine-tuning began there.
+        ModelError: the model cannot be loaded.
+    """
+    protocol = protocol or Protocol()
+    if out is not None:
+        check_new_folder(out)
+    texts = _prepared(labelled, protocol)
+    store = _RunStore.of(out, texts, model, protocol)
+
+    def run(pair: tuple[float, int], seed: int) -> _Trained:
+        settings = _settings(protocol, pair)
+        return store.run(
+            f"{pair[0]:g}-{pair[1]}-{seed}",
+            lambda: _trained(texts, model, settings, seed=seed, progress=progress),
+            lambda folder: load_sequence_classifier(
+                str(folder), texts.classes, context=settings.context, device=settings.device
+            ),
+        )
+
+    first, *more_seeds = protocol.seeds
+    best: dict[tuple[float, int], _Trained] = {}
+    for pair in product(protocol.rates, protocol.batches):
+        best[pair] = run(pair, first)
+        _forget_all_but_best(best)
+    grid = {pair: max(trained.validation) for pair, trained in best.items()}
+    chosen = max(grid, key=lambda pair: grid[pair])
+    others = [run(chosen, seed) for seed in more_seeds]
+    everything = [best[chosen], *others]
+    held_out = [_outputs(texts, trained, "validation") for trained in everything]
+    calibrations = [calibrated_open_set(texts.classes, *outputs) for outputs in held_out]
+    result = FineTunedRuns(
+        model,
+        protocol,
+        texts.classes,
+        {name: len(rows) for name, rows in texts.rows.items()},
+        grid,
+        chosen,
+        tuple(
+            _measured(texts, trained, calibration)
+            for trained, calibration in zip(everything, calibrations, strict=True)
+        ),
+    )
+    if out is not None:
+        kept = max(range(len(everything)), key=lambda place: max(everything[place].validation))
+        with atomic_folder(out) as unfinished:
+            save_network(everything[kept].network, unfinished / MODEL)
+            write_json(unfinished / CALIBRATION, calibrations[kept].content())
+            save_file(_domain(labelled.take(texts.rows["train"])).arrays(), unfinished / DOMAIN)
+            write_json(unfinished / RESULT, fine_tuning_data(result))
+            write_text(unfinished / CARD, card(result) if card else "")
+        store.remove()
+    return result
+
+
+def _domain(trained: LabelledCode) -> Domain:
+    """Return the outline of the training texts, for abstention on texts unlike all of them."""
+    return outlined(outline_of(trained.codes), trained.environments)
+
+
+def fine_tuning_data(result: FineTunedRuns) -> dict[str, object]:
+    """Return all figures of a result for JSON."""
+    return {
+        "model": result.model,
+        "task": result.protocol.task,
+        "comments": result.protocol.comments,
+        "split": result.protocol.split,
+        "leave_out": list(result.protocol.left_out) if result.protocol.left_out else None,
+        "epochs": result.protocol.epochs,
+        "context": result.protocol.context,
+        "classes": list(result.classes),
+        "sizes": dict(result.sizes),
+        "grid": [{"rate": rate, "batch": batch, "accuracy": value} for (rate, batch), value in result.grid.items()],
+        "chosen": {"rate": result.chosen[0], "batch": result.chosen[1]},
+        "runs": [
+            {
+                "seed": run.seed,
+                "best_epoch": run.best_epoch,
+                "validation": list(run.validation),
+                "test": {
+                    name: {"texts": part.texts, "macro_f1": part.macro_f1, "accuracy": part.accuracy}
+                    for name, part in run.quality.items()
+                },
+                "confusion": run.confusion.tolist(),
+                "refused": run.refused,
+                "refused_unknown": run.refused_unknown,
+            }
+            for run in result.runs
+        ],
+    }
+
+
+@dataclass(slots=True, eq=False)
+class _Trained:
+    """A classifier after one run; a pair of the grid that is not the best one keeps no weights."""
+
+    seed: int
+    best_epoch: int
+    validation: tuple[float, ...]
+    classifier: SequenceClassifier | None
+
+    @property
+    def network(self) -> SequenceClassifier:
+        """The classifier of a run whose weights are kept.
+
+        Raises:
+            DataError: the weights were dropped.
+        """
+        if self.classifier is None:
+            raise DataError("the weights of this run were dropped, expected the best one of the grid")
+        return self.classifier
+
+
+@dataclass(frozen=True, slots=True)
+class _RunStore:
+    """Finished runs on the disk, until the folder of the classifier is written.
+
+    Attributes:
+        folder: of the runs; None keeps nothing.
+    """
+
+    folder: Path | None
+
+    @classmethod
+    def of(cls, out: Path | None, texts: _Texts, model: str, protocol: Protocol) -> Self:
+        """Return the runs beside the folder of a classifier.
+
+        Raises:
+            DataError: they are those of another fine-tuning, or cannot be written.
+            ModelError: the model cannot be found.
+        """
+        if out is None:
+            return cls(None)
+        folder = out.with_name(f".{out.name}.runs")
+        digest = hashlib.sha256("\0".join(texts.texts).encode("utf-8", "surrogatepass"))
+        for numbers in (texts.targets, *(texts.rows[part] for part in PARTS)):
+            digest.update(numbers.tobytes())
+        recipe = asdict(replace(protocol, device="auto")) | {
+            "model": model,
+            "weights": weights_identity(model),
+            "texts": digest.hexdigest(),
+        }
+        keep_recipe(folder / RECIPE, recipe)
+        return cls(folder)
+
+    def run(self, name: str, train: Callable[[], _Trained], load: Callable[[Path], SequenceClassifier]) -> _Trained:
+        """Return a finished run, with the classifier that `load` reads, or train it and keep it."""
+        if self.folder is None:
+            return train()
+        place = self.folder / name
+        if place.exists():
+            course = parse_json((place / COURSE).read_text("utf-8"))
+            return _Trained(course["seed"], course["best_epoch"], tuple(course["validation"]), load(place / MODEL))
+        trained = train()
+        with atomic_folder(place) as unfinished:
+            save_network(trained.network, unfinished / MODEL)
+            course = {"seed": trained.seed, "best_epoch": trained.best_epoch, "validation": list(trained.validation)}
+            write_json(unfinished / COURSE, course)
+        return trained
+
+    def remove(self) -> None:
+        """Remove the runs."""
+        if self.folder is not None:
+            shutil.rmtree(self.folder)
+
+
+def _forget_all_but_best(runs: Mapping[tuple[float, int], _Trained]) -> None:
+    """Drop the weights of every run but the best one: a grid would not fit into memory."""
+    best = max(runs, key=lambda pair: max(runs[pair].validation))
+    for pair, trained in runs.items():
+        if pair != best:
+            trained.classifier = None
+
+
+def _prepared(labelled: LabelledCode, protocol: Protocol) -> _Texts:
+    names = labelled.generators
+    if protocol.task == "binary":
+        names = tuple(name if name == HUMAN else GENERATED for name in names)
+    rows = _parts(labelled, protocol)
+    classes = tuple(sorted({names[row] for row in rows["train"].tolist()}))
+    if len(classes) < 2:  # noqa: PLR2004  one class needs no classifier
+        raise DataError(f"{len(classes)} classes in the training part, expected two or more")
+    places = {name: place for place, name in enumerate(classes)}
+    targets = np.array([places.get(name, -1) for name in names], np.int64)
+    rows["validation"] = rows["validation"][targets[rows["validation"]] >= 0]
+    for name, part in rows.items():
+        if not (targets[part] >= 0).any():
+            raise DataError(f"the {name} part has no text of the classes {', '.join(classes)}; expected more groups")
+    return _Texts(
+        tuple(
+            sample.text if protocol.comments else without_comments(sample.text, sample.language)
+            for sample in labelled.samples
+        ),
+        tuple(str(sample.language) for sample in labelled.samples),
+        classes,
+        targets,
+        rows,
+    )
+
+
+def _parts(labelled: LabelledCode, protocol: Protocol) -> dict[str, Int64Array]:
+    """Return the rows of training, validation and test."""
+    if protocol.left_out is None:
+        return labelled.parted(PARTS, by_group=protocol.split == "group")
+    by, name = protocol.left_out
+    choices = labelled.rows_of(by)
+    if name not in choices:
+        raise DataError(f"no {by} {name!r}, expected one of {', '.join(choices)}")
+    test = choices[name]
+    groups = np.array(labelled.groups, object)
+    rest = np.flatnonzero(~np.isin(groups, groups[test]))
+    parts = labelled.take(rest).parted({"train": 0.9, "validation": 0.1})
+    if by == "generator":  # texts of people of the same groups are tested beside those of the generator
+        test = np.flatnonzero(np.isin(groups, groups[test]) & (labelled.human | np.isin(np.arange(len(groups)), test)))
+    return {"train": rest[parts["train"]], "validation": rest[parts["validation"]], "test": test}
+
+
+def _settings(protocol: Protocol, pair: tuple[float, int]) -> ClassifierSettings:
+    return ClassifierSettings(
+        rate=pair[0], batch=pair[1], epochs=protocol.epochs, context=protocol.context, device=protocol.device
+    )
+
+
+def _trained(
+    texts: _Texts, model: str, settings: ClassifierSettings, *, seed: int, progress: TrainingProgress | None
+) -> _Trained:
+    classifier = load_sequence_classifier(
+        model, texts.classes, context=settings.context, device=settings.device, seed=seed
+    )
+    train, validation = texts.rows["train"], texts.rows["validation"]
+    shown = classifier.rows([texts.texts[row] for row in validation])
+
+    def accuracy(current: SequenceClassifier) -> float:
+        return float((current.logits(shown).argmax(1) == texts.targets[validation]).mean())
+
+    course = fine_tune_classifier(
+        classifier,
+        classifier.rows([texts.texts[row] for row in train]),
+        texts.targets[train],
+        accuracy,
+        settings,
+        seed=seed,
+        progress=progress,
+    )
+    return _Trained(seed, course.best_epoch, course.validation, classifier)
+
+
+def _outputs(texts: _Texts, trained: _Trained, part: str) -> tuple[Float64Array, Int64Array]:
+    """Return logits and classes of a part."""
+    rows = texts.rows[part]
+    network = trained.network
+    return network.logits(network.rows([texts.texts[row] for row in rows])), texts.targets[rows]
+
+
+def _measured(texts: _Texts, trained: _Trained, calibration: OpenSet) -> FineTunedRun:
+    logits, targets = _outputs(texts, trained, "test")
+    predicted = logits.argmax(1)
+    trained_on = targets >= 0
+    languages = np.array([texts.languages[row] for row in texts.rows["test"]], object)
+    labels = range(len(texts.classes))
+    quality = {"overall": _quality(targets[trained_on], predicted[trained_on], labels)}
+    for language in sorted(set(languages[trained_on].tolist())):
+        part = trained_on & (languages == language)
+        quality[language] = _quality(targets[part], predicted[part], labels)
+    refused = np.array([answer == UNKNOWN for answer in calibration.attribute(logits).answers])
+    return FineTunedRun(
+        trained.seed,
+        trained.best_epoch,
+        trained.validation,
+        quality,
+        confusion_matrix(targets[trained_on], predicted[trained_on], labels=list(labels)).astype(np.int64),
+        float(refused[trained_on].mean()),
+        float(refused[~trained_on].mean()) if (~trained_on).any() else None,
+    )
+
+
+def _quality(truth: Int64Array, predicted: Int64Array, labels: Sequence[int]) -> Quality:
+    # a class that the test texts of a language lack does not count in its mean
+    present = [label for label in labels if (truth == label).any()]
+    macro = float(f1_score(truth, predicted, labels=present, average="macro", zero_division=0))
+    return Quality(len(truth), macro, float(accuracy_score(truth, predicted)))

@@ -1,0 +1,116 @@
+"""Fine-tuned classifiers as a report and as a model card."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from assay.authorship.describing import NO_PROOF
+from assay.reports import Cell, Column, Fact, Missing, Report, Row, Table, number_of, percent
+from assay_lab.classifiers.fine_tuning import FineTunedRuns, fine_tuning_data
+
+METRICS: tuple[Literal["macro_f1"], Literal["accuracy"]] = ("macro_f1", "accuracy")
+
+
+def describe_fine_tuning(results: Sequence[FineTunedRuns]) -> Report:
+    """Return the report on a fine-tuning; a second result without comments gives the ablation of Table 5.
+
+    Args:
+        results: of one model; the first one is what the statement is about.
+    """
+    first = results[0]
+    chance = 1 / len(first.classes)
+    return Report(
+        title="Fine-tuned classifier",
+        kind="authorship",
+        statement=(
+            f"{first.model}: macro F1 {_spread(first, 'overall', METRICS[0])} over "
+            f"{number_of(len(first.runs), 'seed')} on {first.sizes['test']:,} test texts of {len(first.classes)} "
+            f"classes (guessing: accuracy {chance:.3f})."
+        ),
+        facts=(
+            Fact("chosen", f"rate {first.chosen[0]:g}, batch {first.chosen[1]}", "by accuracy on validation texts"),
+            Fact("texts", ", ".join(f"{count:,} {name}" for name, count in first.sizes.items())),
+            Fact(
+                "split",
+                first.protocol.split if first.protocol.left_out is None else " ".join(first.protocol.left_out),
+            ),
+        ),
+        tables=(_quality(results), _confusion(first)),
+        notes=(
+            NO_PROOF,
+            f'Answer "unknown generator": {_refused(first)}.',
+            "Languages are parts of the test texts of one classifier; no classifier is trained for one language.",
+        ),
+        data={"results": [fine_tuning_data(result) for result in results]},
+    )
+
+
+def fine_tuning_card(result: FineTunedRuns) -> str:
+    """Return the model card of a fine-tuned classifier, in Markdown."""
+    rows = []
+    for part in result.parts:
+        macro, accuracy = (_spread(result, part, metric) for metric in METRICS)
+        rows.append(f"| {part} | {macro} | {accuracy} |")
+    return "\n".join(
+        [
+            "# Fine-tuned classifier of who wrote code",
+            "",
+            NO_PROOF,
+            "",
+            f"Base model: {result.model}. Classes: {', '.join(result.classes)}.",
+            f"Comments are {'read' if result.protocol.comments else 'removed'}. Split: {result.protocol.split}.",
+            f"Seeds: {len(result.runs)}. Rate {result.chosen[0]:g}, batch {result.chosen[1]}.",
+            f"The best of {result.protocol.epochs} epochs on validation texts is kept.",
+            "",
+            "| test texts | macro F1 | accuracy |",
+            "|---|---|---|",
+            *rows,
+            "",
+            f'Answer "unknown generator": {_refused(result)}.',
+            "The test texts are of the collections of the training texts unless one was left out.",
+            "Expect less on code of another origin.",
+            "Not for grading, hiring or accusing people.",
+            "",
+        ]
+    )
+
+
+def _quality(results: Sequence[FineTunedRuns]) -> Table:
+    columns = [Column("test texts", "name")]
+    for result in results:
+        note = "with comments" if result.protocol.comments else "without comments"
+        columns += [Column("macro F1", note=note), Column("accuracy", note=note)]
+    rows = []
+    for part in results[0].parts:
+        cells: list[Cell] = [part]
+        for result in results:
+            if part not in result.parts:
+                cells += [Missing("no text"), Missing("no text")]
+                continue
+            cells += [_spread(result, part, metric) for metric in METRICS]
+        rows.append(Row(tuple(cells), kind="primary" if part == "overall" else "plain"))
+    several = any(len(result.runs) > 1 for result in results)
+    title = "Mean and standard deviation over seeds" if several else "Test texts"
+    caption = () if several else ("One seed, so the spread over seeds is not known; see --seeds.",)
+    return Table("quality", title, tuple(columns), tuple(rows), caption)
+
+
+def _spread(result: FineTunedRuns, part: str, metric: Literal["macro_f1", "accuracy"]) -> str:
+    """Return mean and standard deviation over seeds; of a single seed its value."""
+    mean, deviation = result.spread(part, metric)
+    return f"{mean:.3f}" if len(result.runs) == 1 else f"{mean:.3f} ± {deviation:.3f}"
+
+
+def _confusion(result: FineTunedRuns) -> Table:
+    total = np.sum([run.confusion for run in result.runs], axis=0)
+    columns = (Column("truth", "name"), *(Column(name, "count") for name in result.classes))
+    rows = tuple(Row((name, *total[place].tolist())) for place, name in enumerate(result.classes))
+    return Table("confusion", "Answers, all seeds together", columns, rows)
+
+
+def _refused(result: FineTunedRuns) -> str:
+    trained = float(np.mean([run.refused for run in result.runs]))
+    foreign = [run.refused_unknown for run in result.runs if run.refused_unknown is not None]
+    text = f"{percent(trained)} of test texts of the classes"
+    return text + (f", {percent(float(np.mean(foreign)))} of texts of other generators" if foreign else "")

@@ -1,0 +1,28 @@
+"""`assay lab`: ground truth made on purpose, the tables of the papers, and the makers of what assay ships."""
+
+import typer
+
+from assay_lab.builtin.app import builtin_app
+from assay_lab.cli.authorship import authorship_app
+from assay_lab.cli.authorship_build import build_rewrites_command
+from assay_lab.cli.render import render_command
+from assay_lab.cli.run import list_command, run_command
+from assay_lab.cli.study import study_app
+from assay_lab.cli.testbed import testbed_app
+
+app = typer.Typer(name="lab", help="The laboratory: how far can the answers be trusted?", no_args_is_help=True)
+
+
+@app.callback()
+def lab() -> None:
+    """Measure how far the answers can be trusted: experiments with known truth, and the tables of the papers."""
+
+
+app.command("list")(list_command)
+app.command("run")(run_command)
+app.command("render")(render_command)
+app.add_typer(testbed_app)
+app.add_typer(study_app)
+app.add_typer(builtin_app)
+app.add_typer(authorship_app)
+app.command("build-authorship")(build_rewrites_command)

@@ -1,0 +1,202 @@
+"""`assay lab list` and `assay lab run`: every experiment of the laboratory by name."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.completing import complete_models
+from assay.cli.options import MODEL, OUTPUT_NAMES
+from assay.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from assay_lab.experiments import Bench, Experiment
+
+
+def run_command(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="A name of `assay lab list`, or a paper of it: all of its experiments."),
+    ] = None,
+    *,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Run every experiment at the scale smoke; the figures are thrown away.")
+    ] = False,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="smoke|small|full|FILE",
+            help="Seconds, minutes, or as published; of a paper also paper, or a configuration of yours.",
+        ),
+    ] = None,
+    seed: Annotated[str, typer.Option(metavar="0,1,2", help="Several give intervals over them, for a paper.")] = "0",
+    data: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=PATH", help="Data that the experiment takes; may be given several times."),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL",
+            autocompletion=complete_models,
+            help="In place of the models of the scale, for a paper; may be given several times.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(*OUTPUT_NAMES, help="JSON file of the result; of a paper the folder of its runs.")
+    ] = None,
+) -> None:
+    """Run an experiment, write its JSON and show its table; without its data show the table that is committed.
+
+    **Example**: `assay lab run performance/ngram --scale smoke --out ngram.json`
+
+    **Example**: `assay lab run srdetection/table-1 --scale small --seed 0,1,2 --out runs/small`
+    """
+    from assay.cli.present import chosen_format
+    from assay.cli.present import show as show_report
+    from assay.errors import DataError
+    from assay_lab.cli.testbed_runs import numbers, watchers
+    from assay_lab.experiments import (
+        FULL,
+        Bench,
+        all_measurements,
+        check_folder_of_experiments,
+        drive,
+        experiments_named,
+    )
+
+    places, seeds = places_at(data or []), numbers(seed, "--seed")
+    if everything:
+        run_all(places, seeds[0])
+        return
+    if name is None:
+        raise DataError("received no name; expected one of `assay lab list`, or --all")
+    chosen = [each for title, each in all_measurements().items() if title == name or title.startswith(f"{name}-")]
+    if not chosen:
+        experiments_named(name)  # a name that nothing has is refused before a folder is looked at
+        scale = scale or "small"
+        folder = out or Path("runs") / Path(scale).stem
+        check_folder_of_experiments(folder)
+        run_reproductions(name, Bench.of_scale(scale, folder, seeds, places, watchers(), models=model or ()))
+        return
+    if len(seeds) > 1 or model or (out and len(chosen) > 1):
+        raise DataError(f"{name}: expected one seed, no --model, and --out for one experiment alone")
+    lacking = []
+    for each in chosen:
+        report, missing = drive(each, scale or FULL, seeds[0], own_data(each, places) if chosen[1:] else places, out)
+        show_report(report, chosen_format())
+        lacking += [f"{each.name}: {missing}"] if missing else []
+    if lacking:
+        raise DataError("; ".join(lacking))
+
+
+def own_data(experiment: "Experiment", places: Mapping[str, Path]) -> dict[str, Path]:
+    """Return the data that an experiment knows."""
+    return {name: place for name, place in places.items() if name in (*experiment.needs, *experiment.takes)}
+
+
+def run_all(places: Mapping[str, Path], seed: int) -> None:
+    """Run every experiment at the scale smoke, and say what each took or what is missing.
+
+    Raises:
+        DataError: one fails; the others are run all the same.
+    """
+    from assay.errors import AssayError, DataError
+    from assay_lab.experiments import SMOKE, Bench, all_experiments, all_measurements, committed, drive, write_finding
+
+    failures = []
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        bench = Bench.of_scale(SMOKE, folder / "runs", (seed,))
+        names = (*all_measurements(), *all_experiments())
+        for name in names:
+            began = time.perf_counter()
+            try:
+                if name in all_measurements():
+                    experiment = all_measurements()[name]
+                    if SMOKE in experiment.scales:
+                        _, missing = drive(
+                            experiment, SMOKE, seed, own_data(experiment, places), folder / f"{name}.json"
+                        )
+                    else:
+                        committed(experiment)
+                        missing = f"not run, it has no small scale and needs {', '.join(experiment.needs)}"
+                elif needs := all_experiments()[name].needs:
+                    missing = f"not run, it needs data: {' or '.join(needs)}"
+                else:
+                    write_finding(bench.out / name, all_experiments()[name].run(bench))
+                    missing = ""
+            except (AssayError, OSError, ValueError, AssertionError, LookupError, TypeError) as error:
+                failures.append(name)
+                missing = f"failed: {type(error).__name__}: {error}"
+            echo(f"assay: {name}: {missing or f'{time.perf_counter() - began:.1f} s'}", err=True)
+    if failures:
+        raise DataError(f"{len(failures)} of {len(names)} experiments failed: {', '.join(failures)}")
+
+
+def run_reproductions(name: str, bench: "Bench") -> None:
+    """Run an experiment of a paper, or all of them, write the results beside the runs, and show the tables."""
+    from assay.cli.present import chosen_format
+    from assay.cli.present import show as show_report
+    from assay_lab.experiments import experiments_named, finding_report, joined, paper, write_finding
+
+    experiments = experiments_named(name)
+    whole = len(experiments) > 1
+    findings = []
+    for experiment in experiments:
+        finding = experiment.run(replace(bench, data={}) if whole and experiment.makes_texts else bench)
+        page = write_finding(bench.out / experiment.full_name, finding)
+        findings.append(finding)
+    if whole:
+        finding = joined(name, paper(name).title, findings)
+        page = write_finding(bench.out / name, finding)
+    show_report(finding_report(finding), chosen_format(), page)
+
+
+def places_at(options: Sequence[str]) -> dict[str, Path]:
+    """Return name → place, from NAME=PATH.
+
+    Raises:
+        DataError: something else.
+    """
+    from assay.errors import DataError
+
+    places = {}
+    for text in options:
+        name, equals, path = text.partition("=")
+        if not (name and equals and path):
+            raise DataError(f"--data {text!r}: expected NAME=PATH, as humaneval=HumanEval.jsonl.gz")
+        places[name] = Path(path)
+    return places
+
+
+def list_command() -> None:
+    """List every experiment: the tables and figures of the papers, our own, and the measurements.
+
+    **Example**: `assay lab list`
+    """
+    from assay.cli.present import chosen_format
+    from assay.cli.present import show as show_report
+    from assay.reports import Column, Report, Row, Table
+    from assay_lab.experiments import all_experiments, all_measurements, paper
+
+    summaries = {each.full_name: each.summary for each in all_experiments().values()}
+    titles = {each.paper: paper(each.paper).title for each in all_experiments().values()}
+    summaries |= {each.name: each.title for each in all_measurements().values()}
+    families = dict.fromkeys(name.partition("/")[0] for name in summaries)
+    tables = tuple(
+        Table(
+            name=family,
+            title=titles.get(family, family),
+            columns=(Column("name", "name"), Column("summary")),
+            rows=tuple(Row(pair) for pair in summaries.items() if pair[0].startswith(f"{family}/")),
+        )
+        for family in families
+    )
+    data = [{"name": name, "summary": summary} for name, summary in summaries.items()]
+    show_report(Report(title="Experiments", statement="", tables=tables, data=data), chosen_format())

@@ -1,0 +1,1 @@
+"""The negative control and real models: what verdicts are right?"""

@@ -1,0 +1,472 @@
+"""Bug benchmarks under a model that this project did not make: SmolLM2-135M-Instruct.
+
+Both sides of bugs are scored by the model and by `builtin:control`, a model of eight languages whose training texts are
+known, so it saw none of them. Commits to the same files that are later than the model stand beside the benchmarks of
+patches; the checkouts hold a folder or a bare repository for each project. The page docs/results/case-study-bugs.md is
+made from the figures. Values are kept in the cache.
+
+`control/later_commits`: false positives of a control from later commits of the same files, on texts that the model saw
+neither of. The built-in model was not trained on these projects, so every flag is false. The fixes of a benchmark, or
+the commits of a project from the first day until the day, are judged; commits since the day are the control. A text is
+flagged if at most 5 % of the control texts are as likely (conformal p-value of the mean log-likelihood of a token).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.datasets import DataSelection
+from assay.evaluation import MINIMUM_UNSEEN, Estimate, ShingleIndex, conformal_p_values, grouped_share, rank_score
+from assay.models import StatisticsCache, cached_scorer, default_control, open_local
+from assay.provenance.sources import git_output
+from assay.reports import percent_with_interval
+from assay.scores import loss, requests
+from assay.scoring import plan, score_samples
+from assay.types import BooleanArray, Float64Array, LogProbScorer, Sample
+from assay_lab.bugs import (
+    MEASURES,
+    REFERENCE,
+    BugSet,
+    BugStudy,
+    StudySettings,
+    commits_to_files,
+    drawn_pairs,
+    later_commits,
+    run_bug_study,
+    without_empty,
+)
+from assay_lab.bugs.pairs import SamplePair, read_pairs
+from assay_lab.control.real_model import SMOLLM2
+from assay_lab.experiments.declaration import Data, Experiment, Result
+from assay_lab.measuring import DOCS, RESULTS, with_ends
+
+CUTOFF = date(2024, 12, 1)
+"""The model is from November 2024."""
+ALPHA = 0.05
+REWRITINGS = 1
+MOST_CHARACTERS = 4000
+PROGRAMS = {"quixbugs": "pairs.jsonl.gz", "debugbench": "pairs.jsonl.gz", "humanevalpack": ""}
+"""Benchmark of programs → its file in the folder of its data, if it is one."""
+PATCHES = ("defects4j", "bugsinpy", "bugscpp", "gitbug-java", "swe-bench-lite")
+RESULT = RESULTS / "real" / "bugs.json"
+PAGE = DOCS / "results" / "case-study-bugs.md"
+
+
+def measured(model: str, limit: int, data: Data) -> dict[str, Any]:
+    """Return the figures of the study, and those of the comparison with later commits."""
+    pairs, notes = bugs_of(limit, data)
+    later: dict[str, tuple[SamplePair, ...]] = {}
+    for name in PATCHES:
+        commits, more = later_commits(
+            pairs[name], data["checkouts"], after=CUTOFF, most=len(pairs[name]), benchmark=name
+        )
+        later |= {name: commits} if commits else {}
+        notes += more
+    cache = StatisticsCache()
+    target, control = (cached_scorer(open_local(name), cache) for name in (model, default_control()))
+    names = ",".join([*(score for score, _ in MEASURES.values()), REFERENCE])
+    chosen = plan(requests(names), {"target": target, "reference": control})
+    programs = run_bug_study(
+        [BugSet(name, pairs[name]) for name in PROGRAMS], chosen, StudySettings(variants=REWRITINGS)
+    )
+    sets = [BugSet(name, pairs[name]) for name in PATCHES]
+    sets += [BugSet(f"{name}, later commits", commits, is_control=True) for name, commits in later.items()]
+    patches = run_bug_study(sets, chosen)
+    texts = {name: (fixed_sides(pairs[name]), fixed_sides(commits)) for name, commits in later.items()}
+    return {
+        "sets": [*rows_of(programs), *rows_of(patches)],
+        "notes": notes,
+        "later": compared(texts, target, control),
+    }
+
+
+def bugs_of(limit: int, data: Data) -> tuple[dict[str, tuple[SamplePair, ...]], list[str]]:
+    """Return the drawn bugs of each benchmark, and notes; long ones take minutes each and are left out."""
+    pairs, notes = {}, []
+    for name in (*PROGRAMS, *PATCHES):
+        every = read_pairs(name, DataSelection(data=data[name] / PROGRAMS.get(name, ""))).pairs
+        short = [p for p in every if max(len(p.fixed.text), len(p.buggy.text)) <= MOST_CHARACTERS]
+        pairs[name], more = without_empty(drawn_pairs(short, limit), benchmark=name)
+        notes += [f"{name}: {len(pairs[name])} of {len(every)} bugs, {len(every) - len(short)} are too long", *more]
+    return pairs, notes
+
+
+def rows_of(study: BugStudy) -> list[dict[str, Any]]:
+    """Return the figures of each set."""
+    return [
+        {
+            "name": each.name,
+            "groups": each.groups,
+            "is_control": each.is_control,
+            "sides": {
+                side: {"texts": of.distinct, "characters": of.characters}
+                | {measure: with_ends(value) for measure, value in of.averages.items()}
+                for side, of in each.sides.items()
+            },
+            "preferred": with_ends(each.preference["all"].share),
+            "preference": with_ends(each.preference["all"].mean),
+            "more_than_reference": with_ends(each.contrast["all"].mean),
+            "rewritten": None
+            if each.rewritten is None or not each.rewritten.bugs
+            else {"bugs": each.rewritten.bugs, "drop": with_ends(each.rewritten.drop)},
+        }
+        for each in study.sets
+    ]
+
+
+# Bugs against later commits
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Fixes of a benchmark against later commits; values are mean log-likelihoods of a token.
+
+    Attributes:
+        fixes: the fixed sides of its bugs.
+        commits: the newer sides of the later commits.
+        model: float64 [fixes + commits], under the model.
+        control: the same under the control.
+    """
+
+    fixes: tuple[Sample, ...]
+    commits: tuple[Sample, ...]
+    model: Float64Array
+    control: Float64Array
+
+
+def compared(
+    texts: Mapping[str, tuple[list[Sample], list[Sample]]], model: LogProbScorer, control: LogProbScorer
+) -> list[dict[str, Any]]:
+    """Return how well fixes and later commits can be told apart, by benchmark and over all.
+
+    Args:
+        texts: benchmark → fixes and later commits.
+        model: the one that is studied.
+        control: saw none of the texts.
+    """
+    parts = {}
+    for name, (fixes, commits) in texts.items():
+        values = [likelihoods([*fixes, *commits], each) for each in (model, control)]
+        parts[name] = Comparison(tuple(fixes), tuple(commits), *values)
+    counts = [len(part.fixes) for part in parts.values()]
+    parts["all"] = Comparison(
+        tuple(sample for part in parts.values() for sample in part.fixes),
+        tuple(sample for part in parts.values() for sample in part.commits),
+        joined([part.model for part in parts.values()], counts),
+        joined([part.control for part in parts.values()], counts),
+    )
+    return [row(name, part) for name, part in parts.items()]
+
+
+def joined(values: Sequence[Float64Array], counts: Sequence[int]) -> Float64Array:
+    """Return the values of all fixes, then those of all commits."""
+    sides = [np.split(of, [count]) for of, count in zip(values, counts, strict=True)]
+    return np.concatenate([side[at] for at in (0, 1) for side in sides])
+
+
+def row(name: str, part: Comparison) -> dict[str, Any]:
+    """Return the figures of one benchmark: AUROC, and the share that is flagged where there are enough commits."""
+    count = len(part.fixes)
+    groups = [sample.group for sample in (*part.fixes, *part.commits)]
+    is_fix = np.arange(len(groups)) < count
+    by_date = count + np.argsort([str(sample.metadata["date"]) for sample in part.commits], kind="stable")
+    early, late = np.split(by_date, [len(by_date) // 2])
+    halves = np.concatenate([early, late])
+    result = {
+        "name": name,
+        "fixes": count,
+        "commits": len(part.commits),
+        "characters": [median_length(part.fixes), median_length(part.commits)],
+        "model": with_ends(rank_score(loss.name, part.model, is_fix, groups).auroc),
+        "control": with_ends(rank_score(loss.name, part.control, is_fix, groups).auroc),
+        "early": with_ends(
+            rank_score(
+                loss.name, part.model[halves], np.isin(halves, early), [groups[at] for at in halves.tolist()]
+            ).auroc
+        ),
+    }
+    if len(early) >= MINIMUM_UNSEEN:
+        later, own = groups[count:], groups[:count]
+        result["flagged"] = {
+            "model": with_ends(grouped_share(flags_of(part.model[:count], part.model[count:]), own)),
+            "control": with_ends(grouped_share(flags_of(part.control[:count], part.control[count:]), own)),
+            "early": with_ends(
+                grouped_share(
+                    flags_of(part.model[early], part.model[late]), [later[at - count] for at in early.tolist()]
+                )
+            ),
+            "early_commits": len(early),
+        }
+    return result
+
+
+def fixed_sides(pairs: Sequence[SamplePair]) -> list[Sample]:
+    """Return the fixed sides that have a text."""
+    return [pair.fixed for pair in pairs if pair.fixed.text.strip()]
+
+
+def median_length(samples: Sequence[Sample]) -> int:
+    """Return the median number of characters."""
+    return int(np.median([len(sample.text) for sample in samples]))
+
+
+def likelihoods(samples: Sequence[Sample], model: LogProbScorer) -> Float64Array:
+    """Return the mean log-likelihood of a token of each text, float64 [n]."""
+    numbered = [replace(sample, id=f"{at}") for at, sample in enumerate(samples)]
+    return score_samples(numbered, plan(requests(loss.name), {"target": model})).values[loss.name]
+
+
+def flags_of(values: Float64Array, calibrating: Float64Array) -> BooleanArray:
+    """Return which values at most `ALPHA` of the calibrating ones reach."""
+    flags: BooleanArray = conformal_p_values(values, calibrating[~np.isnan(calibrating)]) <= ALPHA
+    return flags
+
+
+# The page
+
+INTRODUCTION = """# Bug benchmarks under a real model
+
+`assay lab run control/real_bugs` studies bug benchmarks under SmolLM2-135M-Instruct, a model that this project did
+not make, and writes this page. The reference is [`builtin:control`](builtin-control.md), which was trained on known
+texts of eight languages and saw none of these bugs. [How to study a bug benchmark](../how-to/study-bug-benchmarks.md)
+explains the figures. """
+
+LATER = """## Fixes against later commits to the same files
+
+AUROC of the mean log-likelihood of a token, fixes against later commits, which the model cannot have seen; .5 is
+chance. Where `builtin:control`, which saw neither, tells them apart as well, the fixes are easier text, and memory is
+not what shows. Last column: the earlier half of the later commits against the other half; the model saw neither.
+
+| benchmark | fixes | commits | median characters | SmolLM2 | `builtin:control` | earlier against later commits |
+|---|---|---|---|---|---|---|"""
+
+PREFERENCE = """## Fix or bug
+
+The preference is the log-likelihood of a token of the fixed text minus that of the buggy text, in nats. Of later
+commits the newer side counts as the fix. The drop is the part of the preference that is lost when both sides get other
+names; a text that is remembered loses it.
+
+| set | groups | fix likelier | preference | more than `builtin:control` | drop after a rewriting (bugs) |
+|---|---|---|---|---|---|"""
+
+FAMILIARITY = """## Familiarity
+
+Near-duplicates of earlier texts are left out. Values compare within this model, and only between sets of about the same
+length.
+
+| set and side | texts | median characters | NLL | 5-gram accuracy |
+|---|---|---|---|---|"""
+
+CONFOUNDS = """## What these figures cannot show
+
+- **Nothing is known of the training data of the model.** All of these bugs are older than it and public, so there is no
+  "after the cutoff" among them. No figure is a measured truth;
+  [planted bugs](../how-to/study-bug-benchmarks.md#with-planted-truth) have that.
+- **A preference for the fix is not memory.** A better model prefers correct code more often, and the reference is a
+  much smaller model: "more than `builtin:control`" shows ability and memory together.
+- **Programs of textbooks.** QuixBugs, DebugBench and HumanEvalPack are well-known algorithms. Many texts say nearly the
+  same, and the fix of one is the text of another.
+- **The sides of QuixBugs differ in more than the bug.** In Python most pairs have a description on one side only, which
+  changes the mean log-likelihood.
+- **Later commits are no bugs.** They add features and move code. They are chosen by length, and hunks have context
+  lines that may be older than the commit. The style of a project changes, too.
+- **Few projects.** The bugs of one project are not independent; where there are too few projects there is no interval.
+  Intervals do not cover another draw of projects.
+- **Hunks, not files.** The NLL of hunks is higher than that of whole files, and does not compare with the paper's.
+- **A small, quantised model** (135 million parameters, Q4_1) remembers less than a large one.
+"""
+
+
+def page(content: dict[str, Any]) -> str:
+    """Return the page."""
+    result = {**content, **content["results"][0]} if "results" in content else content
+    measured_on = (
+        f"Measured on {result['measured']}: at most {result['bugs_of_a_benchmark']} bugs of each benchmark, drawn with "
+        f"a fixed seed; commits since {result['cutoff']}. In brackets: 95 % intervals over projects or programs."
+    )
+    sections = [
+        LATER,
+        *map(later_line, result["later"]),
+        "",
+        *(line for each in result["later"] if "flagged" in each for line in flagged_lines(each)),
+        PREFERENCE,
+        *map(preference_line, result["sets"]),
+        "",
+        FAMILIARITY,
+        *(line for each in result["sets"] for line in familiarity_lines(each)),
+    ]
+    return "\n".join([INTRODUCTION, summary(result["later"][-1]), "", measured_on, "", *sections, "", CONFOUNDS])
+
+
+def summary(whole: dict[str, Any]) -> str:
+    """Return what the page shows, from the comparison over all benchmarks of patches."""
+    area, low = number(whole["model"]), whole["model"]["low"]
+    shows = low is not None and low > whole["control"]["value"]
+    conclusion = (
+        "SmolLM2 finds them more familiar than the control does; ability and memory both do that."
+        if shows
+        else "No memory of the fixes shows. With so few bugs only a large effect would."
+    )
+    return (
+        f"**In short.** Likelihood tells fixes from later commits to the same files with an AUROC of {area} under "
+        f"SmolLM2, and {number(whole['control'])} under the control, which saw neither. {conclusion}"
+    )
+
+
+def later_line(each: dict[str, Any]) -> str:
+    """Return the row of a benchmark against later commits."""
+    lengths = " and ".join(f"{length:,}" for length in each["characters"])
+    areas = [number(each[key]) for key in ("model", "control", "early")]
+    return table_line(each["name"], each["fixes"], each["commits"], lengths, *areas)
+
+
+def flagged_lines(each: dict[str, Any]) -> list[str]:
+    """Return the share that is flagged at 5 %, as a paragraph."""
+    flagged = each["flagged"]
+    text = (
+        f"Flagged where at most 5 % of the later commits ({each['name']}) are as likely: {share(flagged['model'])} of "
+        f"the fixes by SmolLM2, {share(flagged['control'])} by `builtin:control`. Of the earlier half of the commits, "
+        f"judged by the other half, {share(flagged['early'])} of {flagged['early_commits']}: each of these is false."
+    )
+    return [text, ""]
+
+
+def preference_line(each: dict[str, Any]) -> str:
+    """Return the row of a set with its preference for the fix."""
+    rewritten = each["rewritten"]
+    drop = "–" if rewritten is None else f"{number(rewritten['drop'])} ({rewritten['bugs']})"
+    preference = number(each["preference"]), number(each["more_than_reference"])
+    return table_line(each["name"], each["groups"], share(each["preferred"]), *preference, drop)
+
+
+def familiarity_lines(each: dict[str, Any]) -> list[str]:
+    """Return the rows of a set with NLL and 5-gram accuracy, one for each side."""
+    sides = {"fixed": "newer", "buggy": "older"} if each["is_control"] else {}
+    return [
+        table_line(
+            f"{each['name']}, {sides.get(side, side)}",
+            of["texts"],
+            f"{of['characters']:,.0f}",
+            number(of["NLL"]),
+            number(of["5-gram accuracy"]),
+        )
+        for side, of in each["sides"].items()
+    ]
+
+
+def table_line(*cells: object) -> str:
+    """Return a row of a table."""
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def estimate(numbers_of: dict[str, float | None]) -> Estimate:
+    """Return a stored estimate."""
+    value, low, high = (math.nan if (of := numbers_of[key]) is None else of for key in ("value", "low", "high"))
+    return Estimate(value, low, high)
+
+
+def share(numbers_of: dict[str, float | None]) -> str:
+    """Return a share in per cent, with its interval where there is one."""
+    return percent_with_interval(estimate(numbers_of), basis=False)
+
+
+def number(numbers_of: dict[str, float | None]) -> str:
+    """Return a number, with its interval where there is one."""
+    of = estimate(numbers_of)
+    return f"{of.value:.2f}" + (f" [{of.low:.2f}, {of.high:.2f}]" if of.has_interval else "")
+
+
+# Later commits of texts that the model saw neither of
+
+FIRST_DAY, DAY = date(2015, 1, 1), date(2020, 1, 1)
+"""First day of the commits that are judged, and of the control."""
+NEAR = 0.85
+"""Share of 5-grams from which commits to compare with are near-duplicates."""
+PROJECTS = {"requests": ".py", "flask": ".py", "gson": ".java"}
+"""Project → ending of its files."""
+
+
+def run_commits(most: int, seed: int, data: Data) -> Result:
+    """False positives of a control from later commits of the same files, on texts that the model saw neither of."""
+    rows = []
+    for name, suffix in PROJECTS.items():
+        changes = commits(data["checkouts"] / name, suffix)
+        older = [change for change in changes if date.fromisoformat(str(change.fixed.metadata["date"])) < DAY]
+        first = ShingleIndex([change.fixed.text for change in older]).first_of_each_kind(NEAR)
+        distinct = [change for change, is_first in zip(older, first, strict=True) if is_first]
+        rows.append(judged(name, drawn_pairs(distinct, most), data["checkouts"]))
+    for name in ("defects4j", "bugsinpy", "bugscpp", "swe-bench-lite"):
+        every = read_pairs(name, DataSelection(data=data[name])).pairs
+        filled = [pair for pair in every if pair.fixed.text.strip()]
+        rows.append(judged(name, drawn_pairs(filled, most), data["checkouts"]))
+    return Result(rows)
+
+
+def judged(name: str, pairs: Sequence[SamplePair], checkouts: Path) -> dict[str, object]:
+    """Return the share of fixed sides that is flagged with later commits as control."""
+    later, _ = later_commits(pairs, checkouts, after=DAY, most=len(pairs), benchmark=name)
+    own, control = np.split(
+        likelihoods([pair.fixed for pair in (*pairs, *later)], open_local("builtin:small")), [len(pairs)]
+    )
+    flags = flags_of(own[~np.isnan(own)], control)
+    return {
+        "texts": name,
+        "model": "builtin:small",
+        "day": DAY.isoformat(),
+        "judged": len(flags),
+        "control": len(control),
+        "groups": len({pair.fixed.group for pair in pairs}),
+        "median_characters": [median_length([pair.fixed for pair in part]) for part in (pairs, later)],
+        # over texts: six or seven projects are too few for an interval over projects
+        "flagged": with_ends(grouped_share(flags)),
+    }
+
+
+def commits(repository: Path, suffix: str) -> tuple[SamplePair, ...]:
+    """Return all commits to the files of a project since the first day."""
+    listed = git_output(repository, "ls-tree", "-r", "--name-only", "HEAD").splitlines()
+    files = [path for path in listed if path.endswith(suffix)]
+    return tuple(commits_to_files(repository, files, FIRST_DAY, repository.name))
+
+
+def run(limit: int, seed: int, data: Data) -> Result:
+    """Bug benchmarks under a model that this project did not make: SmolLM2-135M-Instruct."""
+    figures = measured(str(data["smollm2"]), limit, data)
+    return Result([{"bugs_of_a_benchmark": limit, "cutoff": CUTOFF.isoformat(), **figures}])
+
+
+CHECKOUTS = {"checkouts": "a folder with a git repository for each project"}
+EXPERIMENTS = (
+    Experiment(
+        name="control/real_bugs",
+        run=run,
+        scales={"smoke": 2, "full": 12},
+        columns=(
+            "cutoff",
+            "name",
+            "fixes",
+            "commits",
+            "model",
+            "control",
+            "early",
+            "groups",
+            "preferred",
+            "preference",
+        ),
+        needs={**SMOLLM2, **CHECKOUTS, **dict.fromkeys((*PROGRAMS, *PATCHES), "the data of the benchmark")},
+        stored="real/bugs",
+    ),
+    Experiment(
+        name="control/later_commits",
+        run=run_commits,
+        scales={"smoke": 20, "full": 80},
+        columns=("texts", "judged", "control", "groups", "flagged"),
+        needs={**CHECKOUTS, **{name: "the data of the benchmark" for name in PATCHES if name != "gitbug-java"}},
+        stored="membership/later_commits",
+    ),
+)

@@ -1,0 +1,1 @@
+"""Ideas for scores that were tried."""

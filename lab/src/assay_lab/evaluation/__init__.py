@@ -1,0 +1,1 @@
+"""Statistics that only experiments need: differences of scores, retrieval, thresholds, independent values."""

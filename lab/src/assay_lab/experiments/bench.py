@@ -1,0 +1,167 @@
+"""The bench of experiments: their scale, seeds and data, and the runs that all experiments of a folder share."""
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from assay.files import write_json
+from assay.models import combined
+from assay_lab.testbed import (
+    ALONE,
+    CONFIGURATION,
+    FOLDER,
+    MANIFEST,
+    SCORES,
+    Configuration,
+    Evaluation,
+    Planted,
+    Watchers,
+    configuration_in,
+    manifest_of,
+    run,
+    scale,
+    trained,
+)
+from assay_lab.training.finetuning import TRAIN, checkpoint_folder
+
+RUNS = "runs"
+STORES = (RUNS, "pools", "kds-trials", "bug-averages", "*.sqlite")
+"""Names in the folder of experiments, beside those of the papers: what experiments keep to continue from."""
+LONGEST_NAME = 40
+"""Characters of a model's name in the name of a folder."""
+SOURCE = ("source", "source_digest", "filtered_by")
+"""Entries of a manifest that say where planted texts come from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Settings that all experiments of a folder share.
+
+    Attributes:
+        out: folder of the experiments; runs lie in `runs/`.
+        configurations: of the runs that are trained, one for each model.
+        seeds: of each run.
+        data: benchmark → its file or folder, for experiments over benchmarks.
+        watchers: receive the progress of runs.
+        scale: name of the scale, or path of the configuration file.
+        models: that the user names in place of those of the scale.
+    """
+
+    out: Path
+    configurations: tuple[Configuration, ...]
+    seeds: tuple[int, ...]
+    data: Mapping[str, Path] = field(default_factory=dict)
+    watchers: Watchers = ALONE
+    scale: str = ""
+    models: tuple[str, ...] = ()
+    _evaluated: dict[Configuration, Evaluation] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of_scale(
+        cls,
+        name: str,
+        out: Path,
+        seeds: tuple[int, ...],
+        data: Mapping[str, Path] | None = None,
+        watchers: Watchers = ALONE,
+        *,
+        models: Sequence[str] = (),
+    ) -> "Bench":
+        """Return the bench of a scale.
+
+        Args:
+            name: "smoke", "small", "paper" or a configuration file.
+            out: folder of the experiments.
+            seeds: of each run.
+            data: benchmark → its file or folder.
+            watchers: receive the progress.
+            models: in place of those of the scale; each gets the first configuration of the scale.
+
+        Raises:
+            DataError: there is no such scale, or the file is no configuration.
+        """
+        configurations = scale(name)
+        if models:
+            configurations = tuple(of_model(configurations[0], model) for model in dict.fromkeys(models))
+        return cls(out, configurations, seeds, data or {}, watchers, name, tuple(models))
+
+    def evaluations(self, configuration: Configuration, *, ratio: float | None = None) -> tuple[Evaluation, ...]:
+        """Return the results of the runs of a configuration, one for each seed; finished runs are read.
+
+        Args:
+            configuration: of all but the seed.
+            ratio: another mix; those runs end after the first epoch, as the paper's do.
+        """
+        return tuple(self._evaluation(self.configured(configuration, seed, ratio)) for seed in self.seeds)
+
+    def configured(self, configuration: Configuration, seed: int, ratio: float | None = None) -> Configuration:
+        """Return the configuration of one run."""
+        seeded = replace(configuration, seed=seed)
+        if ratio is None or ratio == configuration.mix.ratio:
+            return seeded
+        training = replace(configuration.training, epochs=1, checkpoints=(1,))
+        return replace(seeded, mix=replace(configuration.mix, ratio=ratio), training=training)
+
+    def folder(self, configuration: Configuration) -> Path:
+        """Return the folder of the run of a configuration."""
+        return self.out / RUNS / f"{configuration.name}-mix-{configuration.mix.ratio:g}-seed-{configuration.seed}"
+
+    def planted(self, configuration: Configuration) -> Planted:
+        """Return the texts of one run whose checkpoints are trained; nothing is judged."""
+        return trained(self._begun(configuration), configuration, self.watchers)
+
+    def _evaluation(self, configuration: Configuration) -> Evaluation:
+        if configuration not in self._evaluated:
+            self._evaluated[configuration] = run(self._begun(configuration), configuration, self.watchers)
+        return self._evaluated[configuration]
+
+    def _begun(self, configuration: Configuration) -> Path:
+        folder = self.folder(configuration)
+        self.watchers.begin(f"run {folder.name}")
+        borrow(folder, configuration, sorted((self.out / RUNS).glob("*")))
+        return folder
+
+
+def of_model(configuration: Configuration, model: str) -> Configuration:
+    """Return a configuration with another model; its name, and so its run folder, is then another one."""
+    if model == configuration.model:
+        return configuration
+    name = f"{configuration.name}-{Path(model).name[-LONGEST_NAME:]}-{combined(model)[:8]}"
+    return replace(configuration, model=model, revision=None, name=re.sub(r"[^\w.-]+", "-", name))
+
+
+def borrow(folder: Path, configuration: Configuration, others: Sequence[Path]) -> None:
+    """Copy what another run has in common with this one: from a run with the same training also its checkpoints.
+
+    Either only the judging differs, and planted texts, checkpoints and scores are copied, or only the training, and the
+    texts and the base model's scores are. The record of their source goes with the texts, and checkpoints and scores
+    carry their own: a run refuses or recomputes what is not of its present source, settings and base model.
+    """
+    if (folder / CONFIGURATION).exists():
+        return
+    for other in others:
+        if not (other / CONFIGURATION).is_file() or not (other / SCORES / "epoch-0.parquet").is_file():
+            continue
+        lender = configuration_in(other)
+        judged_alike = replace(lender, mix=configuration.mix, training=configuration.training) == configuration
+        own = replace(lender, name=configuration.name, judging=configuration.judging)
+        trained_alike = own == configuration and not configuration.data.filter and is_trained(other, lender)
+        if not judged_alike and not trained_alike:
+            continue
+        shutil.copytree(other / FOLDER, folder / FOLDER, dirs_exist_ok=True)
+        (folder / SCORES).mkdir(parents=True, exist_ok=True)
+        for scores in sorted((other / SCORES).glob("epoch-*.parquet" if trained_alike else "epoch-0.parquet")):
+            shutil.copy2(scores, folder / SCORES)
+        if trained_alike:
+            shutil.copytree(other / TRAIN, folder / TRAIN, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.pt"))
+        manifest = manifest_of(other)
+        kept = (*SOURCE, *(["checkpoints"] if trained_alike else []))
+        write_json(folder / MANIFEST, {key: manifest[key] for key in kept if key in manifest})
+        return
+
+
+def is_trained(folder: Path, configuration: Configuration) -> bool:
+    """Return True if a run has all its checkpoints."""
+    return all(checkpoint_folder(folder / TRAIN, epoch).is_dir() for epoch in configuration.training.checkpoints)

@@ -1,0 +1,90 @@
+"""All experiments by name: collected from the packages of the papers, one package a paper, and from our own.
+
+To add an experiment, write a function in a module of its paper's package and declare it there in `EXPERIMENTS`. To add
+a paper, add a package with a `paper.toml`.
+"""
+
+import pkgutil
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from assay.errors import DataError
+from assay.files import check_target_folder
+from assay_lab.experiments.bench import STORES
+from assay_lab.experiments.declaration import Experiment
+from assay_lab.experiments.reproduction import Reproduction
+
+ROOMS = ("assay_lab.papers.", "assay_lab.reliability.")
+"""Packages whose modules declare tables and figures of papers, which run on a bench."""
+MEASURING = ("performance", "peers", "statistics", "detectors", "control", "variants", "authorship", "provenance")
+"""Packages whose modules declare experiments of their own form."""
+
+
+@cache
+def all_experiments() -> Mapping[str, Reproduction]:
+    """Return full name → experiment, sorted by paper and number."""
+    declared = sorted(
+        (each for room in ROOMS for each in declared_in(room)),
+        key=lambda experiment: (experiment.paper, _by_number(experiment.name)),
+    )
+    return MappingProxyType({experiment.full_name: experiment for experiment in declared})
+
+
+@cache
+def all_measurements() -> Mapping[str, Experiment]:
+    """Return name → experiment of our own, package by package."""
+    rooms = [f"assay_lab.{name}." for name in MEASURING]
+    return MappingProxyType({experiment.name: experiment for room in rooms for experiment in declared_in(room)})
+
+
+def experiment_named(name: str) -> Reproduction:
+    """Return the experiment of that name; a paper may be left out where one fits.
+
+    Raises:
+        DataError: there is none.
+    """
+    experiments = all_experiments()
+    full_name = name
+    fitting = [each for each in experiments if each.partition("/")[2] == name]
+    if full_name not in experiments and len(fitting) == 1:
+        full_name = fitting[0]
+    if full_name not in experiments:
+        raise DataError(f"{name!r}: expected one of `assay lab list`: {', '.join(experiments)}")
+    return experiments[full_name]
+
+
+def experiments_named(name: str) -> tuple[Reproduction, ...]:
+    """Return all experiments of a paper, or the experiment of that name.
+
+    Raises:
+        DataError: there is neither.
+    """
+    of_paper = tuple(each for each in all_experiments().values() if each.paper == name)
+    return of_paper or (experiment_named(name),)
+
+
+def check_folder_of_experiments(folder: Path) -> None:
+    """Check that a folder is new, empty, or one of experiments.
+
+    Raises:
+        DataError: it holds other files, or cannot be written.
+    """
+    papers = {experiment.paper for experiment in all_experiments().values()}
+    check_target_folder(folder, (*STORES, *papers), "assay lab run")
+
+
+def declared_in(room: str) -> Iterator[Any]:
+    """Yield what the modules of a package declare in a tuple `EXPERIMENTS`."""
+    for module in pkgutil.walk_packages(import_module(room.removesuffix(".")).__path__, room):
+        if not module.ispkg:
+            yield from getattr(import_module(module.name), "EXPERIMENTS", ())
+
+
+def _by_number(name: str) -> list[str | int]:
+    """Return a sorting key that puts table-2 before table-10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]

@@ -1,0 +1,103 @@
+"""A finding as a report, and the files that an experiment leaves: finding.json, finding.md, finding.html, audits."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from assay.files import write_text
+from assay.leakage import describe_audit, write_run
+from assay.reports import (
+    Cell,
+    Column,
+    ColumnKind,
+    Figure,
+    Missing,
+    Report,
+    Row,
+    Table,
+    line_chart,
+    render_json,
+    render_markdown,
+    write_html,
+)
+from assay_lab.experiments.finding import Chart, Finding, HeatMap, Value, ValueTable
+from assay_lab.experiments.matrix import heat_map
+from assay_lab.experiments.papers import Unit
+
+SCHEMA = 2
+KINDS: Mapping[Unit, ColumnKind] = {"percent": "share", "number": "number", "count": "count"}
+NOT_MEASURED = Missing("not measured, or not printed by the paper")
+
+
+def finding_report(finding: Finding) -> Report:
+    """Return the report of an experiment; its data are what `finding.json` holds."""
+    return Report(
+        title=finding.title,
+        statement="",
+        tables=tuple(described_table(table) for table in finding.tables),
+        figures=(*map(described_chart, finding.charts), *map(described_heat_map, finding.heat_maps)),
+        notes=finding.notes,
+        data={
+            "schema": SCHEMA,
+            "name": finding.name,
+            "title": finding.title,
+            "seeds": finding.seeds,
+            "notes": finding.notes,
+            "tables": finding.tables,
+        },
+        kind=f"experiment {finding.name}" + (f" · seed {', '.join(map(str, finding.seeds))}" if finding.seeds else ""),
+        excerpts=finding.excerpts,
+        manifest=finding.manifest,
+    )
+
+
+def write_finding(folder: Path, finding: Finding) -> Path:
+    """Write the numbers, the tables, the page and the run folders of its audits; return the path of the page.
+
+    Raises:
+        DataError: the folder cannot be written.
+    """
+    report = finding_report(finding)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "finding.json", render_json(report))
+    write_text(folder / "finding.md", render_markdown(report))
+    for name, audit in finding.audits.items():
+        run = write_run(folder / "audits" / name, audit, finding.manifest)
+        write_html(describe_audit(audit, finding.manifest), run / "report.html")
+    return write_html(report, folder / "finding.html")
+
+
+def described_table(table: ValueTable) -> Table:
+    """Return a table of values as a table of a report."""
+    kind = KINDS[table.unit]
+    return Table(
+        table.name,
+        table.title,
+        (Column(table.head, "name"), *(Column(title, kind) for title in table.columns)),
+        tuple(Row((row.name, *map(cell, row.values))) for row in table.rows),
+    )
+
+
+def described_chart(chart: Chart) -> Figure:
+    """Return a chart as a figure of a report."""
+    numbers = "; ".join(
+        f"{line.name}: " + ", ".join(f"{x:g} {value}" for x, value in line.points.items()) for line in chart.series
+    )
+    return Figure(
+        chart.name,
+        chart.title,
+        f"{chart.title}. {numbers}.",
+        partial(line_chart, chart.series, chart.axes),
+        "Bars: the intervals of the first line.",
+    )
+
+
+def described_heat_map(matrix: HeatMap) -> Figure:
+    """Return a matrix as a figure of a report."""
+    numbers = ", ".join(f"{row} and {column}: {value:.2f}" for (row, column), value in matrix.values.items())
+    return Figure(matrix.name, matrix.title, f"{matrix.title}. {numbers}.", partial(heat_map, matrix.values), "")
+
+
+def cell(value: Value) -> Cell:
+    """Return a value as a cell."""
+    return NOT_MEASURED if value is None else value

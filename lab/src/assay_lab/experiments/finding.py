@@ -1,0 +1,186 @@
+"""The result of an experiment: tables with the paper's values beside ours."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+from scipy.stats import t as student
+
+from assay.evaluation import Estimate
+from assay.leakage import Audit
+from assay.reports import Axes, Excerpt, Series
+from assay_lab.experiments.papers import Unit
+
+Value = Estimate | float | str | None
+"""Ours with its interval, the paper's bare number, words, or nothing where it was not measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRow:
+    """One row: its name, and one value for each column."""
+
+    name: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueTable:
+    """One measure in rows and columns.
+
+    Attributes:
+        name: unique within the finding, letters, digits and hyphens.
+        title: what is measured, one line.
+        head: heading of the rows' names.
+        columns: headings; "(paper)" marks values that a paper prints.
+        rows: as long as there are columns.
+        unit: of all values.
+    """
+
+    name: str
+    title: str
+    head: str
+    columns: tuple[str, ...]
+    rows: tuple[ValueRow, ...]
+    unit: Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A figure of at most four lines.
+
+    Attributes:
+        name: unique within the finding.
+        title: one line.
+        series: the leading one, whose intervals are drawn, first.
+        axes: see `assay.reports.Axes`.
+    """
+
+    name: str
+    title: str
+    series: tuple[Series, ...]
+    axes: Axes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeatMap:
+    """A matrix of numbers as a figure.
+
+    Attributes:
+        name: unique within the finding.
+        title: one line.
+        values: (row, column) → value.
+    """
+
+    name: str
+    title: str
+    values: Mapping[tuple[str, str], float]
+
+
+Part = TypeVar("Part", ValueTable, Chart, HeatMap)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Finding:
+    """The result of one experiment.
+
+    Attributes:
+        name: full name of the experiment, "srdetection/table-1".
+        title: one line.
+        tables: the most important first.
+        notes: what was measured on what, and what differs from the paper.
+        seeds: of the runs behind it.
+        charts: figures of the same numbers.
+        heat_maps: matrices of the same numbers.
+        excerpts: texts that are shown side by side, each token shaded.
+        audits: folder name → audit, for `assay report`.
+        manifest: of the run behind the audits.
+    """
+
+    name: str
+    title: str
+    tables: tuple[ValueTable, ...]
+    notes: tuple[str, ...]
+    seeds: tuple[int, ...]
+    charts: tuple[Chart, ...] = ()
+    heat_maps: tuple[HeatMap, ...] = ()
+    excerpts: tuple[Excerpt, ...] = ()
+    audits: Mapping[str, Audit] = field(default_factory=dict)
+    manifest: Mapping[str, object] = field(default_factory=dict)
+
+    def table(self, name: str) -> ValueTable:
+        """Return the table of that name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return {table.name: table for table in self.tables}[name]
+
+
+def joined(name: str, title: str, findings: Sequence[Finding]) -> Finding:
+    """Return the findings of several experiments on one page; what stands in all of them is printed once.
+
+    Args:
+        name: of the whole.
+        title: one line.
+        findings: in their order; the names of tables and figures begin with that of the experiment.
+    """
+    shorts = [finding.name.rpartition("/")[2] for finding in findings]
+    pairs = list(zip(shorts, findings, strict=True))
+    counts = Counter(note for finding in findings for note in finding.notes)
+    notes = [note if counts[note] > 1 else f"{short}: {note}" for short, finding in pairs for note in finding.notes]
+
+    def renamed(part: Part, short: str) -> Part:
+        return replace(part, name=f"{short}-{part.name}", title=f"{short}: {part.title}")
+
+    return Finding(
+        name=name,
+        title=title,
+        tables=tuple(renamed(table, short) for short, finding in pairs for table in finding.tables),
+        notes=tuple(dict.fromkeys(notes)),
+        seeds=tuple(dict.fromkeys(seed for finding in findings for seed in finding.seeds)),
+        charts=tuple(renamed(chart, short) for short, finding in pairs for chart in finding.charts),
+        heat_maps=tuple(renamed(matrix, short) for short, finding in pairs for matrix in finding.heat_maps),
+        excerpts=tuple(excerpt for finding in findings for excerpt in finding.excerpts),
+    )
+
+
+def over_seeds(estimates: Sequence[Estimate | None], *, share: bool = False) -> Estimate | None:
+    """Return the mean over seeds with Student's 95 % interval; of a single seed its own estimate.
+
+    Every seed judges a sample of texts, so the interval over seeds is not narrower than the mean of their own: seeds
+    that happen to agree do not make a value certain.
+
+    Args:
+        estimates: one for each seed; None and NaN are left out.
+        share: whether they are shares; the interval then ends at 0 and 1, which few seeds easily reach.
+
+    Returns:
+        None where no seed has an estimate.
+    """
+    measured = [estimate for estimate in estimates if estimate is not None and not math.isnan(estimate.value)]
+    if len(measured) < 2:  # noqa: PLR2004  a spread needs two
+        return measured[0] if measured else None
+    values = np.array([estimate.value for estimate in measured])
+    mean = float(values.mean())
+    without = [estimate.reason for estimate in measured if not estimate.has_interval]
+    if np.ptp(values) == 0 and without:
+        return Estimate(mean, math.nan, math.nan, reason=without[0])
+    half = float(student.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    low, high = mean - half, mean + half
+    if not without:
+        low = min(low, float(np.mean([estimate.low for estimate in measured])))
+        high = max(high, float(np.mean([estimate.high for estimate in measured])))
+    return Estimate(mean, max(0.0, low), min(1.0, high)) if share else Estimate(mean, low, high)
+
+
+def seeds_note(seeds: Sequence[int]) -> str:
+    """Return a sentence that says what the values and the brackets are."""
+    if len(seeds) == 1:
+        return f"One seed ({seeds[0]}); in brackets 95 % intervals and the groups behind them."
+    return (
+        f"Mean over {len(seeds)} seeds (split, order of training); in brackets Student's 95 % interval over them, at "
+        "least as wide as the mean of their own intervals."
+    )

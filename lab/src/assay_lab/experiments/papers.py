@@ -1,0 +1,81 @@
+"""The values that a paper prints, read from the `paper.toml` of its package."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+Unit = Literal["percent", "number", "count"]
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedTable:
+    """One table of a paper, as printed.
+
+    Attributes:
+        source: its number and subject.
+        unit: of its values.
+        columns: their headings: epochs, ratios or names.
+        values: row → one number for each column; rows may be nested by measure and model.
+    """
+
+    source: str
+    unit: Unit
+    columns: tuple[int | str, ...]
+    values: Mapping[str, Any]
+
+    def rows(self, *path: str) -> Mapping[str, Any]:
+        """Return the rows under some keys, from the outside in; empty where the table does not have them."""
+        rows: Any = self.values
+        for key in path:
+            rows = rows.get(key, {})
+        return rows if isinstance(rows, dict) else {}
+
+    def value(self, *path: str, column: int | str) -> float | None:
+        """Return one value, a share where the paper prints per cent; None where the table does not have it.
+
+        Args:
+            path: keys of the row, from the outside in.
+            column: one of `columns`.
+        """
+        *outer, last = path
+        row: Any = self.rows(*outer).get(last)
+        if not row or column not in self.columns:
+            return None
+        value = float(row[self.columns.index(column)])
+        return value / 100 if self.unit == "percent" else value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paper:
+    """A paper whose tables and figures are reproduced; this project's own experiments count as one.
+
+    Attributes:
+        title: short, with its authors.
+        models: those of its main tables.
+        tables: by number, as "table-1".
+        methods: row of its tables → our method, as in a request.
+    """
+
+    title: str
+    models: tuple[str, ...] = ()
+    tables: Mapping[str, PrintedTable] = field(default_factory=dict)
+    methods: Mapping[str, str] = field(default_factory=dict)
+
+
+@cache
+def paper(name: str) -> Paper:
+    """Return the paper of a package of experiments.
+
+    Args:
+        name: of the package, as "srdetection"; "assay" for our own experiments on reliability.
+    """
+    folder = files("assay_lab.reliability") if name == "assay" else files("assay_lab.papers").joinpath(name)
+    content = tomllib.loads(folder.joinpath("paper.toml").read_text("utf-8"))
+    tables = {
+        key: PrintedTable(table["source"], table["unit"], tuple(table["columns"]), table["values"])
+        for key, table in content.pop("tables", {}).items()
+    }
+    return Paper(tables=tables, **content)

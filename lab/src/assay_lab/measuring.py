@@ -1,0 +1,152 @@
+"""How experiments measure time and memory.
+
+The ways that are compared take turns, in rotating order, so that whatever else the machine does falls on all of them.
+A ratio is taken of each round, and reported with its median, minimum and maximum.
+"""
+
+import gc
+import math
+import multiprocessing
+import os
+import platform
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+from typing import Self, TypeVar
+
+import numpy as np
+import torch
+
+from assay import __version__
+from assay.evaluation import Estimate
+
+LAB = Path(__file__).resolve().parents[2]
+DOCS = LAB.parent / "docs"
+RESULTS = LAB / "results"
+LISTS = LAB / "lists"
+"""Names of the packages that experiments take their texts from."""
+PRELOADED = ["torch", "transformers.models.llama.modeling_llama", "assay.models.transformers_backend", "assay.scoring"]
+"""What a fresh process starts with: the imports are paid once, and stand in no figure."""
+
+MEBIBYTE = 2**20
+
+Returned = TypeVar("Returned")
+Spread = dict[str, float | list[float]]
+
+
+def interleaved(
+    ways: Mapping[str, Callable[[], object]],
+    repeats: int,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, list[float]]:
+    """Seconds of each way in each round, after one round that does not count."""
+    names = list(ways)
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    for way in ways.values():
+        way()
+    for turn in range(repeats):
+        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+            seconds[name].append(timed(ways[name], clock))
+    return seconds
+
+
+def timed(way: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Seconds of one call."""
+    gc.collect()
+    start = clock()
+    way()
+    return clock() - start
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Median, minimum, maximum, and all of them in the order measured."""
+    return {"median": statistics.median(values), "min": min(values), "max": max(values), "all": list(values)}
+
+
+def ratios(over: Sequence[float], under: Sequence[float]) -> Spread:
+    """The ratio of each round."""
+    return spread([a / b for a, b in zip(over, under, strict=True)])
+
+
+def fresh(function: Callable[..., Returned], *values: object) -> Returned:
+    """The function's result from a process that has done nothing before."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    with ProcessPoolExecutor(max_workers=1, mp_context=context) as pool:
+        return pool.submit(function, *values).result()
+
+
+class PeakMemory:
+    """How far memory rises above where it stood: `growth` in MiB after the block.
+
+    It is the resident set's own high-water mark, which Linux can set back; elsewhere the mark of the process.
+    """
+
+    growth = 0.0
+
+    def __enter__(self) -> Self:
+        gc.collect()
+        if (marks := Path("/proc/self/clear_refs")).exists():
+            marks.write_text("5")
+        self._before = high_water()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.growth = (high_water() - self._before) / MEBIBYTE
+
+
+def high_water() -> int:
+    """Most bytes that the process has held at once."""
+    if (status := Path("/proc/self/status")).exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def machine() -> dict[str, object]:
+    """What the figures depend on: processor, cores, threads, versions."""
+    return {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "torch_threads": torch.get_num_threads(),
+        "device": "cpu",
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "assay": __version__,
+        **{name: version(name).partition("+")[0] for name in ("torch", "transformers", "tokenizers", "numpy")},
+    }
+
+
+def processor() -> str:
+    """The processor's name as the system tells it."""
+    if (told := Path("/proc/cpuinfo")).exists():
+        for line in told.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def with_ends(estimate: Estimate) -> dict[str, float]:
+    """An estimate and the ends of its interval, as a result holds them."""
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+
+
+def percentiles(values: Sequence[float], *shares: int, factor: float = 1.0) -> dict[str, float]:
+    """Percentiles by name, as "p50" and "p95", times a factor."""
+    return {f"p{share}": float(np.percentile(values, share)) * factor for share in shares or (50, 95, 99)}
+
+
+def shortened(value: object) -> object:
+    """A value that JSON can hold: floats with six significant digits, more than a clock gives; None for NaN."""
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(f"{value:.6g}")
+    if isinstance(value, Mapping):
+        return {key: shortened(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [shortened(each) for each in value]
+    return value

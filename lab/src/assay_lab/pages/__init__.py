@@ -1,0 +1,1 @@
+"""The pages of results, made from the files in `lab/results`."""

@@ -1,0 +1,55 @@
+"""docs/images/index-latency.svg, made from results/index.json: assay lab render."""
+
+import json
+from typing import Any
+
+import vl_convert
+
+from assay_lab.measuring import DOCS, RESULTS
+
+PICTURE = DOCS / "images" / "index-latency.svg"
+KINDS = {"lookup": "fingerprints → candidates", "trace": "text → ten matches, with vectors"}
+GREY = "#808080"  # reads on white and on black
+
+
+def spec(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """Milliseconds over documents, both axes logarithmic."""
+    values = [
+        {"documents": one["documents"], "milliseconds": one[kind][share], "query": f"{told}, {share}"}
+        for one in results
+        for kind, told in KINDS.items()
+        if kind in one
+        for share in ("p50", "p95")
+    ]
+    axis = {"gridOpacity": 0.3, "labelColor": GREY, "titleColor": GREY, "domainColor": GREY, "tickColor": GREY}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "description": "Milliseconds of a query by number of documents in the index.",
+        "width": 440,
+        "height": 260,
+        "background": "transparent",
+        "config": {"axis": axis, "legend": {"labelColor": GREY, "titleColor": GREY}, "view": {"stroke": None}},
+        "data": {"values": values},
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "x": {
+                "field": "documents",
+                "type": "quantitative",
+                "scale": {"type": "log"},
+                "axis": {"values": sorted({one["documents"] for one in results}), "format": "~s"},
+            },
+            "y": {"field": "milliseconds", "type": "quantitative", "scale": {"type": "log", "domain": [0.1, 100]}},
+            "color": {
+                "field": "query",
+                "type": "nominal",
+                "legend": {"orient": "bottom", "columns": 1, "title": None, "labelLimit": 400},
+            },
+            "strokeDash": {"field": "query", "type": "nominal"},
+        },
+    }
+
+
+def picture() -> str:
+    """Return the figure."""
+    results = json.loads((RESULTS / "index.json").read_text("utf-8"))["results"]
+    return str(vl_convert.vegalite_to_svg(spec(results), vl_version="5.20"))

@@ -1,0 +1,137 @@
+"""Figures 19, 21 and 22 of DECo as numbers: how alike authors write, and whether vectors of their code fall apart."""
+
+import numpy as np
+from sklearn.manifold import TSNE
+
+from assay.retrieval import open_encoder
+from assay.types import BooleanArray, Float32Array
+from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable
+from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.papers.deco.collections import HUMAN, PAPER, AuthorTexts, collection, heading
+from assay_lab.papers.deco.linguistics import similarities
+
+PICTURE = "The paper's figure is a picture without numbers."
+TASKS = 100
+"""Tasks of a language that the paper compares."""
+FEWEST_POINTS = 8
+PERPLEXITY = 30.0
+
+
+def deco_figure_19(bench: Bench) -> Finding:
+    """Similarity of the authors' code, by fingerprints."""
+    texts = collection(bench)
+    tasks = [task for language in texts.strata for task in texts.tasks(language)[:TASKS]]
+    pairs = similarities(tasks)
+    lines = [
+        ValueRow(author, tuple(pairs.get((min(author, other), max(author, other))) for other in texts.authors))
+        for author in texts.authors
+    ]
+    table = ValueTable("similarity", "Jaccard similarity", "author", texts.authors, tuple(lines), "number")
+    return Finding(
+        name="deco/figure-19",
+        title=f"Similarity between authors ({PAPER.title}, Figure 19)",
+        tables=(table,),
+        notes=(
+            PICTURE,
+            f"Mean over {len(tasks)} tasks of two or more authors; fingerprints of tokens without names, not MOSS.",
+            *texts.notes,
+        ),
+        seeds=bench.seeds,
+    )
+
+
+def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
+    """Return how often the nearest text is by the same kind of author, in vectors and in their picture by t-SNE."""
+    texts = collection(bench)
+    encoder = open_encoder()
+    lines = []
+    present = {stratum: str(texts.of(stratum)[0].language) for stratum in texts.strata}
+    absent = [heading(language) for language in languages if language not in present.values()]
+    for language in [*(stratum for stratum, own in present.items() if own in languages), *absent]:
+        samples = texts.of(language)
+        if len(samples) < FEWEST_POINTS:
+            lines.append(ValueRow(heading(language), (float(len(samples)), *[None] * 6)))
+            continue
+        vectors = encoder.encode([sample.text for sample in samples])
+        perplexity = min(PERPLEXITY, (len(samples) - 1) / 3)
+        # t-SNE's own initial positions by PCA are deterministic, random ones are not across versions
+        flat = TSNE(perplexity=perplexity, init="pca", random_state=bench.seeds[0]).fit_transform(vectors)
+        lines.append(ValueRow(heading(language), (float(len(samples)), *separations(texts, language, vectors, flat))))
+    columns = (
+        "texts",
+        "person or generator, vectors",
+        "person or generator, t-SNE",
+        "person or generator, chance",
+        "generator, vectors",
+        "generator, t-SNE",
+        "generator, chance",
+    )
+    return Finding(
+        name=f"deco/figure-{number}",
+        title=f"Vectors of code by author ({PAPER.title}, Figure {number})",
+        tables=(
+            ValueTable(
+                "neighbours",
+                "Nearest text of another task by the same author",
+                "language",
+                columns,
+                tuple(lines),
+                "number",
+            ),
+        ),
+        notes=(
+            PICTURE,
+            "Share of texts whose nearest text of another task has the same kind of author. Chance: of a random text.",
+            f"Vectors of {encoder.name}; the paper has CodeLlama 7B.",
+            *texts.notes,
+        ),
+        seeds=bench.seeds,
+    )
+
+
+def separations(texts: AuthorTexts, language: str, vectors: Float32Array, flat: Float32Array) -> list[Value]:
+    """Return the shares of `embedded` for people against generators, and among generators."""
+    samples = texts.of(language)
+    labels = np.array([str(sample.label) for sample in samples])
+    tasks = np.array([sample.group or sample.id for sample in samples])
+    person = labels == HUMAN
+    values: list[Value] = []
+    for kinds, rows in ((person.astype(str), np.ones(len(samples), bool)), (labels, ~person)):
+        if len(set(kinds[rows])) < 2:  # noqa: PLR2004  two kinds
+            values += [None] * 3
+            continue
+        shares = [neighbour_share(points[rows], kinds[rows], tasks[rows]) for points in (vectors, flat)]
+        same = kinds[rows][:, None] == kinds[rows][None]
+        other = tasks[rows][:, None] != tasks[rows][None]
+        values += [*shares, float((same & other).sum() / max(1, other.sum()))]
+    return values
+
+
+def neighbour_share(
+    points: Float32Array,
+    kinds: np.ndarray[tuple[int], np.dtype[np.str_]],
+    tasks: np.ndarray[tuple[int], np.dtype[np.str_]],
+) -> float:
+    """Return the share of points whose nearest point of another task is of the same kind."""
+    squares = (points.astype(np.float64) ** 2).sum(1)
+    distances = squares[:, None] + squares[None] - 2 * points.astype(np.float64) @ points.T.astype(np.float64)
+    same_task: BooleanArray = tasks[:, None] == tasks[None]
+    nearest = np.where(same_task, np.inf, distances).argmin(1)
+    return float(np.mean(kinds[nearest] == kinds))
+
+
+def deco_figure_21(bench: Bench) -> Finding:
+    """Vectors of C and C++ by author."""
+    return embedded(bench, 21, ("c", "cpp"))
+
+
+def deco_figure_22(bench: Bench) -> Finding:
+    """Vectors of Java and Python by author."""
+    return embedded(bench, 22, ("java", "python"))
+
+
+EXPERIMENTS = tuple(
+    Reproduction("deco", f"figure-{number}", run)
+    for number, run in ((19, deco_figure_19), (21, deco_figure_21), (22, deco_figure_22))
+)

@@ -1,0 +1,181 @@
+"""Tables 2, 4, 7 and 8 of DECo beside ours: zero-shot detectors, and the language of the authors."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from assay.authorship import CausalFiller, CopyStatistics, SpanPerturbation, StylePerturbation
+from assay.evaluation import Estimate, rank_score
+from assay.models import open_model
+from assay.scores import DerivationKind, ModelRole, ScoreRequest, request
+from assay.scoring import Deriver, plan, score_samples
+from assay.types import Float64Array, LogProbScorer, TokenScorer
+from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable
+from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.papers.deco.collections import HUMAN, PAPER, AuthorTexts, collection, heading, sizes_at, stratum_of
+from assay_lab.papers.deco.linguistics import Linguistics, bits_of, linguistics_of
+
+OVERALL = "Overall"
+AUROC = "AUROC, people against all generators"
+MEASURES = ("Density", "Log-perplexity")
+ALL_MEASURES = ("Vocabulary", "Length", *MEASURES)
+SIZES = (
+    "In each row every author has equally many texts: of the tasks that all solved, where there are any. "
+    "Density falls with the number of tokens: do not compare rows, nor ours with the paper."
+)
+TOKENS = "Tokens are lexemes; the paper does not name its tokenizer."
+
+
+def surrogate(bench: Bench) -> LogProbScorer:
+    """Return the first model of the bench.
+
+    Raises:
+        ModelError: it cannot be opened.
+    """
+    model = open_model(bench.configurations[0].model)
+    assert isinstance(model, LogProbScorer)  # noqa: S101  a configuration names a model with weights
+    return model
+
+
+def computable(bench: Bench, target: LogProbScorer) -> tuple[dict[str, ScoreRequest], dict[DerivationKind, Deriver]]:
+    """Return row of Table 2 → request, for the rows that need no model beside the surrogate, and what they need."""
+    derivers: dict[DerivationKind, Deriver] = {}
+    if isinstance(target, TokenScorer):
+        derivers["style"] = CopyStatistics(StylePerturbation(), target)
+        filler = open_model(bench.configurations[0].model)
+        derivers["spans"] = CopyStatistics(SpanPerturbation(CausalFiller(filler)), target)
+    copies = sizes_at(bench).copies
+    rows: dict[str, ScoreRequest] = {}
+    for row, name in PAPER.methods.items():
+        definition = request(name).definition
+        needed = set(definition.derivations.values())
+        if needed <= set(derivers) and all(view.role == "target" for view in definition.views.values()):
+            rows[row] = request(f"{name}:n={copies}" if needed and copies else name)
+    return rows, derivers
+
+
+def deco_table_2(bench: Bench) -> Finding:
+    """AUROC of zero-shot detectors, by language."""
+    texts, target = collection(bench), surrogate(bench)
+    rows, derivers = computable(bench, target)
+    models: dict[ModelRole, LogProbScorer] = {"target": target}
+    table = score_samples(texts.samples, plan(list(rows.values()), models, derivers=derivers))
+    languages = [language for language in texts.strata if {HUMAN} < {s.label for s in texts.of(language)}]
+    columns = [*map(heading, languages), OVERALL]
+    printed = PAPER.tables["table-2"]
+    lines = []
+    for row in PAPER.methods:
+        ours: list[Value] = [None] * len(columns)
+        if row in rows:
+            areas = [area(texts, language, table.values[rows[row].name]) for language in languages]
+            ours = [*areas, mean_over(areas)]
+        theirs = [printed.value(row, column=column) for column in printed.columns]
+        lines.append(ValueRow(row, (*ours, *theirs)))
+    heads = (*columns, *(f"{column} (paper)" for column in printed.columns))
+    failed = [f"{name}: {count:,} {words}." for (name, words), count in table.counts.items() if count]
+    missing = [row for row in PAPER.methods if row not in rows]
+    return Finding(
+        name="deco/table-2",
+        title=f"Zero-shot detection ({PAPER.title}, {printed.source})",
+        tables=(ValueTable("auroc", AUROC, "detector", heads, tuple(lines), "percent"),),
+        notes=(
+            *texts.notes,
+            f"Surrogate: {target.name}; spans are filled by the same model. Brackets: 95 % intervals over tasks.",
+            f"Dropped, because their weights cannot be had here (Falcon, T5, CodeT5, BART): {', '.join(missing)}.",
+            *failed,
+        ),
+        seeds=bench.seeds,
+    )
+
+
+def area(texts: AuthorTexts, language: str, values: Float64Array) -> Estimate | None:
+    """Return the AUROC of generated text against people's text of a language; None where a class has no value."""
+    rows = [at for at, s in enumerate(texts.samples) if stratum_of(s) == language and not math.isnan(values[at])]
+    positive = [texts.samples[at].label != HUMAN for at in rows]
+    if len(set(positive)) < 2:  # noqa: PLR2004  both classes
+        return None
+    groups = [texts.samples[at].group or texts.samples[at].id for at in rows]
+    return rank_score("auroc", [float(values[at]) for at in rows], positive, groups).auroc
+
+
+def mean_over(areas: Sequence[Estimate | None]) -> Estimate | None:
+    """Return the unweighted mean over languages; its interval adds the variances of the languages."""
+    measured = [each for each in areas if each is not None]
+    if not measured:
+        return None
+    value = float(np.mean([each.value for each in measured]))
+    if not all(each.has_interval for each in measured):
+        return Estimate(value, math.nan, math.nan, reason="a language without an interval")
+    half = math.sqrt(sum(((each.high - each.low) / 2) ** 2 for each in measured)) / len(measured)
+    return Estimate(value, max(0.0, value - half), min(1.0, value + half))
+
+
+def language_table(bench: Bench, number: str, measures: Sequence[str], *, comments: bool = True) -> Finding:
+    """Return measures of the authors' language, beside the paper's."""
+    whole, target = collection(bench).comparable(), surrogate(bench)
+    texts = whole if comments else whole.bare()
+    all_bits = bits_of([sample.text for sample in texts.samples], target)
+    bits = {sample.id: value for sample, value in zip(texts.samples, all_bits, strict=True)}
+    printed = PAPER.tables[number]
+    heads = (*texts.authors, *(f"{column} (paper)" for column in printed.columns))
+    tables = []
+    for measure in measures:
+        lines = []
+        for language in [*texts.strata, OVERALL]:
+            ours = [measure_of(texts, language, author, measure, bits) for author in texts.authors]
+            title = OVERALL if language == OVERALL else heading(str(texts.of(language)[0].language))
+            theirs = [printed.value(measure, title, column=column) for column in printed.columns]
+            lines.append(ValueRow(heading(language), (*ours, *theirs)))
+        tables.append(ValueTable(measure.lower(), measure, "language", heads, tuple(lines), "number"))
+    return Finding(
+        name=f"deco/{number}",
+        title=f"Language of the authors ({PAPER.title}, {printed.source})",
+        tables=tuple(tables),
+        notes=(
+            *texts.notes,
+            f"Log-perplexity: bits a token under {target.name}; the paper's model is CodeLlama 7B.",
+            SIZES,
+            TOKENS,
+        ),
+        seeds=bench.seeds,
+    )
+
+
+def measure_of(texts: AuthorTexts, language: str, author: str, measure: str, bits: Mapping[str, float]) -> Value:
+    """Return one measure of one author; overall it is the unweighted mean over languages, as in the paper."""
+    if language == OVERALL:
+        values = [measure_of(texts, each, author, measure, bits) for each in texts.strata]
+        if None in values:  # an author of some rows alone has no mean that can be compared
+            return None
+        present = [value.value if isinstance(value, Estimate) else value for value in values]
+        return float(np.mean([float(value) for value in present if value is not None]))
+    samples = texts.of(language, author)
+    if not samples:
+        return None
+    result: Linguistics = linguistics_of([s.text for s in samples], [bits[s.id] for s in samples])
+    if measure == "Log-perplexity":
+        return result.log_perplexity
+    return {"Density": result.density, "Vocabulary": float(result.vocabulary), "Length": result.length}[measure]
+
+
+def deco_table_4(bench: Bench) -> Finding:
+    """Density and log-perplexity by author and language."""
+    return language_table(bench, "table-4", MEASURES)
+
+
+def deco_table_7(bench: Bench) -> Finding:
+    """Vocabulary, length, density and log-perplexity by author and language."""
+    return language_table(bench, "table-7", ALL_MEASURES)
+
+
+def deco_table_8(bench: Bench) -> Finding:
+    """Vocabulary, length, density and log-perplexity without comments."""
+    return language_table(bench, "table-8", ALL_MEASURES, comments=False)
+
+
+EXPERIMENTS = tuple(
+    Reproduction("deco", f"table-{number}", run)
+    for number, run in ((2, deco_table_2), (4, deco_table_4), (7, deco_table_7), (8, deco_table_8))
+)

@@ -1,0 +1,144 @@
+"""Functions to search among, and those of them that are searched for."""
+
+import hashlib
+import random
+import sysconfig
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from assay.code import functions_in
+from assay.evaluation import ShingleIndex, shingles
+from assay.ground_truth import TokenizedText, library_root
+from assay.provenance import Document, Origin
+
+SHORTEST = 7
+"""Tokens: the shortest window."""
+PACKAGES = "packages"
+NEAR = 0.8
+"""Share of the larger one's five-token shingles from which two functions are near-duplicates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A function that queries are cut from.
+
+    Attributes:
+        at: its position in the corpus.
+        cut: its text, by tokens.
+        group: the package or module that it stands in.
+    """
+
+    at: int
+    cut: TokenizedText
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSpace:
+    """Functions in an order of which each search space is a beginning.
+
+    Attributes:
+        documents: all of them; a space of n are the first n.
+        targets: among those of the smallest space.
+        right: target → positions of the right answers: itself and its near-duplicates.
+    """
+
+    documents: tuple[Document, ...]
+    targets: tuple[Target, ...]
+    right: Mapping[int, frozenset[int]]
+
+
+def installed_functions() -> Iterator[Document]:
+    """Yield the distinct functions of the standard library and of all installed packages, by path."""
+    roots = {"": library_root(), PACKAGES: Path(sysconfig.get_paths()["purelib"])}
+    seen: set[bytes] = set()
+    for prefix, root in roots.items():
+        for path in sorted(root.rglob("*.py")):
+            inside = path.relative_to(root).parts
+            if not prefix and {"site-packages", "test", "tests", "lib2to3"} & set(inside):
+                continue
+            try:
+                text = path.read_text("utf-8")
+                definitions = functions_in(text, "python")
+            except (OSError, ValueError):  # unreadable, or not of this Python
+                continue
+            place = "/".join([prefix, *inside]) if prefix else "/".join(inside)
+            for definition in definitions:
+                digest = hashlib.sha256(definition.text.encode("utf-8", "surrogatepass")).digest()
+                if digest not in seen:
+                    seen.add(digest)
+                    origin = Origin("installed", place, first_line=definition.first_line)
+                    yield Document(definition.text, "python", "function", definition.name, (origin,))
+
+
+def package_of(document: Document) -> str:
+    """Return the package, or the module of the standard library, of a document."""
+    parts = document.origins[0].path.split("/")
+    return parts[1] if parts[0] == PACKAGES else parts[0].removesuffix(".py")
+
+
+def is_unseen(document: Document) -> bool:
+    """Return whether the built-in encoder has certainly never seen it.
+
+    The encoder was trained on packages, and never on what resembles a function of the standard library.
+    """
+    return not document.origins[0].path.startswith(f"{PACKAGES}/")
+
+
+def search_space(documents: Sequence[Document], *, smallest: int, targets: int, long: int, seed: int) -> SearchSpace:
+    """Return a random order in which the smallest space has enough long functions for the longest windows.
+
+    Args:
+        documents: distinct functions.
+        smallest: size of the smallest space.
+        targets: functions of it that are searched for, all of the standard library, at most half of them long ones.
+        long: tokens from which a function is a long one.
+        seed: of the order.
+    """
+    draw = random.Random(seed)  # noqa: S311  a draw that can be repeated, no secret
+    order = list(range(len(documents)))
+    draw.shuffle(order)
+    first: list[int] = []
+    cuts: dict[int, TokenizedText] = {}
+    longest = min(targets // 2, smallest // 2)
+    for at in order:
+        if not is_unseen(documents[at]) or len(documents[at].text) < long:  # a token is at least one character
+            continue
+        cut = TokenizedText.of(documents[at].text, documents[at].language)
+        if len(cut) >= long:
+            first.append(at)
+            cuts[at] = cut
+        if len(first) == longest:
+            break
+    chosen = set(first)
+    rest = [at for at in order if at not in chosen]
+    arranged = [*first, *rest]
+    ordered = tuple(documents[at] for at in arranged)
+    searched: list[Target] = []
+    for at in range(min(smallest, len(ordered))):
+        if len(searched) == targets:
+            break
+        document = ordered[at]
+        if not is_unseen(document):
+            continue
+        cut = cuts.get(arranged[at]) or TokenizedText.of(document.text, document.language)
+        if len(cut) >= SHORTEST:
+            searched.append(Target(at, cut, package_of(document)))
+    return SearchSpace(ordered, tuple(searched), _right(ordered, [target.at for target in searched]))
+
+
+def _right(documents: Sequence[Document], targets: Sequence[int]) -> dict[int, frozenset[int]]:
+    """Return the positions of each target's near-duplicates, itself among them."""
+    index = ShingleIndex([documents[at].text for at in targets])
+    right: dict[int, set[int]] = {at: {at} for at in targets}
+    crc: dict[str, int] = {}
+    for other, document in enumerate(documents):
+        own = shingles(document.text, crc)
+        shared = index.shared(own)
+        near = shared >= NEAR * np.maximum(np.maximum(index.sizes, len(own)), 1)
+        for target in np.flatnonzero(near).tolist():
+            right[targets[target]].add(other)
+    return {at: frozenset(positions) for at, positions in right.items()}

@@ -1,0 +1,208 @@
+"""Trials of the kernel divergence paper: sets of a known share of members, each measured once with every method."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from assay.datasets import DataSelection, read_dataset
+from assay.errors import DataError
+from assay.files import write_json
+from assay.leakage import MeasuredModel, TuningOptions
+from assay.models import combined, open_local
+from assay.scores import DatasetInputs, FineTuning, dataset_requests
+from assay.types import MEMBER, NONMEMBER, Float32Array, Sample
+from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.papers import paper
+from assay_lab.reliability.planted_pools import CONVERGED, pools
+
+RATE = "rate"
+ONE_TUNING = tuple(dict.fromkeys(m for m in paper("kds").methods.values() if "batch" not in m and "epochs" not in m))
+"""Methods of all tables that need the one fine-tuning of the paper, or none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialSettings:
+    """Size of the trials of a scale.
+
+    Attributes:
+        n: texts of a set.
+        shares: true λ of the sets.
+        subsets: independent sets for each λ.
+    """
+
+    n: int
+    shares: tuple[float, ...]
+    subsets: int
+
+
+SCALES: Mapping[str, TrialSettings] = {
+    "smoke": TrialSettings(12, (0.0, 0.5, 1.0), 1),
+    "small": TrialSettings(40, (0.0, 0.25, 0.5, 0.75, 1.0), 5),
+    "paper": TrialSettings(700, tuple(round(0.05 * step, 2) for step in range(21)), 5),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrialSource:
+    """A model, and texts that it was trained on or not.
+
+    Attributes:
+        name: of the source, a column of the tables.
+        model: name or folder.
+        members: trained on.
+        others: of the same kind, not trained on.
+        reference: of the same kind, in no set: the learning rate of the model is found on them; may be empty.
+    """
+
+    name: str
+    model: str
+    members: tuple[Sample, ...]
+    others: tuple[Sample, ...]
+    reference: tuple[Sample, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The values of every method on one set.
+
+    Attributes:
+        source: name of the source.
+        share: true λ.
+        subset: number of the set.
+        values: method → value; NaN where there is none.
+        seconds: method → seconds.
+    """
+
+    source: str
+    share: float
+    subset: int
+    values: Mapping[str, float] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+def settings_of(bench: Bench) -> TrialSettings:
+    """Return the size of the trials.
+
+    Raises:
+        DataError: the scale has no trials.
+    """
+    if bench.scale not in SCALES:
+        raise DataError(f"scale {bench.scale!r}: expected one of {', '.join(SCALES)}")
+    return SCALES[bench.scale]
+
+
+def sources(bench: Bench) -> tuple[TrialSource, ...]:
+    """Return the sources of a bench: data sets with labels where `bench.data` names them, else planted models.
+
+    Raises:
+        DataError: a data set has no labels, or the scale of the paper was given without data.
+    """
+    if bench.data:
+        return tuple(labelled(name, path, bench) for name, path in bench.data.items())
+    if bench.scale == "paper":
+        raise DataError("the scale paper needs data with labels: expected --data arxivtection=PATH or another")
+    of_small = replace(bench, models=())  # the planted models are of `builtin:small`
+    chosen = pools(of_small, bench.seeds[0], context=False)
+    result = []
+    for plant in (CONVERGED, "constant rate"):
+        pool = chosen[plant]
+        parts = {role: tuple(pool.samples[at] for at in pool.places(role)) for role in ("member", "clean", "unseen")}
+        result.append(TrialSource(plant, pool.model, parts["member"], parts["clean"], parts["unseen"]))
+    return tuple(result)
+
+
+def labelled(name: str, path: Path, bench: Bench) -> TrialSource:
+    """Return a source from a data set with labels, for the first model of the bench."""
+    samples = read_dataset(name, DataSelection(data=path)).samples
+    members = tuple(sample for sample in samples if sample.label == MEMBER)
+    others = tuple(sample for sample in samples if sample.label == NONMEMBER)
+    if not members or not others:
+        raise DataError(f"{name}: {len(members)} members and {len(others)} non-members; expected labels of both")
+    return TrialSource(name, bench.configurations[0].model, members, others)
+
+
+def trial_set(source: TrialSource, settings: TrialSettings, share: float, subset: int) -> tuple[Sample, ...]:
+    """Return one set: members first, then others, drawn anew for each λ and subset.
+
+    Raises:
+        DataError: the source has too few texts.
+    """
+    seen = round(share * settings.n)
+    if seen > len(source.members) or settings.n - seen > len(source.others):
+        raise DataError(
+            f"{source.name}: {len(source.members)} members and {len(source.others)} others for sets of {settings.n} "
+            f"with λ = {share:g}; expected more of them"
+        )
+    random = np.random.default_rng([subset, round(1000 * share)])
+    first = [source.members[at] for at in random.permutation(len(source.members))[:seen]]
+    second = [source.others[at] for at in random.permutation(len(source.others))[: settings.n - seen]]
+    return (*first, *second)
+
+
+def trials(bench: Bench, methods: Sequence[str]) -> tuple[Trial, ...]:
+    """Return all trials with the values of these methods; what was measured before is read."""
+    settings = settings_of(bench)
+    return tuple(
+        measured_trial(bench, source, share, subset, methods)
+        for source in sources(bench)
+        for subset in range(settings.subsets)
+        for share in settings.shares
+    )
+
+
+def measured_trial(bench: Bench, source: TrialSource, share: float, subset: int, methods: Sequence[str]) -> Trial:
+    """Return one trial; values of methods that are not on disk yet are measured and kept there."""
+    settings = settings_of(bench)
+    samples = trial_set(source, settings, share, subset)
+    key = combined([source.model, [sample.text for sample in samples], bench.seeds[0]])[:16]
+    path = bench.out / "kds-trials" / f"{source.name.replace(' ', '-')}-{share:g}-{subset}-{key}.json"
+    stored = json.loads(path.read_text("utf-8")) if path.exists() else {"values": {}, "seconds": {}}
+    missing = [method for method in methods if method not in stored["values"]]
+    if missing:  # what shares a fine-tuning is measured with it
+        missing = [method for method in dict.fromkeys([*missing, *ONE_TUNING]) if method not in stored["values"]]
+        bench.watchers.begin(f"{source.name}, λ {share:g}, subset {subset}")
+        model = measured_model(bench, source, samples)
+        for request in dataset_requests(",".join(missing)):
+            start = time.perf_counter()
+            result = request(DatasetInputs(model.samples, (), model, bench.seeds[0]))
+            stored["values"][request.name] = None if np.isnan(result.value) else result.value
+            stored["seconds"][request.name] = round(time.perf_counter() - start, 4)
+            for name, value in result.details.items():
+                stored["values"].setdefault(name, value)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, stored)
+    values = {name: np.nan if value is None else float(value) for name, value in stored["values"].items()}
+    return Trial(source.name, share, subset, values, stored["seconds"])
+
+
+def measured_model(bench: Bench, source: TrialSource, samples: Sequence[Sample]) -> MeasuredModel:
+    """Return the model of a source for one set, with the learning rate of the model."""
+    tuning = TuningOptions(rate=rate_of(bench, source), seed=bench.seeds[0])
+    return MeasuredModel(open_local(source.model), samples, tuning=tuning)
+
+
+def rate_of(bench: Bench, source: TrialSource) -> float | None:
+    """Return the learning rate of a model, found once on texts that are in no set; None for that of the paper."""
+    if not source.reference:
+        return None
+    path = bench.out / "kds-trials" / f"{source.name.replace(' ', '-')}-rate.json"
+    if not path.exists():
+        settings = settings_of(bench)
+        size = trial_set(source, settings, settings.shares[0], 0)
+        rate = MeasuredModel(open_local(source.model), size, source.reference).rate
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, {RATE: rate})
+    return float(json.loads(path.read_text("utf-8"))[RATE])
+
+
+def embeddings_of(
+    bench: Bench, source: TrialSource, samples: Sequence[Sample], layer: int = -1
+) -> tuple[Float32Array, Float32Array]:
+    """Return the embeddings of a set before and after fine-tuning on it."""
+    model = measured_model(bench, source, samples)
+    before = model.embeddings(model.samples, layer=layer)
+    return before, model.embeddings(model.samples, layer=layer, tuning=FineTuning())

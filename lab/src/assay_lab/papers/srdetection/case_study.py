@@ -1,0 +1,147 @@
+"""Table 4 and Figure 4: one member that thresholds miss and SrDetection finds, original and variant side by side."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.errors import DataError
+from assay.reports import Excerpt
+from assay.scoring import rewritten
+from assay.types import Sample
+from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable
+from assay_lab.experiments.papers import paper
+from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.experiments.runs import cell_of
+from assay_lab.papers.srdetection.detectors import gray_rows, paper_score
+from assay_lab.testbed import FOLDER, SCORES, Configuration, Evaluation, open_checkpoint, read_planted, read_scores
+
+PAPER = paper("srdetection")
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """One detector's value on a sample, and the threshold from which it calls a sample a member."""
+
+    value: float
+    threshold: float
+    is_strict: bool
+
+    @property
+    def is_member(self) -> bool:
+        """Return whether the value calls the sample a member; a published rule needs a value above its threshold."""
+        return self.value > self.threshold if self.is_strict else self.value >= self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class StudiedSample:
+    """The sample of the case study: a member, and detector → its classification."""
+
+    sample: Sample
+    classifications: Mapping[str, Classification]
+
+
+def table_4(bench: Bench) -> Finding:
+    """Scores and thresholds on one member that most thresholds miss."""
+    configuration, evaluation = first_run(bench)
+    chosen = choose(bench, configuration, evaluation)
+    printed = PAPER.tables["table-4"]
+    rows = []
+    for label, detector in gray_rows().items():
+        if detector not in chosen.classifications:
+            continue
+        classification = chosen.classifications[detector]
+        papers: list[Value] = [printed.value(label, column=column) for column in printed.columns]
+        papers.append("yes" if detector == paper_score("gray") else "no" if label in printed.values else None)
+        ours = (classification.value, classification.threshold, "yes" if classification.is_member else "no")
+        rows.append(ValueRow(label, (*ours, *papers)))
+    heads = ("score", "threshold", "found")
+    columns = (*heads, *(f"#1061 of APPS (paper), {head}" for head in heads))
+    return Finding(
+        name="srdetection/table-4",
+        title="One member that thresholds miss (SrDetection, Table 4)",
+        tables=(ValueTable("case", "Scores of one member", "detector", columns, tuple(rows), "number"),),
+        notes=(
+            f"Ours: {chosen.sample.id}. {run_sentence(configuration)}",
+            (
+                "Chosen, as in the paper, for what it shows: of the members that SrDetection finds, the one that the "
+                "fewest other detectors find. An example proves nothing; Table 1 counts."
+            ),
+        ),
+        seeds=(configuration.seed,),
+    )
+
+
+def figure_4(bench: Bench) -> Finding:
+    """A member that thresholds miss beside one of its variants, token by token."""
+    configuration, evaluation = first_run(bench)
+    sample = choose(bench, configuration, evaluation).sample
+    model = open_checkpoint(bench.folder(configuration), configuration, configuration.training.checkpoints[0])
+    texts = rewritten(sample, configuration.judging.variants).texts
+    statistics = list(model.token_statistics([sample.text, *texts]))
+    perplexities = [float(np.exp(-np.mean(text.log_probs, dtype=np.float64))) for text in statistics]
+    easiest = 1 + int(np.argmin(perplexities[1:]))
+    shown = (perplexities[0], min(perplexities[1:]), max(perplexities[1:]))
+    excerpts = (
+        Excerpt(sample.id, sample.text, statistics[0]),
+        Excerpt(f"{sample.id}, easiest variant", texts[easiest - 1], statistics[easiest]),
+    )
+    printed = PAPER.tables["figure-4"]
+    ((papers, values),) = printed.values.items()
+    rows = [ValueRow(str(text), (own, value)) for text, own, value in zip(printed.columns, shown, values, strict=True)]
+    columns = (sample.id, f"{papers} (paper)")
+    return Finding(
+        name="srdetection/figure-4",
+        title="A member and its easiest variant, token by token (SrDetection, Figure 4)",
+        tables=(ValueTable("perplexity", "Perplexity", "text", columns, tuple(rows), "number"),),
+        notes=(run_sentence(configuration), "Orange: tokens that the model did not expect; blue: tokens that it did."),
+        seeds=(configuration.seed,),
+        excerpts=excerpts,
+    )
+
+
+def first_run(bench: Bench) -> tuple[Configuration, Evaluation]:
+    """Return the first model's run with the first seed."""
+    configuration = bench.configured(bench.configurations[0], bench.seeds[0])
+    return configuration, replace(bench, seeds=bench.seeds[:1]).evaluations(bench.configurations[0])[0]
+
+
+def choose(bench: Bench, configuration: Configuration, evaluation: Evaluation) -> StudiedSample:
+    """Return the member that SrDetection finds and the fewest others do, at the first checkpoint.
+
+    Of equal ones the one with the highest score of SrDetection.
+
+    Raises:
+        DataError: SrDetection finds no member.
+    """
+    own, epoch, folder = paper_score("gray"), configuration.training.checkpoints[0], bench.folder(configuration)
+    planted = read_planted(folder / FOLDER)
+    values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", [sample.id for sample in planted.samples])
+    classifications: dict[str, list[Classification]] = {}
+    for detector in gray_rows().values():
+        cell = cell_of(evaluation, detector, epoch, evaluation.cells[0].view)
+        if cell is not None and cell.decided is not None and cell.detector in values:
+            is_rule = not cell.decided.fitted_on
+            threshold = 0.0 if is_rule else cell.decided.threshold
+            classifications[detector] = [Classification(float(v), threshold, is_rule) for v in values[cell.detector]]
+    best: tuple[int, float, int] | None = None
+    for at, sample in enumerate(planted.samples):
+        if sample.metadata["part"] == "member" and classifications[own][at].is_member:
+            others = sum(column[at].is_member for detector, column in classifications.items() if detector != own)
+            best = max(filter(None, (best, (-others, classifications[own][at].value, at))))
+    if best is None:
+        raise DataError(f"{folder}: SrDetection finds no member after epoch {epoch}; expected one for the case study")
+    return StudiedSample(
+        planted.samples[best[2]], {detector: column[best[2]] for detector, column in classifications.items()}
+    )
+
+
+def run_sentence(configuration: Configuration) -> str:
+    """Return a sentence that names the run."""
+    epoch = configuration.training.checkpoints[0]
+    when = f"{epoch} epoch{'s' * (epoch > 1)}"
+    return f"{configuration.name} ({configuration.model}), seed {configuration.seed}, after {when}."
+
+
+EXPERIMENTS = (Reproduction("srdetection", "table-4", table_4), Reproduction("srdetection", "figure-4", figure_4))

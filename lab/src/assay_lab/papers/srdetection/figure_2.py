@@ -1,0 +1,130 @@
+"""Figure 2: models × benchmarks, the share that a gray-box detector calls leaked, by the audits of `assay audit`."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from assay.datasets import DataSelection, read_dataset
+from assay.evaluation import Estimate, grouped_share
+from assay.leakage import Audit, ComparisonData, DecisionSettings, audit
+from assay.models import CachedScorer, StatisticsCache
+from assay.scores import headline_score, requests
+from assay.scoring import plan
+from assay.types import Sample
+from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, over_seeds, seeds_note
+from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.experiments.runs import epoch_heading
+from assay_lab.papers.srdetection.detectors import paper_score
+from assay_lab.testbed import STATISTICS, Configuration, manifest_of, open_checkpoint
+
+CALIBRATED = headline_score("gray").name
+PLANTED = {"planted": "member", "held out": "nonmember"}
+DECISIONS = ("SrDetection's rule", "calibrated at 5 %")
+Sets = Mapping[str, Sequence[Sample]]
+
+
+def figure_2(bench: Bench) -> Finding:
+    """Share of each benchmark called leaked under each checkpoint, by the rule and by calibrated decisions.
+
+    The paper audits 15 public models on four benchmarks. Here the models are of the testbed, whose truth is known:
+    what was planted is a benchmark that leaked, what was held out is one that did not; benchmarks of `bench.data` stand
+    beside them.
+    """
+    benchmarks: Sets = {name: read_dataset(name, DataSelection(data=path)).samples for name, path in bench.data.items()}
+    audits: dict[str, Audit] = {}
+    columns: dict[str, tuple[Estimate | None, ...]] = {}
+    for configuration in bench.configurations:
+        for epoch in (0, *configuration.training.checkpoints):
+            shares = []
+            for seed in bench.seeds:
+                audited = audits_of(bench, bench.configured(configuration, seed), epoch, benchmarks)
+                prefix = f"{configuration.name}-seed-{seed}-epoch-{epoch}"
+                audits |= {f"{prefix}-{name.replace(' ', '-')}": result for name, result in audited.items()}
+                shares.append([share for result in audited.values() for share in called_leaked(result, configuration)])
+            means = tuple(over_seeds(row, share=True) for row in zip(*shares, strict=True))
+            columns[f"{configuration.name}, {epoch_heading(epoch)}"] = means
+    (bench.out / STATISTICS).unlink(missing_ok=True)
+    names = [f"{name}, {decision}" for name in (*PLANTED, *benchmarks) for decision in DECISIONS]
+    rows = [ValueRow(name, tuple(column[at] for column in columns.values())) for at, name in enumerate(names)]
+    return Finding(
+        name="srdetection/figure-2",
+        title="Models × benchmarks: the share called leaked (SrDetection, Figure 2)",
+        tables=(
+            ValueTable("flagged", "Share called leaked", "texts, decision", tuple(columns), tuple(rows), "percent"),
+        ),
+        notes=(
+            seeds_note(bench.seeds),
+            f"Texts judged: {', '.join(f'{name} {count}' for name, count in sizes(audits).items())}.",
+            (
+                "If names meant nothing, SrDetection's rule would call 9 % leaked; its share on unseen text depends on "
+                "the names of the variants, which come from our dictionary. The calibrated decision is that of "
+                f"{CALIBRATED} against texts held out, of the planted texts' kind: of another kind of benchmark it "
+                "says nothing."
+            ),
+            "The paper's figure is a picture without numbers, of 15 models on APPS, HumanEval, MBPP and BigCodeBench.",
+            "The audits lie in folders beside this table: `assay report` sets them side by side.",
+        ),
+        seeds=bench.seeds,
+        audits=audits,
+        manifest=manifest_of(bench.folder(bench.configured(bench.configurations[0], bench.seeds[0]))),
+    )
+
+
+def audits_of(bench: Bench, configuration: Configuration, epoch: int, benchmarks: Sets) -> dict[str, Audit]:
+    """Return benchmark → its audit under one checkpoint, without labels, as an auditor has none.
+
+    Statistics are kept until the figure is finished, 36 bytes a token: a run that was killed goes on where it was.
+    """
+    folder, planted = bench.folder(configuration), bench.planted(configuration)
+    sets = {name: planted.part(part) for name, part in PLANTED.items()} | {**benchmarks}
+    unseen = [without_label(sample) for sample in planted.part("calibration-nonmember")]
+    comparison = ComparisonData(unseen=unseen, unseen_source="texts held out")
+    decision = DecisionSettings(seed=configuration.seed, resamples=configuration.judging.resamples)
+    with StatisticsCache(bench.out / STATISTICS) as cache:
+        model = CachedScorer(open_checkpoint(folder, configuration, epoch), cache)
+        work = plan(requests(f"{CALIBRATED},{gray_rule(configuration)}"), {"target": model})
+        audits = {}
+        for name, samples in sets.items():
+            bench.watchers.begin(f"auditing {name} after epoch {epoch} of {folder.name}")
+            audits[name] = audit(
+                [without_label(sample) for sample in samples],
+                work,
+                benchmark=name,
+                comparison=comparison,
+                decision=decision,
+                progress=bench.watchers.scoring,
+            )
+    return audits
+
+
+def without_label(sample: Sample) -> Sample:
+    """Return what an auditor knows of a text."""
+    return Sample(sample.id, sample.text, sample.language, None, sample.group)
+
+
+def called_leaked(result: Audit, configuration: Configuration) -> tuple[Estimate | None, Estimate | None]:
+    """Return the shares that SrDetection's rule and the calibrated decision call leaked."""
+    column = result.values[gray_rule(configuration)]
+    scored = ~np.isnan(column)
+    calibrated = result.summary(CALIBRATED).calibration
+    groups = [sample.group for sample, keep in zip(result.samples, scored, strict=True) if keep]
+    by_rule = grouped_share(column[scored] > 0, groups) if scored.any() else None
+    return by_rule, calibrated.flagged.rate if calibrated else None
+
+
+def gray_rule(configuration: Configuration) -> str:
+    """Return SrDetection's score with as many variants as the run makes."""
+    return f"{paper_score('gray')}:n={configuration.judging.variants}"
+
+
+def sizes(audits: Mapping[str, Audit]) -> dict[str, str]:
+    """Return benchmark → the number of its texts, and of those with variants, in words."""
+    counts = {}
+    for result in audits.values():
+        own = next(summary for summary in result.summaries if summary.score != CALIBRATED)
+        counts[result.benchmark] = f"{own.total} ({own.scored} with variants)"
+    return counts
+
+
+EXPERIMENTS = (Reproduction("srdetection", "figure-2", figure_2),)

@@ -1,0 +1,83 @@
+"""SrDetection with more natural names beside the paper's kind of names, on the same checkpoints."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from assay.code import Extent
+from assay.evaluation import Estimate
+from assay.scores import SCORES
+from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
+from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.experiments.runs import Runs, cell_of, epoch_heading, epochs_of, runs_of, setting
+from assay_lab.testbed import Configuration, DetectorResult, NamesFrom
+
+NameChoice = tuple[NamesFrom, Extent]
+WAYS: tuple[NameChoice, ...] = (("dictionary", "all"), ("synonyms", "all"), ("synonyms", "one"))
+"""Source of names, and names that change in a variant; the first is that of the other tables."""
+OfCell = Callable[[DetectorResult], Estimate | None]
+MEASURES: dict[str, tuple[str, OfCell]] = {
+    "auroc": ("AUROC, all texts", lambda cell: cell.auroc),
+    "macro-f1": ("Macro-F1 of the decisions, all texts", lambda cell: cell.decided.f1 if cell.decided else None),
+    "rule-on-unseen": ("Share of texts never trained on that the rule calls leaked", lambda cell: cell.rule_on_unseen),
+}
+
+
+def name_sources(bench: Bench) -> Finding:
+    """AUROC, macro-F1 and false alarms of the scores over variants, by the source of the new names."""
+    old = runs_of(bench)
+    runs = {way: old if not place else runs_of(with_names(bench, *way)) for place, way in enumerate(WAYS)}
+    return Finding(
+        name="srdetection/names",
+        title="SrDetection with names from other sources (Tables 1 and 3 of SrDetection have the first)",
+        tables=tuple(table for name in MEASURES if (table := names_table(name, bench, runs)) is not None),
+        notes=(
+            *setting(bench, old),
+            "Names: source; whether a variant changes all names or one. The checkpoints are the same in all rows.",
+            "sr_gray decides by the paper's rule, the other scores by a threshold that was fitted on other texts.",
+        ),
+        seeds=bench.seeds,
+    )
+
+
+def with_names(bench: Bench, source: NamesFrom, rename: Extent) -> Bench:
+    """Return the bench whose variants have other names; everything else is the same."""
+    return replace(bench, configurations=tuple(judged_with(chosen, source, rename) for chosen in bench.configurations))
+
+
+def judged_with(configuration: Configuration, source: NamesFrom, rename: Extent) -> Configuration:
+    """Return the same run, judged by variants with other names."""
+    judging = replace(configuration.judging, names=source, rename=rename)
+    return replace(configuration, name=f"{configuration.name}-{source}-{rename}", judging=judging)
+
+
+def names_table(measure: str, bench: Bench, runs: Mapping[NameChoice, Runs]) -> ValueTable | None:
+    """Return one measure of every score over variants; None where no cell has it."""
+    title, of_cell = MEASURES[measure]
+    configurations, epochs = [chosen.name for chosen in bench.configurations], epochs_of(runs[WAYS[0]])
+    rows = []
+    for score in compared():
+        for way, evaluations in runs.items():
+            columns = list(evaluations)
+            values: list[Value] = [
+                _value(evaluations, name, score, epoch, of_cell) for name in columns for epoch in epochs
+            ]
+            if any(value is not None for value in values):
+                rows.append(ValueRow(f"{score}, {way[0]}, {way[1]}", tuple(values)))
+    heads = tuple(f"{name}, {epoch_heading(epoch)}" for name in configurations for epoch in epochs)
+    if not rows:
+        return None
+    return ValueTable(measure, title, "score, names", heads, tuple(rows), "number" if measure == "auroc" else "percent")
+
+
+def compared() -> tuple[str, ...]:
+    """Return the scores over variants that read token probabilities."""
+    return tuple(score.name for score in SCORES.values() if score.needs_variants and score.access == "gray")
+
+
+def _value(runs: Runs, name: str, score: str, epoch: int, of_cell: OfCell) -> Estimate | None:
+    cells = [cell_of(run, score, epoch, "all") for run in runs[name]]
+    return over_seeds([of_cell(cell) if cell else None for cell in cells], share=True)
+
+
+EXPERIMENTS = (Reproduction("srdetection", "names", name_sources),)

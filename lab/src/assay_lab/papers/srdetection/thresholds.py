@@ -1,0 +1,75 @@
+"""Tables 5 and 6: how many texts the filter leaves, and where fitted thresholds lie."""
+
+import math
+
+from assay.evaluation import Estimate
+from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
+from assay_lab.experiments.papers import paper
+from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.experiments.runs import Runs, cell_of, epoch_heading, epochs_of, runs_of, setting, views_of
+from assay_lab.papers.srdetection.detectors import gray_rows
+
+PAPER = paper("srdetection")
+PARTS = {"training": "member", "test": "nonmember"}
+"""The paper's name of a set of texts → ours."""
+
+
+def table_5_6(bench: Bench) -> Finding:
+    """Sizes of the sets after the filter, and the threshold of each method and epoch."""
+    runs = runs_of(bench)
+    return Finding(
+        name="srdetection/table-5-6",
+        title="Texts left by the filter, and thresholds (SrDetection, Tables 5 and 6)",
+        tables=(threshold_table(runs), size_table(runs)),
+        notes=(
+            *setting(bench, runs),
+            (
+                "Ours are oriented (higher = member) and fitted for macro-F1 on the calibration split's filtered "
+                "texts. The paper prints the same thresholds for both models at 3 and 5 epochs."
+            ),
+        ),
+        seeds=bench.seeds,
+    )
+
+
+def threshold_table(runs: Runs) -> ValueTable:
+    """Return the threshold of each detector that needs one, by epoch."""
+    printed, view = PAPER.tables["table-6"], views_of(runs)[0]
+    rows = []
+    for label, detector in gray_rows().items():
+        if label == "SrDetection":  # its threshold is 0
+            continue
+        values: list[Value] = []
+        for seeds in runs.values():
+            for epoch in epochs_of(runs):
+                cells = [cell_of(run, detector, epoch, view) for run in seeds]
+                thresholds = [cell.decided.threshold for cell in cells if cell and cell.decided]
+                values.append(over_seeds([exact(threshold) for threshold in thresholds]))
+        values += [printed.value(model, label, column=at) for model in PAPER.models for at in printed.columns]
+        rows.append(ValueRow(label, tuple(values)))
+    columns = [f"{name}, {epoch_heading(epoch)}" for name in runs for epoch in epochs_of(runs)]
+    columns += [f"{model} (paper), epoch {at}" for model in PAPER.models for at in printed.columns]
+    return ValueTable("thresholds", "Thresholds", "detector", tuple(columns), tuple(rows), "number")
+
+
+def size_table(runs: Runs) -> ValueTable:
+    """Return the number of texts that the filter leaves."""
+    printed = PAPER.tables["table-5"]
+    rows = []
+    for label, part in PARTS.items():
+        values: list[Value] = [
+            over_seeds([exact(run.passed_filter.get(part, math.nan)) for run in seeds]) for seeds in runs.values()
+        ]
+        values += [printed.value(model, column=label) for model in PAPER.models]
+        rows.append(ValueRow(f"{label} texts", tuple(values)))
+    columns = (*runs, *(f"{model} (paper)" for model in PAPER.models))
+    return ValueTable("texts", "Texts after the filter", "set", columns, tuple(rows), "number")
+
+
+def exact(value: float) -> Estimate:
+    """Return a number of one run, which has no interval of its own."""
+    return Estimate(float(value), math.nan, math.nan)
+
+
+EXPERIMENTS = (Reproduction("srdetection", "table-5-6", table_5_6),)

@@ -1,0 +1,1 @@
+"""Published tools and libraries beside assay, in one run."""

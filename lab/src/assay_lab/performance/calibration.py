@@ -1,0 +1,72 @@
+"""Do calibrated false-positive rates hold?
+
+The never-seen functions of `builtin:small` are split by module, again and again: 40 % calibrate, the others are
+judged, as in `assay demo`. All of them are unseen, so whatever is flagged is a false positive. Over many splits the
+mean says whether the rate is what it is said to be, and the quantiles how far a single one, the demo's, may be off.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from assay.api.planning import frequencies_for
+from assay.datasets import split_by_group
+from assay.evaluation import conformal_p_values
+from assay.ground_truth import demo_functions
+from assay.ground_truth.demo import CALIBRATION_SHARE
+from assay.models import open_local
+from assay.scores import requests
+from assay.scoring import plan, score_samples
+from assay.types import Sample
+from assay_lab.experiments.declaration import Data, Experiment, Result
+from assay_lab.performance.subjects import frequencies_of
+
+ALPHAS = (0.05, 0.1)
+WITHIN = (0.05, 0.95)
+"""Quantiles of the splits' rates."""
+
+
+def rates(values: Mapping[str, np.ndarray], samples: list[Sample], splits: int) -> Mapping[str, np.ndarray]:
+    """Score → float64 [splits, alphas]: the share of judged samples that is flagged."""
+    place = {sample.id: index for index, sample in enumerate(samples)}
+    found: dict[str, list[list[float]]] = {name: [] for name in values}
+    for split in range(splits):
+        shares = {"calibration": CALIBRATION_SHARE, "judged": 1 - CALIBRATION_SHARE}
+        parts = split_by_group(samples, shares, seed=split)
+        calibration, judged = ([place[sample.id] for sample in parts[part]] for part in shares)
+        for name, column in values.items():
+            p_values = conformal_p_values(column[judged], column[calibration])
+            found[name].append([float(np.mean(p_values <= alpha)) for alpha in ALPHAS])
+    return {name: np.array(rows) for name, rows in found.items()}
+
+
+def run(scale: tuple[int | None, int], seed: int, data: Data) -> Result:
+    """False positives of calibrated scores, over many splits of unseen text."""
+    per_dose, splits = scale
+    samples = list(demo_functions(per_dose).nonmembers)
+    model = open_local("builtin:small", device="cpu")
+    frequencies = frequencies_for(model, None) or frequencies_of(model, [sample.text for sample in samples])
+    requested = requests("one-pass,lowercase")
+    values = score_samples(samples, plan(requested, {"target": model}, frequencies)).values
+    return Result(
+        [
+            {
+                "score": name,
+                "splits": splits,
+                "functions": len(samples),
+                "rates": [
+                    {
+                        "alpha": alpha,
+                        "mean": float(rows[:, column].mean()),
+                        "standard_deviation": float(rows[:, column].std(ddof=1)),
+                        "quantiles": [float(value) for value in np.quantile(rows[:, column], WITHIN)],
+                    }
+                    for column, alpha in enumerate(ALPHAS)
+                ],
+            }
+            for name, rows in rates(values, samples, splits).items()
+        ]
+    )
+
+
+EXPERIMENTS = (Experiment(name="performance/calibration", run=run, scales={"smoke": (20, 3), "full": (None, 500)}),)

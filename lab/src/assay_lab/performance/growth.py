@@ -1,0 +1,110 @@
+"""Cost from 100 to 10,000 samples.
+
+All one-pass scores of distinct standard-library functions under `builtin:small`, without a cache. Each figure comes
+from a fresh process: model loaded, one short run, then the clock and the high-water mark of memory. The exponent is
+the slope of log seconds over log samples: 1 is linear. Then, at one size, a first and a second run with the cache.
+"""
+
+import json
+import math
+import random
+import statistics
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.models import CachedScorer, StatisticsCache
+from assay.scores import requests
+from assay.scoring import plan, score_samples
+from assay.types import Sample, TokenScorer
+from assay_lab.experiments.declaration import Data, Experiment, Result
+from assay_lab.measuring import MEBIBYTE, PeakMemory, fresh, spread, timed
+from assay_lab.performance.subjects import SMALL, TINY, frequencies_of, library_texts, open_subject, token_counts
+
+SIZES, CACHED = (100, 300, 1000, 3000, 10_000), 1000
+FEW, FEW_ROUNDS = (100, 1000), 3
+"""So few samples are measured so often, since one run of them is short."""
+SHORTEST, LONGEST = 100, 600
+"""Characters of a text: Python's library has twelve thousand functions of a hundred characters and more."""
+
+
+def cost(count: int, name: str, file: str) -> dict[str, float]:
+    """Seconds, MiB and tokens of that many samples; runs in a process of its own."""
+    model = open_subject(name)
+    texts = json.loads(Path(file).read_text("utf-8"))[:count]
+    samples = [Sample(str(index), text) for index, text in enumerate(texts)]
+    work = plan(requests("one-pass"), {"target": model}, frequencies_of(model, texts))
+    score_samples(samples[:8], work)
+    with PeakMemory() as peak:
+        seconds = timed(lambda: score_samples(samples, work))
+    return {"seconds": seconds, "mebibytes": peak.growth, "tokens": sum(token_counts(model, texts))}
+
+
+def cached(count: int, name: str, file: str) -> dict[str, float]:
+    """Seconds without a cache, of the run that fills one, of the run that reads it, and its size."""
+    model = open_subject(name)
+    texts = json.loads(Path(file).read_text("utf-8"))[:count]
+    samples = [Sample(str(index), text) for index, text in enumerate(texts)]
+    frequencies = frequencies_of(model, texts)
+
+    def run(scorer: TokenScorer) -> float:
+        return timed(lambda: score_samples(samples, plan(requests("one-pass"), {"target": scorer}, frequencies)))
+
+    without = run(model)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "statistics.sqlite"
+        with StatisticsCache(path) as cache:
+            filling = run(CachedScorer(model, cache))
+        with StatisticsCache(path) as cache:
+            reading = run(CachedScorer(model, cache))
+            size = cache.info().bytes / MEBIBYTE
+    return {"samples": count, "without": without, "filling": filling, "reading": reading, "mebibytes_on_disk": size}
+
+
+def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """Slope of the least-squares line through (log size, log seconds)."""
+    x, y = [math.log(size) for size in sizes], [math.log(second) for second in seconds]
+    middle_x, middle_y = sum(x) / len(x), sum(y) / len(y)
+    products = sum((a - middle_x) * (b - middle_y) for a, b in zip(x, y, strict=True))
+    return products / sum((a - middle_x) ** 2 for a in x)
+
+
+def run(scale: tuple[str, tuple[int, ...], int], seed: int, data: Data) -> Result:
+    """Cost from 100 to 10,000 samples."""
+    name, sizes, kept = scale
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "texts.json"
+        texts = library_texts(max(sizes), shortest=SHORTEST, longest=LONGEST)
+        file.write_text(json.dumps(random.Random(seed).sample(texts, len(texts))), "utf-8")  # noqa: S311  no secret
+        found: dict[int, list[dict[str, float]]] = {}
+        for count in sizes:
+            rounds = FEW_ROUNDS if FEW[0] <= count <= FEW[1] else 1
+            found[count] = [fresh(cost, count, name, str(file)) for _ in range(rounds)]
+        second = fresh(cached, kept, name, str(file))
+    medians = [statistics.median(one["seconds"] for one in rounds) for rounds in found.values()]
+    result = {
+        "model": name,
+        "sizes": [
+            {
+                "samples": count,
+                "tokens": rounds[0]["tokens"],
+                "seconds": spread([one["seconds"] for one in rounds]),
+                "mebibytes": spread([one["mebibytes"] for one in rounds]),
+            }
+            for count, rounds in found.items()
+        ],
+        "exponent_by_samples": exponent(sizes, medians),
+        "exponent_by_tokens": exponent([rounds[0]["tokens"] for rounds in found.values()], medians),
+        "cache": second,
+    }
+    return Result([result])
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="performance/growth",
+        run=run,
+        scales={"smoke": (TINY, (10, 20), 10), "full": (SMALL, SIZES, CACHED)},
+        columns=("samples", "tokens", "seconds", "mebibytes", "exponent_by_samples"),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Provenance and licences on packages of known origin."""

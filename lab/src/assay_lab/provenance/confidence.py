@@ -1,0 +1,389 @@
+"""Is the confidence of a match what it says? What a trace finds for code that is not in the index.
+
+`provenance/confidence`: the index holds the standard library, files and functions, with vectors of `builtin:fragments`.
+Functions of installed packages are cut to runs of lines: half of the packages calibrate, the other half are looked for.
+Which share of those has a candidate, any, of at least a given confidence: by fingerprints and vectors together, by
+fingerprints alone, by a vector without fingerprints? And of cuts of the library itself, as they stand and with every
+name replaced? Near-duplicates of the library are taken out of both halves.
+
+`provenance/confidence_languages`: the packages of a language are dealt to four groups: an index and unrelated
+functions, from which the table is measured; another index and other unrelated functions, on which it is checked. No
+package is in two groups. Unrelated functions are cut to runs of 1 to 32 lines, and each cut is traced. The result is
+the share of cuts for which some document has at least a given confidence; at most 1 minus that confidence should. With
+`tables`, those that reach the target are put among the shipped tables: the rates of fingerprints and vectors together,
+and those of fingerprints alone, each where its share is within it.
+
+The same table is then used for copies: cuts of documents of the checked index, renamed, or renamed and edited. Which
+share has its own document at least a given confidence: by the fused value, and by the smallest rate of a channel times
+the number of channels (Bonferroni's correction)?
+"""
+
+import builtins
+import keyword
+import random
+import re
+import sysconfig
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.ground_truth import edit_lines, rename_all
+from assay.provenance import (
+    CodeIndex,
+    CorpusSettings,
+    Document,
+    IndexCalibration,
+    Origin,
+    SourceText,
+    StoredDocument,
+    calibrate_index,
+    source_texts,
+)
+from assay.provenance.index import CalibrationTable, shipped_calibration
+from assay.provenance.index.rates import VECTOR, bin_of
+from assay.provenance.search import Candidates, boilerplate_of, candidates_of, read_query, sampled_functions
+from assay.provenance.search.calibrating import cut_runs, nearest
+from assay.provenance.search.candidates import channel_values, rates_of
+from assay.provenance.sources import pieces
+from assay.retrieval import CANDIDATES, DEFAULT, open_encoder
+from assay.types import Encoder, Float64Array
+from assay_lab.evaluation.independent import wilson
+from assay_lab.experiments.declaration import WORK, Data, Experiment, Result
+from assay_lab.measuring import with_ends
+
+LEVELS = (0.9, 0.95, 0.99)
+LINES = (1, 2, 4, 8, 16, 32)
+BY = ("both", "fingerprints", "vector alone")
+KEPT = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "self", "cls"}
+HALVES = (
+    ("sympy", "pandas", "scipy", "transformers", "hypothesis", "rich", "selenium", "huggingface_hub"),
+    ("networkx", "sklearn", "numpy", "datasets", "peft", "pydantic", "pygments", "mpmath"),
+)
+"""Packages that calibrate, packages that are traced; those that are installed."""
+NOT_CORPUS = ("site-packages", "test", "tests", "idle_test", "lib2to3")
+LANGUAGES = ("c", "cpp", "go", "java", "javascript", "python", "rust", "typescript")
+GROUPS = ("measured index", "measured queries", "checked index", "checked queries")
+STANDARD = ("email", "http", "importlib", "json", "logging", "multiprocessing", "unittest", "xml")
+"""Packages of the standard library, for the scale smoke."""
+IN_INDEX, MEASURED, CHECKED = 3_000, 800, 400
+MOST_ERROR = 1.5
+"""Largest share of unrelated code with a confidence, as a multiple of 1 minus that confidence."""
+COPIED, COPIED_LINES = 120, (2, 4, 8, 16)
+"""Documents that are copied, and lines of the copies."""
+OF_EACH = 6
+"""Functions of one file."""
+NOT_READ = ("test", "tests", "testdata", "__tests__", "examples", "vendor", "node_modules", "*.min.js", "dist", "umd")
+
+
+def run_library(scale: tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int], seed: int, data: Data) -> Result:
+    """Is the confidence of a match what it says? What a trace finds for code that is not in the index."""
+    parts, halves, most = scale
+    root = Path(sysconfig.get_paths()["stdlib"])
+    with CodeIndex.create(data[WORK] / "index", encoder=open_encoder("builtin:fragments")) as index:
+        index.add(documents([root / part for part in parts]))
+        index.commit()
+        measuring, fresh = ([*islice(sampled_functions(texts(half)), most)] for half in halves)
+        rates = calibrate_index(index, measuring)
+        table = rates.table_for("python", documents=len(index), encoder_digest=index.encoder_digest)
+        assert table is not None
+        boilerplate = boilerplate_of(index.profile)
+        own = [function for function in fresh if not nearest(function, index, boilerplate)[1]]
+        inside = index.documents(random.Random(1).sample(index.ids(), min(most // 2, len(index))))  # noqa: S311  no secret
+        functions = [
+            SourceText("library", document.text, "python", document.name)
+            for document in inside
+            if document.kind == "function"
+        ]
+        rows = [
+            row | {"documents": len(index), "calibrated_on": len(measuring)}
+            for called, read, rename in (
+                ("unrelated", own, False),
+                ("copied", functions, False),
+                ("renamed", functions, True),
+            )
+            for row in shares_of_cuts(called, read, index, table, "python", rename=rename)
+        ]
+    return Result(rows)
+
+
+def run_languages(scale: tuple[tuple[str, ...], int, str], seed: int, data: Data) -> Result:
+    """Is the confidence of a match what it says in every language? Tables are measured, and checked elsewhere."""
+    languages, smaller, name = scale
+    encoder = open_encoder(name)
+    rows: list[dict[str, Any]] = []
+    for language in languages:
+        groups = dealt(packages_of(language, data.get("corpora")))
+        table, own = measured(language, groups, encoder, data[WORK] / language, smaller)
+        rows += own
+        if "tables" in data and (kept := reaching(table, own)):
+            keep([kept], encoder, rows, data["tables"])
+    return Result(rows)
+
+
+def keep(tables: Sequence[CalibrationTable], encoder: Encoder, rows: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    """Write the shipped tables again, with these in place of those of the same language and about the same size.
+
+    Tables that were measured with other weights of the encoder are dropped.
+    """
+    shipped = shipped_calibration(DEFAULT, encoder.digest)
+    assert shipped is not None
+    stored = shipped.tables if shipped.encoder_digest == encoder.digest else ()
+    others = [table for table in stored if not any(is_about_as_large(table, new) for new in tables)]
+    every = tuple(sorted((*others, *tables), key=lambda table: (str(table.language), table.documents)))
+    queries = {row["language"]: row["functions"]["measured queries"] for row in rows}
+    record = {
+        "unrelated": "packages of npm, PyPI and Debian, which lab/results/confidence_languages.json names",
+        "functions": sum(queries.values()),
+        "functions_by_language": queries,
+        "seed": 0,
+    }
+    name = "default.windows.json" if encoder.name == "builtin:windows" else "default.json"
+    IndexCalibration(shipped.profile, every, encoder.digest, record).save(folder / name)
+    shipped_calibration.cache_clear()
+
+
+def is_about_as_large(table: CalibrationTable, other: CalibrationTable) -> bool:
+    """Return True for two tables of a language and of sizes that differ by less than a factor of two."""
+    sizes = sorted((table.documents, other.documents))
+    return table.language == other.language and sizes[1] < 2 * sizes[0]
+
+
+def documents(paths: Sequence[Path]) -> Iterator[Document]:
+    """Yield files and functions of the library."""
+    filters = CorpusSettings(exclude=NOT_CORPUS, language=("python",))
+    for file in source_texts([str(path) for path in paths], filters):
+        for piece in pieces(file.text, file.language).pieces:
+            place = Origin("standard library", file.path, first_line=piece.first_line)
+            yield Document(piece.text, file.language, piece.kind, piece.name, (place,))
+
+
+def texts(packages: Sequence[str]) -> list[SourceText]:
+    """Return the source files of packages."""
+    filters = CorpusSettings(exclude=("tests", "test", "_vendor"), language=("python",))
+    specs = [find_spec(name) for name in packages]
+    folders = [str(Path(spec.origin).parent) for spec in specs if spec is not None and spec.origin]
+    return list(source_texts(folders, filters))
+
+
+def shares_of_cuts(
+    called: str,
+    functions: Sequence[SourceText],
+    index: CodeIndex,
+    table: CalibrationTable,
+    language: str,
+    *,
+    rename: bool = False,
+) -> Iterator[dict[str, object]]:
+    """Yield the shares of cuts of each length whose best match has each confidence."""
+    draw = random.Random(7)  # noqa: S311  no secret
+    best: dict[int, list[tuple[float, ...]]] = {length: [] for length in LINES}
+    for function in functions:
+        for cut in cut_runs(function.text, draw):
+            if (length := cut.count("\n")) in best:
+                best[length].append(surest(renamed(cut, draw) if rename else cut, index, table, language))
+    for length, of_length in best.items():
+        yield from rows_by(BY, of_length, {"queries": called, "lines": length})
+
+
+def rows_by(
+    ways: Sequence[str], values: Sequence[tuple[float, ...]], about: Mapping[str, object]
+) -> Iterator[dict[str, object]]:
+    """Yield for each way the share of values that reach each confidence; nothing where there are none."""
+    for by, column in zip(ways, zip(*values, strict=True), strict=False):
+        reaching = {
+            str(level): with_ends(wilson(sum(value >= level for value in column), len(column))) for level in LEVELS
+        }
+        yield {**about, "by": by, "n": len(column), "at_least": reaching}
+
+
+def surest(text: str, index: CodeIndex, calibration: CalibrationTable, language: str) -> tuple[float, ...]:
+    """Return the largest confidence of any candidate in each of the ways of `BY`."""
+    query = read_query(text, language, index, boilerplate_of(index.profile))
+    candidates = candidates_of(query, index, "union", CANDIDATES)
+    without = replace(candidates, cosines=np.full(len(candidates.documents), np.nan))
+    shares_nothing = np.ones(len(candidates.documents), np.bool_)
+    for overlap in candidates.overlaps:
+        shares_nothing &= overlap.shared_distinctive == 0
+    both = confidences(candidates, calibration, query.units)
+    by_fingerprints = confidences(without, calibration, query.units)
+    return both.max(initial=0), by_fingerprints.max(initial=0), both[shares_nothing].max(initial=0)
+
+
+def confidences(candidates: Candidates, calibration: CalibrationTable, units: int) -> Float64Array:
+    """Return the confidence of each candidate, 0 where there is none."""
+    rates = rates_of(candidates, calibration, units=units)
+    return np.zeros(len(candidates.documents)) if rates is None else 1 - np.nan_to_num(rates.rates, nan=1.0)
+
+
+def renamed(text: str, draw: random.Random) -> str:
+    """Return the text with every name replaced that is not a word of the language."""
+    new = {
+        name: f"{draw.choice('qxz')}{draw.randrange(10**6)}" for name in sorted(set(re.findall(r"[A-Za-z_]\w*", text)))
+    }
+    return re.sub(r"[A-Za-z_]\w*", lambda hit: hit[0] if hit[0] in KEPT else new[hit[0]], text)
+
+
+def packages_of(language: str, corpora: Path | None) -> list[Path]:
+    """Return the folders of the packages of a language; without corpora some of Python's standard library."""
+    if corpora is None:
+        return [Path(sysconfig.get_paths()["stdlib"]) / name for name in STANDARD]
+    return sorted(path for path in (corpora / language).iterdir() if path.is_dir())
+
+
+def dealt(packages: list[Path]) -> list[list[Path]]:
+    """Return the packages in as many groups as `GROUPS`, at random."""
+    random.Random(0).shuffle(packages)  # noqa: S311  no secret
+    return [packages[group :: len(GROUPS)] for group in range(len(GROUPS))]
+
+
+def measured(
+    language: str, groups: Sequence[Sequence[Path]], encoder: Encoder, folder: Path, smaller: int
+) -> tuple[CalibrationTable, list[dict[str, Any]]]:
+    """Return the table of a language, and the shares on packages that it was not measured on."""
+    of_group = [
+        [*islice(functions(group, language), most // smaller)]
+        for group, most in zip(groups, (IN_INDEX, MEASURED, IN_INDEX, CHECKED), strict=True)
+    ]
+    names = {name: [path.name for path in group] for name, group in zip(GROUPS, groups, strict=True)}
+    with index_of(folder / "measured", of_group[0], encoder) as index:
+        calibration = calibrate_index(index, of_group[1], measured_on=", ".join(names["measured queries"]))
+    (table,) = calibration.tables
+    with index_of(folder / "checked", of_group[2], encoder) as index:
+        boilerplate = boilerplate_of(index.profile)
+        unrelated = [function for function in of_group[3] if not nearest(function, index, boilerplate)[1]]
+        documents = index.languages()[language]
+        applied = calibration.table_for(language, documents=documents, encoder_digest=index.encoder_digest)
+        assert applied is not None
+        rows = list(shares_of_cuts("unrelated", unrelated, index, applied, language))
+        rows += of_all_lengths(rows)
+        originals = index.documents(random.Random(1).sample(index.ids(), min(COPIED // smaller, len(index))))  # noqa: S311  no secret
+        rows += copies(originals, index, applied, language)
+    sizes = {name: len(texts) for name, texts in zip(GROUPS, of_group, strict=True)}
+    return table, [{"language": language, "functions": sizes, "packages": names, **row} for row in rows]
+
+
+def of_all_lengths(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, object]]:
+    """Yield for each way the shares of the cuts of all lengths together."""
+    for by in dict.fromkeys(row["by"] for row in rows):
+        own = [row for row in rows if row["by"] == by]
+        total = sum(row["n"] for row in own)
+        counts = {
+            level: sum(round(row["at_least"][level]["value"] * row["n"]) for row in own) for level in map(str, LEVELS)
+        }
+        reaching = {level: with_ends(wilson(count, total)) for level, count in counts.items()}
+        yield {"queries": "unrelated", "lines": "all", "by": by, "n": total, "at_least": reaching}
+
+
+def functions(packages: Sequence[Path], language: str) -> Iterator[SourceText]:
+    """Yield functions of packages in turn, so that a large package does not stand for its language."""
+    filters = CorpusSettings(exclude=NOT_READ, language=(language,))
+    turns = [
+        sampled_functions(
+            (file for file in source_texts([str(package)], filters) if file.language == language), of_each=OF_EACH
+        )
+        for package in packages
+    ]
+    while turns:
+        for package in list(turns):
+            if (function := next(package, None)) is None:
+                turns.remove(package)
+            else:
+                yield function
+
+
+def index_of(folder: Path, texts: Sequence[SourceText], encoder: Encoder) -> CodeIndex:
+    """Return an index of functions with their vectors."""
+    index = CodeIndex.create(folder, encoder=encoder)
+    index.add(
+        Document(text.text, text.language, "function", text.name, (Origin("packages", text.path),)) for text in texts
+    )
+    index.commit()
+    return index
+
+
+def copies(
+    originals: Sequence[StoredDocument], index: CodeIndex, table: CalibrationTable, language: str
+) -> Iterator[dict[str, object]]:
+    """Yield the shares of altered cuts whose own document has each confidence, by length and rule."""
+    donors = [document.text for document in originals]
+    for kind in ("renamed", "renamed and edited"):
+        draw = random.Random(3)  # noqa: S311  no secret
+        measured: dict[int, list[tuple[float, float]]] = {length: [] for length in COPIED_LINES}
+        for document in originals:
+            for cut in cut_runs(document.text, draw):
+                if (length := cut.count("\n")) in measured:
+                    changed = edit_lines(cut, donors, seed=length) if kind != "renamed" else cut
+                    altered = rename_all(changed, language, seed=length)
+                    measured[length].append(own_confidence(altered, document.id, index, table, language))
+        for length, pairs in measured.items():
+            yield from rows_by(("fused", "smallest rate"), pairs, {"queries": kind, "lines": length})
+
+
+def own_confidence(
+    text: str, number: int, index: CodeIndex, table: CalibrationTable, language: str
+) -> tuple[float, float]:
+    """Return the confidence of one document by the fused value, and by the smallest rate of a channel."""
+    query = read_query(text, language, index, boilerplate_of(index.profile))
+    candidates = candidates_of(query, index, "union", CANDIDATES)
+    at = np.flatnonzero(candidates.documents == number)
+    if not len(at):
+        return 0.0, 0.0
+    by_fused = confidences(candidates, table, query.units)[at[0]]
+    return float(by_fused), float(by_smallest_rate(candidates, table, query.units)[at[0]])
+
+
+def by_smallest_rate(candidates: Candidates, table: CalibrationTable, units: int) -> Float64Array:
+    """Return the confidence of each candidate by Bonferroni's correction: 1 - channels x smallest rate."""
+    rates = [
+        length_bin.rates(column)
+        for name, (length, column) in channel_values(candidates, units).items()
+        if (length_bin := bin_of(table.channels.get(name, ()), length)) is not None
+    ]
+    if not rates:
+        return np.zeros(len(candidates.documents))
+    confidence: Float64Array = 1 - (table.growth * len(rates) * np.min(rates, axis=0)).clip(max=1.0)
+    return confidence
+
+
+def reaching(table: CalibrationTable, rows: Sequence[Mapping[str, Any]]) -> CalibrationTable | None:
+    """Return the table with the fused rates that reach the target on other packages; None where none do."""
+    every = {row["by"]: row["at_least"] for row in rows if row["lines"] == "all"}
+
+    def within(by: str) -> bool:
+        return all(every[by][str(level)]["value"] <= MOST_ERROR * (1 - level) for level in (0.95, 0.99))
+
+    reached = {"both": within("both"), "fingerprints": within("fingerprints")}
+    channels = {name: bins for name, bins in table.channels.items() if reached["both"] or name != VECTOR}
+    fused = {name: bins for name, bins in table.fused.items() if reached["both" if VECTOR in name else "fingerprints"]}
+    return replace(table, channels=channels, fused=fused) if fused else None
+
+
+CORPORA = {"corpora": "a folder of languages, each a folder of unpacked packages of npm, PyPI and Debian"}
+EXPERIMENTS = (
+    Experiment(
+        name="provenance/confidence",
+        run=run_library,
+        scales={"smoke": (("email", "json"), (("rich",), ("mpmath",)), 60), "full": (("",), HALVES, 500)},
+        columns=("queries", "lines", "by", "n", ("at_least", "0.95")),
+    ),
+    *(
+        Experiment(
+            name=name,
+            run=run_languages,
+            scales={"smoke": (("python",), 20, encoder), "full": (LANGUAGES, 1, encoder)},
+            columns=("language", "queries", "lines", "by", "n", ("at_least", "0.95"), ("at_least", "0.99")),
+            needs=CORPORA,
+            takes={"tables": "a folder of calibrations: tables that reach the target are put into its file"},
+            smoke_does_without=True,
+        )
+        for name, encoder in (
+            ("provenance/confidence_languages", "builtin:fragments"),
+            ("provenance/confidence_languages_windows", "builtin:windows"),
+        )
+    ),
+)

@@ -1,0 +1,207 @@
+"""The rule of the verdict as it is now, on benchmarks whose scores are stored: the grid as a regression test.
+
+The folder `STORED` has what a verdict rests on, for each text of the pools of some seeds: role, project as a number,
+the declared score under each model, that of the negative control; and the blind baselines. It has no texts. From it
+every benchmark of the grid is drawn and decided again, without packages and without training, in minutes.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.errors import DataError
+from assay.evaluation import BlindBaseline, Estimate, Ranking
+from assay.files import atomic_path
+from assay.types import Sample
+from assay_lab.evaluation.independent import wilson
+from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
+from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.measuring import RESULTS
+from assay_lab.reliability.grid_methods import DECLARED, evidence_on_draw, product
+from assay_lab.reliability.planted_pools import BASE, CONTROLS, CONVERGED, PlantedPool, pools
+from assay_lab.reliability.pool_settings import SOURCES, PoolSettings, pool_settings_of
+from assay_lab.reliability.reliability import (
+    GridCell,
+    GridRecord,
+    Sources,
+    blind_on_pool,
+    cell_name,
+    cell_table,
+    drawn,
+    grid_cells,
+    shares_of,
+    sources_of,
+)
+
+STORED = RESULTS / "dataset" / "pools"
+FIRST = RESULTS / "dataset" / "reliability-packages.json"
+"""What the grid gave when the rule was chosen, over three seeds."""
+DRAWS = PoolSettings().draws
+_BLIND = b"blind"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredPools:
+    """What verdicts on benchmarks of one seed rest on.
+
+    Attributes:
+        seed: of the pools.
+        own: plant → its pool, and those of the controls; texts are empty, and only the declared score is there.
+        blind: (plant, kind of benchmark) → the blind baseline.
+    """
+
+    seed: int
+    own: Mapping[str, PlantedPool]
+    blind: Mapping[tuple[str, str], BlindBaseline]
+
+    def records(self, draws: int = DRAWS, only: Sequence[str] = ()) -> Iterator[GridRecord]:
+        """Yield the verdict on every benchmark.
+
+        Args:
+            draws: of each cell.
+            only: names of the cells that are decided; empty for all.
+        """
+        for plant, kind, bare in sources_of(self.own, self.seed):
+            sources = replace(bare, blind=self.blind[plant, kind])
+            for cell in grid_cells(plant, kind, sources):
+                if not only or cell_name(cell) in only:
+                    for turn in range(draws):
+                        yield decided(cell, sources, self.seed * 1000 + turn)
+
+
+def decided(cell: GridCell, sources: Sources, seed: int) -> GridRecord:
+    """Return the verdict of `assay audit` on one benchmark."""
+    draw = drawn(cell, sources, seed)
+    test = evidence_on_draw(draw).test
+    if test is None:
+        raise DataError(f"{cell}: no unseen text; expected some in every pool")
+    return GridRecord(cell, chooses=False, verdicts={"assay": product(draw)}, values={}, share=test.share)
+
+
+def redecided(bench: Bench) -> Finding:
+    """The rule of the verdict as it is now, on the stored scores of the grid.
+
+    With `--data sources=DIR` the scores of the seeds are computed first, and stored in the folder of the experiments.
+    """
+    folder = STORED
+    if SOURCES in bench.data:
+        folder = bench.out / "pools" / "stored"
+        folder.mkdir(parents=True, exist_ok=True)
+        for seed in bench.seeds:
+            own = pools(bench, seed, context=False)
+            blind = {(plant, kind): blind_on_pool(each, seed) for plant, kind, each in sources_of(own, seed)}
+            store(StoredPools(seed, own, blind), folder)
+    stored = [read(path) for path in sorted(folder.glob("seed-*.parquet"))]
+    if not stored:
+        raise DataError(f"{folder}: received no stored scores; expected files seed-N.parquet")
+    draws = pool_settings_of(bench).draws if SOURCES in bench.data else DRAWS
+    records = []
+    for each in stored:
+        bench.watchers.begin(f"grid, seed {each.seed}")
+        records += list(each.records(draws))
+    cells = list(dict.fromkeys(record.cell for record in records))
+    seeds = tuple(each.seed for each in stored)
+    return Finding(
+        name="assay/redecided",
+        title="Verdicts on the grid by the rule as it is now",
+        tables=(goal_table(records), cell_table(records, cells)),
+        notes=(
+            f"{len(records)} benchmarks of {len(cells)} cells, drawn from the stored scores of seeds {list(seeds)}.",
+            f'The column "when the rule was chosen" is of the same cells in {FIRST.name}, over three seeds.',
+            "Installed packages give a part of the texts, so the pools of one seed differ between machines.",
+        ),
+        seeds=seeds,
+    )
+
+
+def goal_table(records: Sequence[GridRecord]) -> ValueTable:
+    """Return the goals now, and in the same cells of the committed grid."""
+    (of_cells,) = (each for each in json.loads(FIRST.read_text("utf-8"))["tables"] if each["name"] == "cells")
+    first: dict[str, list[float]] = {row["name"]: row["values"] for row in of_cells["rows"]}
+    parts = {
+        "wrong": (list(records), 1),
+        "false alarms": ([record for record in records if record.cell.share == 0], 1),
+        "right at λ ≥ .2, n ≥ 164": ([record for record in records if record.cell.is_measurable], 0),
+        "cannot tell": (list(records), 2),
+    }
+    rows = []
+    for name, (chosen, place) in parts.items():
+        of_part = dict.fromkeys(record.cell for record in chosen)
+        before = [first[cell_name(cell)][place] for cell in of_part if cell_name(cell) in first]
+        rows.append(ValueRow(name, (shares_of(chosen, "assay")[place], float(np.mean(before)) if before else None)))
+    estimates = [(record.share.estimate, record.cell.share) for record in records]
+    covered = [estimate.low <= truth <= estimate.high for estimate, truth in estimates if estimate.has_interval]
+    errors = [abs(estimate.value - truth) for estimate, truth in estimates]
+    rows.append(ValueRow("median error of the share", (float(np.median(errors)), None)))
+    rows.append(ValueRow("intervals that contain the share", (wilson(sum(covered), len(covered)), None)))
+    title = f"The goals, over {len(records)} benchmarks"
+    return ValueTable("goals", title, "measure", ("now", "when the rule was chosen"), tuple(rows), "percent")
+
+
+def store(stored: StoredPools, folder: Path) -> None:
+    """Write one seed: a row for each text, a column for each model."""
+    of_packages, of_library = stored.own[BASE].samples, stored.own[CONVERGED].samples
+    samples = [*of_packages, *of_library]
+    # numbers in the order of the names, because the bootstrap and the permutations go through the groups in that order
+    numbers = {name: f"{at:04d}" for at, name in enumerate(sorted({str(sample.group) for sample in samples}))}
+    columns: dict[str, pa.Array] = {
+        "library": pa.array([False] * len(of_packages) + [True] * len(of_library)),
+        "role": pa.array([sample.label for sample in samples]).dictionary_encode(),
+        "group": pa.array([numbers[str(sample.group)] for sample in samples]).dictionary_encode(),
+    }
+    for name, pool in stored.own.items():
+        is_library = name in {CONVERGED, CONTROLS[CONVERGED]}
+        column = np.full(len(samples), np.nan)
+        column[slice(len(of_packages), None) if is_library else slice(len(of_packages))] = pool.scores[DECLARED]
+        columns[name] = pa.array(column, from_pandas=True)
+    blind = {f"{plant}|{kind}": described(baseline) for (plant, kind), baseline in stored.blind.items()}
+    table = pa.table(columns).replace_schema_metadata({_BLIND: json.dumps(blind)})
+    with atomic_path(folder / f"seed-{stored.seed}.parquet") as unfinished:
+        pq.write_table(table, unfinished, compression="zstd")
+
+
+def read(path: Path) -> StoredPools:
+    """Return one seed."""
+    table = pq.read_table(path)
+    seed = int(path.stem.removeprefix("seed-"))
+    is_library = np.array(table["library"].to_pylist())
+    rows = zip(table["role"].to_pylist(), table["group"].to_pylist(), strict=True)
+    samples = [Sample(str(at), "", label=role, group=group) for at, (role, group) in enumerate(rows)]
+    own = {}
+    for name in table.column_names[3:]:
+        kept = is_library if name in {CONVERGED, CONTROLS[CONVERGED]} else ~is_library
+        values = table[name].to_numpy(zero_copy_only=False).astype(np.float64)[kept]
+        texts = tuple(sample for sample, keeps in zip(samples, kept, strict=True) if keeps)
+        own[name] = PlantedPool(name, seed, texts, {DECLARED: values})
+    blind = {
+        (key.partition("|")[0], key.partition("|")[2]): baseline_of(entry)
+        for key, entry in json.loads(table.schema.metadata[_BLIND]).items()
+    }
+    return StoredPools(seed, own, blind)
+
+
+def described(baseline: BlindBaseline) -> dict[str, object]:
+    """Return of a blind baseline what a verdict reads."""
+    area = None if baseline.ranking is None else asdict(baseline.ranking.auroc)
+    return {"auroc": area, "separates": baseline.separates, "reason": baseline.reason}
+
+
+def baseline_of(entry: Mapping[str, object]) -> BlindBaseline:
+    """Return a blind baseline that has what a verdict reads, and NaN elsewhere."""
+    area, separates, reason = entry["auroc"], bool(entry["separates"]), entry["reason"]
+    if not isinstance(area, dict):
+        return BlindBaseline(None, None, separates, (), None if reason is None else str(reason))
+    auroc = Estimate(**{**area, "groups": tuple(area["groups"])})
+    unknown = Estimate(math.nan, math.nan, math.nan)
+    ranking = Ranking("stored", 0, 0, 0, 0, 0, auroc, unknown, math.nan, {}, np.zeros(0), np.zeros(0))
+    return BlindBaseline(ranking, ranking.name, separates, (ranking,))
+
+
+EXPERIMENTS = (Reproduction("assay", "redecided", redecided),)

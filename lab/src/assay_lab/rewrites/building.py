@@ -1,0 +1,201 @@
+"""The data sets Binary and Multi from texts of people and replies of generators: clean, filter, anonymise, split."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from assay.authorship.open_set import HUMAN
+from assay.datasets import split_by_group
+from assay.types import Rejected, Sample
+from assay_lab.rewrites.anonymising import anonymised
+from assay_lab.rewrites.cleaning import Regexes, clean_reply
+from assay_lab.rewrites.collecting import Collected
+from assay_lab.rewrites.rules import RemovalRule, text_fault
+from assay_lab.rewrites.similarity import mostly_lost, similarity, too_similar
+
+SplitKind = Literal["repository", "source", "paper"]
+"""What no split cuts: a repository, a text of a person with its rewritings, or nothing, as in the paper."""
+
+FRACTIONS: Mapping[str, float] = {"train": 0.8, "validation": 0.1, "test": 0.1}
+DataSetName = Literal["binary", "multi"]
+DATA_SETS: tuple[DataSetName, ...] = ("binary", "multi")
+
+
+@dataclass(frozen=True, slots=True)
+class AssemblyRequest:
+    """Options of the steps after the replies.
+
+    Attributes:
+        regexes: expressions of cleaning and of anonymising; "paper" for those that the paper prints.
+        split: what no split cuts.
+        seed: of the split.
+    """
+
+    regexes: Regexes = "repaired"
+    split: SplitKind = "repository"
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyOutcome:
+    """One reply, and the rule that removed it.
+
+    Attributes:
+        source: id of the text that was rewritten.
+        generator: its name in the data set.
+        reply: as it came; None where the model refused.
+        rule: that removed it; None where it stayed.
+        detail: reason of a refusal; "" elsewhere.
+    """
+
+    source: str
+    generator: str
+    reply: str | None
+    rule: RemovalRule | None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RewriteSets:
+    """Both data sets, and what became of every text.
+
+    Attributes:
+        generators: names in the order of the request.
+        binary: every text of a person, then the rewritings that stayed; metadata as of `Collected`.
+        multi: texts of people that every generator rewrote, with these rewritings; empty without a generator.
+        outcomes: one for each reply.
+        anonymised: author → number of texts in which something was replaced.
+        split: what no split cuts.
+        seed: of the split.
+    """
+
+    generators: tuple[str, ...]
+    binary: tuple[Sample, ...]
+    multi: tuple[Sample, ...]
+    outcomes: tuple[ReplyOutcome, ...]
+    anonymised: Counter[str]
+    split: SplitKind = "repository"
+    seed: int = 0
+    _parts: dict[str, dict[str, tuple[Sample, ...]]] = field(default_factory=dict, repr=False)
+
+    def samples(self, name: DataSetName) -> tuple[Sample, ...]:
+        """Return the samples of a data set."""
+        return self.binary if name == "binary" else self.multi
+
+    def parts(self, name: DataSetName) -> dict[str, tuple[Sample, ...]]:
+        """Return train, validation and test, 8:1:1 by what the split does not cut."""
+        if name not in self._parts:
+            self._parts[name] = split_samples(self.samples(name), self.split, self.seed)
+        return self._parts[name]
+
+    def counts(self, name: DataSetName) -> Counter[tuple[str, str]]:
+        """Return (language, author) → number of samples."""
+        return Counter((str(sample.language), str(sample.label)) for sample in self.samples(name))
+
+    def removed(self, generator: str) -> Counter[RemovalRule]:
+        """Return rule → number of replies of a generator that it removed."""
+        return Counter(each.rule for each in self.outcomes if each.generator == generator and each.rule is not None)
+
+    def replies(self, generator: str) -> int:
+        """Return the number of replies of a generator, refusals included."""
+        return sum(each.generator == generator for each in self.outcomes)
+
+
+def assemble(
+    collected: Collected, replies: Mapping[str, Sequence[str | Rejected]], request: AssemblyRequest
+) -> RewriteSets:
+    """Return the data sets: replies are cleaned, then filtered, and all texts that stay are anonymised.
+
+    Args:
+        collected: texts of people.
+        replies: generator → its reply to each of these texts, in their order.
+        request: options.
+    """
+    rewritings: list[tuple[Sample, str, str]] = []
+    outcomes: list[ReplyOutcome] = []
+    for generator, own in replies.items():
+        for sample, reply in zip(collected.samples, own, strict=True):
+            text, outcome = _outcome(sample, generator, reply, request.regexes)
+            outcomes.append(outcome)
+            if outcome.rule is None:
+                rewritings.append((sample, generator, text))
+    close = too_similar(
+        ((sample.language, generator), similarity(sample.text, text)) for sample, generator, text in rewritings
+    )
+    removed = {(sample.id, generator) for (sample, generator, _), near in zip(rewritings, close, strict=True) if near}
+    outcomes = [
+        replace(each, rule=RemovalRule.SIMILAR) if (each.source, each.generator) in removed else each
+        for each in outcomes
+    ]
+    changed: Counter[str] = Counter()
+    people = [_anonymised(sample, HUMAN, sample.text, request.regexes, changed) for sample in collected.samples]
+    generated = [
+        _anonymised(sample, generator, text, request.regexes, changed)
+        for sample, generator, text in rewritings
+        if (sample.id, generator) not in removed
+    ]
+    return RewriteSets(
+        tuple(replies),
+        (*people, *generated),
+        rewritten_by_all(people, generated, len(replies)),
+        tuple(outcomes),
+        changed,
+        request.split,
+        request.seed,
+    )
+
+
+def rewritten_by_all(people: Sequence[Sample], generated: Sequence[Sample], generators: int) -> tuple[Sample, ...]:
+    """Return the texts of people of which a rewriting of every generator stayed, each followed by these rewritings."""
+    by_source: dict[object, list[Sample]] = {}
+    for sample in generated:
+        by_source.setdefault(sample.metadata["source"], []).append(sample)
+    complete = [(sample, by_source.get(sample.metadata["source"], [])) for sample in people]
+    return tuple(each for sample, own in complete if generators and len(own) == generators for each in (sample, *own))
+
+
+def split_samples(samples: Sequence[Sample], kind: SplitKind, seed: int) -> dict[str, tuple[Sample, ...]]:
+    """Return train, validation and test, 8:1:1 in expectation.
+
+    Args:
+        samples: of one data set.
+        kind: "repository" and "source" never cut one; "paper" shuffles the samples one by one.
+        seed: another seed gives another split.
+    """
+    if kind != "paper":
+        groups = {
+            sample.id: str(sample.group if kind == "repository" else sample.metadata["source"]) for sample in samples
+        }
+        parts = split_by_group([replace(sample, group=groups[sample.id]) for sample in samples], FRACTIONS, seed=seed)
+        own = {sample.id: sample for sample in samples}
+        return {name: tuple(own[sample.id] for sample in part) for name, part in parts.items()}
+    order = np.random.default_rng(seed).permutation(len(samples)).tolist()
+    ends = np.cumsum([round(share * len(samples)) for share in FRACTIONS.values()][:-1]).tolist()
+    bounds = [0, *ends, len(samples)]
+    return {
+        name: tuple(samples[place] for place in order[start:stop])
+        for name, start, stop in zip(FRACTIONS, bounds[:-1], bounds[1:], strict=True)
+    }
+
+
+def _outcome(sample: Sample, generator: str, reply: str | Rejected, regexes: Regexes) -> tuple[str, ReplyOutcome]:
+    """Return the code of a reply, "" where a rule removes it, and what became of it; similarity comes later."""
+    if isinstance(reply, Rejected):
+        too_long = reply.reason == RemovalRule.TOO_LONG
+        refused = RemovalRule.TOO_LONG if too_long else RemovalRule.REFUSED
+        return "", ReplyOutcome(sample.id, generator, None, refused, reply.reason)
+    clean = clean_reply(reply, str(sample.language), regexes)
+    rule = clean.fault or text_fault(clean.text, str(sample.language))
+    if rule is None and mostly_lost(sample.text, clean.text):
+        rule = RemovalRule.MOSTLY_LOST
+    return ("" if rule else clean.text), ReplyOutcome(sample.id, generator, reply, rule)
+
+
+def _anonymised(sample: Sample, author: str, text: str, regexes: Regexes, changed: Counter[str]) -> Sample:
+    result = anonymised(text, sample.language, regexes)
+    changed[author] += result != text
+    name = sample.id if author == HUMAN else f"{sample.id} ({author})"
+    return replace(sample, id=name, text=result, label=author)

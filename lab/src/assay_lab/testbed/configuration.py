@@ -1,0 +1,243 @@
+"""The configuration of a controlled experiment: texts, model, training, detectors.
+
+A configuration is a TOML file; `configuration.json` in the run folder has every default. Unknown keys and values
+of the wrong kind are refused.
+"""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from assay.errors import DataError, ScoreError, plain_reason
+from assay.files import parse_json
+from assay.scores import DETECTORS, FittedDetector, detectors_of
+from assay.training import TrainingSettings
+
+NEVER_SEEN = "never-seen"
+FRESH = "fresh"
+TRAINING_FILES = "training-files"
+SCALES = ("smoke", "small", "paper")
+NamesFrom = Literal["dictionary", "synonyms", "self"]
+"""Source of the names in rewritings; "self" is the judged checkpoint."""
+FittedSettings = Mapping[str, Mapping[str, bool | int | float | str]]
+"""Fitted detector → setting → value, where it is not the default, which follows the paper."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlantSettings:
+    """Texts that are planted, and their split into parts.
+
+    Attributes:
+        source: "never-seen" (functions of this Python's standard library that `builtin:small` never saw), "fresh" (the
+            same, and functions of installed packages outside its training data), a benchmark's name, or a path.
+        path: of a benchmark: its file or folder.
+        text, group, language, split, part, subset, limit: as `assay audit` takes them.
+        members: texts that are trained on and judged; as many others are held out and judged.
+        calibration_members: texts that are trained on and fit thresholds.
+        calibration_nonmembers: texts that are held out, fit thresholds and calibrate.
+        unseen: clean texts that nothing was fitted on.
+        per_group: most texts taken from one group.
+        characters: shortest and longest text.
+        near_duplicate: share of the smaller text's 5-token shingles that makes two texts near-duplicates.
+        filter: the paper's: drop what the base model finds easier than all its variants.
+    """
+
+    source: str = NEVER_SEEN
+    path: str | None = None
+    text: str | None = None
+    group: str | None = None
+    language: str | None = None
+    split: str | None = None
+    part: str | None = None
+    subset: str | None = None
+    limit: int | None = None
+    members: int = 200
+    calibration_members: int = 60
+    calibration_nonmembers: int = 120
+    unseen: int = 100
+    per_group: int = 12
+    characters: tuple[int, int] = (1, 1_000_000)
+    near_duplicate: float = 0.5
+    filter: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneralTextSettings:
+    """The general text that members are mixed with.
+
+    Attributes:
+        corpus: "training-files" (package files that `builtin:small` was trained on), a benchmark's name, or a path.
+        path, text, limit: as in `PlantSettings`.
+        ratio: tokens of general text for each token of the members; 0 for none.
+    """
+
+    corpus: str = TRAINING_FILES
+    path: str | None = None
+    text: str | None = None
+    limit: int | None = None
+    ratio: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationSettings:
+    """Measurements on every checkpoint.
+
+    Attributes:
+        detectors: names of detectors; none means all that read token probabilities, `black` all that
+            need only what the model writes.
+        variants: rewritings of each text.
+        names: source of the names in rewritings: a word list, or "self" for the judged checkpoint.
+        rename: "all" names in each rewriting, as SrDetection does, or "one".
+        settings: of fitted detectors; those without an entry have their defaults, which follow the paper.
+        unseen_one_pass: spare the clean texts whatever costs more than one pass each, as rewritings do.
+        resamples: behind every interval.
+        device: where models are scored: as `assay audit --device`.
+        dtype: as a model's dtype.
+    """
+
+    detectors: tuple[str, ...] = ()
+    variants: int = 10
+    names: NamesFrom = "dictionary"
+    rename: Literal["all", "one"] = "all"
+    settings: FittedSettings = field(default_factory=dict, hash=False)
+    unseen_one_pass: bool = False
+    resamples: int = 1000
+    device: str = "auto"
+    dtype: str = "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """One controlled experiment, from texts to tables.
+
+    Attributes:
+        model: the base model, as everywhere: `builtin:small`, a folder or a hub id.
+        revision: branch, tag or commit of a hub model.
+        seed: of the split, of the order of training and of every resampling.
+    """
+
+    name: str = "run"
+    model: str = "builtin:small"
+    revision: str | None = None
+    seed: int = 0
+    data: PlantSettings = field(default_factory=PlantSettings)
+    mix: GeneralTextSettings = field(default_factory=GeneralTextSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    judging: EvaluationSettings = field(default_factory=EvaluationSettings)
+
+
+def read_configuration(path: Path) -> Configuration:
+    """Read a configuration from a TOML or JSON file.
+
+    Raises:
+        DataError: the file cannot be read, or holds anything that a configuration does not have.
+    """
+    try:
+        text = path.read_text("utf-8")
+        values = parse_json(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}); expected a configuration file") from error
+    except ValueError as error:
+        raise DataError(f"{path}: expected a configuration in TOML ({plain_reason(error)})") from error
+    return configuration_from(values, str(path))
+
+
+def configuration_from(values: object, source: str) -> Configuration:
+    """Return the configuration of the parsed content of a TOML or JSON file.
+
+    Raises:
+        DataError: an unknown key, a value of the wrong kind, or values that contradict each other.
+    """
+    from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config  # noqa: PLC0415  slow to import
+
+    strict = with_config(ConfigDict(extra="forbid"))
+    for part in (PlantSettings, GeneralTextSettings, TrainingSettings, EvaluationSettings, Configuration):
+        strict(part)
+    try:
+        # JSON, because a list is a tuple there even where values are taken strictly
+        configuration = TypeAdapter(Configuration).validate_json(json.dumps(values, default=str), strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise DataError(f"{source}: {where} = {first['input']!r}: {first['msg'].lower()}") from error
+    check(configuration, source)
+    return configuration
+
+
+def check(configuration: Configuration, source: str) -> None:
+    """Make sure that the values are possible together.
+
+    Raises:
+        DataError: they are not; the line names the first.
+    """
+    data, training = configuration.data, configuration.training
+    epochs = training.checkpoints
+    rules = (
+        (data.members >= 1, f"data.members = {data.members}: expected at least 1"),
+        (data.calibration_members >= 2, f"data.calibration_members = {data.calibration_members}: expected at least 2"),  # noqa: PLR2004
+        (
+            data.calibration_nonmembers >= 20,  # noqa: PLR2004  as `assay.evaluation.calibration` asks
+            f"data.calibration_nonmembers = {data.calibration_nonmembers}: expected at least 20",
+        ),
+        (data.unseen >= 0, f"data.unseen = {data.unseen}: expected 0 or more"),
+        (data.per_group >= 1, f"data.per_group = {data.per_group}: expected at least 1"),
+        (0 < data.near_duplicate <= 1, f"data.near_duplicate = {data.near_duplicate}: expected a share above 0"),
+        (configuration.mix.ratio >= 0, f"mix.ratio = {configuration.mix.ratio}: expected 0 or more"),
+        (training.rate > 0, f"training.rate = {training.rate}: expected a rate above 0"),
+        (training.batch >= 1, f"training.batch = {training.batch}: expected at least 1"),
+        (training.processes >= 1, f"training.processes = {training.processes}: expected at least 1"),
+        (training.epochs >= 1, f"training.epochs = {training.epochs}: expected at least 1"),
+        (
+            bool(epochs) and list(epochs) == sorted(set(epochs)) and epochs[0] >= 1 and epochs[-1] <= training.epochs,
+            f"training.checkpoints = {list(epochs)}: expected rising epochs from 1 to {training.epochs}",
+        ),
+        (
+            configuration.judging.variants >= 1,
+            f"judging.variants = {configuration.judging.variants}: expected at least 1",
+        ),
+        (
+            configuration.judging.resamples >= 1,
+            f"judging.resamples = {configuration.judging.resamples}: expected at least 1",
+        ),
+    )
+    for holds, message in rules:
+        if not holds:
+            raise DataError(f"{source}: {message}")
+    for name, values in configuration.judging.settings.items():
+        detector = DETECTORS.get(name)
+        if not isinstance(detector, FittedDetector):
+            names = ", ".join(detectors_of(FittedDetector))
+            raise DataError(f"{source}: judging.settings.{name}: expected a fitted detector ({names})")
+        try:
+            detector.configured(values)
+        except ScoreError as error:
+            raise DataError(f"{source}: judging.settings.{name}: {error}") from error
+
+
+def scale(name: str) -> tuple[Configuration, ...]:
+    """Return the configurations that ship as a scale, one a model; or that of a file.
+
+    Raises:
+        DataError: no such scale, or a file that is no configuration.
+    """
+    if is_file(name):
+        return (read_configuration(Path(name)),)
+    if name not in SCALES:
+        raise DataError(f"scale {name!r}: expected one of {', '.join(SCALES)}, or a configuration file (.toml, .json)")
+    folder = files("assay_lab.testbed").joinpath("scales")
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.split(".")[0].split("-")[0] == name)
+    return tuple(configuration_from(tomllib.loads(folder.joinpath(n).read_text("utf-8")), n) for n in names)
+
+
+def is_file(name: str) -> bool:
+    """Return whether a name is that of a configuration file."""
+    return Path(name).suffix in (".toml", ".json")
+
+
+def as_json(configuration: Configuration) -> str:
+    """Return the configuration with every default, as JSON."""
+    return json.dumps(asdict(configuration), indent=1) + "\n"

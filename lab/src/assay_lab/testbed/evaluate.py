@@ -1,0 +1,326 @@
+"""Score every detector on every checkpoint of a run, once, and evaluate the scores.
+
+Scores are stored in `scores/epoch-N.parquet`. A run that was killed computes only the missing scores; within a
+checkpoint it continues after the last stored statistics.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay import __version__
+from assay.code import WORD_LISTS, SampledNames
+from assay.errors import DataError
+from assay.models import (
+    CachedScorer,
+    StatisticsCache,
+    builtin_folder,
+    cached_generator,
+    combined,
+    open_local,
+    open_tokenizer,
+)
+from assay.scores import FittedDetector, FrequencyTable, ModelRole, ScoreDefinition, flagged, request
+from assay.scoring import Deterministic, Progress, Rewriter, plan, score_samples
+from assay.types import Generator, Sample, TokenScorer
+from assay_lab.testbed.configuration import Configuration, EvaluationSettings
+from assay_lab.testbed.detectors import ComparedDetector, chosen, with_variants
+from assay_lab.testbed.evaluation_result import Blind, Contest, DetectorResult, Evaluation, SampleView
+from assay_lab.testbed.judge import blind, cells, contests
+from assay_lab.testbed.plant import PARTS, Planted
+from assay_lab.testbed.sources import general_texts
+from assay_lab.testbed.stored_scores import Columns, current_scores, write_scores
+from assay_lab.testbed.supervised import settings_notes, supervised_values
+from assay_lab.training.finetuning import TRAIN, checkpoint_folder
+
+if TYPE_CHECKING:  # torch is imported where a model is opened
+    from assay.models import TransformersModel
+
+SCORES = "scores"
+FREQUENCIES = "frequencies.npz"
+STATISTICS = "statistics.sqlite"
+FREQUENCY_TEXTS = 5000
+"""General texts that a table of token frequencies is counted on where none ships for the tokenizer."""
+
+ScoreColumns = Mapping[str, NDArray[np.float64]]
+
+
+def evaluate(
+    out: Path, configuration: Configuration, planted: Planted, *, progress: Progress | None = None
+) -> Evaluation:
+    """Score every checkpoint with every detector, and judge them.
+
+    Args:
+        out: the run folder, trained.
+        configuration: of the run.
+        planted: its texts.
+        progress: called after every batch, see `assay.scoring.run`.
+
+    Raises:
+        DataError: a checkpoint is missing.
+        AssayError: a model cannot be run, or a detector cannot be computed.
+    """
+    epochs = (0, *configuration.training.checkpoints)
+    detectors = with_variants(chosen(configuration.judging.detectors), configuration.judging.variants)
+    scored = {
+        epoch: checkpoint_scores(out, configuration, planted, detectors, epoch=epoch, progress=progress)
+        for epoch in epochs
+    }
+    (out / SCORES / STATISTICS).unlink(missing_ok=True)
+    return judged(configuration, planted, detectors, scored)
+
+
+def judged(
+    configuration: Configuration,
+    planted: Planted,
+    detectors: Sequence[ComparedDetector],
+    scored: Mapping[int, ScoreColumns],
+) -> Evaluation:
+    """Return AUROC, decisions, differences and false-positive rates of the values of all checkpoints."""
+    draws = {"resamples": configuration.judging.resamples, "seed": configuration.seed}
+    views: dict[SampleView, NDArray[np.bool_]] = {"all": np.ones(len(planted.samples), np.bool_)}
+    passed = passes_filter(scored[0])
+    notes = [*planted.notes, *settings_notes(configuration.judging, [detector.name for detector in detectors])]
+    if passed is not None and not configuration.data.filter:
+        views["filtered"] = passed
+    judged_cells: list[DetectorResult] = []
+    compared: list[Contest] = []
+    blinds: list[Blind] = []
+    for view, kept in views.items():
+        if any(not _part(planted, kept, part).any() for part in ("member", "nonmember")):
+            notes.append(f"No {view} view: a class is empty.")
+            continue
+        for epoch, values in scored.items():
+            mask = [detector for detector in detectors if detector.name in values]
+            judged_cells += cells(planted, values, mask, epoch=epoch, view=view, kept=kept, **draws)
+            compared += contests(planted, values, epoch=epoch, view=view, kept=kept, **draws)
+        if (baseline := blind(planted, view=view, kept=kept, **draws)) is not None:
+            blinds.append(baseline)
+    everything = views["all"]
+    return Evaluation(
+        name=configuration.name,
+        model=configuration.model,
+        seed=configuration.seed,
+        parts={part: int(_part(planted, everything, part).sum()) for part in PARTS},
+        passed_filter={} if passed is None else {part: int(_part(planted, passed, part).sum()) for part in PARTS},
+        cells=tuple(judged_cells),
+        contests=tuple(compared),
+        blind=tuple(blinds),
+        notes=tuple(notes),
+    )
+
+
+def checkpoint_scores(
+    out: Path,
+    configuration: Configuration,
+    planted: Planted,
+    detectors: Sequence[ComparedDetector],
+    *,
+    epoch: int,
+    progress: Progress | None = None,
+) -> ScoreColumns:
+    """Return the values of every detector on one checkpoint; those stored for this very checkpoint are not recomputed.
+
+    Raises:
+        DataError: the checkpoint is missing.
+        AssayError: a model cannot be run, or a detector cannot be computed.
+    """
+    # the base model is its own reference: at epoch 0 scores that compare two models mean nothing
+    compared = [detector for detector in detectors if epoch or detector.access != "two models"]
+    path, ids = out / SCORES / f"epoch-{epoch}.parquet", [sample.id for sample in planted.samples]
+    models = {"target": open_checkpoint(out, configuration, epoch)}
+    if any(detector.access == "two models" for detector in compared):
+        models["reference"] = open_checkpoint(out, configuration, 0)
+    table = frequencies(out, configuration)
+    origins = origins_of(compared, configuration, planted, models, table)
+    values = current_scores(path, ids, origins)
+    missing = [detector for detector in compared if detector.name not in values]
+    if missing:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with StatisticsCache(path.with_name(STATISTICS)) as cache:
+            values |= _computed(configuration, planted, missing, models, table=table, cache=cache, progress=progress)
+            cache.clear(models["target"].digest if epoch else None)
+        write_scores(path, ids, values, {name: origins[name] for name in values})
+    return {detector.name: values[detector.name] for detector in compared}
+
+
+def origins_of(
+    detectors: Sequence[ComparedDetector],
+    configuration: Configuration,
+    planted: Planted,
+    models: Mapping[str, "TransformersModel"],
+    table: FrequencyTable,
+) -> dict[str, str]:
+    """Return, for each detector, the digest of all that its values depend on."""
+    judging = configuration.judging
+    common = {
+        "assay": __version__,
+        "texts": planted.digest,
+        "target": models["target"].digest,
+        "frequencies": [table.tokenizer_digest, hashlib.sha256(table.counts.tobytes()).hexdigest()],
+        "variants": judging.variants,
+        "names": None,
+        "unseen_one_pass": judging.unseen_one_pass,
+        "seed": configuration.seed,
+    }
+    origins = {}
+    for detector in detectors:
+        two = detector.access == "two models"
+        own: dict[str, object] = {"reference": models["reference"].digest if two else None}
+        if isinstance(detector.detector, ScoreDefinition) and detector.detector.needs_variants:
+            own["names"] = f"{judging.names}, {judging.rename}"
+        if isinstance(detector.detector, FittedDetector) and detector.detector.settings is not None:
+            own["settings"] = asdict(detector.detector.configured(judging.settings.get(detector.name, {})))
+        origins[detector.name] = combined({**common, **own})
+    return origins
+
+
+def _computed(
+    configuration: Configuration,
+    planted: Planted,
+    detectors: Sequence[ComparedDetector],
+    models: Mapping[str, "TransformersModel"],
+    *,
+    table: FrequencyTable,
+    cache: StatisticsCache,
+    progress: Progress | None,
+) -> Columns:
+    """Return the values of detectors, computed with the models of one checkpoint."""
+    fitted = [detector.name for detector in detectors if detector.access == "labelled"]
+    scored = [detector for detector in detectors if detector.access != "labelled"]
+    scorers: dict[ModelRole, TokenScorer] = {"target": CachedScorer(models["target"], cache)}
+    if any(detector.access == "two models" for detector in scored):
+        scorers["reference"] = CachedScorer(models["reference"], cache)
+    generator = cached_generator(models["target"], cache, digest=models["target"].generation_digest)
+    judging, seed = configuration.judging, configuration.seed
+    writing = any(detector.access == "black" for detector in scored)
+    return {
+        **supervised_values(planted, fitted, generator, judging, seed=seed),
+        **values_of(
+            planted,
+            scored,
+            scorers,
+            table,
+            judging,
+            generator=generator if writing else None,
+            rewriter=rewriter_of(judging, generator),
+            progress=progress,
+        ),
+    }
+
+
+def values_of(
+    planted: Planted,
+    detectors: Sequence[ComparedDetector],
+    models: Mapping[ModelRole, TokenScorer],
+    table: FrequencyTable,
+    judging: EvaluationSettings,
+    *,
+    generator: Generator | None = None,
+    rewriter: Rewriter | None = None,
+    progress: Progress | None = None,
+) -> dict[str, NDArray[np.float64]]:
+    """Return detector → float64 [texts]; NaN where a text is unscorable or skipped (`unseen_one_pass`)."""
+    skipped = np.array([s.metadata["part"] == "unseen" and judging.unseen_one_pass for s in planted.samples])
+    values = {detector.name: np.full(len(planted.samples), np.nan) for detector in detectors}
+    one_pass = [detector for detector in detectors if detector.request.definition.passes == 1]
+    for mask, requested in ((~skipped, detectors), (skipped, one_pass)):
+        if mask.any() and requested:
+            samples = [sample for sample, selected in zip(planted.samples, mask, strict=True) if selected]
+            chosen_scores = [detector.request for detector in requested]
+            scoring = plan(chosen_scores, models, table, generator=generator, rewriter=rewriter)
+            for name, column in score_samples(samples, scoring, progress=progress).values.items():
+                values[name][mask] = column
+    return values
+
+
+def rewriter_of(judging: EvaluationSettings, generator: Generator) -> Deterministic:
+    """Return the engine that makes the rewritings; `generator` proposes names where they are the checkpoint's own."""
+    source = SampledNames(generator) if judging.names == "self" else WORD_LISTS[judging.names]
+    return Deterministic(names=source, rename=judging.rename)
+
+
+def open_checkpoint(out: Path, configuration: Configuration, epoch: int) -> "TransformersModel":
+    """Open the model after an epoch; epoch 0 is the base model.
+
+    Raises:
+        DataError: that epoch was not trained.
+        ModelError: the model cannot be opened.
+    """
+    name, adapter, revision = configuration.model, None, configuration.revision
+    if epoch:
+        folder = checkpoint_folder(out / TRAIN, epoch)
+        if not folder.is_dir():
+            raise DataError(f"{folder} is missing: expected that checkpoint; run `assay lab testbed train {out}`")
+        if configuration.training.method == "full":
+            name, revision = str(folder), None
+        else:
+            adapter = str(folder)
+    judging = configuration.judging
+    return open_local(name, revision=revision, adapter=adapter, device=judging.device, dtype=judging.dtype)
+
+
+def frequencies(out: Path, configuration: Configuration) -> FrequencyTable:
+    """Return token frequencies for the model's tokenizer: the shipped table if it fits, else counts of general text."""
+    tokenizer = open_tokenizer(configuration.model, revision=configuration.revision)
+    shipped = FrequencyTable.load(builtin_folder("small") / FREQUENCIES)
+    if shipped.tokenizer_digest == tokenizer.digest:
+        return shipped
+    texts = list(islice(general_texts(configuration.mix, 0), FREQUENCY_TEXTS))
+    source = f"{len(texts)} texts of {configuration.mix.corpus} (SHA-256 {combined(texts)[:16]})"
+    path = out / FREQUENCIES
+    if path.exists():
+        stored = FrequencyTable.load(path)
+        if (stored.tokenizer_digest, stored.source) == (tokenizer.digest, source):
+            return stored
+    table = FrequencyTable.count(
+        tokenizer.token_ids(texts),
+        vocabulary_size=tokenizer.vocabulary_size,
+        tokenizer_digest=tokenizer.digest,
+        source=source,
+    )
+    table.save(path)
+    return table
+
+
+def passes_filter(base: ScoreColumns) -> NDArray[np.bool_] | None:
+    """Return, for each text, whether it passes the paper's filter: the base model finds a variant at least as easy.
+
+    Returns:
+        bool [texts]; a text without variants does not pass. None where the base model was not scored.
+    """
+    rule = flagged("filter")[0]
+    name = max((n for n in base if n.split(":")[0] == rule), key=_variants_of, default=None)
+    if name is None:
+        return None
+    return np.array([value < 0 for value in base[name]], np.bool_)  # NaN is not below 0
+
+
+def filter_verdicts(
+    configuration: Configuration, samples: Sequence[Sample], progress: Progress | None = None
+) -> list[bool | None]:
+    """Return, for each candidate text, whether the base model finds it easier than all its variants.
+
+    None where a text has too few variants to decide.
+    """
+    rule = flagged("filter")[0]
+    name = f"{rule}:n={configuration.judging.variants}"
+    model = open_checkpoint(Path(), configuration, 0)
+    scoring = plan([request(name)], {"target": model}, rewriter=rewriter_of(configuration.judging, model))
+    values = score_samples(samples, scoring, progress=progress).values[name]
+    return [None if np.isnan(value) else bool(value >= 0) for value in values]
+
+
+def _part(planted: Planted, kept: NDArray[np.bool_], part: str) -> NDArray[np.bool_]:
+    chosen_part = [sample.metadata["part"] == part for sample in planted.samples]
+    return np.logical_and(kept, np.array(chosen_part, np.bool_))
+
+
+def _variants_of(name: str) -> int:
+    return chosen([name])[0].request.variants

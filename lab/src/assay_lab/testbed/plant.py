@@ -1,0 +1,188 @@
+"""Planting: texts that a model will be trained on, texts that are held out, and texts that nothing is fitted on.
+
+    member                  trained on and judged
+    nonmember               held out and judged
+    calibration-member      trained on; fits thresholds
+    calibration-nonmember   held out; fits thresholds and calibrates p-values
+    unseen                  clean: nothing is fitted on it; does a false-positive rate hold?
+
+A group (package, task, project) lies in a single part, so text that members of a group share is not mistaken for
+membership.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.datasets import Dataset
+from assay.errors import DataError
+from assay.evaluation import ShingleIndex
+from assay.files import atomic_path, write_text
+from assay.models import combined
+from assay.types import MEMBER, NONMEMBER, Sample
+from assay_lab.testbed.configuration import PlantSettings
+
+PARTS: Mapping[str, str] = {
+    "member": MEMBER,
+    "nonmember": NONMEMBER,
+    "calibration-member": MEMBER,
+    "calibration-nonmember": NONMEMBER,
+    "unseen": NONMEMBER,
+}
+"""Part → label."""
+
+TEXTS = "texts.parquet"
+MEMBERS = "members.jsonl"
+FOLDER = "plant"
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """Texts of known truth.
+
+    Attributes:
+        samples: label "member" / "nonmember", metadata `part`; by part, then by id.
+        left_out: reason → number of texts.
+        notes: of the source.
+    """
+
+    samples: tuple[Sample, ...]
+    left_out: Mapping[str, int]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the texts, their order, languages, groups and parts."""
+        return combined([[s.id, s.text, s.language, s.group, s.metadata["part"]] for s in self.samples])
+
+    def part(self, *names: str) -> tuple[Sample, ...]:
+        """The samples of these parts."""
+        return tuple(sample for sample in self.samples if sample.metadata["part"] in names)
+
+    @property
+    def trained(self) -> tuple[Sample, ...]:
+        """The texts that the model is trained on."""
+        return tuple(sample for sample in self.samples if sample.label == MEMBER)
+
+
+def plant(dataset: Dataset, data: PlantSettings, *, seed: int, easiest: Sequence[bool | None] | None = None) -> Planted:
+    """Assign texts to parts.
+
+    Args:
+        dataset: the candidates; labels are ignored.
+        data: sizes of the parts, and limits of length and similarity.
+        seed: another seed gives another split.
+        easiest: for each sample, whether the base model finds it easier than its variants (None where there are too
+            few variants); only texts with False stay. None leaves out nothing.
+
+    Raises:
+        DataError: too few texts or groups for the parts.
+    """
+    least, most = data.characters
+    left_out: Counter[str] = Counter()
+    sized, easy_flags = [], easiest if easiest is not None else [False] * len(dataset.samples)
+    for sample, easy in zip(dataset.samples, easy_flags, strict=True):
+        if not least <= len(sample.text) <= most:
+            left_out[f"shorter than {least} or longer than {most} characters"] += 1
+        elif easy is None:
+            left_out["filter: too few variants"] += 1
+        elif easy:
+            left_out["filter: the base model finds it easier than all its variants"] += 1
+        else:
+            sized.append(sample)
+    ordered = sorted(sized, key=lambda sample: _draw(seed, sample.id))
+    fresh = ShingleIndex([sample.text for sample in ordered]).first_of_each_kind(data.near_duplicate)
+    distinct = [sample for sample, keep in zip(ordered, fresh, strict=True) if keep]
+    left_out["near-duplicate of another"] += len(ordered) - len(distinct)
+    assigned = _assigned(distinct, data, seed)
+    left_out["not needed"] += len(distinct) - len(assigned)
+    place = {part: number for number, part in enumerate(PARTS)}
+    samples = sorted(assigned, key=lambda sample: (place[str(sample.metadata["part"])], sample.id))
+    return Planted(tuple(samples), {why: n for why, n in left_out.items() if n}, dataset.notes)
+
+
+def _assigned(samples: Sequence[Sample], data: PlantSettings, seed: int) -> list[Sample]:
+    """Assign whole groups to parts, in the order of a hash, each to the part that is the least full."""
+    sizes = {
+        "member": data.members,
+        "nonmember": data.members,
+        "calibration-member": data.calibration_members,
+        "calibration-nonmember": data.calibration_nonmembers,
+        "unseen": data.unseen,
+    }
+    groups: dict[str, list[Sample]] = {}
+    for sample in samples:
+        groups.setdefault(sample.group if sample.group is not None else f"\0{sample.id}", []).append(sample)
+    chosen: list[Sample] = []
+    missing = dict(sizes)
+    for name in sorted(groups, key=lambda name: _draw(seed, name)):
+        part = max(missing, key=lambda part: missing[part] / max(1, sizes[part]))
+        drawn = groups[name][: min(data.per_group, missing[part])]
+        missing[part] -= len(drawn)
+        chosen += [replace(s, label=PARTS[part], metadata={**s.metadata, "part": part}) for s in drawn]
+    if any(missing.values()):
+        room = sum(min(len(group), data.per_group) for group in groups.values())
+        raise DataError(
+            f"{sum(sizes.values())} texts are requested ({', '.join(f'{n} {part}' for part, n in sizes.items())}); "
+            f"{room} are there, from {len(groups)} groups of at most {data.per_group} each"
+        )
+    return chosen
+
+
+def write_planted(folder: Path, planted: Planted) -> None:
+    """Write the texts, and beside them id, group, part and digest of each, without the text.
+
+    Raises:
+        DataError: the files cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [
+        {
+            "id": sample.id,
+            "text": sample.text,
+            "language": sample.language,
+            "group": sample.group,
+            "part": sample.metadata["part"],
+        }
+        for sample in planted.samples
+    ]
+    about = {"left_out": dict(planted.left_out), "notes": list(planted.notes)}
+    table = pa.Table.from_pylist(rows).replace_schema_metadata({"about": json.dumps(about)})
+    lines = [{key: row[key] for key in ("id", "group", "part")} | {"sha256": _sha256(str(row["text"]))} for row in rows]
+    write_text(folder / MEMBERS, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    # the texts come last: a folder that has them is complete, and a resumed run reads it
+    with atomic_path(folder / TEXTS) as unfinished:
+        pq.write_table(table, unfinished)
+
+
+def read_planted(folder: Path) -> Planted:
+    """Return the texts of a run folder.
+
+    Raises:
+        DataError: the folder holds no planted texts.
+    """
+    try:
+        table = pq.read_table(folder / TEXTS)
+        about = json.loads(table.schema.metadata[b"about"])
+        rows = table.to_pylist()
+        samples = tuple(
+            Sample(row["id"], row["text"], row["language"], PARTS[row["part"]], row["group"], {"part": row["part"]})
+            for row in rows
+        )
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{folder}: expected texts that `assay lab testbed plant` wrote") from error
+    return Planted(samples, about["left_out"], tuple(about["notes"]))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _draw(seed: int, name: str) -> str:
+    return hashlib.sha256(f"{seed}:{name}".encode()).hexdigest()

@@ -1,0 +1,63 @@
+"""Fitted detectors on one checkpoint: fitted on the calibration split, they judge all other texts."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.scores import FittedDetector, detectors_of
+from assay.types import MEMBER, Generator
+from assay_lab.testbed.configuration import EvaluationSettings
+from assay_lab.testbed.plant import Planted
+
+FITTED_ON = ("calibration-member", "calibration-nonmember")
+"""Parts of the texts whose labels a detector may use."""
+
+
+def supervised_values(
+    planted: Planted, names: Iterable[str], generator: Generator, judging: EvaluationSettings, *, seed: int
+) -> dict[str, NDArray[np.float64]]:
+    """Return, for each detector, float64 [texts].
+
+    NaN where a text is unscorable, where the detector was fitted on it, and where clean texts are spared.
+
+    Args:
+        planted: the texts.
+        names: of fitted detectors.
+        generator: the model of the checkpoint.
+        judging: whether clean texts are spared, and the settings of detectors.
+        seed: of every random draw.
+
+    Raises:
+        DataError: the calibration split is too small to fit a detector.
+    """
+    part = [str(sample.metadata["part"]) for sample in planted.samples]
+    labelled = [sample for sample in planted.samples if sample.metadata["part"] in FITTED_ON]
+    labels = [sample.label == MEMBER for sample in labelled]
+    places = [i for i, p in enumerate(part) if p not in FITTED_ON and not (judging.unseen_one_pass and p == "unseen")]
+    judged = [planted.samples[i] for i in places]
+    values = {}
+    detectors = detectors_of(FittedDetector)
+    for name in names:
+        own = judging.settings.get(name)
+        settings = {"settings": detectors[name].configured(own)} if own else {}  # a plug-in need not have any
+        fitted = detectors[name](labelled, labels, generator, unlabelled=judged, seed=seed, **settings)
+        values[name] = np.full(len(part), np.nan)
+        values[name][places] = [score.value for score in fitted.scores(judged)]
+    return values
+
+
+def settings_notes(judging: EvaluationSettings, names: Iterable[str]) -> list[str]:
+    """Return a sentence on each of these detectors whose settings are not its defaults."""
+    detectors, notes = detectors_of(FittedDetector), []
+    for name in names:
+        own = judging.settings.get(name, {})
+        published = detectors[name].settings if own else None
+        defaults = asdict(published) if published else {}
+        if changes := [f"{key} {value} ({defaults[key]})" for key, value in own.items() if value != defaults[key]]:
+            notes.append(
+                f"{detectors[name].title} has other settings than its defaults (in brackets), which follow the paper: "
+                f"{', '.join(changes)}."
+            )
+    return notes

@@ -1,0 +1,1 @@
+"""Rewritten texts: how many, how natural, how fast."""

@@ -1,0 +1,185 @@
+"""Does SrDetection find more where variants show other test cases too?
+
+HumanEval and MBPP, each task as a program (MBPP's statement and tests as a docstring before the code); tasks with ten
+variants of each kind are drawn, half of them trained on (`builtin:small`, one epoch, all weights, 1e-3), half held out.
+`sr_gray` on ten variants with other names, on ten with other test cases, and on ten with both: AUROC, and macro-F1 of
+the paper's rule. Filtered: without the texts that the base model finds easier than all their variants of that kind.
+"""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay import load
+from assay.evaluation import Estimate, at_threshold, rank_all
+from assay.models import CachedScorer, StatisticsCache, open_local
+from assay.scores import requests
+from assay.scoring import CHANGES, Deterministic, plan, score_samples
+from assay.scoring.rewriters import NAMES, Change
+from assay.scoring.views import Rewritten
+from assay.training import TrainingSettings, member_rows
+from assay.types import Sample
+from assay_lab.evaluation.differences import paired_difference
+from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
+from assay_lab.training.finetuning import Task, checkpoint_folder, finetune
+
+MODEL = "builtin:small"
+NAMES_ALONE = "names"
+KINDS: Mapping[str, tuple[Change, ...]] = {
+    NAMES_ALONE: NAMES,
+    "test cases": ("tests",),
+    "names and test cases": CHANGES,
+}
+ABOVE_0 = float(np.nextafter(0.0, np.inf))
+
+Floats = NDArray[np.float64]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is measured."""
+
+    tasks: int = 300
+    epochs: tuple[int, ...] = (1,)
+    variants: int = 10
+    resamples: int = 1000
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Rewritings that were made before: the sandbox runs once, and not for every model."""
+
+    name: str
+    known: Mapping[str, Rewritten]
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def __call__(self, samples: Sequence[Sample], n: int) -> list[Rewritten]:
+        """See `assay.scoring.rewriters.Rewriter`."""
+        return [replace(self.known[one.id], texts=self.known[one.id].texts[:n]) for one in samples]
+
+
+def tasks(data: Data) -> list[Sample]:
+    """Every task of both benchmarks as one program."""
+    humaneval = load("humaneval", data=data["humaneval"] / "HumanEval.jsonl.gz", part="full").samples
+    mbpp = load("mbpp", data=data["mbpp"] / "mbpp.jsonl", part="published").samples
+    return [*humaneval, *map(with_docstring, mbpp)]
+
+
+def with_docstring(sample: Sample) -> Sample:
+    """A task of MBPP as a program: what it asks and its tests, then the code."""
+    tests = "\n".join(sample.metadata["test_list"])  # type: ignore[arg-type]  # as the benchmark has it
+    code = str(sample.metadata["code"]).replace("\r", "").strip("\n")
+    return replace(sample, text=f'"""\n{sample.metadata["text"]}\n{tests}\n"""\n{code}\n')
+
+
+def chosen(size: Size, data: Data) -> tuple[list[Sample], dict[str, Made]]:
+    """Tasks in random order that have enough variants of each kind, the first half to be trained on."""
+    order = np.random.default_rng(size.seed).permutation
+    everything = tasks(data)
+    drawn = (everything[i] for i in order(len(everything)))
+    samples: list[Sample] = []
+    made: dict[str, dict[str, Rewritten]] = {kind: {} for kind in KINDS}
+    engines = {kind: Deterministic(changes) for kind, changes in KINDS.items()}
+    while len(samples) < size.tasks and (batch := list(islice(drawn, min(50, 2 * size.tasks)))):
+        found = {kind: engine(batch, size.variants) for kind, engine in engines.items()}
+        for place, sample in enumerate(batch):
+            if len(samples) < size.tasks and all(len(some[place].texts) == size.variants for some in found.values()):
+                samples.append(sample)
+                for kind, some in found.items():
+                    made[kind][sample.id] = some[place]
+    return samples, {kind: Made(kind, known) for kind, known in made.items()}
+
+
+def trained(folder: Path, members: Sequence[Sample], size: Size) -> None:
+    """Checkpoints of a model that was trained on the members."""
+    base = open_local(MODEL, device="cpu")
+    training = TrainingSettings(method="full", rate=1e-3, epochs=size.epochs[-1], checkpoints=size.epochs, device="cpu")
+    rows = member_rows(base.checkpoint.tokenizer, [one.text for one in members], context=base.context)
+    finetune(folder, Task(MODEL, None, rows, [], training, size.seed))
+
+
+def values(
+    folder: Path, epoch: int, samples: Sequence[Sample], made: Mapping[str, Made], size: Size
+) -> dict[str, Floats]:
+    """Kind → `sr_gray` of each sample, on one checkpoint."""
+    model = open_local(str(checkpoint_folder(folder, epoch)) if epoch else MODEL, device="cpu")
+    name = f"sr_gray:n={size.variants}"
+    with StatisticsCache(folder / f"epoch-{epoch}.sqlite") as cache:
+        scorer = CachedScorer(model, cache)
+        return {
+            kind: score_samples(samples, plan(requests(name), {"target": scorer}, rewriter=one)).values[name]
+            for kind, one in made.items()
+        }
+
+
+def judged(
+    epoch: int, samples: Sequence[Sample], found: Mapping[str, Floats], base: Mapping[str, Floats], size: Size
+) -> list[Row]:
+    """Each kind, on all texts and on those that pass its filter; and how far it is above names alone."""
+    member = np.arange(len(samples)) < len(samples) // 2
+    groups = [sample.group for sample in samples]
+    draws = {"resamples": size.resamples, "seed": size.seed}
+    rows = []
+    for view in ("all", "filtered"):
+        kept = {kind: np.ones(len(samples), np.bool_) if view == "all" else base[kind] < 0 for kind in KINDS}
+        for kind in KINDS:
+            here = kept[kind]
+            truths = member[here]
+            if truths.all() or not truths.any():
+                continue
+            own = [group for group, wanted in zip(groups, here, strict=True) if wanted]
+            ranking = rank_all({kind: found[kind][here]}, truths, own, **draws)[kind]
+            rule = at_threshold(found[kind][here], truths, own, ABOVE_0, **draws)
+            row: Row = {
+                "epoch": epoch,
+                "view": view,
+                "kind": kind,
+                "members": int(truths.sum()),
+                "nonmembers": int((~truths).sum()),
+                "auroc": counts(ranking.auroc),
+                "macro_f1": counts(rule.macro_f1),
+                "rule_on_nonmembers": rule.false_positives / max(1, int((~truths).sum())),
+            }
+            if kind != NAMES_ALONE and view == "all":
+                columns = (found[kind], found[NAMES_ALONE])
+                difference = paired_difference(*columns, member, groups, resamples=size.resamples, seed=size.seed)
+                row["auroc_over_names"] = counts(difference.estimate)
+            rows.append(row)
+    return rows
+
+
+def counts(estimate: Estimate) -> list[float]:
+    """Value and interval."""
+    return [estimate.value, estimate.low, estimate.high]
+
+
+def run(size: Size, seed: int, data: Data) -> Result:
+    """Does SrDetection find more where variants show other test cases too?"""
+    size = replace(size, seed=seed)
+    samples, made = chosen(size, data)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "train"
+        trained(folder, samples[: len(samples) // 2], size)
+        base = values(folder, 0, samples, made, size)
+        rows = []
+        for epoch in size.epochs:
+            rows += judged(epoch, samples, values(folder, epoch, samples, made, size), base, size)
+    return Result(rows)
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="variants/variant_kinds",
+        run=run,
+        scales={"smoke": Size(tasks=4, variants=2, resamples=50), "full": Size()},
+        needs={name: SHARED_DATA[name] for name in ("humaneval", "mbpp")},
+    ),
+)

@@ -1,0 +1,163 @@
+"""Look-up of a query's fingerprints in a collection: their choice, the documents that share them, and exact counts."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.retrieval import (
+    MOST_DOCUMENTS,
+    POSTINGS_READ,
+    DocumentIds,
+    Form,
+    Hashes,
+    Overlap,
+    Profile,
+    choose_lists,
+    keys_of,
+)
+from assay_qdrant.collection import Collection
+from assay_qdrant.layout import has_form
+from assay_qdrant.points import sparse, unpack_hashes
+
+_T = TypeVar("_T")
+
+_QUERIES = 500
+"""Frequencies that one request asks for."""
+
+
+@dataclass(slots=True)
+class Answers:
+    """Answers of the server within one block of `remembered`."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    frequencies: dict[tuple[str, int], int] = field(default_factory=dict)
+    hashes: dict[int, Mapping[Form, Hashes]] = field(default_factory=dict)
+
+    def once(self, name: str, ask: Callable[[], _T]) -> _T:
+        """Return the answer of that name, from the server only the first time."""
+        if name not in self.values:
+            self.values[name] = ask()
+        answer: _T = self.values[name]
+        return answer
+
+
+class FingerprintLists:
+    """The fingerprints of a collection's documents."""
+
+    def __init__(self, documents: Collection, profile: Profile) -> None:
+        self._documents = documents
+        self._profile = profile
+        self._thread = threading.local()
+
+    @contextmanager
+    def remembered(self) -> Iterator[None]:
+        """Keep the answers within the block, so that this thread sends no request twice."""
+        if getattr(self._thread, "answers", None) is not None:
+            yield
+            return
+        self._thread.answers = Answers()
+        try:
+            yield
+        finally:
+            self._thread.answers = None
+
+    def count(self) -> int:
+        """Return the number of documents."""
+        return self.once("documents", self._documents.count)
+
+    def once(self, name: str, ask: Callable[[], _T]) -> _T:
+        """Return another answer of the server, which is requested once in a block."""
+        return self._answers().once(name, ask)
+
+    def overlap(self, form: Form, hashes: Hashes, candidates: int) -> Overlap:
+        """Return documents that share fingerprints, by the same rule as `Postings.overlap`.
+
+        Of more than `candidates` documents the server keeps those that share most; rare fingerprints count more.
+        """
+        _, first = np.unique(hashes, return_index=True)
+        query = hashes[np.sort(first)]
+        search = self._profile.search
+        most = min(POSTINGS_READ, MOST_DOCUMENTS if search.common is None else int(search.common * self.count()))
+        frequencies = self.frequencies(form, query)
+        chosen = choose_lists(frequencies, keys_of(query), most=most, budget=search.budget, reading=POSTINGS_READ)
+        documents = self._sharing(form, query[chosen], candidates)
+        counts = self.shared(form, query[chosen], documents)
+        # two fingerprints may have the same index of 31 bits: drop documents that share none of the full hashes
+        documents, counts = documents[counts > 0], counts[counts > 0]
+        sizes = self.sizes(form, documents)
+        order = np.lexsort((documents, sizes, -counts))
+        looked_up, absent, too_common = (int(mask.sum()) for mask in (chosen, frequencies == 0, frequencies > most))
+        return Overlap(
+            documents=documents[order],
+            shared=self.shared(form, query, documents[order]),
+            sizes=sizes[order],
+            query=len(query),
+            looked_up=looked_up,
+            too_common=too_common,
+            absent=absent,
+            left=len(query) - looked_up - absent - too_common,
+            matched=len(documents),
+        )
+
+    def shared(self, form: Form, hashes: Hashes, documents: DocumentIds) -> NDArray[np.int32]:
+        """Return |Q ∩ D|, [documents]; exact, of all 64 bits."""
+        hashes_by_document = self._hashes_of(documents)
+        query = np.unique(hashes)
+        shared = [
+            len(np.intersect1d(query, hashes_by_document[number][form], assume_unique=True))
+            for number in documents.tolist()
+        ]
+        return np.array(shared, np.int32)
+
+    def sizes(self, form: Form, documents: DocumentIds) -> NDArray[np.int32]:
+        """Return |D|, [documents]; 0 for an absent document."""
+        hashes_by_document = self._hashes_of(documents)
+        return np.array([len(hashes_by_document[number][form]) for number in documents.tolist()], np.int32)
+
+    def frequencies(self, form: Form, hashes: Hashes) -> NDArray[np.int64]:
+        """Return the number of documents that contain each of these hashes, by the server's statistics.
+
+        It follows from the weight that Qdrant gives a sparse index, idf = ln((n - df + 1/2) / (df + 1/2) + 1), of n
+        documents that have the channel. With several shards the weight is that of the shard in which it is rarest.
+        """
+        answers = self._answers()
+        frequencies = answers.frequencies
+        unknown = [value for value in np.unique(hashes) if (form, int(value)) not in frequencies]
+        for start in range(0, len(unknown), _QUERIES):
+            batch = unknown[start : start + _QUERIES]
+            # a vector with a single 1: the best document has 1 at that index too, so its score is the weight itself
+            scores = self._documents.best_scores([sparse(np.array([value], np.uint64)) for value in batch], form)
+            n = answers.once(form, lambda: self._documents.count(has_form(form), exact=False))
+            for value, score in zip(batch, scores, strict=True):
+                frequencies[form, int(value)] = 0 if score is None else max(1, round(np.exp(-score) * (n + 1) - 0.5))
+        return np.array([frequencies[form, value] for value in hashes.tolist()], np.int64)
+
+    def _answers(self) -> Answers:
+        remembered: Answers | None = getattr(self._thread, "answers", None)
+        return Answers() if remembered is None else remembered
+
+    def _sharing(self, form: Form, hashes: Hashes, most: int) -> DocumentIds:
+        """Return documents with at least one of these fingerprints, as the server ranks them."""
+        if not len(hashes):
+            return np.zeros(0, np.int64)
+        points = self._documents.query(sparse(hashes), form, most, ["hashes"])
+        by_document = self._answers().hashes
+        for point in points:
+            by_document[int(point.id)] = self._unpacked(point.payload or {})
+        return np.array([point.id for point in points], np.int64)
+
+    def _hashes_of(self, documents: DocumentIds) -> Mapping[int, Mapping[Form, Hashes]]:
+        by_document = self._answers().hashes
+        unknown = [number for number in documents.tolist() if number not in by_document]
+        payloads = dict(self._documents.retrieve(unknown, ["hashes"])) if unknown else {}
+        by_document.update({number: self._unpacked(payloads.get(number, {})) for number in unknown})
+        return by_document
+
+    def _unpacked(self, payload: Mapping[str, Any]) -> dict[Form, Hashes]:
+        forms = [channel.form for channel in self._profile.channels]
+        return {form: unpack_hashes(payload.get("hashes", {}).get(form, "")) for form in forms}

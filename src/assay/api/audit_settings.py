@@ -1,0 +1,119 @@
+"""The settings of an audit: what it compares with, and how it decides."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from assay.errors import DataError, MissingCapability
+from assay.settings import Setting, Settings
+
+if TYPE_CHECKING:
+    from assay.leakage import DecisionSettings
+
+LARGEST_RATE = 1e6
+"""Learning rate above which weights are no longer finite after a few steps, whatever the model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditSettings(Settings):
+    """Settings of an audit, beside its texts, its scores and its models."""
+
+    PANEL: ClassVar[str] = "Verdict"
+    control: Annotated[
+        str | None,
+        Setting(
+            "Negative control: a model that saw neither the benchmark nor the unseen text. It shows whether a score "
+            "reacts to their difference. Default: `builtin:control`.",
+            metavar="MODEL|none",
+            completes="models",
+        ),
+    ] = None
+    calibration: Annotated[
+        Path | None, Setting("Instead of --unseen: a file of `assay calibrate`.", metavar="FILE")
+    ] = None
+    describe: Annotated[
+        bool, Setting("Go on without text to compare with: scores, no verdict.", common=True, decides=False)
+    ] = False
+    methods: Annotated[
+        str,
+        Setting(
+            "Methods of the literature too: kds, fsd:SCORE, srct, mean:SCORE, codec, di, permutation_test; `all`, or "
+            "`default`, without fine-tuning.",
+            metavar="a,b:k=v,…",
+            common=True,
+            completes="methods",
+        ),
+    ] = ""
+    plant: Annotated[
+        tuple[int, ...],
+        Setting(
+            "State the power by planted doses: train a copy of the model on half of the unseen texts, so many times.",
+            metavar="1,2,4",
+        ),
+    ] = ()
+    allow_confounded: Annotated[
+        bool,
+        Setting("Decide although the result may have another cause than training. Every output says so."),
+    ] = False
+    primary: Annotated[
+        str | None,
+        Setting("Score of the verdict, instead of the declared one.", metavar="SCORE", completes="score"),
+    ] = None
+    weights: Annotated[
+        Literal["none", "length", "control"],
+        Setting("Weight p-values by how the texts differ: in length, or in the scores of the control."),
+    ] = "none"
+    ties: Annotated[
+        Literal["strict", "inclusive"],
+        Setting("Does a paper's own rule count a sample that equals its best variant?"),
+    ] = "strict"
+    rate: Annotated[
+        float | None,
+        Setting(
+            "Learning rate of a fine-tuning for --methods. Default: the rate at which embeddings of the unseen text "
+            "change by a thousandth.",
+            metavar="NUMBER",
+        ),
+    ] = None
+    plant_rate: Annotated[float | None, Setting("Learning rate of --plant (.001).", metavar="NUMBER")] = None
+    model_name: Annotated[
+        str | None, Setting("Name of the model for people (the last part of its path).", metavar="NAME")
+    ] = None
+    redact: Annotated[bool, Setting("Write ids, digests and values, but no texts.")] = False
+    seed: Annotated[int, Setting("Seed of every random draw.", least=0, metavar="N")] = 0
+
+    def __post_init__(self) -> None:
+        """Check what needs neither data nor a model."""
+        Settings.__post_init__(self)
+        if self.rate is not None and not 0 < self.rate <= LARGEST_RATE:
+            raise DataError(f"--rate {self.rate:g}: expected a number above 0 and at most {LARGEST_RATE:g}")
+        if self.rate is not None and not self.methods:
+            raise DataError("--rate is for methods that fine-tune: expected --methods kds, for example")
+        if self.plant and self.weights != "none":
+            raise DataError("--plant states the power of the test without weights: expected --weights none")
+
+    def check(self, *, unseen: bool, labelled: bool, access: str) -> None:
+        """Check the settings against the rest of the arguments, before anything is loaded.
+
+        Raises:
+            DataError: they contradict each other.
+            MissingCapability: methods of the literature need token probabilities.
+        """
+        if unseen and self.calibration is not None:
+            raise DataError("both --unseen and --calibration were given; expected one of them")
+        if labelled and access != "black":
+            raise DataError("--labelled is for detectors that are fitted on generated text: expected --access black")
+        if self.methods and access == "black":
+            raise MissingCapability("--methods needs token probabilities: expected --access gray")
+
+    def decision(self) -> "DecisionSettings":
+        """Return the settings of the decision."""
+        from assay.leakage import DecisionSettings  # noqa: PLC0415  it imports numpy; --help reads the settings alone
+
+        return DecisionSettings(
+            primary=self.primary,
+            ties=self.ties,
+            seed=self.seed,
+            weights=self.weights,
+            allow_confounded=self.allow_confounded,
+        )

@@ -1,0 +1,71 @@
+"""The source files that `assay trace` and `assay pairs` read."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.errors import DataError
+
+if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
+    from assay.provenance import SourceText
+
+
+def source_files(code: Sequence[Path], language: str | None) -> "list[SourceText]":
+    """Read files, folders and standard input; one binary file among several arguments is skipped with a note.
+
+    Raises:
+        DataError: a file cannot be read, a folder has no source file, or there is no such language.
+    """
+    from assay.cli.terminal import echo
+    from assay.languages import checked_language
+    from assay.provenance import SourceText, read_source_text, source_texts
+
+    language = None if language is None else checked_language(language)
+    files: list[SourceText] = []
+    for path in code:
+        if path.is_dir():
+            inside = [
+                SourceText(f"{path.as_posix().rstrip('/')}/{file.path}".removeprefix("./"), file.text, file.language)
+                for file in source_texts([str(path)])
+                if language is None or file.language == language
+            ]
+            if not inside:
+                raise DataError(f"{path}: no source file in it")
+            files += inside
+            continue
+        try:
+            files.append(read_source_text(path, language))
+        except DataError as error:
+            if len(code) == 1 or not path.is_file():
+                raise
+            echo(f"assay: note: skipped {error}", err=True)
+    return list({file.path: file for file in files}.values())  # a file may be named beside its folder
+
+
+def changed_files(paths: Sequence[str], language: str | None) -> "list[SourceText]":
+    """Read the source files of a diff; a file that is not there is an error, so that none is left out unseen.
+
+    Raises:
+        DataError: a file is absent, or cannot be read.
+    """
+    from assay.languages import language_of
+    from assay.provenance import read_source_text
+
+    absent = [path for path in paths if not Path(path).is_file()]
+    if absent:
+        raise DataError(f"{absent[0]}: is in the diff but not here; expected to run in the folder of its paths")
+    return [read_source_text(Path(path), language) for path in paths if language or language_of(path)]
+
+
+def diff_text(diff: str) -> str:
+    """Return a unified diff from a file, or from standard input for "-".
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    try:
+        raw = sys.stdin.buffer.read() if diff == "-" else Path(diff).read_bytes()
+    except OSError as error:
+        raise DataError(f"{diff}: cannot be read: {error.strerror}") from error
+    return raw.decode("utf-8", "surrogateescape")

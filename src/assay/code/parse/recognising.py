@@ -1,0 +1,101 @@
+"""The language of a text that comes without one: pasted code, standard input.
+
+Two kinds of evidence are added. Phrases (`assay.languages.signs`) are usual in one language; a grammar that reads the
+text with few errors allows a language, and errors speak against it. A fragment is also read as a part of a class, of
+an object or of a function.
+"""
+
+import re
+import textwrap
+from collections.abc import Iterator
+
+from assay.code.parse.checking import parses
+from assay.code.parse.trees import raw_tree
+from assay.languages import BASES, LANGUAGES, OUTLINES, PYTHON_PARSER, SIGNS
+
+ERROR_WEIGHT = 10.0
+"""Phrases that outweigh a text of errors alone."""
+
+LEAST_SCORE = -1.0
+"""Score below which a text is in none of the languages, such as a paragraph of prose."""
+
+MOST_READ = 20_000
+"""Characters from the start that decide."""
+
+MOST_COUNTED = 5
+"""Errors of one reading that are counted; recovery after an error makes more of them."""
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
+_AT_MARGIN = re.compile(r"^[^\s})\]]", re.MULTILINE)
+
+
+def languages_of_text(text: str) -> tuple[str, ...]:
+    """Return the languages that a text may be in, the likeliest first.
+
+    A second one is a relative of the first, C and C++ or JavaScript and TypeScript, whose grammar accepts the text too.
+
+    Returns:
+        An empty tuple for a text that shows no language.
+    """
+    text = _beginning(text)
+    bare = _STRING.sub('""', _COMMENT.sub("", text))
+    signs = {name: sum(bool(pattern.search(bare)) for pattern in patterns) for name, patterns in SIGNS.items()}
+    errors = {name: error_share(text, name) for name in SIGNS}
+    scores = {name: signs[name] - ERROR_WEIGHT * errors[name] for name in SIGNS}
+    for name, base in BASES.items():
+        # what only the larger language accepts is not in the smaller one, so phrases of both count fully; a text that
+        # both accept has to show the larger one by phrases of its own
+        is_needed = not errors[name] and errors[base]
+        shared = signs[base] if is_needed else 0.8 * signs[base] - 0.4
+        scores[name] = 1.3 * signs[name] + shared - ERROR_WEIGHT * errors[name]
+    best = max(scores, key=lambda name: scores[name])
+    if scores[best] < LEAST_SCORE or not any(signs.values()):
+        return ()
+    relatives = {BASES.get(best), *(name for name, base in BASES.items() if base == best)} - {None}
+    return (best, *(name for name in SIGNS if name in relatives and not errors[best] and not errors[name]))
+
+
+def error_share(text: str, language: str) -> float:
+    """Return the share of a text that the grammar of a language cannot read, 0 to 1, in its best reading."""
+    least = 1.0
+    for grammar, reading in _readings(text, language):
+        if grammar == PYTHON_PARSER:
+            if parses(reading, language):
+                return 0.0
+            continue
+        raw = reading.encode("utf-8", "surrogatepass")
+        waiting = [raw_tree(raw, grammar).root_node]
+        size = count = 0
+        while waiting:
+            node = waiting.pop()
+            if node.is_missing or node.is_error:
+                count += 1
+                size += node.end_byte - node.start_byte
+            elif node.has_error:
+                waiting += node.children
+        if not count:
+            return 0.0
+        # half by the share of the text in errors, half by their number: one error over a whole function and many small
+        # ones both count, and neither alone makes a text unreadable
+        least = min(least, 0.5 * size / len(raw) + 0.5 * min(count, MOST_COUNTED) / MOST_COUNTED)
+    return least
+
+
+def _readings(text: str, language: str) -> Iterator[tuple[str, str]]:
+    """Yield the text, and the text within the code that a fragment of it may come from, with the grammar to read it."""
+    flush = textwrap.dedent(text)
+    indented = textwrap.indent(flush, " ")
+    texts = [flush, *(outline.format(text=text, indented=indented) for outline in OUTLINES[language])]
+    for syntax in LANGUAGES[language].syntax:
+        # a header may be C++, so C has its grammar too; here the two are to be told apart
+        if language != "c" or syntax is LANGUAGES["c"].syntax[0]:
+            yield from ((syntax.grammar, reading) for reading in texts)
+
+
+def _beginning(text: str) -> str:
+    """Return the first part of a long text, cut where something begins at the margin, so that it still parses."""
+    if len(text) <= MOST_READ:
+        return text
+    starts = [match.start() for match in _AT_MARGIN.finditer(text, 0, MOST_READ)]
+    return text[: starts[-1]] if starts and starts[-1] > 0 else text[:MOST_READ]

@@ -1,1 +1,0 @@
-"""Verdicts on whole benchmarks: methods, contaminated share, conditions, report and statement."""

@@ -1,0 +1,232 @@
+"""The sentences below the first screen of an audit: the figures behind the verdict, and what they do not say."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.evaluation import CHANCE, DosePoint, Estimate
+from assay.leakage.description.blind import baseline_sentence
+from assay.leakage.description.methods import titled
+from assay.leakage.naming import FALSE_SHARE, named_samples
+from assay.leakage.results import Audit, Calibration, ScoreSummary
+from assay.leakage.unseen_test import BOUND_AT, FAMILIARITY
+from assay.leakage.verdict import more_or_less
+from assay.reports import four_digits, in_cases, listed, number_of, percent, percent_interval
+from assay.types import Verdict
+
+FAMILIAR_FORM = (
+    "Where a part of a benchmark was trained on, its other part looks more familiar too, because the model learns the "
+    "form of the benchmark. So texts may be counted that were not seen; texts that were seen once are mostly missed."
+)
+ALLOWANCE = (
+    "The verdict and the lower end of the share allow for that: texts that were not trained on may score "
+    f"{FAMILIARITY:g} standard deviations higher than the unseen text."
+)
+UNCALIBRATED = (
+    "The distributions below describe the benchmark; by themselves they cannot say whether it leaked, however high the "
+    "scores are."
+)
+
+
+def details_of(audit: Audit) -> tuple[str, ...]:
+    """Return the figures behind the verdict in sentences, the most important first."""
+    summary = audit.summary(audit.primary)
+    if not summary.scored:
+        measured: Iterator[str] = iter(())
+    elif summary.doses:
+        measured = dose_sentences(audit, summary)
+    elif summary.ranking is not None:
+        measured = ranking_sentences(audit, summary.ranking.auroc)
+    elif summary.calibration is not None:
+        measured = calibrated_sentences(audit, summary.calibration)
+    else:
+        measured = iter((UNCALIBRATED,))
+    return (*_verdict_sentences(audit, summary), *measured, *_limits(audit, summary))
+
+
+def _verdict_sentences(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
+    decision, bound = summary.decision, audit.upper_bound()
+    if decision.set_aside is not None:
+        yield set_aside_sentence(decision.set_aside)
+    yield decision.explanation
+    if bound is not None:
+        yield f"{bound_sentence(bound)} Both are measured by {titled(audit.primary)}."
+    if summary.test is not None and decision.verdict is Verdict.CONTAMINATED:
+        yield FAMILIAR_FORM
+        if not math.isnan(summary.test.p_beyond) and decision.set_aside is None:
+            yield ALLOWANCE
+
+
+def _limits(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
+    at_threshold = _at_threshold(summary.calibration) if summary.calibration else None
+    if at_threshold:
+        yield at_threshold
+    if summary.test is not None:
+        yield from power_sentences(summary.test.detectable)
+    if audit.blind is not None:
+        yield baseline_sentence(audit)
+    if summary.scored < summary.total:
+        yield (
+            f"{number_of(summary.total - summary.scored, 'sample')} of {summary.total:,} could not be scored by "
+            f"{titled(audit.primary)} and count in no figure; the table lists each with its reason."
+        )
+
+
+def set_aside_sentence(explanation: str) -> str:
+    """Return what was set aside on request."""
+    return f"Conditions were set aside (--allow-confounded). With them the verdict is “cannot tell”: {explanation}"
+
+
+def bound_sentence(bound: float) -> str:
+    """Return the upper bound in words."""
+    if bound >= 1:
+        return f"All of the texts may have been seen {BOUND_AT} times or more (95 % bound)."
+    return f"At most {percent(bound)} of the texts were seen {BOUND_AT} times or more (95 % bound)."
+
+
+def power_sentences(detectable: Mapping[int, float]) -> tuple[str, ...]:
+    """Return the smallest shares that a test can reveal, in words."""
+    shown = ", ".join(
+        f"{percent(share) if share <= 1 else 'none'} if seen {_times(times)}" for times, share in detectable.items()
+    )
+    assumed = "This assumes that the model remembers as well as `builtin:small`."
+    return (f"Smallest share that this run reveals with 80 % power: {shown}. {assumed}",)
+
+
+def sufficient_dose(points: Sequence[DosePoint]) -> float | None:
+    """Return the lowest dose from which on a score separates seen from never-seen samples.
+
+    That is the lowest dose whose AUROC interval lies wholly above one half, and stays so for every larger dose; None
+    where there is none.
+    """
+    sufficient = None
+    for point in sorted(points, key=lambda p: p.dose, reverse=True):
+        if not point.auroc.low > CHANCE:  # NaN, no interval, is not above chance
+            break
+        sufficient = point.dose
+    return sufficient
+
+
+def in_pairs(estimate: Estimate) -> str:
+    """Return an AUROC as what it means: how often the one sample scores higher than the other."""
+    return (
+        f"in {percent(estimate.value)} of pairs ({percent(estimate.level)} interval {percent_interval(estimate)}; "
+        f"chance is 50 %)"
+        if estimate.has_interval
+        else f"in {percent(estimate.value)} of pairs (chance is 50 %; {estimate.reason})"
+    )
+
+
+def dose_sentences(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
+    """Yield from which number of exposures on samples can be told from others, and what a threshold flags."""
+    points = sorted(summary.doses, key=lambda point: point.dose)
+    first, last = sufficient_dose(points), points[-1]
+    never = "distinguished from texts that it never saw, better than by chance"
+    if last.auroc.has_interval and first is None:
+        yield f"Not even texts that {audit.model} saw {_times(last.dose)} can be {never}."
+    elif first is not None:
+        least = "even " if first == points[0].dose else ""
+        more = "" if first == points[0].dose else " or more"
+        yield f"Texts that {audit.model} saw {least}{_times(first)}{more} can be {never}."
+    named = [point for point in points if point.dose == first] + ([last] if last.dose != first else [])
+    pairs = "; one seen ".join(f"{_times(point.dose)} ranks higher {in_pairs(point.auroc)}" for point in named)
+    yield f"By {titled(audit.primary)}, a sample seen {pairs}."
+
+
+def ranking_sentences(audit: Audit, area: Estimate) -> Iterator[str]:
+    """Yield how well members can be told from non-members."""
+    if not math.isnan(area.value):
+        yield f"By {titled(audit.primary)}, a random member scores higher than a random non-member {in_pairs(area)}."
+    if area.high < CHANCE:
+        yield "Directions are declared before the data are seen and never flipped, so this stands as it is."
+    yield "This is about the two groups. A single sample with a high score is a reason to look, not a proof."
+
+
+def calibrated_sentences(audit: Audit, calibration: Calibration) -> Iterator[str]:
+    """Yield what stands out one by one, under the audited model and under the control, and which samples are named."""
+    flags, leak, control = calibration.flagged, calibration.detectable, calibration.control
+    if leak is not None and 2 * leak.tied > leak.samples:
+        yield (
+            f"{leak.tied:,} of {number_of(leak.samples, 'sample')} tie at one value of {audit.primary} "
+            f"({four_digits(leak.tied_value)}), and on these it cannot show a leak."
+        )
+    bounds = percent_interval(flags.rate) if flags.rate.has_interval else "no interval"
+    yield (
+        f"Flagged one by one: {percent(flags.rate.value)} of the samples ({bounds}), where {percent(flags.chance)} is "
+        f"chance; had nothing leaked, so many would come up {in_cases(flags.p_value)}."
+    )
+    if control is not None:
+        rate = control.flagged.rate
+        yield (
+            f"Negative control: {control.model}, which never saw the benchmark, flags {percent(rate.value)} of it "
+            f"({percent_interval(rate)})."
+        )
+        if control.excess is not None and control.excess.has_interval:
+            yield f"Beside the control the audited model flags {more_or_less(control.excess)}."
+    yield from _planted(calibration)
+    decided = audit.decision.verdict is not Verdict.CANNOT_TELL
+    if decided and calibration.seen_at_least > 0:
+        yield (
+            f"At least {percent(calibration.seen_at_least)} of the samples score unlike unseen text "
+            f"({percent(0.95)} confidence)."
+        )
+    yield _single_samples(audit)
+    yield (
+        f"Compared with {number_of(calibration.unseen, 'unseen text')} from {calibration.source}. This holds as far as "
+        "benchmark and unseen text are alike in everything but exposure: same language, same kind, same period."
+    )
+
+
+def _planted(calibration: Calibration) -> Iterator[str]:
+    """Yield what is flagged of planted texts, and the smallest leak of each dose that would have been detected."""
+    planted = calibration.planted
+    if planted is None or planted.barred:
+        return
+    doses = [entry for entry in planted.doses if entry.dose]
+    flags = [
+        f"{percent(entry.flagged.rate.value)} {'of the texts ' if i == 0 else ''}seen {_times(entry.dose)}"
+        for i, entry in enumerate(doses)
+    ]
+    leaks = [f"{percent(entry.detectable)} seen {_times(entry.dose)}" for entry in doses if entry.detectable <= 1]
+    reach = f"a leak of the samples has to reach {', or '.join(leaks)}" if leaks else "no leak of these doses is enough"
+    yield (
+        f"Planted in a copy of the model, {listed(flags)} are flagged. To be called contaminated with 80 % "
+        f"probability, {reach}."
+    )
+
+
+def _single_samples(audit: Audit) -> str:
+    """Return how many single samples are named, or why none is."""
+    named = named_samples(audit)
+    if named.score is None or not named.samples:
+        return f"No single sample is named: {named.reason}."
+    return (
+        f"Single samples: {named.score} names {len(named.samples):,} of {named.tested:,}, corrected for testing all of "
+        f"them (Benjamini-Hochberg, q ≤ {named.level:g}). {FALSE_SHARE}"
+    )
+
+
+def _at_threshold(calibration: Calibration) -> str | None:
+    """Return the finds of a threshold set beforehand, and their cost; None without labelled non-members."""
+    negatives = calibration.false_positives
+    if negatives is None or not negatives.samples:
+        return None
+    seen = [(dose, rate) for dose, rate in sorted(calibration.by_dose.items()) if dose]
+    shares = [
+        f"{percent(rate.rate.value)} {'of those ' if i == 0 else ''}seen {_times(dose)}"
+        for i, (dose, rate) in enumerate(seen)
+    ]
+    if not shares and calibration.true_positives is not None:
+        shares = [f"{percent(calibration.true_positives.rate.value)} of the members"]
+    holds = negatives.p_value > 1 - negatives.rate.level
+    finds = f"flags {listed(shares)}, and " if shares else ""
+    return (
+        f"A threshold set beforehand on {number_of(calibration.unseen, 'other unseen text')} {finds}falsely flags "
+        f"{percent(negatives.rate.value)} ({percent_interval(negatives.rate)}) of {negatives.samples:,} "
+        f"{'never-seen ones' if seen else 'non-members'}, where {percent(negatives.chance)} "
+        f"{'is chance' if holds else 'would be chance: the calibration does not hold here'}."
+    )
+
+
+def _times(dose: float) -> str:
+    names = {1.0: "once", 2.0: "twice"}
+    return names.get(dose, f"{dose:g} times")

@@ -1,0 +1,64 @@
+"""Methods of the literature for whole benchmarks: a reader sees how far they agree with the verdict; none decides."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.leakage.measured_model import MeasuredModel
+from assay.leakage.results import GradientGate, MethodResult
+from assay.scores import EMBEDDINGS, DatasetInputs, DatasetRequest, Work
+
+GRADIENTS = (Work("mean gradient", 3), Work("mean gradient", 3, "unseen"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Literature:
+    """Methods that are asked for, and the model that they are run with.
+
+    Attributes:
+        model: the audited model with the benchmark and the unseen text.
+        requests: the methods.
+    """
+
+    model: MeasuredModel
+    requests: Sequence[DatasetRequest]
+
+    def work(self) -> tuple[Work, ...]:
+        """Return everything that will be run, each thing once.
+
+        Raises:
+            MissingCapability: a method needs weights or hidden states, and the model shows none.
+        """
+        works = dict.fromkeys(work for request in self.requests for work in request.work)
+        tunes = any("fine-tuning" in work.name for work in works)
+        if tunes or EMBEDDINGS in works:
+            _ = self.model.weights
+        if EMBEDDINGS in works and self.model.unseen:
+            works |= dict.fromkeys(GRADIENTS)
+        if tunes and self.model.probe_share:
+            works[Work("search for the learning rate", 8 * self.model.probe_share, "unseen")] = None
+        return tuple(work for work in works if work.on == "benchmark" or self.model.unseen)
+
+    def passes(self) -> float:
+        """Return the number of forward passes of one text that the methods take; a training step counts three."""
+        counts = {"benchmark": len(self.model.samples), "unseen": len(self.model.unseen)}
+        return sum(work.passes * counts[work.on] for work in self.work())
+
+    def run(self, *, seed: int) -> tuple[MethodResult, ...]:
+        """Run the methods in their order."""
+        inputs = DatasetInputs(self.model.samples, self.model.unseen, self.model, seed)
+        return tuple(run_method(request, inputs) for request in self.requests)
+
+    def gate(self) -> GradientGate | None:
+        """Return the gate of the kernel divergence; None where that is not among the methods, or nothing is unseen."""
+        model = self.model
+        if not model.unseen or not any(EMBEDDINGS in request.work for request in self.requests):
+            return None
+        return GradientGate(model.mean_gradient(model.samples), model.mean_gradient(model.unseen))
+
+
+def run_method(request: DatasetRequest, inputs: DatasetInputs) -> MethodResult:
+    """Run one method."""
+    start = time.perf_counter()
+    score = request(inputs)
+    return MethodResult(request.name, request.detector.title, score, round(time.perf_counter() - start, 3))

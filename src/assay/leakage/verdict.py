@@ -1,0 +1,337 @@
+"""The verdict on a benchmark: one rule. Evidence goes in, a `Decision` comes out, and every output reads that value.
+
+**What is tested.** Was the benchmark, or a part of it, in the training data? One score answers, declared before any
+value is looked at, in the first of these ways for which there are data:
+
+- *Labels.* Samples are known to be seen and never seen. The result is significant if seen samples rank above the
+  others: the whole interval of the AUROC is above one half.
+- *Unseen text.* The benchmark is compared with text that the model has certainly not seen, by a permutation test over
+  groups (a project, a file: texts of one are not independent). The result is significant if p ≤ `LEVEL`.
+- *Flags.* For scores of generated text, for fitted detectors, and where p-values are weighted, the test of the groups
+  has not been measured. The result is significant if the unseen text would be flagged as often with p ≤ `LEVEL`.
+
+**What stands in the way.** A result is a verdict only if nothing does; what could not be measured never counts as
+passed. The first obstacle is the reason of "cannot tell":
+
+1. no sample has a value, or there is nothing to compare with;
+2. the score is not declared to carry a verdict (raw likelihoods measure first how predictable a text is);
+3. there are too few groups for an interval; of flags, no leak, however large, would have been detected;
+4. the texts that are compared may differ for a reason other than training. A blind baseline shows that they are alike,
+   or a negative control shows what their difference does: the control is flat (equivalence, not a test that fails to
+   reject), or the audited model flags clearly more than the control, or clearly no more than it. A control that reacts
+   overrules a baseline that sees no difference. A control that flags less than chance hides a leak from flags;
+5. against unseen text, a significant result may be familiarity with the projects of the benchmark: the test is made
+   again after an allowance for that, which unseen text of the same projects does not need;
+6. against unseen text, where nothing shows, a large part may have leaked unnoticed: the upper bound on the share that
+   was seen `BOUND_AT` times or more is above `MARGIN`.
+
+Without an obstacle the verdict is "contaminated" if the result is significant, else "no evidence".
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay.errors import ScoreError
+from assay.evaluation import (
+    CHANCE,
+    GROUPS_FOR_INTERVAL,
+    SEPARATING_AUROC,
+    BlindBaseline,
+    DetectableLeak,
+    Estimate,
+    FlagRate,
+)
+from assay.leakage.results import BEYOND, NO_MORE, NegativeControl
+from assay.leakage.unseen_test import BOUND_AT, FAMILIARITY, UnseenTest
+from assay.reports import (
+    area_with_interval,
+    in_cases,
+    named_p_value,
+    number_of,
+    percent,
+    percent_interval,
+    points_with_interval,
+)
+from assay.scores import flagged, request
+from assay.types import Decision, Undecided, Verdict
+
+LEVEL = 0.05
+"""Largest p-value of the verdict "contaminated": so many clean benchmarks get it where all assumptions hold."""
+MARGIN = 0.15
+"""Largest upper bound on the share of texts seen `BOUND_AT` times with which "no evidence" may be said: the largest of
+four margins with at most 5 % wrong verdicts on the choice half of the reliability grid."""
+COMPARED = "this benchmark and the unseen text"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that a verdict rests on.
+
+    Attributes:
+        score: that is tested.
+        scored: number of samples with a value.
+        separation: AUROC of seen samples against samples never seen; None without labels.
+        test: against unseen text; None without any, or where flags decide.
+        flagged: share of samples that stand out one by one; None without unseen text.
+        detectable: the smallest leak that the flags would have shown.
+        blind: baseline that never sees the model; None where none was measured.
+        control: what a model flags that saw neither set of texts; None where none was run.
+        compared: the two sets of texts in words.
+    """
+
+    score: str
+    scored: int
+    separation: Estimate | None = None
+    test: UnseenTest | None = None
+    flagged: FlagRate | None = None
+    detectable: DetectableLeak | None = None
+    blind: BlindBaseline | None = None
+    control: NegativeControl | None = None
+    compared: str = COMPARED
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a result is not a verdict.
+
+    Attributes:
+        reason: by category.
+        explanation: one sentence with the figures.
+        is_confound: the result may have another cause than training; `--allow-confounded` sets these obstacles aside.
+    """
+
+    reason: Undecided
+    explanation: str
+    is_confound: bool = False
+
+
+def decide(
+    evidence: Evidence, benchmark: str, model: str, *, allow_confounded: bool = False, margin: float = MARGIN
+) -> Decision:
+    """Return the verdict.
+
+    Args:
+        evidence: what was measured.
+        benchmark: its name.
+        model: name of the audited model.
+        allow_confounded: decide although the result may have another cause than training; the decision says so.
+        margin: see `MARGIN`.
+    """
+    standing = list(obstacles(evidence, benchmark, model, margin=margin))
+    kept = [obstacle for obstacle in standing if not (allow_confounded and obstacle.is_confound)]
+    set_aside = standing[0].explanation if standing and standing[0] not in kept else None
+    if kept:
+        return Decision(Verdict.CANNOT_TELL, kept[0].explanation, kept[0].reason, set_aside)
+    verdict = Verdict.CONTAMINATED if is_significant(evidence) else Verdict.NO_EVIDENCE
+    return Decision(verdict, finding(evidence, benchmark, model), None, set_aside)
+
+
+def is_significant(evidence: Evidence) -> bool:
+    """Return True if the result is more than chance."""
+    if evidence.separation is not None:
+        return evidence.separation.low > CHANCE
+    if evidence.test is not None:
+        return evidence.test.p_value <= LEVEL
+    return evidence.flagged is not None and evidence.flagged.p_value <= LEVEL
+
+
+def finding(evidence: Evidence, benchmark: str, model: str) -> str:
+    """Return the result in one sentence, with its figures."""
+    if evidence.separation is not None:
+        return (
+            f"By {evidence.score}, seen samples of {benchmark} rank above samples never seen with AUROC "
+            f"{area_with_interval(evidence.separation)}, where chance is .5."
+        )
+    if evidence.test is not None:
+        share = evidence.test.share.estimate
+        return (
+            f"Under {model}, {percent(share.value)} ({percent(share.level)} interval {percent(share.low)} to "
+            f"{percent(share.high)}) of {benchmark} looks trained on; had nothing leaked, scores this high would come "
+            f"up {in_cases(evidence.test.p_value)}."
+        )
+    if evidence.flagged is None:
+        raise ValueError("evidence without a result has an obstacle, and no finding")
+    return (
+        f"{percent(evidence.flagged.rate.value)} of {benchmark} is flagged as familiar to {model}, where "
+        f"{percent(evidence.flagged.chance)} is chance; had nothing leaked, a share this high would come up "
+        f"{in_cases(evidence.flagged.p_value)}."
+    )
+
+
+def obstacles(evidence: Evidence, benchmark: str, model: str, *, margin: float = MARGIN) -> Iterator[Obstacle]:
+    """Yield all that stands in the way of a verdict, in the order of the head of this file."""
+    test, flags, significant = evidence.test, evidence.flagged, is_significant(evidence)
+    if not evidence.scored:
+        yield Obstacle(Undecided.NOT_MEASURED, f"No sample of {benchmark} could be scored by {evidence.score}.")
+        return
+    result = evidence.separation or (test.share.estimate if test else None) or (flags.rate if flags else None)
+    if result is None:
+        explanation = f"There is no unseen text to compare the scores of {model} with."
+        yield Obstacle(Undecided.NO_UNSEEN_TEXT, explanation)
+        return
+    by_flags = flags if evidence.separation is None and test is None else None
+    for obstacle in (
+        None if evidence.separation is not None else unfit_score(evidence.score),
+        _missing_interval(result),
+        _without_power(by_flags, evidence.detectable),
+        comparability(evidence.blind, evidence.control, evidence.compared, significant=significant),
+        _hiding_control(by_flags, evidence.control),
+        _familiar_projects(evidence, benchmark) if significant else _unnoticed_leak(evidence, benchmark, margin),
+    ):
+        if obstacle is not None:
+            yield obstacle
+
+
+def unfit_score(score: str) -> Obstacle | None:
+    """Return an obstacle if a score is not declared to carry a verdict; None if it is."""
+    try:
+        flags = request(score).definition.flags
+    except ScoreError:  # a fitted detector, or a score of another version
+        flags = frozenset()
+    if "verdict" in flags or score in flagged("verdict"):
+        return None
+    return Obstacle(
+        Undecided.UNFIT_SCORE,
+        f"{score} is not declared to carry a verdict: it measures first of all how predictable a text is, so a "
+        "benchmark that is easier than the unseen text would look seen.",
+        is_confound=True,
+    )
+
+
+def _missing_interval(result: Estimate) -> Obstacle | None:
+    if result.has_interval:
+        return None
+    needed = f"A verdict needs at least {GROUPS_FOR_INTERVAL} groups on each side."
+    return Obstacle(Undecided.TOO_FEW, f"There is no interval: {result.reason or 'too few values'}. {needed}")
+
+
+def _without_power(flags: FlagRate | None, leak: DetectableLeak | None) -> Obstacle | None:
+    """Return an obstacle if nothing stands out and no leak, however large, would have."""
+    if flags is None or leak is None or not math.isnan(leak.share) or flags.p_value <= LEVEL:
+        return None
+    ties = (
+        f"{number_of(leak.tied, 'sample')} of {leak.samples:,} share one value"
+        if leak.tied
+        else f"{number_of(leak.samples, 'sample')} and the unseen texts are too few"
+    )
+    return Obstacle(Undecided.TOO_FEW, f"This audit could have detected nothing: {ties}.")
+
+
+def comparability(
+    blind: BlindBaseline | None, control: NegativeControl | None = None, compared: str = COMPARED, *, significant: bool
+) -> Obstacle | None:
+    """Return why two sets of texts may not be compared; None if they may.
+
+    Args:
+        blind: baseline that never sees the model; None where none was measured.
+        control: the same comparison under a model that saw neither set; None where none was run.
+        compared: the two sets in words.
+        significant: the result is more than chance.
+    """
+    permitted = control is not None and control.permits(significant=significant)
+    if control is not None and (permitted or control.flagged.p_value <= LEVEL):
+        return None if permitted else _not_flat(control)
+    obstacle = _blind_obstacle(blind, compared)
+    if obstacle is not None and control is not None:
+        return _not_flat(control)
+    return obstacle
+
+
+def _not_flat(control: NegativeControl) -> Obstacle:
+    flags = control.flagged
+    return Obstacle(
+        Undecided.CONTROL_NOT_FLAT,
+        f"{control.model}, which never saw the benchmark, flags {percent(flags.rate.value)} of it "
+        f"({percent_interval(flags.rate)}), where {percent(flags.chance)} is chance; {_excess_in_words(control)}.",
+        is_confound=True,
+    )
+
+
+def _excess_in_words(control: NegativeControl) -> str:
+    """Return why the excess over a control does not decide."""
+    excess = control.excess
+    if excess is None:
+        return "with weights, the whole interval would have to be near chance"
+    if not excess.has_interval:
+        return f"how much more the audited model flags has no interval ({excess.reason})"
+    return (
+        f"the audited model flags {more_or_less(excess)}: neither clearly more than {100 * BEYOND:g} points more nor "
+        f"clearly less than {100 * NO_MORE:g}"
+    )
+
+
+def more_or_less(excess: Estimate) -> str:
+    """Return an excess over a control in words, by its sign."""
+    if excess.value >= 0:
+        return f"more by {points_with_interval(excess)}"
+    reversed_ends = Estimate(-excess.value, -excess.high, -excess.low, excess.level, excess.groups)
+    return f"less by {points_with_interval(reversed_ends)}"
+
+
+def _blind_obstacle(blind: BlindBaseline | None, compared: str) -> Obstacle | None:
+    """Return why a blind baseline does not show that texts are alike; None if it does."""
+    if blind is None or blind.ranking is None:
+        reason = blind.reason if blind is not None and blind.reason else "there is no blind baseline of them"
+        explanation = f"Whether {compared} differ in their very text was not measured: {reason}."
+        return Obstacle(Undecided.NOT_MEASURED, explanation, is_confound=True)
+    area = blind.ranking.auroc
+    reached = f"AUROC {area_with_interval(area)}, where chance is .5"
+    if blind.separates:
+        return Obstacle(
+            Undecided.NOT_MEASURED,
+            f"A baseline that never sees the model separates {compared} ({reached}), and no negative control shows "
+            "whether the score reacts to that difference: expected --control MODEL, a model that saw neither, or "
+            "unseen text that is more alike.",
+            is_confound=True,
+        )
+    if not area.has_interval or area.value >= SEPARATING_AUROC:
+        return Obstacle(
+            Undecided.TOO_FEW,
+            f"A baseline that never sees the model may separate {compared} ({reached}), and the texts are too few to "
+            "be sure.",
+            is_confound=True,
+        )
+    return None
+
+
+def _hiding_control(flags: FlagRate | None, control: NegativeControl | None) -> Obstacle | None:
+    """Return an obstacle if nothing stands out where the difference of the texts lowers the scores: it hides a leak."""
+    if flags is None or control is None or flags.p_value <= LEVEL or not control.is_below_chance:
+        return None
+    return Obstacle(
+        Undecided.CONTROL_NOT_FLAT,
+        f"{control.model}, which never saw the benchmark, flags less of it than chance "
+        f"({percent_interval(control.flagged.rate)}, where {percent(control.flagged.chance)} is chance): the unseen "
+        "text scores higher for a reason other than training, which would hide a leak.",
+        is_confound=True,
+    )
+
+
+def _familiar_projects(evidence: Evidence, benchmark: str) -> Obstacle | None:
+    """Return an obstacle where a benchmark shows no more than text of projects of which other texts were trained on."""
+    test = evidence.test
+    if evidence.separation is not None or test is None or not test.p_beyond > LEVEL:  # NaN: no allowance is made
+        return None
+    return Obstacle(
+        Undecided.FAMILIAR_PROJECTS,
+        f"{benchmark} scores higher than the unseen text ({named_p_value(test.p_value)}), but a model that was "
+        "trained on other texts of the same projects would show such a difference, too "
+        f"({named_p_value(test.p_beyond)} after an allowance of {FAMILIARITY:g} standard deviations). Unseen text "
+        "of the same projects, with the same groups, needs no allowance.",
+        is_confound=True,
+    )
+
+
+def _unnoticed_leak(evidence: Evidence, benchmark: str, margin: float) -> Obstacle | None:
+    """Return an obstacle where nothing shows, but a large part might have leaked unnoticed."""
+    if evidence.separation is not None or evidence.test is None:
+        return None
+    bound = evidence.test.upper_bound()
+    if bound <= margin:
+        return None
+    return Obstacle(
+        Undecided.TOO_FEW,
+        f"Nothing shows, but up to {percent(bound)} of {benchmark} could have been seen {BOUND_AT} times or more: the "
+        f"texts are too few to say less than {percent(margin)}.",
+    )

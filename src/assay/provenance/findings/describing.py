@@ -1,0 +1,261 @@
+"""Findings in words, as a report and as JSON. The answer comes first: per file the copy that weighs most.
+
+    GPL-2.0-or-later: 23 of 27 lines of shift_block, renamed, from mutagen
+
+Only a copy (`CopyLimits`) is a headline. What is too weak to be one is listed below as similar code.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from assay.provenance.findings.finding import Place, SourceFinding, TracedFile
+from assay.provenance.findings.gate import Denial, Judgement, denials_by_finding
+from assay.provenance.licences import UNKNOWN_LICENCE
+from assay.provenance.search import confidence_text
+from assay.provenance.sources import lines_text, project_named
+from assay.reports import Annotation, Column, Report, Row, Table, number_of
+
+FINDING_COLUMNS = (Column("place", "name"), Column("finding"), Column("source"))
+
+MOST_HEADLINES = 20
+"""Files whose copies a terminal shows without -v, and places of similar code."""
+
+
+def headline(finding: SourceFinding, place: Place | None = None) -> str:
+    """Return a finding in one line: licence, how much of which part, and where it is from."""
+    place = place or finding.places[0]
+    origin, best = place.origin, finding.best
+    part = best.part.name or ("the file" if best.part.kind == "file" else "the code outside of functions")
+    source = origin.repository or project_named(origin.source)
+    licence = _licence(origin.licence)
+    if best.match.channel == "vector":
+        return f"{licence}: {part} resembles code from {source}"
+    renamed = ", renamed" if best.match.channel == "tokens" else ""
+    return f"{licence}: {best.matched} of {number_of(best.total, 'line')} of {part}{renamed}, from {source}"
+
+
+def next_step(finding: SourceFinding) -> str:
+    """Return what to do about a copy."""
+    origin = finding.places[0].origin
+    if finding.conflict:
+        then = f"it occurs under {' and '.join(finding.conflict)}: find out which one holds"
+    elif origin.licence == UNKNOWN_LICENCE:
+        then = "find out its licence"
+    else:
+        then = "keep its licence and notice, or write the code anew"
+    return f"compare {finding.path}:{_lines(finding)} with {_path(finding.places[0])}; {then}"
+
+
+def place_details(finding: SourceFinding, place: Place | None = None) -> str:
+    """Return the place of the source, its author and the confidence."""
+    place = place or finding.places[0]
+    cosine = finding.best.match.cosine
+    facts = [
+        place_text(place),
+        f"by {place.origin.author}" if place.origin.author else "",
+        f"no common line, cosine {cosine:.2f}" if finding.best.match.channel == "vector" else "",
+        f"confidence {confidence_text(finding.best.match)}",
+        f"and {number_of(len(finding.places) - 1, 'more place')}" if len(finding.places) > 1 else "",
+        f"conflict: this code occurs under {' and '.join(finding.conflict)}" if finding.conflict else "",
+    ]
+    return "; ".join(fact for fact in facts if fact)
+
+
+def finding_line(finding: SourceFinding, denial: Denial | None = None) -> str:
+    """Return a finding as one line, `path:line: …`, with nothing left out but further places."""
+    place = _place(finding, denial)
+    words = f"{_lead(finding, denial)}{headline(finding, place)} ({place_details(finding, place)})"
+    return f"{finding.path}:{finding.first_line}: {words}"
+
+
+def place_text(place: Place) -> str:
+    """Return repository or corpus, path, lines and function of a place."""
+    name = f" ({place.name})" if place.name else ""
+    return f"{_path(place)}{name} in {place.origin.repository or place.origin.source}"
+
+
+def trace_verdict(files: Sequence[TracedFile]) -> str:
+    """Return the answer in one sentence: the copy of one file, or the files that have copies and their licences."""
+    copies = [finding for file in files for finding in file.findings if finding.is_copy]
+    weak = sum(len(file.findings) for file in files) - len(copies)
+    if not copies and weak:
+        return f"no copy found; similar code in {number_of(weak, 'source')}, too little for a copy"
+    if not copies:
+        short = sum(bool(file.too_short) for file in files)
+        if len(files) == 1:
+            return f"no source: {files[0].why_none}"
+        return "no source" + (f"; {number_of(short, 'file')} too short to be judged" if short else "")
+    licences = " and ".join(dict.fromkeys(_licence(name) for finding in copies for name in finding.licences))
+    if len(files) > 1:
+        return f"copies in {sum(_has_copy(file) for file in files)} of {number_of(len(files), 'file')}: {licences}"
+    others = len(copies) - 1
+    return headline(copies[0]) + (f", and {number_of(others, 'more source')}: {licences}" if others else "")
+
+
+def answer_lines(files: Sequence[TracedFile], top: int, judgement: Judgement | None = None) -> Iterator[str]:
+    """Yield the first screen: a headline for each file with a copy and what to do next, then similar code."""
+    yield trace_verdict(files)
+    denials = denials_by_finding(judgement)
+    copied = [file for file in files if _has_copy(file)]
+    for file in copied[:MOST_HEADLINES]:
+        # the findings are in order of weight, copies first; a denied one comes before the others
+        finding = min(file.findings, key=lambda finding: (not finding.is_copy, id(finding) not in denials))
+        denial = denials.get(id(finding))
+        if len(files) > 1:
+            yield f"\n{file.file.path}: {headline(finding, _place(finding, denial))}"
+        if denial is not None:
+            yield f"    {_lead(finding, denial)}{_licence(denial.place.origin.licence)}"
+        yield f"    next: {next_step(finding)}"
+    if len(copied) > MOST_HEADLINES:
+        yield f"\n{number_of(len(copied) - MOST_HEADLINES, 'more file')} with copies; -v lists them"
+    similar = [finding for file in files for finding in shown_findings(file, top, judgement) if not finding.is_copy]
+    if similar:
+        yield "\nsimilar code:"
+        yield from (
+            f"    {finding.path}:{_lines(finding)}: {headline(finding)}" for finding in similar[:MOST_HEADLINES]
+        )
+    if any(file.findings for file in files):
+        yield "\n-v shows every finding with its place, author and confidence"
+
+
+def shown_findings(file: TracedFile, top: int, judgement: Judgement | None) -> list[SourceFinding]:
+    """Return the first findings of a file, and all that the gate denies."""
+    denials = denials_by_finding(judgement)
+    return [finding for at, finding in enumerate(file.findings) if at < top or id(finding) in denials]
+
+
+def describe_files(files: Sequence[TracedFile], top: int, judgement: Judgement | None = None) -> Report:
+    """Return the report of traced files: a row and an annotation for each finding.
+
+    Args:
+        files: with their findings.
+        top: findings of each file at most; denied ones are never left out.
+        judgement: of the licence gate; None without rules.
+    """
+    denials = denials_by_finding(judgement)
+    rows, annotations, data = [], [], []
+    for file in files:
+        shown = shown_findings(file, top, judgement)
+        data.append(
+            {
+                "path": file.file.path,
+                "language": file.language,
+                "parts": len(file.parts),
+                "findings": [finding_data(finding, denials.get(id(finding))) for finding in shown],
+                "all_findings": len(file.findings),
+                "why_none": file.why_none,
+                "too_short": file.too_short,
+                "notes": list(file.notes),
+                "evidence": file.parts[-1][1].evidence_data() if file.parts else [],
+            }
+        )
+        for finding in shown:
+            denial = denials.get(id(finding))
+            place = _place(finding, denial)
+            words = f"{_lead(finding, denial)}{headline(finding, place)}", place_details(finding, place)
+            rows.append(Row((f"{finding.path}:{_lines(finding)}", *words)))
+            last = finding.lines[-1].last if finding.lines else finding.first_line
+            fails = denial is not None and denial.excuse is None
+            annotations.append(
+                Annotation("; ".join(words), finding.path, finding.first_line, last, "error" if fails else "notice")
+            )
+    verdict = trace_verdict(files)
+    return Report(
+        title="Which files of the corpus does this code come from?",
+        statement=verdict,
+        tables=(Table("findings", "Findings", FINDING_COLUMNS, tuple(rows)),) if rows else (),
+        notes=tuple(gate_sentences(judgement)) if judgement is not None else (),
+        data={"verdict": verdict, "gate": None if judgement is None else _gate_data(judgement), "files": data},
+        kind="provenance report",
+        annotations=tuple(annotations),
+    )
+
+
+def finding_data(finding: SourceFinding, denial: Denial | None = None) -> dict[str, object]:
+    """Return one finding as JSON has it; `denial` is that of the licence gate, if there is one."""
+    best = finding.best
+    return {
+        "headline": headline(finding, _place(finding, denial)),
+        "lines": [str(lines) for lines in finding.lines],
+        "first_line": finding.first_line,
+        "part": best.part.kind,
+        "name": best.part.name,
+        "is_copy": finding.is_copy,
+        "by": best.match.channel,
+        "matched_lines": best.matched,
+        "different_lines": best.different,
+        "part_lines": best.total,
+        "longest_run": best.run,
+        "containment": best.match.containment,
+        "similarity": best.match.similarity,
+        "confidence": best.match.confidence,
+        "cosine": best.match.cosine,
+        "licences": list(finding.licences),
+        "conflict": list(finding.conflict),
+        "denied": None if denial is None else denial.place.origin.licence,
+        "accepted": None if denial is None else denial.excuse,
+        "places": [
+            {"document_id": place.document_id, "name": place.name, "lines": [str(lines) for lines in place.lines]}
+            | asdict(place.origin)
+            for place in finding.places
+        ],
+    }
+
+
+def gate_sentences(judgement: Judgement) -> list[str]:
+    """Return the result of the gate, the first sentence first."""
+    failures = len(judgement.failures)
+    excused = len(judgement.denials) - failures
+    sentences = [
+        f"{number_of(failures, 'finding')} under a denied licence in {number_of(judgement.parts, 'judged part')}"
+        + (f", {excused} accepted" if excused else "")
+    ]
+    if judgement.weak:
+        weak = f"{judgement.weak:,} match" + "es" * (judgement.weak != 1)
+        sentences.append(f"{weak} with a denied licence did not fail: too few lines, or possibly chance")
+    if judgement.uncalibrated:
+        sentences.append("not calibrated: the number of lines decided alone, and false discoveries are not controlled")
+    if judgement.false_alarms:
+        sentences.append(
+            f"at the limit of the calibration: up to {judgement.false_alarms:.2g} false alarms are to be expected"
+        )
+    return [*sentences, *judgement.remarks]
+
+
+def _place(finding: SourceFinding, denial: Denial | None) -> Place:
+    return finding.places[0] if denial is None else denial.place
+
+
+def _lead(finding: SourceFinding, denial: Denial | None) -> str:
+    """Return what stands before a headline: the decision of the gate, or that the finding is no copy."""
+    if denial is None:
+        return "" if finding.is_copy else "similar code, "
+    return (f"accepted ({denial.excuse}): " if denial.excuse is not None else "") + "denied licence "
+
+
+def _has_copy(file: TracedFile) -> bool:
+    return any(finding.is_copy for finding in file.findings)
+
+
+def _lines(finding: SourceFinding) -> str:
+    return lines_text(finding.lines) or str(finding.first_line)
+
+
+def _path(place: Place) -> str:
+    return place.origin.path + (f":{lines_text(place.lines)}" if place.lines else "")
+
+
+def _licence(licence: str) -> str:
+    return "licence unknown" if licence == UNKNOWN_LICENCE else licence
+
+
+def _gate_data(judgement: Judgement) -> dict[str, object]:
+    return {
+        "failures": len(judgement.failures),
+        "accepted": len(judgement.denials) - len(judgement.failures),
+        "judged_parts": judgement.parts,
+        "weak": judgement.weak,
+        "uncalibrated": judgement.uncalibrated,
+        "expected_false_alarms": judgement.false_alarms,
+        "sentences": gate_sentences(judgement),
+    }

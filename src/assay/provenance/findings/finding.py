@@ -1,0 +1,321 @@
+"""Findings: the sources of a traced file, one for each, with the lines on both sides.
+
+The functions of a file, its remainder and the whole are traced by themselves. Matches with one file of the corpus, be
+it whole or one of its functions, are evidence for one source. Sources with the same lines are places of one finding.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from assay.provenance.index import Searchable, StoredDocument
+from assay.provenance.licences import UNKNOWN_LICENCE
+from assay.provenance.search import SearchMethod, Trace, TraceSettings, find_language, trace
+from assay.provenance.sources import LineRange, Origin, SourceText, code_lines, merge_lines, parts_of
+from assay.types import Match
+
+DOCUMENTS_FOR_A_SOURCE = 4
+"""Matches that are read for each source that is shown: a file and its functions are one source."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyLimits:
+    """Least evidence of a copy: enough lines and share, or a long run of lines whatever the share.
+
+    Few lines count only with a stretch among them: single lines of an idiom, such as a `get` with a default, match in
+    many libraries.
+
+    Lines are counted once if they are equal in the channel that matched: `self.a = a` and `self.b = b` have the same
+    structure, and any class has such lines.
+
+    Attributes:
+        lines: different matched lines with code, together with `share`.
+        share: matched lines / lines with code of the judged part.
+        stretch: of fewer than `run` lines, as many different ones lie in one matched stretch.
+        run: different lines with code in one matched stretch.
+    """
+
+    lines: int = 6
+    share: float = 0.5
+    stretch: int = 5
+    run: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class PartMatch:
+    """A match of one part of a file.
+
+    Attributes:
+        part: of the file that was traced.
+        match: with one document.
+        lines: of the file that match, ascending.
+        copied: of these, those that show a copy; empty where none do, as for a near vector alone.
+        matched: lines with code among all that match.
+        different: of these, counted once if they are equal in the channel of the match.
+        total: lines with code of the part.
+        run: different lines with code of the longest matched stretch.
+    """
+
+    part: SourceText
+    match: Match
+    lines: tuple[LineRange, ...]
+    copied: tuple[LineRange, ...]
+    matched: int
+    different: int
+    total: int
+    run: int
+
+    @property
+    def share(self) -> float:
+        """Matched lines / lines with code of the part."""
+        return self.matched / self.total if self.total else 0.0
+
+    @property
+    def p_value(self) -> float | None:
+        """1 - confidence; None where it was not calibrated."""
+        return None if self.match.confidence is None else 1 - self.match.confidence
+
+    @property
+    def is_copy(self) -> bool:
+        """True if the match shows a copy; a near vector alone never does."""
+        return bool(self.copied)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One file of the corpus with matched code.
+
+    Attributes:
+        document_id: number of the document that matches best: the file, or one of its functions.
+        name: dotted name of that function, None for the file.
+        origin: of that document in this file.
+        lines: of this file that match, ascending; empty for a match by vector alone.
+    """
+
+    document_id: int
+    name: str | None
+    origin: Origin
+    lines: tuple[LineRange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFinding:
+    """One source of code in a traced file.
+
+    Attributes:
+        path: of the traced file.
+        lines: of it that match, ascending; empty for a match by vector alone.
+        evidence: matches of the parts of the file, best first; at least one.
+        places: where the corpus has this code, best first; at least one.
+        licences: of the places, distinct.
+        conflict: licences of all sources of these lines if there are several, else empty.
+        is_copy: True if some evidence shows a copy; see `CopyLimits`.
+    """
+
+    path: str
+    lines: tuple[LineRange, ...]
+    evidence: tuple[PartMatch, ...]
+    places: tuple[Place, ...]
+    licences: tuple[str, ...]
+    conflict: tuple[str, ...]
+    is_copy: bool
+
+    @property
+    def best(self) -> PartMatch:
+        """The match that describes the finding."""
+        return self.evidence[0]
+
+    @property
+    def first_line(self) -> int:
+        """Line of the file at which the finding begins."""
+        return self.lines[0].first if self.lines else self.best.part.first_line
+
+
+@dataclass(frozen=True, slots=True)
+class TracedFile:
+    """A file with its findings.
+
+    Attributes:
+        file: as it was read.
+        language: that it was traced in, or None.
+        parts: functions, remainder and whole, with their traces; the whole is the last one.
+        findings: copies first, then by matched lines.
+    """
+
+    file: SourceText
+    language: str | None
+    parts: tuple[tuple[SourceText, Trace], ...]
+    findings: tuple[SourceFinding, ...]
+
+    @property
+    def too_short(self) -> str | None:
+        """Reason why no part of the file can be judged; None where one can."""
+        reasons = [traced.too_short for _, traced in self.parts]
+        return reasons[-1] if reasons and all(reasons) else None
+
+    @property
+    def why_none(self) -> str | None:
+        """Reason why there is no finding, in one sentence; None where there is one."""
+        if self.findings:
+            return None
+        return self.parts[-1][1].why_none if self.parts else "no line of it is judged"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Further facts for the reader, a sentence each."""
+        return tuple(dict.fromkeys(note for _, traced in self.parts for note in traced.notes))
+
+
+def trace_file(
+    file: SourceText,
+    index: Searchable,
+    *,
+    method: SearchMethod = "union",
+    top: int = 10,
+    settings: TraceSettings | None = None,
+    also: Callable[[StoredDocument], bool] | None = None,
+    parts: Callable[[SourceText], Sequence[SourceText]] = parts_of,
+) -> TracedFile:
+    """Trace the parts of a file, and join their matches to findings.
+
+    Args:
+        file: whole, with its language or None, which is then found from the index.
+        index: of the corpus.
+        method: see `trace`.
+        top: sources of each part at least, if there are so many.
+        settings: see `trace`.
+        also: documents that are never left out; see `trace`.
+        parts: of a file that are traced, the whole last.
+
+    Raises:
+        AssayError: see `trace`.
+    """
+    language = file.language or find_language(file.text, index)
+    labelled = SourceText(file.path, file.text, language)
+    documents = top * DOCUMENTS_FOR_A_SOURCE
+    traced = tuple(
+        (
+            part,
+            trace(part.text, index, language=language, method=method, top=documents, settings=settings, also=also),
+        )
+        for part in parts(labelled)
+    )
+    return TracedFile(file, language, traced, findings_of(file.path, traced))
+
+
+def findings_of(
+    path: str, traced: Sequence[tuple[SourceText, Trace]], limits: CopyLimits | None = None
+) -> tuple[SourceFinding, ...]:
+    """Join the matches of the parts of one file: one finding for each source."""
+    limits = limits or CopyLimits()
+    # a file of the corpus is in the index as a whole and function by function: matches with either are one source
+    by_file: dict[tuple[str, str], list[tuple[PartMatch, Origin]]] = defaultdict(list)
+    for part, result in traced:
+        lines = code_lines(part.text, part.language) if result.matches else {}
+        for match in result.matches:
+            evidence = _evidence(part, match, lines, limits)
+            for origin in result.origins[match.document_id]:
+                by_file[origin.source, origin.path].append((evidence, origin))
+    joined: dict[object, list[tuple[list[PartMatch], Place]]] = defaultdict(list)
+    for pairs in by_file.values():
+        pairs.sort(key=lambda pair: _strength(pair[0]), reverse=True)
+        matches = [pair[0] for pair in pairs]
+        place = _place(matches[0].match, pairs[0][1], traced)
+        # without a common line every document is a source of its own
+        joined[_lines(matches) or place.document_id].append((matches, place))
+    findings = [_finding(path, sources) for sources in joined.values()]
+    findings.sort(key=lambda finding: (finding.is_copy, _strength(finding.best), finding.places[0].origin.path))
+    return tuple(_with_conflict(finding, findings) for finding in reversed(findings))
+
+
+def _evidence(part: SourceText, match: Match, lines: Mapping[int, tuple[str, bytes]], limits: CopyLimits) -> PartMatch:
+    stretches = [LineRange(span.query_first, span.query_last) for span in match.spans if match.channel != "vector"]
+    in_part = merge_lines(stretches)
+    column = int(match.channel == "tokens")
+
+    def different(ranges: Iterable[LineRange]) -> int:
+        return len({lines[number][column] for number in lines.keys() & _numbers(ranges)})
+
+    def in_file(ranges: Iterable[LineRange]) -> tuple[LineRange, ...]:
+        below = part.first_line - 1
+        return tuple(LineRange(stretch.first + below, stretch.last + below) for stretch in merge_lines(ranges))
+
+    runs = [different([stretch]) for stretch in stretches]
+    matched, total = len(lines.keys() & _numbers(in_part)), len(lines)
+    count, longest = different(in_part), max(runs, default=0)
+    is_enough = count >= limits.run or (count >= limits.lines and longest >= limits.stretch)
+    # two ways to be a copy: most of the part, or a long run of lines anywhere in it; only those lines are reported then
+    is_mostly_copied = is_enough and matched >= limits.share * total
+    long = [stretch for stretch, run in zip(stretches, runs, strict=True) if run >= limits.run]
+    return PartMatch(
+        part,
+        match,
+        lines=in_file(in_part),
+        copied=in_file(in_part if is_mostly_copied else long),
+        matched=matched,
+        different=count,
+        total=total,
+        run=longest,
+    )
+
+
+def _strength(evidence: PartMatch) -> tuple[float, ...]:
+    """Return a key: many lines that are most of a part, a function rather than the file around it, confidence."""
+    confidence = evidence.match.confidence
+    return (
+        evidence.matched * evidence.share,
+        evidence.part.kind == "function",
+        -math.inf if confidence is None else confidence,
+        evidence.match.similarity,
+        evidence.match.cosine or 0.0,
+    )
+
+
+def _lines(evidence: Sequence[PartMatch]) -> tuple[LineRange, ...]:
+    """Return the lines of all copies; without one those of the best match: single lines of others say nothing."""
+    return merge_lines(lines for match in evidence for lines in match.copied) or evidence[0].lines
+
+
+def _place(match: Match, origin: Origin, traced: Sequence[tuple[SourceText, Trace]]) -> Place:
+    # spans count the lines of the document's first origin; in another file the same text may begin elsewhere
+    first = next(result.origins[match.document_id][0] for _, result in traced if match.document_id in result.origins)
+    shift = origin.first_line - first.first_line
+    spans = match.spans if match.channel != "vector" else ()
+    lines = merge_lines(LineRange(span.document_first + shift, span.document_last + shift) for span in spans)
+    return Place(match.document_id, match.name, origin, lines)
+
+
+def _finding(path: str, sources: list[tuple[list[PartMatch], Place]]) -> SourceFinding:
+    sources.sort(key=lambda source: source[1].origin.path)
+    sources.sort(key=lambda source: _strength(source[0][0]), reverse=True)
+    every = {id(match): match for matches, _ in sources for match in matches}
+    evidence = sorted(every.values(), key=_strength, reverse=True)
+    places = tuple(place for _, place in sources)
+    return SourceFinding(
+        path,
+        _lines(evidence),
+        tuple(evidence),
+        places,
+        tuple(dict.fromkeys(place.origin.licence for place in places)),
+        conflict=(),
+        is_copy=any(match.is_copy for match in evidence),
+    )
+
+
+def _with_conflict(finding: SourceFinding, findings: Sequence[SourceFinding]) -> SourceFinding:
+    """Return the finding with the licences of all sources that have at least half of its lines."""
+    own = _numbers(finding.lines)
+    licences = {
+        licence
+        for other in findings
+        if other is finding or 2 * len(own & _numbers(other.lines)) >= max(1, len(own))
+        for licence in other.licences
+        if licence != UNKNOWN_LICENCE
+    }
+    conflict = tuple(sorted(licences)) if len(licences) > 1 else ()
+    return replace(finding, conflict=conflict)
+
+
+def _numbers(lines: Iterable[LineRange]) -> set[int]:
+    return {number for line in lines for number in range(line.first, line.last + 1)}

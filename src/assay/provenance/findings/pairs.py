@@ -1,0 +1,224 @@
+"""All pairs of files that share code, and clusters of them, as Dolos and JPlag report them.
+
+Two files are compared by their distinct fingerprints of tokens, which do not change with names, literals, layout and
+comments. A fingerprint that many of the files have is no evidence: it is a template that all of them were given, or a
+phrase of the language.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.provenance.search import Boilerplate, boilerplate_of, template_mask
+from assay.provenance.search.spans import spans
+from assay.provenance.sources import LineRange, SourceText, code_lines, merge_lines
+from assay.reports import Column, Report, Row, Table, number_of
+from assay.retrieval import DEFAULT, Fingerprints, Form, fingerprint
+from assay.types import Float64Array
+
+MOST_FILES = 0.25
+"""Share of the files from which a fingerprint is no evidence; it has to occur in more than `FEW_FILES` of them too."""
+
+FEW_FILES = 10
+SIMILAR = 0.5
+"""Similarity from which two files are one cluster."""
+
+UNEQUAL = 0.1
+"""Difference of the shares of two files from which both are told: one contains a part of the other."""
+
+_FORM: Form = "tokens"
+
+PAIR_COLUMNS = (
+    *map(Column, ("first", "second")),
+    *(Column(name, "number") for name in ("similarity", "first_share", "second_share")),
+    *map(Column, ("first_lines", "second_lines")),
+    *(Column(name, "count") for name in ("longest", "cluster")),
+)
+"""The fields of a pair, in their order, and the number of its cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilePair:
+    """Two files that share code.
+
+    Attributes:
+        first, second: numbers of the files, ascending.
+        similarity: 2 |A ∩ B| / (|A| + |B|), 0 to 1.
+        first_share: |A ∩ B| / |A|.
+        second_share: |A ∩ B| / |B|.
+        first_lines, second_lines: that match.
+        longest: lines with code of the longest matched stretch of the first file.
+    """
+
+    first: int
+    second: int
+    similarity: float
+    first_share: float
+    second_share: float
+    first_lines: tuple[LineRange, ...]
+    second_lines: tuple[LineRange, ...]
+    longest: int
+
+    @property
+    def first_line(self) -> int:
+        """Line of the first file at which the shared code begins."""
+        return self.first_lines[0].first if self.first_lines else 1
+
+
+@dataclass(frozen=True, slots=True)
+class PairedFiles:
+    """Files, their pairs and clusters.
+
+    Attributes:
+        paths: of the files that were compared.
+        too_short: files without a fingerprint, by path.
+        pairs: of at least the least similarity, the most similar first.
+        clusters: groups of files that pairs connect, by number, the largest first.
+        compared: number of pairs that share a fingerprint.
+    """
+
+    paths: tuple[str, ...]
+    too_short: tuple[str, ...]
+    pairs: tuple[FilePair, ...]
+    clusters: tuple[tuple[int, ...], ...]
+    compared: int
+
+    def lines(self) -> Iterator[str]:
+        """Yield the pairs, the most similar first, and then the clusters of more than two files, a line each."""
+        for pair in self.pairs:
+            of_each = f" ({pair.first_share:.0%} of the first, {pair.second_share:.0%} of the second)"
+            yield (
+                f"{self.paths[pair.first]}:{pair.first_line}: {pair.similarity:.0%} the same as "
+                f"{self.paths[pair.second]}{of_each if abs(pair.first_share - pair.second_share) > UNEQUAL else ''}, "
+                f"{number_of(pair.longest, 'line')} in one stretch"
+            )
+        for cluster in self.clusters:
+            if len(cluster) > 2:  # noqa: PLR2004  two files are a pair, which has its line already
+                yield f"{len(cluster)} files share code: {', '.join(self.paths[file] for file in cluster)}"
+
+    def describe(self) -> Report:
+        """Return the pairs as a report, one row each; `cluster` is the number of their cluster, from 1."""
+        cluster_of = {file: number for number, cluster in enumerate(self.clusters, 1) for file in cluster}
+        pairs = [
+            asdict(pair)
+            | {"first": self.paths[pair.first], "second": self.paths[pair.second]}
+            | {"first_lines": list(map(str, pair.first_lines)), "second_lines": list(map(str, pair.second_lines))}
+            for pair in self.pairs
+        ]
+        rows = []
+        for pair, entry in zip(self.pairs, pairs, strict=True):
+            cells = (" ".join(value) if isinstance(value, list) else value for value in entry.values())
+            rows.append(Row((*cells, cluster_of[pair.first])))
+        return Report(
+            title="Which files have the same structure?",
+            statement=f"{len(pairs)} pairs of {len(self.paths)} files, {len(self.clusters)} clusters.",
+            tables=(Table("pairs", "Pairs", PAIR_COLUMNS, tuple(rows)),),
+            data={
+                "files": list(self.paths),
+                "too_short": list(self.too_short),
+                "pairs": pairs,
+                "clusters": [[self.paths[file] for file in cluster] for cluster in self.clusters],
+            },
+        )
+
+
+def all_pairs(
+    files: Sequence[SourceText], *, least: float = SIMILAR, boilerplate: Boilerplate | None = None
+) -> PairedFiles:
+    """Compare every file with every other one.
+
+    Args:
+        files: whole.
+        least: similarity of a pair at least; pairs make clusters.
+        boilerplate: templates whose code is no evidence; None for those that ship.
+    """
+    profile = DEFAULT
+    boilerplate = boilerplate or boilerplate_of(profile)
+    read = [(file, fingerprint(file.text, file.language, profile)[_FORM]) for file in files]
+    kept = [(file, prints) for file, prints in read if isinstance(prints, Fingerprints)]
+    rows = _evidence(kept, boilerplate)
+    similarity, shared, sizes = _similarities(rows)
+    first, second = np.nonzero(np.triu(similarity >= least, 1) & (np.triu(shared, 1) > 0))
+    order = np.lexsort((second, first, -similarity[first, second]))
+    pairs = tuple(_pair((int(first[at]), int(second[at])), similarity, shared, sizes, kept) for at in order.tolist())
+    return PairedFiles(
+        tuple(file.path for file, _ in kept),
+        tuple(file.path for file, prints in read if not isinstance(prints, Fingerprints)),
+        pairs,
+        _clusters(len(kept), pairs),
+        compared=int((np.triu(shared, 1) > 0).sum()),
+    )
+
+
+def _evidence(kept: Sequence[tuple[SourceText, Fingerprints]], boilerplate: Boilerplate) -> list[NDArray[np.uint64]]:
+    """Return the distinct fingerprints of each file that are neither of a template nor in many of the files."""
+    rows = [
+        np.unique(prints.hashes[~template_mask(prints, file.language, DEFAULT, boilerplate)]) for file, prints in kept
+    ]
+    if not rows:
+        return []
+    hashes, counts = np.unique(np.concatenate(rows), return_counts=True)
+    common = hashes[counts > max(FEW_FILES, MOST_FILES * len(rows))]
+    return [row[~np.isin(row, common)] for row in rows]
+
+
+def _similarities(
+    rows: Sequence[NDArray[np.uint64]],
+) -> tuple[Float64Array, NDArray[np.int64], NDArray[np.int64]]:
+    """Return similarity and number of shared fingerprints of all pairs, [n, n], and the sizes, [n]."""
+    from scipy.sparse import csr_array  # noqa: PLC0415  slow to import, and needed here only
+
+    sizes = np.array([len(row) for row in rows], np.int64)
+    if not len(sizes):
+        return np.zeros((0, 0)), np.zeros((0, 0), np.int64), sizes
+    distinct, columns = np.unique(np.concatenate(rows), return_inverse=True)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    matrix = csr_array((np.ones(len(columns), np.int64), columns, starts), shape=(len(rows), max(1, len(distinct))))
+    # files × fingerprints, 0 or 1: the product with its transpose counts the common ones of all pairs at once
+    shared: NDArray[np.int64] = (matrix @ matrix.T).toarray()
+    return 2 * shared / np.maximum(1, sizes[:, None] + sizes[None, :]), shared, sizes
+
+
+def _pair(
+    numbers: tuple[int, int],
+    similarity: Float64Array,
+    shared: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    kept: Sequence[tuple[SourceText, Fingerprints]],
+) -> FilePair:
+    first, second = numbers
+    (file, prints), (_, others) = kept[first], kept[second]
+    stretches = spans(prints, others)
+    lines = code_lines(file.text, file.language)
+    runs = [sum(span.query_first <= line <= span.query_last for line in lines) for span in stretches]
+    return FilePair(
+        first,
+        second,
+        float(similarity[first, second]),
+        float(shared[first, second] / sizes[first]),
+        float(shared[first, second] / sizes[second]),
+        merge_lines(LineRange(span.query_first, span.query_last) for span in stretches),
+        merge_lines(LineRange(span.document_first, span.document_last) for span in stretches),
+        max(runs, default=0),
+    )
+
+
+def _clusters(count: int, pairs: Sequence[FilePair]) -> tuple[tuple[int, ...], ...]:
+    """Return the connected groups of at least two files, the largest first."""
+    # union-find with path halving: each file points towards the first one of its cluster
+    root = list(range(count))
+
+    def find(file: int) -> int:
+        while root[file] != file:
+            root[file] = root[root[file]]
+            file = root[file]
+        return file
+
+    for pair in pairs:
+        root[find(pair.second)] = find(pair.first)
+    groups: dict[int, list[int]] = {}
+    for file in range(count):
+        groups.setdefault(find(file), []).append(file)
+    return tuple(sorted((tuple(group) for group in groups.values() if len(group) > 1), key=lambda g: (-len(g), g)))

@@ -1,0 +1,327 @@
+"""Confidence of a similarity: one minus the rate at which unrelated code of the same length reaches it.
+
+The estimator is that of a conformal p-value. n unrelated queries of a length are traced; k of them find, anywhere in
+the index, a document of at least the value v. Then rate(v) = (k + 1) / (n + 1): n queries never give a rate below
+1 / (n + 1), and for a further unrelated query P(rate(its best value) <= a) <= a for every a. Values are rounded to
+hundredths, up when they are measured and down when they are looked up, so rounding never makes a rate smaller. Where a
+search has several channels, the value is the fused one of `assay.provenance.index.rates`.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.errors import DataError, plain_reason
+from assay.files import parse_json, write_json
+from assay.provenance.index.rates import (
+    STEPS_OF_VALUE,
+    VECTOR,
+    ChannelValues,
+    EvidenceRates,
+    LengthBin,
+    bin_of,
+    fused_key,
+    fused_values,
+    fusion,
+)
+from assay.retrieval import Profile, profile_named
+
+FILE = "calibration.json"
+"""Its name in an index folder."""
+
+CALIBRATION_FORMAT = 3
+
+MOST_GROWTH = 1.1
+"""Growth of an index up to which its calibration holds.
+
+Each document adds its own chance of a match, so an index of g times the documents has at most g times the rate. A tenth
+is less than the error of a rate that is measured with some hundred queries.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationTable:
+    """False-positive rates by channel and length, of queries in one language.
+
+    Attributes:
+        language: of the queries, as `Sample.language` spells it; None: they had no known language.
+        documents: of that language in the index that was measured.
+        channels: bins ascending by length, by channel.
+        fused: bins ascending by the number of channels with evidence, by `fusion` of the channels of a search.
+        growth: factor of all rates, for a larger index: g times the documents have at most g times the rate, because
+            each document adds its own chance of a match.
+    """
+
+    language: str | None
+    documents: int
+    channels: Mapping[str, tuple[LengthBin, ...]]
+    fused: Mapping[str, tuple[LengthBin, ...]] = field(default_factory=dict)
+    growth: float = 1.0
+
+    def covers(self, searched: Collection[str]) -> bool:
+        """Return False if these channels have rates, but were not measured together."""
+        names = [name for name in searched if name in self.channels]
+        return len(names) <= 1 or fusion(names) in self.fused
+
+    def rates(self, values: ChannelValues, searched: Collection[str]) -> EvidenceRates | None:
+        """Return the rates at which unrelated queries reach what each candidate has in all channels together.
+
+        Args:
+            values: of the candidates, by channel.
+            searched: channels of the search, those without evidence for this query among them.
+
+        Returns:
+            None where nothing was measured for these channels.
+        """
+        names = [name for name in searched if name in self.channels]
+        of_channel = {
+            name: (length_bin, values[name][1])
+            for name in names
+            if name in values and (length_bin := bin_of(self.channels[name], values[name][0])) is not None
+        }
+        if not of_channel:
+            return None
+        # a single channel is looked up by its own value; several by the fused one, whose distribution was measured as a
+        # whole
+        if len(names) == 1:
+            ((chosen, best),) = of_channel.values()
+        else:
+            best = fused_values([length_bin.rates(column) for length_bin, column in of_channel.values()], len(names))
+            present = [name for name in names if name in values]
+            of_fusion = bin_of(self.fused.get(fusion(names), ()), fused_key(present))
+            if of_fusion is None:
+                return None
+            chosen = of_fusion
+        counts = chosen.counts(best)
+        has_no_value = np.max([column for _, column in of_channel.values()], axis=0) <= 0
+        rates = np.where(has_no_value, np.nan, self.growth * (counts + 1) / (chosen.n + 1))
+        return EvidenceRates(rates.clip(max=1.0), counts == 0)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCalibration:
+    """False-positive rates of an index, or of indexes of one profile.
+
+    Attributes:
+        profile: of the fingerprints that were measured.
+        tables: one or more of each language that was measured, for different sizes of an index.
+        encoder_digest: of the encoder that "vector" was measured with, or None.
+        provenance: record of the measurement.
+    """
+
+    profile: Profile
+    tables: tuple[CalibrationTable, ...]
+    encoder_digest: str | None = None
+    provenance: Mapping[str, object] = field(default_factory=dict)
+
+    def table_for(
+        self, language: str | None, *, documents: int, encoder_digest: str | None = None
+    ) -> CalibrationTable | None:
+        """Return the rates for queries in a language.
+
+        It is the table of the smallest index with as many documents; without one that of the largest, with larger
+        rates. For an index with vectors, tables with rates of vectors come first.
+
+        Args:
+            language: of the queries.
+            documents: of that language in the index.
+            encoder_digest: of the index; the rates of vectors hold for this encoder alone.
+
+        Returns:
+            None if that language was not measured.
+        """
+        tables = sorted(
+            (table for table in self.tables if table.language == language), key=lambda table: table.documents
+        )
+        if not tables:
+            return None
+        if encoder_digest is not None and encoder_digest == self.encoder_digest:
+            # the rates of vectors of a small index may be missing where those of a larger one hold
+            tables = [table for table in tables if VECTOR in table.channels] or tables
+        table = next((table for table in tables if table.documents >= documents), tables[-1])
+        channels = dict(table.channels)
+        if encoder_digest is None or encoder_digest != self.encoder_digest:
+            channels.pop(VECTOR, None)
+        # Union bound: P(some document of g · n reaches v) <= g · P(some document of n does), so the rate grows at most
+        # as the index does
+        return replace(table, channels=channels, growth=max(documents / max(table.documents, 1), 1.0))
+
+    def of_size(self, documents: int, place: Path | str) -> "IndexCalibration":
+        """Return this calibration, if an index of that many documents is about as large as the measured one.
+
+        Args:
+            documents: number of documents of the index now.
+            place: of the calibration, for the error message.
+
+        Raises:
+            DataError: the index is more than `MOST_GROWTH` times as large, or the measured size is not recorded.
+        """
+        measured = self.provenance.get("documents")
+        if not isinstance(measured, int) or documents > measured * MOST_GROWTH:
+            raise DataError(
+                f"{place}: calibration measured with {measured} documents, received an index of {documents}; "
+                "expected about as many: run `assay index calibrate` again"
+            )
+        return self
+
+    def content(self) -> dict[str, object]:
+        """Return the calibration as JSON has it."""
+        content: dict[str, object] = {
+            "format": CALIBRATION_FORMAT,
+            "profile": self.profile.name,
+            "form": _forms(self.profile),
+            "encoder_digest": self.encoder_digest,
+            "provenance": dict(self.provenance),
+            "tables": [
+                {
+                    "language": table.language,
+                    "documents": table.documents,
+                    "channels": _bins_content(table.channels),
+                    "fused": _bins_content(table.fused),
+                }
+                for table in self.tables
+            ],
+        }
+        return content | {"checksum": _checksum(content)}
+
+    def save(self, path: Path) -> None:
+        """Write the calibration as JSON.
+
+        Raises:
+            DataError: the file cannot be written.
+        """
+        write_json(path, self.content())
+
+    @classmethod
+    def load(cls, path: Path, profile: Profile) -> "IndexCalibration":
+        """Read a file that `save` wrote.
+
+        Raises:
+            DataError: the file is not a calibration, or one of another profile or format version.
+        """
+        try:
+            content = parse_json(path.read_bytes())
+        except (OSError, ValueError) as error:
+            raise DataError(
+                f"{path}: expected a calibration of profile {profile.name!r}: {plain_reason(error)}"
+            ) from error
+        return cls.of(content, profile, path)
+
+    @classmethod
+    def of(cls, content: Any, profile: Profile, place: Path | str) -> "IndexCalibration":  # noqa: ANN401  checked here
+        """Read a value that `content` returned; `place` is named in errors.
+
+        Raises:
+            DataError: the value is not a calibration, or one of another profile or format version.
+        """
+        version = content.get("format") if isinstance(content, dict) else None
+        if version is not None and version != CALIBRATION_FORMAT:
+            raise DataError(
+                f"{place}: calibration of format {version}, written by another version of assay; "
+                f"expected format {CALIBRATION_FORMAT}"
+            )
+        try:
+            return _read(content, profile)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"{place}: expected a calibration of profile {profile.name!r}: {plain_reason(error)}"
+            ) from error
+
+
+def calibration_for(
+    folder: Path, profile: Profile, documents: int, encoder_digest: str | None
+) -> IndexCalibration | None:
+    """Return the calibration of an index, else the shipped one of its profile, else None.
+
+    Args:
+        folder: of the index.
+        profile: of its fingerprints.
+        documents: number of its documents.
+        encoder_digest: of its encoder; None without vectors.
+
+    Raises:
+        DataError: the index has its own calibration, which cannot be read or is of a much smaller index.
+    """
+    own = folder / FILE
+    if not own.is_file():
+        return shipped_calibration(profile, encoder_digest)
+    return IndexCalibration.load(own, profile).of_size(documents, own)
+
+
+@cache
+def shipped_calibration(profile: Profile, encoder_digest: str | None = None) -> IndexCalibration | None:
+    """Return the shipped calibration of a profile; None where there is none.
+
+    It is that of the encoder with the digest. Of another encoder it is the first, whose rates of vectors do not hold.
+    """
+    folder = files("assay.provenance") / "calibrations"
+    places = [
+        place for name in (profile.name, f"{profile.name}.windows") if (place := folder / f"{name}.json").is_file()
+    ]
+    if not places or profile_named(profile.name) != profile:
+        return None
+    shipped = (_read(parse_json(place.read_bytes()), profile) for place in places)
+    first = next(shipped)
+    if encoder_digest in {None, first.encoder_digest}:
+        return first
+    return next((other for other in shipped if other.encoder_digest == encoder_digest), first)
+
+
+def _read(content: Any, profile: Profile) -> IndexCalibration:  # noqa: ANN401  JSON, checked here
+    if content["form"] != _forms(profile):
+        raise ValueError(f"measured for profile {content['profile']!r} with other channels")
+    if content["checksum"] != _checksum({key: value for key, value in content.items() if key != "checksum"}):
+        raise ValueError("damaged: it is not what was written")
+    tables = tuple(
+        CalibrationTable(
+            table["language"],
+            int(table["documents"]),
+            _bins(table["channels"]),
+            _bins(table["fused"]),
+        )
+        for table in content["tables"]
+    )
+    return IndexCalibration(profile, tables, content["encoder_digest"], content["provenance"])
+
+
+def _checksum(content: Mapping[str, object]) -> str:
+    """Return the SHA-256 of a JSON value, whatever its layout."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _forms(profile: Profile) -> dict[str, list[object]]:
+    return {channel.form: [channel.k, channel.w, channel.hash] for channel in profile.channels}
+
+
+def _bins_content(named: Mapping[str, Sequence[LengthBin]]) -> dict[str, list[dict[str, object]]]:
+    return {
+        name: [{"shortest": length_bin.shortest, "reached": _packed(length_bin.reached)} for length_bin in bins]
+        for name, bins in named.items()
+    }
+
+
+def _bins(content: Any) -> dict[str, tuple[LengthBin, ...]]:  # noqa: ANN401  JSON, checked by its reader
+    return {
+        name: tuple(LengthBin(int(entry["shortest"]), _unpacked(entry["reached"])) for entry in bins)
+        for name, bins in content.items()
+    }
+
+
+def _packed(reached: tuple[int, ...]) -> list[list[int]]:
+    """Return [step, count] for each step at which the count changes."""
+    return [[step, n] for step, n in enumerate(reached) if step == 0 or reached[step - 1] != n]
+
+
+def _unpacked(packed: list[list[int]]) -> tuple[int, ...]:
+    counts = {step: count for step, count in packed}  # noqa: C416  pairs, checked by unpacking
+    reached = [int(counts[0])]
+    for step in range(1, STEPS_OF_VALUE + 1):
+        reached.append(int(counts.get(step, reached[-1])))
+    return tuple(reached)

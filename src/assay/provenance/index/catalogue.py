@@ -1,0 +1,366 @@
+"""The catalogue: documents, their origins, and the files that were read, in one SQLite file in WAL mode.
+
+Every row has a checksum, which is compared whenever the row is read: see `assay.provenance.index.tables`.
+"""
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any, TypeVar
+
+from assay.database import connect
+from assay.errors import CorpusIndexError
+from assay.provenance.index.stored import SeenFile, StoredDocument, as_index_error, storable
+from assay.provenance.index.tables import CATALOGUE_FORMAT, SCHEMA, connect_catalogue, origin_checksum, row_checksum
+from assay.provenance.sources import Document, Origin
+
+DEFLATE_LEVEL = 1
+LAST_PATH = "\U0010ffff"
+"""No path sorts after it."""
+
+_DOCUMENTS = """
+SELECT documents.id, digest, language, kind, name, documents.checksum, text, places.checksum
+FROM documents LEFT JOIN places ON places.document = documents.id
+WHERE documents.id IN (SELECT value FROM json_each(?)) ORDER BY documents.id
+"""
+
+_ORIGINS = """
+SELECT origins.document, origins.file, files.checksum, sources.name, files.path, files.repository, files."commit",
+    files.licence, files.author, files.url, origins.first_line
+FROM origins JOIN files ON files.id = origins.file JOIN sources ON sources.id = files.source
+WHERE origins.document IN (SELECT value FROM json_each(?))
+ORDER BY origins.document, origins.file, origins.first_line
+"""
+
+_FILE = """
+SELECT id FROM files WHERE source = ? AND path = ? AND repository IS ? AND "commit" IS ? AND licence = ?
+    AND author IS ? AND url IS ?
+"""
+
+MOST_REMEMBERED = 10_000
+"""Files whose numbers are kept in memory; the functions of a file come one after the other."""
+
+
+class Catalogue:
+    """One connection to the file. A writer's changes are one transaction, from `begin` to `commit`.
+
+    Attributes:
+        path: of the file.
+        connection: of SQLite, for `assay.provenance.index.damage`.
+    """
+
+    def __init__(self, path: Path, *, writable: bool) -> None:
+        self.path = path
+        self._sources: dict[str, int] = {}
+        self._files: dict[tuple[object, ...], int] = {}
+        with as_index_error(path):
+            self.connection = connect_catalogue(path, writable=writable)
+            (version,) = self._row("PRAGMA user_version")
+        if version != CATALOGUE_FORMAT:
+            self.close()
+            raise CorpusIndexError(
+                f"{path}: catalogue of format {version}, written by another version of assay; "
+                f"expected format {CATALOGUE_FORMAT}: build the index again"
+            )
+
+    @classmethod
+    def create(cls, path: Path, description: str) -> None:
+        """Create an empty catalogue in a new file, for an index of that description."""
+        connection = connect(path)
+        try:
+            with as_index_error(path):
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {CATALOGUE_FORMAT}; COMMIT;")
+                state = (0, description, row_checksum(0, description, [], []))
+                connection.execute("INSERT INTO state VALUES (?, ?, ?)", state)
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        """Close the file; uncommitted changes are lost."""
+        self.connection.close()
+
+    def begin(self, *, write: bool) -> None:
+        """Begin a transaction: until its end all reads see one state, and the changes of this connection."""
+        with as_index_error(self.path):
+            self.connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    def commit(self, generation: int) -> None:
+        """Make everything since `begin` durable, together with the number of the postings that belong to it."""
+        # this transaction decides: postings and vectors of a generation without it are ignored, and removed later
+        with as_index_error(self.path):
+            checksum = row_checksum(generation, self.description, *self._counts())
+            self.connection.execute("UPDATE state SET generation = ?, checksum = ?", (generation, checksum))
+            self.connection.execute("COMMIT")
+
+    def roll_back(self) -> None:
+        """Undo everything since `begin`."""
+        self.forget_numbers()
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+
+    @property
+    def in_transaction(self) -> bool:
+        """True between `begin` and the end of the transaction."""
+        return self.connection.in_transaction
+
+    @property
+    def generation(self) -> int:
+        """Number of the postings that belong to the present state."""
+        (generation,) = self._row("SELECT generation FROM state")
+        if not isinstance(generation, int):
+            raise self.damaged("its state")
+        return generation
+
+    @property
+    def description(self) -> str:
+        """Content of index.json when the index was created."""
+        return str(self._row("SELECT description FROM state")[0])
+
+    def check_state(self) -> int:
+        """Compare the state and the counts with their checksum, and return the number of documents.
+
+        Raises:
+            CorpusIndexError: they differ.
+        """
+        generation, description, checksum = self._row("SELECT generation, description, checksum FROM state")
+        languages, licences = self._counts()
+        if checksum != row_checksum(generation, description, languages, licences):
+            raise self.damaged("its state")
+        return sum(documents for _, documents in languages)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file and of its write-ahead log."""
+        files = (self.path, self.path.with_name(self.path.name + "-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def count(self) -> tuple[int, int, int]:
+        """Return the numbers of documents, origins and files seen; rows of whole sources are excluded."""
+        origins, seen = self._row("SELECT (SELECT count(*) FROM origins), (SELECT count(*) FROM seen WHERE path != '')")
+        return sum(self.languages().values()), origins, seen
+
+    def number_of(self, digest: bytes) -> int | None:
+        """Return the number of the document with this digest, or None."""
+        with as_index_error(self.path):
+            row = self.connection.execute("SELECT id FROM documents WHERE digest = ?", (digest,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def ids(self) -> list[int]:
+        """Return the numbers of all documents, ascending."""
+        with as_index_error(self.path):
+            return [i for (i,) in self.connection.execute("SELECT id FROM documents ORDER BY id")]
+
+    def next_id(self) -> int:
+        """Return the number of the next document."""
+        (highest,) = self._row("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'documents'")
+        return int(highest) + 1
+
+    def insert(self, documents: Iterable[tuple[int, bytes, Document]]) -> None:
+        """Add documents with their numbers and digests, without origins."""
+        with as_index_error(self.path):
+            self.connection.executemany(
+                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)", (_document_row(*entry) for entry in documents)
+            )
+
+    def add_origins(self, origins: Iterable[tuple[int, Origin]]) -> int:
+        """Add origins to documents, and return how many were new."""
+        with as_index_error(self.path):
+            rows = [(document, self._file(origin), origin.first_line) for document, origin in origins]
+            return self.connection.executemany("INSERT OR IGNORE INTO origins VALUES (?, ?, ?)", rows).rowcount
+
+    def documents(self, ids: Sequence[int]) -> Iterator[StoredDocument]:
+        """Yield the documents of these numbers, ascending by number; absent ones are left out.
+
+        Raises:
+            CorpusIndexError: a document, its origins or a file of them is not what was written.
+        """
+        # one JSON array instead of one parameter for each number: SQLite limits their count
+        numbers = json.dumps(list(ids))
+        with as_index_error(self.path):
+            origins: dict[int, list[Origin]] = {}
+            places: dict[int, int] = {}
+            for document, file, checksum, *fields in self.connection.execute(_ORIGINS, (numbers,)):
+                *described, first_line = fields
+                if checksum != row_checksum(file, *described):
+                    raise self.damaged(f"an origin of document {document}")
+                # xor of the rows that were found, compared below with the one that triggers kept: a lost row is noticed
+                # too
+                places[document] = places.get(document, 0) ^ origin_checksum(document, file, first_line)
+                origins.setdefault(document, []).append(Origin(*fields))
+            for number, *row, checksum, text, of_places in self.connection.execute(_DOCUMENTS, (numbers,)):
+                if checksum != row_checksum(number, *row, text):
+                    raise self.damaged(f"document {number}")
+                if (of_places or 0) != places.get(number, 0):
+                    raise self.damaged(f"the list of origins of document {number}")
+                _, language, kind, name = row
+                yield StoredDocument(
+                    zlib.decompress(text).decode("utf-8", "surrogatepass"),
+                    language,
+                    kind,
+                    name,
+                    tuple(origins.get(number, ())),
+                    number,
+                )
+
+    def remove_documents(self, ids: Sequence[int]) -> int:
+        """Remove documents with their origins, and return how many there were."""
+        rows = [(number,) for number in ids]
+        with as_index_error(self.path):
+            self.connection.executemany("DELETE FROM origins WHERE document = ?", rows)
+            return self.connection.executemany("DELETE FROM documents WHERE id = ?", rows).rowcount
+
+    def remove_origins(self, source: str, path: str | None) -> list[int]:
+        """Remove a file, or a whole source, with its rows, and return the documents that have no other origin."""
+        first, last = ("", LAST_PATH) if path is None else (storable(path), storable(path))
+        place = (self._source(source), first, last)
+        self._files.clear()
+        run = self.connection.execute
+        with as_index_error(self.path):
+            run("CREATE TEMP TABLE IF NOT EXISTS touched (document INTEGER PRIMARY KEY)")
+            run("DELETE FROM touched")
+            run(
+                "INSERT OR IGNORE INTO touched SELECT document FROM origins WHERE file IN"
+                " (SELECT id FROM files WHERE source = ? AND path BETWEEN ? AND ?)",
+                place,
+            )
+            run(
+                "DELETE FROM origins WHERE file IN (SELECT id FROM files WHERE source = ? AND path BETWEEN ? AND ?)",
+                place,
+            )
+            run("DELETE FROM files WHERE source = ? AND path BETWEEN ? AND ?", place)
+            run("DELETE FROM seen WHERE source = ? AND path BETWEEN ? AND ?", place)
+            if path is None:
+                run("DELETE FROM sources WHERE id = ?", place[:1])
+                self._sources.clear()
+            orphans = run(
+                "SELECT document FROM touched WHERE NOT EXISTS"
+                " (SELECT 1 FROM origins WHERE origins.document = touched.document)"
+            )
+            return [number for (number,) in orphans]
+
+    def sources(self) -> list[str]:
+        """Return the sources of the documents, in the order of adding."""
+        with as_index_error(self.path):
+            return [name for (name,) in self.connection.execute("SELECT name FROM sources ORDER BY id")]
+
+    def paths(self, source: str) -> list[str]:
+        """Return the files of a source that have documents, ascending."""
+        with as_index_error(self.path):
+            rows = self.connection.execute(
+                "SELECT DISTINCT path FROM files JOIN sources ON sources.id = source WHERE sources.name = ?"
+                " ORDER BY path",
+                (storable(source),),
+            )
+            return [path for (path,) in rows]
+
+    def languages(self) -> dict[str | None, int]:
+        """Return the documents by language, the most frequent first, in a time that does not depend on their number."""
+        return _most_frequent_first(self._counts()[0])
+
+    def licences(self) -> dict[str, int]:
+        """Return the files by licence, the most frequent first, in a time that does not depend on their number."""
+        return _most_frequent_first(self._counts()[1])
+
+    def mark_seen(self, source: str, files: Iterable[SeenFile]) -> None:
+        """Record files; a later row of the same path replaces an earlier one."""
+        number = self._source(source)
+        rows = ((number, storable(file.path), *astuple(file)[1:]) for file in files)
+        with as_index_error(self.path):
+            self.connection.executemany(
+                "INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, ?, ?)", ((*row, row_checksum(*row)) for row in rows)
+            )
+
+    def seen(self, source: str) -> Iterator[SeenFile]:
+        """Yield the recorded files of a source, ascending by path.
+
+        Raises:
+            CorpusIndexError: a row is not what was written.
+        """
+        with as_index_error(self.path):
+            rows = self.connection.execute(
+                "SELECT seen.* FROM seen JOIN sources ON sources.id = source WHERE sources.name = ? ORDER BY path",
+                (storable(source),),
+            )
+            for number, *fields, checksum in rows:
+                if checksum != row_checksum(number, *fields):
+                    raise self.damaged(f"the record of a file of {source}")
+                yield SeenFile(*fields)
+
+    def skipped(self) -> dict[str, int]:
+        """Return the number of skipped files, by reason."""
+        with as_index_error(self.path):
+            rows = self.connection.execute(
+                "SELECT skipped, count(*) FROM seen WHERE skipped IS NOT NULL GROUP BY skipped ORDER BY 2 DESC, 1"
+            )
+            return dict(rows.fetchall())
+
+    def forget_numbers(self) -> None:
+        """Read numbers of sources and files from the tables again, because rows of them were removed."""
+        self._sources.clear()
+        self._files.clear()
+
+    def damaged(self, part: str) -> CorpusIndexError:
+        """Return the error for a part that is not what was written."""
+        return CorpusIndexError(
+            f"{self.path}: damaged: {part} is not what was written; see `assay index verify --repair`"
+        )
+
+    def _counts(self) -> tuple[list[tuple[str | None, int]], list[tuple[str, int]]]:
+        """Return the documents by language and the files by licence, in a fixed order."""
+        with as_index_error(self.path):
+            run = self.connection.execute
+            languages = run("SELECT language, documents FROM languages WHERE documents > 0 ORDER BY 1").fetchall()
+            return languages, run("SELECT licence, files FROM licences WHERE files > 0 ORDER BY 1").fetchall()
+
+    def _row(self, query: str) -> Any:  # noqa: ANN401  the query determines the types
+        with as_index_error(self.path):
+            row = self.connection.execute(query).fetchone()
+        if row is None:
+            raise self.damaged("its state")
+        return row
+
+    def _source(self, name: str) -> int:
+        if name not in self._sources:
+            stored = storable(name)
+            with as_index_error(self.path):
+                row = self.connection.execute("SELECT id FROM sources WHERE name = ?", (stored,)).fetchone()
+                if row is None:
+                    row = self.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM sources").fetchone()
+                    entry = (row[0], stored, row_checksum(row[0], stored))
+                    self.connection.execute("INSERT INTO sources VALUES (?, ?, ?)", entry)
+            self._sources[name] = int(row[0])
+        return self._sources[name]
+
+    def _file(self, origin: Origin) -> int:
+        described = [origin.path, origin.repository, origin.commit, origin.licence, origin.author, origin.url]
+        fields = [storable(field) for field in described]
+        row = (self._source(origin.source), *fields)
+        if row not in self._files:
+            stored = self.connection.execute(_FILE, row).fetchone()
+            if stored is None:
+                stored = self.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM files").fetchone()
+                checksum = row_checksum(stored[0], storable(origin.source), *fields)
+                self.connection.execute(
+                    "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*stored, *row, checksum)
+                )
+            if len(self._files) > MOST_REMEMBERED:
+                self._files.clear()
+            self._files[row] = int(stored[0])
+        return self._files[row]
+
+
+def _document_row(number: int, digest: bytes, document: Document) -> tuple[object, ...]:
+    row = (number, digest, document.language, document.kind, storable(document.name))
+    text = zlib.compress(document.text.encode("utf-8", "surrogatepass"), DEFLATE_LEVEL)
+    return (*row, row_checksum(*row, text), text)
+
+
+_Counted = TypeVar("_Counted", bound=str | None)
+
+
+def _most_frequent_first(counts: list[tuple[_Counted, int]]) -> dict[_Counted, int]:
+    # None, an unknown language, sorts first among equal counts, as SQLite has it
+    return dict(sorted(counts, key=lambda pair: (-pair[1], pair[0] or "")))

@@ -1,0 +1,162 @@
+"""From one file to its documents and fingerprints: a pure function, the same for every builder."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from assay.provenance.licences import licence_of_file
+from assay.provenance.sources import CorpusSettings, Document, Entry, Reason, pieces
+from assay.provenance.sources.entry import NO_CONTENT
+from assay.provenance.sources.filters import (
+    decode_source,
+    language_of_file,
+    languages_named,
+    skip_by_bytes,
+    skip_by_language,
+    skip_by_text,
+)
+from assay.provenance.sources.open import DEFAULT as ALL_CODE
+from assay.retrieval import DEFAULT, Form, Hashes, Profile, document_vectors, fingerprint_hashes
+from assay.types import Encoder, Float32Array
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """How a file becomes documents.
+
+    Attributes:
+        corpus: files that are read, and how each is divided.
+        profile: of the fingerprints.
+    """
+
+    corpus: CorpusSettings = ALL_CODE
+    profile: Profile = DEFAULT
+
+    @property
+    def digest(self) -> str:
+        """Digest of the settings: a file that was read under another one is read again."""
+        read = self.corpus
+        parts = (
+            *(read.include, read.exclude, sorted(languages_named(read.language)), read.all_text),
+            *(read.generated, read.largest, read.granularity, self.profile),
+        )
+        return _digest(repr(parts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileRead:
+    """Result of reading one entry.
+
+    Attributes:
+        entry: without its content.
+        stamp: that the index records: two digests, of the facts before reading and of the content, with a colon
+            between. If the first halves are equal, the file did not change and is not opened. If only the second
+            halves are equal, the file was touched, and its documents remain.
+        documents: in text order, the whole file first; none where it was skipped or did not change.
+        hashes: of each document, by form.
+        vectors: float32 [k, d] of each document, where an encoder was given.
+        skipped: reason why there is no document; None where there is one.
+        unchanged: content and facts are as before, so the index has the documents already.
+        size: bytes read.
+        notes: counts of other events, by their description.
+    """
+
+    entry: Entry
+    stamp: str
+    documents: tuple[Document, ...] = ()
+    hashes: tuple[Mapping[Form, Hashes], ...] = ()
+    vectors: tuple[Float32Array, ...] = ()
+    skipped: Reason | None = None
+    unchanged: bool = False
+    size: int = 0
+    notes: Counter[str] = field(default_factory=Counter)
+
+
+NOT_UTF8 = "files not UTF-8, read as Latin-1"
+NOT_PARSED = "files kept whole because they do not parse"
+SHORT_FUNCTIONS = "functions too short for a fingerprint"
+
+
+def stamp_before(entry: Entry, settings: str) -> str:
+    """Return the first half of a stamp, from facts that need no reading; `settings` is their digest."""
+    return _digest(f"{entry.stamp} {entry.facts} {settings}")
+
+
+def read_entry(source: str, entry: Entry, settings: IndexSettings, stamp: str | None = None) -> FileRead:
+    """Read one file, cut it into documents and fingerprint them.
+
+    Args:
+        source: name of the source, for the origins.
+        entry: the file.
+        settings: see `IndexSettings`.
+        stamp: of the entry in the index, if the index has documents of it.
+    """
+    largest = settings.corpus.largest
+    before = stamp_before(entry, settings.digest)
+    bare = replace(entry, content=NO_CONTENT)
+    unread = FileRead(bare, f"{before}:")
+    try:
+        raw = entry.content.read(largest + 1)
+    except OSError:
+        return replace(unread, skipped="unreadable")
+    size = len(raw)
+    content = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
+    if reason := skip_by_bytes(content, largest):
+        return replace(unread, skipped=reason, size=size)
+    after = _digest(f"{entry.facts} {settings.digest}", content)
+    read = FileRead(bare, f"{before}:{after}", size=size)
+    if stamp is not None and stamp.endswith(f":{after}"):
+        return replace(read, unchanged=True)
+    try:
+        text, assumed = (raw, False) if isinstance(raw, str) else decode_source(raw)
+    except UnicodeError:
+        return replace(unread, skipped="undecodable", size=size)
+    return _divided(replace(read, notes=Counter({NOT_UTF8: int(assumed)})), source, entry, settings, text)
+
+
+def _divided(read: FileRead, source: str, entry: Entry, settings: IndexSettings, text: str) -> FileRead:
+    """Return the file with its documents, or the reason why there is none."""
+    language = entry.facts.language or language_of_file(entry.path, text[:200])
+    if reason := skip_by_language(language, settings.corpus) or skip_by_text(text, settings.corpus):
+        return replace(read, skipped=reason, notes=+read.notes)
+    cut = pieces(text, language, settings.corpus.granularity)
+    hashed = list(fingerprint_hashes([piece.text for piece in cut.pieces], language, settings.profile))
+    kept = [(piece, hashes) for piece, hashes in zip(cut.pieces, hashed, strict=True) if any(map(len, hashes.values()))]
+    functions = sum(piece.kind == "function" for piece in cut.pieces)
+    short = functions - sum(piece.kind == "function" for piece, _ in kept)
+    licence = licence_of_file(entry.facts.metadata, text, entry.facts.nearest)
+    origin = entry.facts.origin(source, entry.path, licence)
+
+    places = [replace(origin, first_line=piece.first_line) for piece, _ in kept]
+    return replace(
+        read,
+        documents=tuple(
+            Document(piece.text, language, piece.kind, piece.name, (place,))
+            for (piece, _), place in zip(kept, places, strict=True)
+        ),
+        hashes=tuple(hashes for _, hashes in kept),
+        skipped=None if kept else "too short",
+        # the sum of counters drops counts of 0
+        notes=Counter({SHORT_FUNCTIONS: short, NOT_PARSED: int(not cut.parsed)}) + read.notes,
+    )
+
+
+def read_entries(
+    batch: Sequence[tuple[str, Entry, str | None]], settings: IndexSettings, encoder: Encoder | None = None
+) -> list[FileRead]:
+    """Read several files; with an encoder, encode their documents together."""
+    files = [read_entry(source, entry, settings, stamp) for source, entry, stamp in batch]
+    texts = [document.text for file in files for document in file.documents]
+    if encoder is None or not texts:
+        return files
+    remaining = iter(document_vectors(encoder, texts))
+    return [replace(file, vectors=tuple(islice(remaining, len(file.documents)))) for file in files]
+
+
+def _digest(words: str, content: bytes = b"") -> str:
+    digest = hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=12)
+    digest.update(b"\0")
+    digest.update(content)
+    return digest.hexdigest()

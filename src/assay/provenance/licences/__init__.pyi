@@ -1,0 +1,15 @@
+from .expressions import all_of as all_of
+from .expressions import canonical_licence as canonical_licence
+from .expressions import licence_of_file as licence_of_file
+from .expressions import licence_of_text as licence_of_text
+from .expressions import licence_tag as licence_tag
+from .expressions import spelt_licence as spelt_licence
+from .expressions import stated_licence as stated_licence
+from .manifests import MANIFESTS as MANIFESTS
+from .manifests import licence_of_manifest as licence_of_manifest
+from .manifests import licence_of_reuse_file as licence_of_reuse_file
+from .notices import UNKNOWN_LICENCE as UNKNOWN_LICENCE
+from .notices import licence_notice as licence_notice
+from .notices import licence_of_readme as licence_of_readme
+from .rules import LicenceRules as LicenceRules
+from .rules import read_rules as read_rules

@@ -1,0 +1,146 @@
+"""Boilerplate: idioms, and code in so many documents that it does not show where a text comes from.
+
+The canonical forms contain no comments, so licence headers do not count, and a build skips generated files. The rest is
+recognised in two ways: by a list of templates, and by the number of documents of the index that contain it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import DataError
+from assay.languages import language_of
+from assay.provenance.index import Searchable
+from assay.retrieval import Fingerprints, Form, Hashes, Profile, fingerprint
+
+BETWEEN = "----\n"
+"""Line between two templates of one shipped file."""
+
+COMMON = 0.005
+"""Share of an index's documents from which a fingerprint is common; the value of HybridSourceTracker."""
+
+COMMON_AT_LEAST = 100
+"""Documents; a fingerprint in fewer is never common, so a small index has no common ones."""
+
+LARGEST_TEMPLATE = 1_000_000
+"""Characters of a template file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Code that is ignored wherever it occurs; with `language` None it is read by neutral rules."""
+
+    text: str
+    language: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Boilerplate:
+    """Code that is ignored in a search.
+
+    Attributes:
+        templates: fingerprints of k-grams within one of them are ignored.
+        common: so are fingerprints in more than this share of the index's documents; None: frequency does not count.
+        at_least: and in more than this many documents.
+    """
+
+    templates: tuple[Template, ...] = ()
+    common: float | None = COMMON
+    at_least: int = COMMON_AT_LEAST
+
+
+NO_BOILERPLATE = Boilerplate(common=None)
+"""Nothing is ignored."""
+
+
+@cache
+def default_boilerplate() -> Boilerplate:
+    """Return the shipped templates, with the default limits of frequency.
+
+    They are entry points, argument parsers, getters and setters, and imports of everyday use.
+    """
+    folder = files("assay.provenance") / "templates"
+    return Boilerplate(
+        tuple(
+            Template(text, Path(file.name).stem)
+            for file in sorted(folder.iterdir(), key=lambda file: file.name)
+            for text in file.read_text("utf-8").split(BETWEEN)
+        )
+    )
+
+
+def boilerplate_of(profile: Profile) -> Boilerplate:
+    """Return the boilerplate that a search in an index of this profile ignores."""
+    return default_boilerplate() if profile.search.ignores_boilerplate else NO_BOILERPLATE
+
+
+def add_templates(boilerplate: Boilerplate, paths: Sequence[Path]) -> Boilerplate:
+    """Return the boilerplate with further template files, each in the language of its suffix.
+
+    Raises:
+        DataError: a file cannot be read, is empty, or is larger than a template may be.
+    """
+    added = []
+    for path in paths:
+        try:
+            text = path.read_text("utf-8", "replace")
+        except OSError as error:
+            raise DataError(f"template {path}: cannot be read: {error.strerror}") from error
+        if not text.strip() or len(text) > LARGEST_TEMPLATE:
+            raise DataError(
+                f"template {path}: {len(text)} characters; expected code, of at most {LARGEST_TEMPLATE} characters"
+            )
+        added.append(Template(text, language_of(path.name)))
+    return replace(boilerplate, templates=(*boilerplate.templates, *added))
+
+
+def find_boilerplate(
+    query: Fingerprints, language: str | None, index: Searchable, boilerplate: Boilerplate
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the fingerprints of a query that are boilerplate, by a template or by frequency.
+
+    Returns:
+        bool [m] each, none in both.
+    """
+    form = query.channel.form
+    template = template_mask(query, language, index.profile, boilerplate)
+    if boilerplate.common is None:
+        return template, np.zeros(len(query), np.bool_)
+    # in a small index half a percent is one or two documents, which a copy and its original already are
+    most = max(boilerplate.at_least, int(boilerplate.common * len(index)))
+    return template, (index.frequencies(form, query.hashes) > most) & ~template
+
+
+def template_mask(
+    query: Fingerprints, language: str | None, profile: Profile, boilerplate: Boilerplate
+) -> NDArray[np.bool_]:
+    """Return True for each fingerprint that lies within a template."""
+    ascending = _grams(boilerplate.templates, profile, language).get(query.channel.form)
+    if ascending is None:
+        return np.zeros(len(query), np.bool_)
+    # a hash beyond the last one is compared with the last one, and differs from it
+    at = np.minimum(np.searchsorted(ascending, query.hashes), len(ascending) - 1)
+    among: NDArray[np.bool_] = ascending[at] == query.hashes
+    return among
+
+
+@cache
+def _grams(templates: tuple[Template, ...], profile: Profile, language: str | None) -> dict[Form, Hashes]:
+    """Return the hashes of ALL k-grams of the templates in a language, by form, ascending.
+
+    For a query without a language every template counts, read by the same neutral rules.
+    """
+    # a window of 1 keeps every gram: winnowing the template would keep other grams than winnowing the query around it
+    every = replace(profile, channels=tuple(replace(channel, w=1) for channel in profile.channels))
+    parts: dict[Form, list[Hashes]] = {}
+    for template in templates:
+        if language is None or template.language in {language, None}:
+            for form, channel in fingerprint(template.text, language, every).items():
+                if isinstance(channel, Fingerprints):
+                    parts.setdefault(form, []).append(channel.hashes)
+    return {form: np.unique(np.concatenate(hashes)) for form, hashes in parts.items()}

@@ -1,0 +1,293 @@
+"""A text → the documents that it may come from, best first, with the matching lines and a confidence.
+
+`hst` is HybridSourceTracker: the nearest documents by vector, ranked again by fingerprints. `union` takes the nearest
+by vector AND those by fingerprints, so that neither stage loses what the other finds, and ranks them all.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from assay.errors import AssayError
+from assay.provenance.index import CalibrationTable, IndexCalibration, Searchable, StoredDocument
+from assay.provenance.search.boilerplate import Boilerplate, boilerplate_of
+from assay.provenance.search.candidates import (
+    Candidates,
+    SearchMethod,
+    Similarity,
+    candidates_of,
+    functions_before_files,
+    rates_of,
+    similarity_of,
+)
+from assay.provenance.search.query import SearchQuery, read_query
+from assay.provenance.search.ranking import rank_by_fingerprints, rank_by_vector
+from assay.provenance.search.result import Trace
+from assay.provenance.search.spans import spans
+from assay.retrieval import CANDIDATES, DocumentIds, Fingerprints, RankBy, fingerprint
+from assay.types import Float64Array, Match, Span
+
+MOST_TIED = 100
+"""Documents with the same keys as the last match that are read to choose among them by their paths."""
+
+FUNCTIONS_BEHIND = 10
+"""Documents behind the last match that are read, because a function may come before its file."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceSettings:
+    """Details of a search: its candidates, its order, its thresholds. None takes the setting of the index's profile.
+
+    Attributes:
+        candidates: documents by fingerprints of each channel at most.
+        gate: documents by vector at most, nearest first.
+        rank_by: order of the matches; see `assay.provenance.search.ranking.ranked`.
+        min_similarity: least containment; of a match by vector alone the least cosine.
+        min_confidence: least confidence. A match without calibration passes, unless it is by vector alone.
+        boilerplate: code that is ignored.
+        calibration: of the confidence; None: that of the index, else the shipped one of its profile. Its rates of
+            vectors are used only if the index has vectors of the encoder that they were measured with.
+    """
+
+    candidates: int = CANDIDATES
+    gate: int | None = None
+    rank_by: RankBy | None = None
+    min_similarity: float = 0.0
+    min_confidence: float = 0.0
+    boilerplate: Boilerplate | None = None
+    calibration: IndexCalibration | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RankedCandidates:
+    """The documents that a text is compared with, in order.
+
+    Attributes:
+        query: the text with its fingerprints.
+        candidates: the documents, and what each shares with the text.
+        order: int64 [e], positions of the candidates that have evidence, from best to worst.
+        keys: of the order, each [c] by position, the first one first: candidates with equal keys have the same rank.
+    """
+
+    query: SearchQuery
+    candidates: Candidates
+    order: DocumentIds
+    keys: tuple[Float64Array, ...]
+
+
+def trace(
+    text: str,
+    index: Searchable,
+    *,
+    language: str | None = None,
+    method: SearchMethod = "union",
+    top: int = 10,
+    settings: TraceSettings | None = None,
+    also: Callable[[StoredDocument], bool] | None = None,
+) -> Trace:
+    """Trace a text to the documents of an index that it may come from.
+
+    A match shares fingerprints that are not boilerplate, or has a near vector. Matches by vector alone come last.
+
+    Args:
+        text: source code, a fragment or a file.
+        index: of the corpus; opened with its encoder if vectors are to be used.
+        language: as `Sample.language` spells it; None is read by neutral rules, as documents without a language are.
+        method: "winnowing": candidates by fingerprints. "vector": by vector, and ranked by it. "hst": by vector, ranked
+            by fingerprints. "union": both candidate sets, ranked by fingerprints; without vectors, as "winnowing".
+        top: matches at most.
+        settings: see `TraceSettings`.
+        also: further matches that are returned behind the `top` ones: those whose document it accepts.
+
+    Raises:
+        AssayError: method or rank_by is unknown, or top, candidates or gate is below 1.
+        CorpusIndexError: "hst" or "vector" with an index that cannot be searched by vector; or the index is damaged.
+        DataError: the calibration of the index cannot be read.
+    """
+    settings = settings or TraceSettings()
+    if top < 1:
+        raise AssayError(f"received top {top}, expected at least 1")
+    # all of it in one snapshot: a candidate's number must mean the same document from the first look-up to the last
+    with index.snapshot():
+        table = _table(index, settings, language)
+        ranking = rank_candidates(text, index, language=language, method=method, settings=settings)
+        query, candidates = ranking.query, ranking.candidates
+        by_vector = method == "vector"
+        is_covered = table is None or table.covers(candidates.searched(by_vector=by_vector))
+        rates = rates_of(candidates, table if is_covered else None, units=query.units, by_vector=by_vector)
+        kept: list[tuple[int, Similarity]] = []
+        below = 0
+        for at in ranking.order.tolist():
+            near = similarity_of(at, candidates, rates, by_vector=by_vector)
+            if _reaches(near, settings):
+                kept.append((at, near))
+            else:
+                below += 1
+        chosen = _best_documents(kept, ranking.keys, candidates, index, top)
+        if also is not None:
+            chosen += _further_documents(kept, candidates, index, {document.id for _, document in chosen}, also)
+    return Trace(
+        matches=tuple(_match(near, document, query) for near, document in chosen),
+        origins={document.id: document.origins for _, document in chosen},
+        method=method,
+        language=language,
+        units=query.units,
+        evidence=candidates.evidence,
+        candidates=len(candidates.documents),
+        below=below,
+        too_short=query.too_short,
+        notes=_notes(index, method, language, table, is_covered=is_covered),
+        calibrated=table is not None and is_covered,
+    )
+
+
+def rank_candidates(
+    text: str,
+    index: Searchable,
+    *,
+    language: str | None = None,
+    method: SearchMethod = "union",
+    settings: TraceSettings | None = None,
+) -> RankedCandidates:
+    """Return the documents of an index that a text is compared with, best first: a trace without its matches.
+
+    Call it within `index.snapshot()`, so that it sees one state of the index.
+
+    The arguments and errors are those of `trace`; thresholds and calibration do not matter.
+    """
+    settings = settings or TraceSettings()
+    _check(method, settings)
+    boilerplate = boilerplate_of(index.profile) if settings.boilerplate is None else settings.boilerplate
+    query = read_query(text, language, index, boilerplate)
+    candidates = candidates_of(query, index, method, settings.candidates, gate=settings.gate)
+    if method == "vector":
+        order, keys = rank_by_vector(candidates.cosines)
+    else:
+        rank_by = settings.rank_by or index.profile.search.rank_by
+        order, keys = rank_by_fingerprints(candidates.overlaps, candidates.cosines, rank_by)
+    return RankedCandidates(query, candidates, order[candidates.have_evidence[order]], tuple(keys))
+
+
+def _check(method: str, settings: TraceSettings) -> None:
+    if method not in get_args(SearchMethod):
+        raise AssayError(f"method {method!r}: expected one of {', '.join(get_args(SearchMethod))}")
+    if settings.rank_by is not None and settings.rank_by not in get_args(RankBy):
+        raise AssayError(f"rank_by {settings.rank_by!r}: expected one of {', '.join(get_args(RankBy))}")
+    if min(settings.candidates, 1 if settings.gate is None else settings.gate) < 1:
+        received = f"candidates {settings.candidates} and gate {settings.gate}"
+        raise AssayError(f"received {received}, expected at least 1 of each")
+
+
+def _reaches(near: Similarity, thresholds: TraceSettings) -> bool:
+    if near.channel == "vector":
+        similarity, confidence = near.cosine or 0.0, near.confidence or 0.0
+        return similarity >= thresholds.min_similarity and confidence >= thresholds.min_confidence
+    is_sure = near.confidence is None or near.confidence >= thresholds.min_confidence
+    return near.containment >= thresholds.min_similarity and is_sure
+
+
+def _best_documents(
+    kept: Sequence[tuple[int, Similarity]],
+    keys: Sequence[Float64Array],
+    candidates: Candidates,
+    index: Searchable,
+    top: int,
+) -> list[tuple[Similarity, StoredDocument]]:
+    """Return the best documents; equal ones are ordered by path, so the order of adding does not matter.
+
+    A function comes before its file where both have equal evidence.
+    """
+    # only the documents that can still change the first `top` are read from the catalogue
+    last = kept[:top][-1:]
+    # documents that tie with the last match compete for its place, so they are read too
+    tied = [
+        pair for pair in kept[top : top + MOST_TIED] if last and all(key[pair[0]] == key[last[0][0]] for key in keys)
+    ]
+    # so are the next ones: among them may be a function that comes before its file
+    contenders = [*kept[:top], *(tied or kept[top : top + FUNCTIONS_BEHIND])]
+    numbers = [int(candidates.documents[at]) for at, _ in contenders]
+    documents = {document.id: document for document in index.documents(numbers)}
+    # a server may remove a document between two requests, so a number may have no document any more
+    pairs = [
+        (tuple(-key[at] for key in keys), near, documents[number])
+        for (at, near), number in zip(contenders, numbers, strict=True)
+        if number in documents
+    ]
+    pairs.sort(key=lambda pair: (pair[0], _place(pair[2])))
+    return functions_before_files([(near, document) for _, near, document in pairs])[:top]
+
+
+def _further_documents(
+    kept: Sequence[tuple[int, Similarity]],
+    candidates: Candidates,
+    index: Searchable,
+    chosen: set[int],
+    also: Callable[[StoredDocument], bool],
+) -> list[tuple[Similarity, StoredDocument]]:
+    """Return the other documents that `also` accepts, best first."""
+    near = {int(candidates.documents[at]): similarity for at, similarity in kept}
+    numbers = [number for number in near if number not in chosen]
+    return [(near[document.id], document) for document in index.documents(numbers) if also(document)]
+
+
+def _place(document: StoredDocument) -> tuple[str, str, int, str]:
+    first = document.origins[0]
+    return first.path, first.source, first.first_line, document.digest
+
+
+def _match(near: Similarity, document: StoredDocument, query: SearchQuery) -> Match:
+    first = document.origins[0]
+    return Match(
+        document_id=document.id,
+        path=first.path,
+        similarity=near.jaccard,
+        containment=near.containment,
+        spans=_spans(near.channel, document, query),
+        licence=first.licence,
+        author=first.author,
+        url=first.url,
+        channel=near.channel,
+        repository=first.repository,
+        name=document.name,
+        origins=len(document.origins),
+        confidence=near.confidence,
+        cosine=near.cosine,
+        at_limit=near.at_limit,
+    )
+
+
+def _spans(channel: str, document: StoredDocument, query: SearchQuery) -> tuple[Span, ...]:
+    """Return the spans in the channel of the match; of a match by vector in the first channel that has any."""
+    for form, of_query in query.fingerprints.items():
+        if channel in {form, "vector"} and isinstance(of_query, Fingerprints):
+            alone = replace(query.profile, channels=(of_query.channel,))
+            of_document = fingerprint(document.text, document.language, alone)[form]
+            if isinstance(of_document, Fingerprints):
+                stretches = spans(of_query, of_document, document.origins[0].first_line)
+                if stretches:
+                    return stretches
+    return ()
+
+
+def _table(index: Searchable, settings: TraceSettings, language: str | None) -> CalibrationTable | None:
+    calibration = settings.calibration or index.calibration()
+    if calibration is None:
+        return None
+    documents = index.languages().get(language, 0)
+    return calibration.table_for(language, documents=documents, encoder_digest=index.encoder_digest)
+
+
+def _notes(
+    index: Searchable, method: SearchMethod, language: str | None, table: CalibrationTable | None, *, is_covered: bool
+) -> tuple[str, ...]:
+    notes = []
+    if method == "union" and not index.finds_by_vector and index.encoder_digest is not None:
+        notes.append("not searched by vector: the index was opened without its encoder")
+    if table is None or not is_covered:
+        measured = f"{language or 'code of unknown language'} with profile {index.profile.name!r}"
+        measured += "" if is_covered else " by fingerprints alone"
+        notes.append(f"no confidence: not calibrated for {measured}; see `assay index calibrate`")
+    elif method != "winnowing" and index.finds_by_vector and "vector" not in table.channels:
+        measured = f"this encoder was not calibrated for {language or 'code of unknown language'}"
+        notes.append(f"no confidence by vector: {measured}; see `assay index calibrate`")
+    return tuple(notes)

@@ -1,0 +1,35 @@
+"""SARIF 2.1.0, the format that code hosts accept (OASIS standard, 27 March 2020): what every log of ours has."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from assay._version import __version__
+from assay.escaping import sarif_message
+
+SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def sarif_log(rules: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return one run of results; the rule of each is named by its id, and its place among the rules is added."""
+    places = {rule["id"]: number for number, rule in enumerate(rules)}
+    driver = {"name": "assay", "version": __version__, "rules": list(rules)}
+    numbered = [{"ruleId": result["ruleId"], "ruleIndex": places[result["ruleId"]], **result} for result in results]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": numbered}
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def sarif_result(
+    rule: str, text: str, level: str = "note", *, locations: Sequence[Mapping[str, Any]] = (), **further: object
+) -> dict[str, Any]:
+    """Return one result; names in its text are escaped, since a viewer reads Markdown there."""
+    result = {"ruleId": rule, "level": level, "message": {"text": sarif_message(text)}}
+    return result | ({"locations": list(locations)} if locations else {}) | further
+
+
+def file_location(path: str, first: int | None = None, last: int | None = None) -> dict[str, Any]:
+    """Return lines of a file of this machine, its path in the bytes of its name."""
+    place: dict[str, Any] = {"artifactLocation": {"uri": quote(path.encode("utf-8", "surrogateescape"))}}
+    if first is not None:
+        place["region"] = {"startLine": first} | ({"endLine": max(first, last)} if last is not None else {})
+    return {"physicalLocation": place}

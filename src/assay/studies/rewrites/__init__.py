@@ -1,1 +1,0 @@
-"""Data sets of code that people wrote and that models rewrote (DECo's pipeline)."""

@@ -1,0 +1,119 @@
+"""The first screen is short, whatever the case: the same words in terminal, page and statement."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assay.evaluation import Estimate, Ranking
+from assay.leakage import (
+    VERDICTS,
+    Audit,
+    Calibration,
+    Distribution,
+    Evidence,
+    NegativeControl,
+    ScoreSummary,
+    answer_of,
+    decide,
+    describe_audit,
+    describe_statement,
+)
+from assay.leakage.answer import NEXT_STEPS, REASONS
+from assay.reports import broken_limits, render_html, render_markdown
+from assay.types import Sample, Undecided, Verdict
+from leakage.test_verdict import CASES, FEW, flags
+
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+NOTHING = Distribution(0.0, 1.0, {0.05: 0.0, 0.5: 0.0, 0.95: 0.0})
+LOW = NegativeControl("control", flags(Estimate(0.0, 0.0, 0.03), 1.0))
+
+
+def audit(evidence: Evidence) -> Audit:
+    """An audit with this evidence."""
+    ranking = None
+    if evidence.separation is not None:
+        area, ends = evidence.separation, np.array([0.0, 1.0])
+        rates = {0.01: area, 0.05: area}
+        ranking = Ranking("mid_pit", 60, 40, 0, 0, 20, area, area, 0.6, rates, ends, ends)
+    calibration = None
+    if evidence.test is not None or evidence.flagged is not None:
+        zeros, flagged = np.zeros(1), evidence.flagged or flags(Estimate(0.2, 0.1, 0.3), 0.3)
+        calibration = Calibration("fresh", 200, 0.05, zeros, zeros, flagged, 0.3, control=evidence.control)
+    decision = decide(evidence, "words", "model")
+    return Audit(
+        kind="audit",
+        model="model",
+        benchmark="words",
+        samples=(Sample("a", "x"),),
+        values={evidence.score: np.zeros(1)},
+        reasons={evidence.score: (None,)},
+        summaries=(
+            ScoreSummary(
+                evidence.score, evidence.scored, 100, NOTHING, {}, decision,
+                ranking=ranking, calibration=calibration, test=evidence.test,
+            ),
+        ),
+        primary=evidence.score,
+        blind=evidence.blind,
+        blind_compares=evidence.compared,
+    )  # fmt: skip
+
+
+BELOW = Evidence("mid_pit", 9, separation=Estimate(0.3, 0.2, 0.4), blind=CASES[0][0].blind)
+HIDDEN = Evidence("sr_black", 9, flagged=flags(Estimate(0.2, 0.1, 0.3), 0.4), blind=CASES[0][0].blind, control=LOW)
+EVERY = [audit(case) for case in (*(case for case, _, _ in CASES), BELOW, HIDDEN)]
+
+
+def test_the_cases_are_all_there_are():
+    assert {subject.decision.verdict for subject in EVERY} == set(Verdict)
+    assert {subject.decision.reason for subject in EVERY} == {None, *Undecided}
+    assert set(VERDICTS) == set(Verdict)
+    assert set(REASONS) == set(NEXT_STEPS) == set(Undecided)
+
+
+@pytest.mark.parametrize("subject", EVERY)
+def test_the_first_screen_is_short(subject: Audit):
+    answer = answer_of(subject)
+    assert list(broken_limits(answer)) == []
+    assert len(answer.lines) == 4
+    assert "nan" not in " ".join(answer.lines)
+
+
+@pytest.mark.parametrize("reason", Undecided)
+def test_every_reason_and_next_step_keeps_within_the_limits(reason: Undecided):
+    assert len(REASONS[reason].split()) <= 20
+    assert not NUMBER.search(REASONS[reason])
+    assert len(f"next: {NEXT_STEPS[reason]}") <= 100
+
+
+@pytest.mark.parametrize("subject", EVERY)
+def test_terminal_page_and_statement_begin_alike(subject: Audit):
+    answer = answer_of(subject)
+    report, statement = describe_audit(subject), describe_statement([(subject, {})])
+    assert report.answer == statement.answer == answer
+    assert "nan" not in " ".join((*report.details, *statement.details))
+    page, text = render_html(report), render_markdown(report)
+    assert f"**{answer.verdict}**" in text
+    assert answer.because in page
+
+
+def test_a_share_stands_beside_a_verdict_alone():
+    shares = {subject.decision.verdict: answer_of(subject).measured for subject in EVERY[:3]}
+    assert shares[Verdict.CONTAMINATED] == "Share that looks trained on: 50\u00a0% (0\u00a0% to 60\u00a0%)."
+    assert "not stated" in shares[Verdict.CANNOT_TELL]
+
+
+def test_a_benchmark_of_few_groups_is_not_sent_for_unseen_text():
+    few = next(
+        subject
+        for subject, (case, _, _) in zip(EVERY, CASES, strict=False)
+        if case.test and case.test.share.estimate is FEW
+    )
+    assert "group=NAME" in answer_of(few).next_step
+
+
+def test_a_model_is_named_as_the_user_names_it():
+    named = replace(EVERY[1], model="our model")
+    assert "our model" in describe_audit(named).title

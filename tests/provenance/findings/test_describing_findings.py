@@ -1,0 +1,85 @@
+"""The answer of a trace: a headline for a copy, and none for what is too weak to be one."""
+
+import pytest
+
+from assay.provenance import CodeIndex, Document, Origin, SourceText, describe_files, trace_file
+from assay.provenance.findings import answer_lines, trace_verdict
+
+SHIFT = """
+def shift_block(data, start, size, offset):
+    if size < 0 or offset == 0:
+        raise ValueError("bad size")
+    end = start + size
+    block = data[start:end]
+    for position in range(start, end):
+        data[position] = 0
+    target = start + offset
+    if target + size > len(data):
+        data.extend([0] * (target + size - len(data)))
+    for number, value in enumerate(block):
+        data[target + number] = value
+    checksum = sum(block) % 65521
+    return target, checksum
+"""
+CONFIG = """
+class Config:
+    def __init__(self, path):
+        self.path = path
+        self.values = {}
+
+    def get(self, name, default=None):
+        return self.values.get(name, default)
+"""
+OWN = """
+import json
+
+
+class Settings:
+    def __init__(self, source):
+        self.source = source
+        self.entries = {}
+
+    def get(self, key, fallback=None):
+        return self.entries.get(key, fallback)
+
+    def load(self):
+        with open(self.source) as stream:
+            self.entries = json.load(stream)
+        return self
+"""
+RENAMED = SHIFT.replace("data", "buffer").replace("offset", "delta").replace("block", "part")
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory):
+    origin = Origin("mutagen-1.47.tar.gz", "mutagen/util.py", licence="GPL-2.0-or-later")
+    with CodeIndex.create(tmp_path_factory.mktemp("describing") / "index") as index:
+        index.add([Document(text, "python", "file", None, (origin,)) for text in (SHIFT, CONFIG)])
+        index.commit()
+        yield lambda path, text: trace_file(SourceText(path, text, "python"), index)
+
+
+def test_a_copy_is_the_headline_with_licence_lines_and_project(traced):
+    copied = traced("copied.py", RENAMED)
+    assert trace_verdict([copied]) == "GPL-2.0-or-later: 13 of 14 lines of shift_part, renamed, from mutagen"
+    first, step, *_ = answer_lines([copied], 10)
+    assert first == trace_verdict([copied])
+    assert step.startswith("    next: compare copied.py:2-14 with mutagen/util.py:2-14; keep its licence and notice")
+
+
+def test_what_is_too_little_for_a_copy_is_no_headline(traced):
+    own = traced("own.py", OWN)
+    assert own.findings
+    assert not any(finding.is_copy for finding in own.findings)
+    assert trace_verdict([own]) == "no copy found; similar code in 1 source, too little for a copy"
+    first, *rest = answer_lines([own], 10)
+    assert "GPL" not in first
+    assert any(line.startswith("    own.py:") and "GPL-2.0-or-later" in line for line in rest)
+    assert describe_files([own], 10).statement == first
+
+
+def test_of_many_files_only_those_with_a_copy_have_a_headline(traced):
+    lines = list(answer_lines([traced("copied.py", RENAMED), traced("own.py", OWN)], 10))
+    assert lines[0] == "copies in 1 of 2 files: GPL-2.0-or-later"
+    assert [line for line in lines if line.startswith("\ncopied.py: GPL-2.0-or-later: 13 of 14 lines")]
+    assert not [line for line in lines if line.startswith("\nown.py")]

@@ -1,0 +1,215 @@
+"""The licence gate: what a copy is, which licences count, and what is no chance."""
+
+import random
+
+import pytest
+
+from assay.provenance import CodeIndex, Document, Origin, SourceText, TraceSettings, judge, trace_file
+from assay.provenance.findings.finding import CopyLimits
+from assay.provenance.licences.notices import UNKNOWN_LICENCE
+from assay.provenance.licences.rules import LicenceRules, read_rules
+from assay.provenance.sources.lines import code_lines, merge_lines
+from assay.provenance.sources.texts import pieces
+
+COPYLEFT = read_rules(["copyleft"])
+WORDS = "basket count data edge field group head item key line mark node order path query row seed table".split()  # noqa: SIM905
+LINES = (
+    "    {a} = {b} {o} {n}",
+    "    if {a} {o} {n} > {b}:\n        {c} = [{a}, {b}]",
+    "    for {a} in {b}:\n        {c}.append({a} {o} {n})",
+    "    {a} = {{{b}: {c}, {n}: '{d}'}}",
+    "    with {a}({b}) as {c}:\n        {d}.write({c} {o} {n})",
+    "    try:\n        {a}({b}[{n}])\n    except {c}Error:\n        {d} = None",
+    "    while {a} < {n}:\n        {a} {o}= len({c}, {d})",
+)
+
+
+def function(seed, statements=8):
+    """A function like no other."""
+    draw = random.Random(f"gate {seed}")
+    lines = []
+    for _ in range(statements):
+        a, b, c, d = (draw.choice(WORDS) + draw.choice(WORDS) for _ in range(4))
+        lines.append(draw.choice(LINES).format(a=a, b=b, c=c, d=d, o=draw.choice("+-*%"), n=draw.randrange(999)))
+    return f"def {draw.choice(WORDS)}_{str(seed).replace(' ', '_')}({draw.choice(WORDS)}):\n" + "\n".join(lines) + "\n"
+
+
+COPIED = function("copied", 12)
+TABLE = "TABLE = {\n" + "".join(f"    '{word}{at}': ({at * 7}, '{word}'),\n" for at, word in enumerate(WORDS)) + "}\n"
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """Make an index of files: (source, path, licence, text); their functions are documents too."""
+
+    def make(*files):
+        index = CodeIndex.create(tmp_path / "corpus.index")
+        for source, path, licence, text in files:
+            origin = Origin(source, path, licence=licence)
+            for piece in pieces(text, "python").pieces:
+                place = Origin(source, path, licence=licence, first_line=piece.first_line)
+                index.add([Document(piece.text, "python", piece.kind, piece.name, (place if piece.name else origin,))])
+        index.commit()
+        return index
+
+    return make
+
+
+def traced(text, index, rules=COPYLEFT, path="own.py", **options):
+    def also(document):
+        return any(rules.deny(origin.licence) for origin in document.origins)
+
+    settings = TraceSettings(min_confidence=0.95)
+    return trace_file(SourceText(path, text, "python"), index, settings=settings, also=also, **options)
+
+
+def failures(text, index, rules=COPYLEFT):
+    return judge([traced(text, index, rules)], rules).failures
+
+
+OWN = "\n\n".join(function(f"own {at}", 6) for at in range(40))
+
+
+def test_a_copied_function_among_forty_own_ones_fails(corpus):
+    with corpus(("gnu", "tool.py", "GPL-3.0-only", f"import os\n\n{COPIED}\n\n{function(1)}")) as index:
+        (failure,) = failures(f"{OWN}\n\n{COPIED}\n", index)
+    assert failure.evidence.part.kind == "function"
+    assert failure.evidence.part.name == failure.place.name
+
+
+def test_copied_code_outside_of_functions_fails(corpus):
+    with corpus(("gnu", "table.py", "GPL-3.0-only", TABLE)) as index:
+        (failure,) = failures(f"{OWN}\n\n{TABLE}\n", index)
+    assert failure.evidence.part.kind == "remainder"
+    (lines,) = failure.finding.lines
+    assert lines.first == OWN.count("\n") + 3
+    assert TABLE.count("\n") - 1 <= lines.last - lines.first + 1 <= TABLE.count("\n")
+
+
+def test_forks_under_another_licence_hide_nothing(corpus):
+    forks = [(f"fork {at}", "tool.py", "MIT", COPIED) for at in range(3)]
+    others = [(f"variant {at}", "v.py", "MIT", COPIED.replace("def ", f"def v{at}")) for at in range(6)]
+    with corpus(*forks, *others, ("gnu", "tool.py", "GPL-2.0-only", COPIED + function(2))) as index:
+        result = traced(COPIED, index, top=1)
+        assert judge([result], COPYLEFT).failures
+    assert {licence for finding in result.findings for licence in finding.licences} == {"MIT", "GPL-2.0-only"}
+
+
+def test_several_licences_for_one_snippet_are_a_conflict(corpus):
+    with corpus(("fork", "a.py", "MIT", COPIED), ("gnu", "b.py", "GPL-2.0-only", COPIED)) as index:
+        (finding,) = traced(COPIED, index).findings
+    assert finding.conflict == ("GPL-2.0-only", "MIT")
+    assert {place.origin.path for place in finding.places} == {"a.py", "b.py"}
+
+
+def test_a_licence_that_is_unknown_is_no_conflict(corpus):
+    with corpus(("fork", "a.py", UNKNOWN_LICENCE, COPIED), ("gnu", "b.py", "GPL-2.0-only", COPIED)) as index:
+        (finding,) = traced(COPIED, index).findings
+    assert finding.conflict == ()
+
+
+def test_file_and_function_of_one_source_are_one_finding_at_its_best_place(corpus):
+    with corpus(("gnu", "tool.py", "GPL-3.0-only", f"import os\n\n\n{COPIED}\n{function(1)}")) as index:
+        (finding,) = traced(f"import sys\n\n\n{COPIED}", index).findings
+    (place,) = finding.places
+    assert (place.origin.path, place.name) == ("tool.py", finding.best.part.name)
+    assert [str(lines) for lines in place.lines] == [f"4-{3 + COPIED.count(chr(10))}"]
+
+
+def test_the_lines_of_a_finding_are_those_of_its_copies(corpus):
+    with corpus(("gnu", "tool.py", "GPL-3.0-only", f"{function(5, 12)}\n\n{COPIED}")) as index:
+        finding = traced(f"{COPIED}\n\n{OWN}", index).findings[0]
+    assert finding.is_copy
+    assert finding.lines == merge_lines(lines for evidence in finding.evidence for lines in evidence.copied)
+
+
+def test_thirty_copied_lines_within_a_function_of_a_hundred_fail(corpus):
+    body = function("long", 18)
+    with corpus(("gnu", "tool.py", "GPL-3.0-only", body)) as index:
+        stretch = "\n".join(body.splitlines()[1:31])
+        before, after = (function(f"around {at}", 24).partition("\n")[2] for at in range(2))
+        (failure,) = failures(f"{OWN}\n\ndef own(table):\n{before}{stretch}\n{after}", index)
+    assert failure.evidence.share < CopyLimits().share
+    assert failure.evidence.run >= CopyLimits().run
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def size(self):\n    return len(self._list)\n",
+        "def add(self, item):\n    self._list.append(item)\n    self._size += 1\n    return self\n",
+    ],
+)
+def test_a_few_common_lines_do_not_fail(corpus, text):
+    with corpus(("gnu", "list.py", "GPL-3.0-only", text)) as index:
+        result = traced(text, index)
+        judgement = judge([result], COPYLEFT)
+    assert judgement.failures == ()
+    assert judgement.weak == len(result.findings)
+
+
+def interleaved(body, run):
+    """Put two lines of another kind behind every few lines of a body."""
+    parts = []
+    for at in range(0, len(body), run):
+        parts += [
+            *body[at : at + run],
+            f"    while {WORDS[at]} < {at}:",
+            f"        yield lambda: {WORDS[-at - 1]}, None",
+        ]
+    return "\n".join(parts)
+
+
+@pytest.mark.parametrize(("count", "run", "fails"), [(6, 3, False), (6, 6, True), (12, 3, True), (5, 5, False)])
+def test_few_lines_fail_only_with_a_stretch_among_them(corpus, count, run, fails):
+    body = [f"    {word}{at} = {word}.{WORDS[at]}({at * 37}, '{word}')" for at, word in enumerate(WORDS[:count])]
+    with corpus(("gnu", "tool.py", "GPL-3.0-only", "def original(a):\n" + "\n".join(body) + "\n")) as index:
+        result = traced(f"def own(table):\n{interleaved(body, run)}\n", index)
+    assert result.findings
+    assert bool(judge([result], COPYLEFT).failures) == fails
+
+
+def test_a_vector_match_alone_never_fails(tmp_path, letter_encoder):
+    with CodeIndex.create(tmp_path / "vectors.index", encoder=letter_encoder) as index:
+        index.add([Document(function(7), "python", "function", "f", (Origin("gnu", "f.py", licence="GPL-3.0-only"),))])
+        index.commit()
+        other = "def unlike(z):\n" + "".join(f"    z.q{at}(y{at})\n" for at in range(9))
+        result = trace_file(SourceText("own.py", other, "python"), index, settings=TraceSettings())
+    assert [finding.best.match.channel for finding in result.findings] == ["vector"]
+    assert judge([result], COPYLEFT).failures == ()
+
+
+def test_without_rules_or_without_a_denied_licence_nothing_fails(corpus):
+    with corpus(("shop", "tool.py", "MIT", COPIED)) as index:
+        assert failures(COPIED, index) == ()
+        assert failures(COPIED, index, LicenceRules()) == ()
+        assert len(failures(COPIED, index, read_rules(allowed=["Apache-2.0"]))) == 1
+
+
+def test_the_judgement_counts_parts_and_states_false_alarms_at_the_limit(corpus):
+    with corpus(("gnu", "tool.py", "GPL-3.0-only", COPIED)) as index:
+        alone = judge([traced(COPIED, index)], COPYLEFT)
+        many = judge([traced(f"{COPIED}\n\n{OWN}", index)] * 30, COPYLEFT)
+    assert (alone.parts, alone.false_alarms) == (1, 0)
+    assert many.parts == 30 * 42
+    assert len(many.failures) == 30
+
+
+def test_overlapping_lines_are_merged_and_one_line_is_one_number(corpus):
+    with corpus(("gnu", "tool.py", "GPL-3.0-only", f"{COPIED}\n\n{function(3, 12)}")) as index:
+        result = traced(f"{COPIED}\n\n\n{function(3, 12)}", index)
+    (finding,) = result.findings
+    assert len(finding.lines) <= 2
+    assert all(line.last < two.first for line, two in zip(finding.lines, finding.lines[1:], strict=False))
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# a comment\n"])
+def test_a_text_without_a_token_has_no_line_with_code(text):
+    assert code_lines(text, "python") == {}
+
+
+def test_lines_with_code_are_equal_in_characters_or_in_structure():
+    lines = code_lines("a = b\n\n# c\na  =  b\nx = y\n", "python")
+    assert list(lines) == [1, 4, 5]
+    assert lines[1] == lines[4]
+    assert (lines[1][0] == lines[5][0], lines[1][1] == lines[5][1]) == (False, True)

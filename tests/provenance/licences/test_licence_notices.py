@@ -1,0 +1,108 @@
+"""Licences stated in words: the notice at the head of a file, the section of a README."""
+
+import pytest
+
+from assay.provenance.licences import licence_of_file
+from assay.provenance.licences.notices import licence_notice, licence_of_readme
+
+GNU = (
+    "This program is free software: you can redistribute it and/or modify it under the terms of the GNU {kind}General\n"
+    "Public License as published by the Free Software Foundation, either version {version} of the License, or\n"
+    "(at your option) any later version."
+)
+BSD = (
+    "Redistribution and use in source and binary forms, with or without\nmodification, are permitted provided that the "
+    "following conditions are met:\n1. Redistributions of source code must retain the above copyright notice"
+)
+ENDORSE = (
+    "\nNeither the name of the author nor the names of its contributors may be used to endorse or promote products."
+)
+DUAL = (
+    "Licensed under the Apache License, Version 2.0 <LICENSE-APACHE or\nhttp://www.apache.org/licenses/LICENSE-2.0> or "
+    "the MIT license <LICENSE-MIT>, at your\noption. This file may not be copied except according to those terms."
+)
+
+
+def hashes(text):
+    return "".join(f"# {line}\n" for line in text.splitlines()) + "\nimport os\n"
+
+
+def block(text):
+    return "/*\n" + "".join(f" * {line}\n" for line in text.splitlines()) + " */\nint main;\n"
+
+
+def docstring(text):
+    return f'#!/usr/bin/env python3\n"""A module.\n\n{text}\n"""\nimport os\n'
+
+
+def slashes(text):
+    return "".join(f"// {line}\n" for line in text.splitlines()) + "package main\n"
+
+
+@pytest.mark.parametrize("written", [hashes, block, docstring, slashes])
+@pytest.mark.parametrize(
+    ("notice", "licence"),
+    [
+        (GNU.format(kind="", version="3"), "GPL-3.0-or-later"),
+        (GNU.format(kind="", version="2"), "GPL-2.0-or-later"),
+        (GNU.format(kind="Lesser ", version="2.1"), "LGPL-2.1-or-later"),
+        (GNU.format(kind="Library ", version="2"), "LGPL-2.0-or-later"),
+        (GNU.format(kind="Affero ", version="3"), "AGPL-3.0-or-later"),
+        ("under the terms of the GNU General Public License version 2 as\npublished by the FSF.", "GPL-2.0-only"),
+        ('Licensed under the Apache License, Version 2.0 (the "License");\nyou may not use this file', "Apache-2.0"),
+        ("Permission is hereby granted, free of charge, to any person obtaining a copy\nof this", "MIT"),
+        ("Released under the MIT License.", "MIT"),
+        (BSD, "BSD-2-Clause"),
+        (BSD + ENDORSE, "BSD-3-Clause"),
+        ("This Source Code Form is subject to the terms of the Mozilla Public\nLicense, v. 2.0.", "MPL-2.0"),
+        (
+            "Permission to use, copy, modify, and/or distribute this software for any\npurpose with or without fee",
+            "ISC",
+        ),
+        (DUAL, "Apache-2.0 OR MIT"),
+    ],
+)
+def test_the_standard_notices_are_read_in_every_form_of_comment(written, notice, licence):
+    assert licence_notice(written(notice)) == licence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import os\n# " + GNU.format(kind="", version="3").replace("\n", " "),
+        f'NOTICE = """{GNU.format(kind="", version="3")}"""\n',
+        "# See the GNU General Public License for more details.\n",
+        "# Use of this source code is governed by a BSD-style\n# license that can be found in the LICENSE file.\n",
+        "# permission of the owner is checked here\n",
+        "",
+    ],
+)
+def test_code_about_licences_and_references_state_none(text):
+    assert licence_notice(text) is None
+
+
+def test_an_exception_of_a_gnu_licence_is_kept():
+    notice = GNU.format(kind="", version="2") + '\nAs a special exception, subject to the "Classpath" exception'
+    assert licence_notice(hashes(notice)) == "GPL-2.0-or-later WITH Classpath-exception-2.0"
+
+
+def test_the_notice_of_a_file_outranks_its_repository():
+    text = hashes(GNU.format(kind="", version="3"))
+    assert licence_of_file(None, text, "MIT") == "GPL-3.0-or-later"
+    assert licence_of_file("MIT", text, None) == "MIT AND GPL-3.0-or-later"
+    assert licence_of_file(None, f"# SPDX-License-Identifier: MIT\n{text}", None) == "MIT"
+
+
+@pytest.mark.parametrize(
+    ("text", "licence"),
+    [
+        ("# Thing\n\n## License\n\nMIT © Somebody\n\n## Thanks\n\nTo the GPL-3.0 people.\n", "MIT"),
+        ("Thing\n=====\n\nLicense\n-------\n\nDistributed under the BSD 3-Clause license.\n", "BSD-3-Clause"),
+        ("## Licensing\n\nEither of Apache License, Version 2.0 or MIT license at your option.\n", "Apache-2.0 OR MIT"),
+        ("## Licence\n\nGPLv3+\n", "GPL-3.0-or-later"),
+        ("# Thing\n\nIt reads MIT files.\n", None),
+        ("## License\n\nSee the file LICENSE.\n", None),
+    ],
+)
+def test_the_licence_section_of_a_readme_is_read(text, licence):
+    assert licence_of_readme(text) == licence

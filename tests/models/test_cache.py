@@ -1,3 +1,4 @@
+import os
 import signal
 import sqlite3
 import subprocess
@@ -17,6 +18,7 @@ from assay.models.cache import pack_statistics, text_digest, unpack_statistics
 from assay.types import TokenScorer, TokenStatistics
 from support.table_model import TableModel
 
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
 TEXTS = [f"def f_{index}(x):\n    return x + {index}\n" for index in range(40)]
 
 
@@ -201,7 +203,8 @@ with StatisticsCache(path) as cache:
 
 def start(path, log, *, name="table", die_at_text=-1, die_at_commit=-1):
     arguments = [sys.executable, "-c", SCORE, path, log, name, str(die_at_text), str(die_at_commit)]
-    return subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen(arguments, text=True, env=ENVIRONMENT, **pipes)
 
 
 @pytest.mark.parametrize("death", [{"die_at_text": 21}, {"die_at_commit": 6}], ids=["computing", "writing"])
@@ -277,7 +280,7 @@ def test_a_file_that_may_not_grow_stops_the_cache_and_not_the_run(path, tmp_path
     """The operating system itself refuses the bytes."""
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))"
     arguments = [sys.executable, "-c", f"{limit}\n{SCORE}", path, tmp_path / "log", "table", "-1", "-1"]
-    run = subprocess.run(arguments, input="go\n", capture_output=True, text=True, check=False)
+    run = subprocess.run(arguments, input="go\n", capture_output=True, text=True, check=False, env=ENVIRONMENT)
     assert (run.returncode, run.stderr) == (0, "")
     ready, problem, total = run.stdout.splitlines()
     assert ready == "ready"

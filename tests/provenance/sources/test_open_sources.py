@@ -11,7 +11,8 @@ import zipfile
 import pytest
 from rich.console import Console
 
-from assay.api import progress as terminal
+from assay import progress
+from assay.api import indexing
 from assay.errors import DataError
 from assay.provenance import CodeIndex
 from assay.provenance.index.building import BuildCounts, SourceProgress, build
@@ -149,9 +150,10 @@ def test_a_build_tells_how_far_it_is(tmp_path):
 
 def test_a_bar_shows_files_rates_and_documents(corpora, monkeypatch):
     shown = io.StringIO()
-    monkeypatch.setattr(terminal, "ERRORS", Console(file=shown, force_terminal=True, width=120))
+    for module in (progress, indexing):
+        monkeypatch.setattr(module, "ERRORS", Console(file=shown, force_terminal=True, width=120))
     expected = FileCount(open_sources([str(corpora / "folder")]))
-    with terminal.files_bar("indexing", lambda: expected) as report:
+    with indexing.files_bar("indexing", lambda: expected) as report:
         report(
             BuildCounts(files=1, bytes=2_000_000, documents=7, seconds=1.0),
             SourceProgress(str((corpora / "folder").resolve()), 1, None),
@@ -165,8 +167,8 @@ def test_no_bar_in_a_pipe(monkeypatch):
         raise AssertionError("nobody looks: nothing is counted")
 
     shown = io.StringIO()
-    monkeypatch.setattr(terminal, "ERRORS", Console(file=shown, force_terminal=False))
-    with terminal.files_bar("indexing", count) as report:
+    monkeypatch.setattr(progress, "ERRORS", Console(file=shown, force_terminal=False))
+    with indexing.files_bar("indexing", count) as report:
         report(BuildCounts(files=1, bytes=2, documents=7, seconds=1.0), SourceProgress("x", 1, None))
     assert shown.getvalue() == ""
 

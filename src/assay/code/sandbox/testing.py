@@ -143,26 +143,18 @@ def _java(tool: Path, sources: Sequence[str]) -> Sequence[str]:
     return ["/usr/bin/env", libraries, f"{home}/bin/java", *options, "Passed.java", *sources]
 
 
-def _native(compiler: str) -> Callable[[Path, Sequence[str]], Sequence[str]]:
-    return _shell(_NATIVE.format(compiler=compiler))
-
-
 _BY_PROGRAM = {
     toolchain.name: toolchain
     for toolchain in (
-        Toolchain("gcc", "program_{}.c".format, _native("gcc"), {}),
-        Toolchain("g++", "program_{}.cpp".format, _native("g++"), {}),
+        Toolchain("gcc", "program_{}.c".format, _shell(_NATIVE.format(compiler="gcc")), {}),
+        Toolchain("g++", "program_{}.cpp".format, _shell(_NATIVE.format(compiler="g++")), {}),
         Toolchain("node", "program_{}.js".format, _shell(_NODE), {}),
         Toolchain("javac", "program_{}/Main.java".format, _java, {"Passed.java": _JAVA}),
     )
 }
 
 TOOLCHAINS: Mapping[str, Toolchain] = MappingProxyType(
-    {
-        name: _BY_PROGRAM[language.runner]
-        for name, language in LANGUAGES.items()
-        if language.runner is not None and language.runner in _BY_PROGRAM
-    }
+    {name: _BY_PROGRAM[lang.runner] for name, lang in LANGUAGES.items() if lang.runner in _BY_PROGRAM}
 )
 """By language, whose entry in the table of languages names the program. Python runs under this interpreter."""
 
@@ -228,5 +220,6 @@ def passed(
             visible=tools.visible(),
             limits=limits or TOOLCHAIN_LIMITS,
         )
+    # programs that the end of the sandbox cut off have no line, and more lines than programs are a program's own
     outcomes = [line == "1" for line in execution.stdout.split()]
     return (*outcomes, *[False] * (len(programs) - len(outcomes)))[: len(programs)]

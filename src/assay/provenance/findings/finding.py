@@ -195,10 +195,7 @@ def trace_file(
     labelled = SourceText(file.path, file.text, language)
     documents = top * DOCUMENTS_FOR_A_SOURCE
     traced = tuple(
-        (
-            part,
-            trace(part.text, index, language=language, method=method, top=documents, settings=settings, also=also),
-        )
+        (part, trace(part.text, index, language=language, method=method, top=documents, settings=settings, also=also))
         for part in parts(labelled)
     )
     return TracedFile(file, language, traced, findings_of(file.path, traced))

@@ -164,9 +164,7 @@ def _evidence(kept: Sequence[tuple[SourceText, Fingerprints]], boilerplate: Boil
     return [row[~np.isin(row, common)] for row in rows]
 
 
-def _similarities(
-    rows: Sequence[NDArray[np.uint64]],
-) -> tuple[Float64Array, NDArray[np.int64], NDArray[np.int64]]:
+def _similarities(rows: Sequence[NDArray[np.uint64]]) -> tuple[Float64Array, NDArray[np.int64], NDArray[np.int64]]:
     """Return similarity and number of shared fingerprints of all pairs, [n, n], and the sizes, [n]."""
     from scipy.sparse import csr_array  # noqa: PLC0415  slow to import, and needed here only
 

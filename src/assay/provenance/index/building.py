@@ -193,12 +193,7 @@ class _Writer:
             self._forget(source, seen, present, tuple(f"{path}/" for path in unreadable))
 
     def _work(
-        self,
-        source: CorpusSource,
-        seen: Mapping[str, SeenFile],
-        present: set[str],
-        unreadable: list[str],
-        behind: int,
+        self, source: CorpusSource, seen: Mapping[str, SeenFile], present: set[str], unreadable: list[str], behind: int
     ) -> "Iterator[ReadTask | FileRead]":
         """Yield the files to be read, and a `FileRead` for each file that need not be."""
         digest = self.settings.digest

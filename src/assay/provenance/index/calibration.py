@@ -280,12 +280,7 @@ def _read(content: Any, profile: Profile) -> IndexCalibration:  # noqa: ANN401  
     if content["checksum"] != _checksum({key: value for key, value in content.items() if key != "checksum"}):
         raise ValueError("damaged: it is not what was written")
     tables = tuple(
-        CalibrationTable(
-            table["language"],
-            int(table["documents"]),
-            _bins(table["channels"]),
-            _bins(table["fused"]),
-        )
+        CalibrationTable(table["language"], int(table["documents"]), _bins(table["channels"]), _bins(table["fused"]))
         for table in content["tables"]
     )
     return IndexCalibration(profile, tables, content["encoder_digest"], content["provenance"])

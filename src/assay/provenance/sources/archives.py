@@ -55,13 +55,7 @@ _BROKEN = (
     struct.error,
 )
 _READ_WHOLE = frozenset(
-    (
-        tarfile.GNUTYPE_LONGNAME,
-        tarfile.GNUTYPE_LONGLINK,
-        tarfile.XHDTYPE,
-        tarfile.XGLTYPE,
-        tarfile.SOLARIS_XHDTYPE,
-    )
+    (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 )
 """Types of headers whose content tarfile reads whole before it yields a member."""
 _PIECE = 1 << 20

@@ -115,11 +115,7 @@ class BagEncoder:
 
 @compiled
 def _add_rows(
-    sums: Float32Array,
-    starts: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    weights: Float32Array,
-    table: NDArray[Any],
+    sums: Float32Array, starts: NDArray[np.int64], rows: NDArray[np.int32], weights: Float32Array, table: NDArray[Any]
 ) -> None:
     """Add weight · row of each feature to the sum of its text; in the order of the features, so sums do not vary."""
     for text in range(len(sums)):

@@ -59,14 +59,7 @@ class Overlap:
 
 
 def overlap_of(
-    segments: Sequence[Segment],
-    form: Form,
-    keys: Keys,
-    *,
-    most: int,
-    budget: int | None,
-    reading: int,
-    candidates: int,
+    segments: Sequence[Segment], form: Form, keys: Keys, *, most: int, budget: int | None, reading: int, candidates: int
 ) -> Overlap:
     """Return the documents that share keys with a query.
 
@@ -183,11 +176,7 @@ def _counted(
 
 
 def _best(
-    segments: Sequence[Segment],
-    form: Form,
-    documents: NDArray[np.int64],
-    counts: NDArray[np.int32],
-    candidates: int,
+    segments: Sequence[Segment], form: Form, documents: NDArray[np.int64], counts: NDArray[np.int32], candidates: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Return the documents with the largest counts; among equal ones those with the fewest fingerprints."""
     if len(documents) > candidates:

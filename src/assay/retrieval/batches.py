@@ -9,10 +9,9 @@ from assay.languages import LexicalRules, Marks, lexical_rules
 from assay.retrieval.canonical import Form, visible_code_points
 from assay.retrieval.compiled import compiled
 from assay.retrieval.fingerprints import Fingerprints, fingerprint
-from assay.retrieval.hashing import BASE, Hashes, mix, mixed_grams
+from assay.retrieval.hashing import BASE, Hashes, compiled_mix, mixed_grams
 from assay.retrieval.profiles import Profile, profile_named
-from assay.retrieval.regions import COMMENT
-from assay.retrieval.scanning import Letters, scan
+from assay.retrieval.scanning import COMMENT, Letters, scan
 from assay.retrieval.source import Offsets, Source, Units
 from assay.retrieval.token_channel import spellings, token_codes, word_table
 from assay.retrieval.winnowing import window_minima
@@ -23,8 +22,6 @@ BATCH_CHARACTERS = 1 << 22
 
 HashesOfTexts = dict[Form, Sequence[Hashes]]
 """Hashes of each text of a group, by form."""
-
-_mix = compiled(mix)
 
 
 def fingerprint_hashes(
@@ -139,7 +136,7 @@ def _hashes(
         if tokens[0]:
             codes, _, _ = token_codes(own_letters, (starts, stops, kinds), word_letters, (reserved, directives), prefix)
             if len(codes) >= tokens[0]:
-                hashes = mixed_grams(_mix(codes), tokens[0], base)
+                hashes = mixed_grams(compiled_mix(codes), tokens[0], base)
                 for position in window_minima(hashes, min(tokens[1], len(hashes))):
                     of_tokens[second] = hashes[position]
                     second += 1

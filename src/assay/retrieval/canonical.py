@@ -6,8 +6,7 @@ from typing import Literal
 import numpy as np
 
 from assay.retrieval.compiled import compiled
-from assay.retrieval.regions import COMMENT, Regions
-from assay.retrieval.scanning import BACKSLASH, Letters
+from assay.retrieval.scanning import BACKSLASH, COMMENT, Letters, Regions
 from assay.retrieval.source import LAYOUT, LINE_FEED, RETURN, SEPARATOR, Offsets, Source, Units
 
 Form = Literal["characters", "tokens"]

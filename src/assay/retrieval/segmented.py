@@ -17,16 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import CorpusIndexError, plain_reason
-from assay.retrieval.generations import (
-    as_damage,
-    begin_again,
-    durable_writer,
-    generations_in,
-    next_number,
-    publish,
-    read_generation,
-    sweep,
-)
+from assay.files import cannot_write
+from assay.retrieval.generations import as_damage, durable_writer, generations_in, publish, read_generation, sweep
 from assay.types import BooleanArray, Int64Array
 
 FANOUT = 4
@@ -135,7 +127,9 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
         self.generation = generation
         self._files: list[File] = []
         self._added: list[File] = []
-        self._numbers = next_number(folder) - 1
+        # new files get numbers above those of all files in the folder, so none is ever written over
+        numbers = (path.name.partition(".")[0] for path in folder.iterdir())
+        self._numbers = max((int(number) for number in numbers if number.isdecimal()), default=0)
         self._kept: dict[int, set[str]] = {}
         self._changed = False
 
@@ -197,7 +191,12 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
                 return index
         except (CorpusIndexError, FileNotFoundError):  # the manifest is damaged or missing
             pass
-        begin_again(folder)
+        try:
+            if not folder.is_dir():
+                folder.unlink(missing_ok=True)
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise CorpusIndexError(cannot_write(folder, error)) from error
         return cls(folder, shape, generation)
 
     @classmethod

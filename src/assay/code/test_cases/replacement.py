@@ -243,8 +243,8 @@ class Draft:
         accepted = list(islice(rewritings, self.n))
         reason = self.refused
         if reason is None and len(accepted) < self.n:
-            replaceable = len(self.examples)
-            reason = f"only {len(accepted)} distinct variants: the text shows {replaceable} tests that can be replaced"
+            shown = f"the text shows {len(self.examples)} tests that can be replaced"
+            reason = f"only {len(accepted)} distinct variants: {shown}"
         return ReplacedTests(
             self.problem.text,
             tuple(Variant(text, {}, {}, {}) for text, _ in accepted),

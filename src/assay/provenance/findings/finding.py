@@ -245,16 +245,8 @@ def _evidence(part: SourceText, match: Match, lines: Mapping[int, tuple[str, byt
     # two ways to be a copy: most of the part, or a long run of lines anywhere in it; only those lines are reported then
     is_mostly_copied = is_enough and matched >= limits.share * total
     long = [stretch for stretch, run in zip(stretches, runs, strict=True) if run >= limits.run]
-    return PartMatch(
-        part,
-        match,
-        lines=in_file(in_part),
-        copied=in_file(in_part if is_mostly_copied else long),
-        matched=matched,
-        different=count,
-        total=total,
-        run=longest,
-    )
+    copied = in_file(in_part if is_mostly_copied else long)
+    return PartMatch(part, match, in_file(in_part), copied, matched, count, total, longest)
 
 
 def _strength(evidence: PartMatch) -> tuple[float, ...]:
@@ -289,15 +281,9 @@ def _finding(path: str, sources: list[tuple[list[PartMatch], Place]]) -> SourceF
     every = {id(match): match for matches, _ in sources for match in matches}
     evidence = sorted(every.values(), key=_strength, reverse=True)
     places = tuple(place for _, place in sources)
-    return SourceFinding(
-        path,
-        _lines(evidence),
-        tuple(evidence),
-        places,
-        tuple(dict.fromkeys(place.origin.licence for place in places)),
-        conflict=(),
-        is_copy=any(match.is_copy for match in evidence),
-    )
+    licences = tuple(dict.fromkeys(place.origin.licence for place in places))
+    is_copy = any(match.is_copy for match in evidence)
+    return SourceFinding(path, _lines(evidence), tuple(evidence), places, licences, conflict=(), is_copy=is_copy)
 
 
 def _with_conflict(finding: SourceFinding, findings: Sequence[SourceFinding]) -> SourceFinding:

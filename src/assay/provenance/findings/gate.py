@@ -9,7 +9,7 @@ nothing at all. A match that none of the n texts reached therefore counts as wel
 false alarms that admits at most: parts × the largest such p.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -84,23 +84,16 @@ def judge(files: Sequence[TracedFile], rules: "LicenceRules") -> Judgement:
             place = next((place for place in finding.places if rules.deny(place.origin.licence)), None)
             if place is None:
                 continue
-            evidence = next(_failing(finding, threshold), None)
+            evidence = next((match for match in finding.evidence if _fails(match, threshold)), None)
             if evidence is None:
                 weak += 1
             else:
                 denials.append(Denial(finding, evidence, place))
-    at_limit = [
-        denial.evidence.p_value
-        for denial in denials
-        if denial.evidence.p_value is not None and denial.evidence.p_value > threshold
-    ]
-    return Judgement(
-        tuple(denials),
-        parts=len(p_values),
-        weak=weak,
-        uncalibrated=sum(denial.evidence.p_value is None for denial in denials),
-        false_alarms=len(p_values) * max(at_limit, default=0.0),
-    )
+    denied = [denial.evidence.p_value for denial in denials]
+    # n unrelated parts, each with a chance of at most p to be called a copy, give n · p false alarms on average
+    at_limit = [p_value for p_value in denied if p_value is not None and p_value > threshold]
+    false_alarms = len(p_values) * max(at_limit, default=0.0)
+    return Judgement(tuple(denials), len(p_values), weak, denied.count(None), false_alarms)
 
 
 def denials_by_finding(judgement: Judgement | None) -> Mapping[int, Denial]:
@@ -124,8 +117,6 @@ def _threshold(p_values: Sequence[float]) -> float:
     return float(rejected.max()) if len(rejected) else -1.0
 
 
-def _failing(finding: SourceFinding, threshold: float) -> Iterator[PartMatch]:
-    for evidence in finding.evidence:
-        p_value = evidence.p_value
-        if evidence.is_copy and (p_value is None or p_value <= threshold or evidence.match.at_limit):
-            yield evidence
+def _fails(evidence: PartMatch, threshold: float) -> bool:
+    p_value = evidence.p_value
+    return evidence.is_copy and (p_value is None or p_value <= threshold or evidence.match.at_limit)

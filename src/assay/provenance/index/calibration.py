@@ -99,6 +99,8 @@ class CalibrationTable:
             if of_fusion is None:
                 return None
             chosen = of_fusion
+        # conformal p-value: of n unrelated queries and this one, none is special, so each rank is equally likely; the
+        # query counts itself, hence k + 1 of n + 1, which never claims more than n measurements can show
         counts = chosen.counts(best)
         has_no_value = np.max([column for _, column in of_channel.values()], axis=0) <= 0
         rates = np.where(has_no_value, np.nan, self.growth * (counts + 1) / (chosen.n + 1))
@@ -209,9 +211,7 @@ class IndexCalibration:
         try:
             content = parse_json(path.read_bytes())
         except (OSError, ValueError) as error:
-            raise DataError(
-                f"{path}: expected a calibration of profile {profile.name!r}: {plain_reason(error)}"
-            ) from error
+            raise _no_calibration(path, profile, error) from error
         return cls.of(content, profile, path)
 
     @classmethod
@@ -230,9 +230,11 @@ class IndexCalibration:
         try:
             return _read(content, profile)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(
-                f"{place}: expected a calibration of profile {profile.name!r}: {plain_reason(error)}"
-            ) from error
+            raise _no_calibration(place, profile, error) from error
+
+
+def _no_calibration(place: Path | str, profile: Profile, error: Exception) -> DataError:
+    return DataError(f"{place}: expected a calibration of profile {profile.name!r}: {plain_reason(error)}")
 
 
 def calibration_for(
@@ -311,6 +313,7 @@ def _bins(content: Any) -> dict[str, tuple[LengthBin, ...]]:  # noqa: ANN401  JS
 
 def _packed(reached: tuple[int, ...]) -> list[list[int]]:
     """Return [step, count] for each step at which the count changes."""
+    # the counts fall in few steps, so their changes are a tenth of the file that all of them would be
     return [[step, n] for step, n in enumerate(reached) if step == 0 or reached[step - 1] != n]
 
 

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from assay.database import connect
 from assay.errors import CorpusIndexError
@@ -144,9 +144,7 @@ class Catalogue:
 
     def number_of(self, digest: bytes) -> int | None:
         """Return the number of the document with this digest, or None."""
-        with as_index_error(self.path):
-            row = self.connection.execute("SELECT id FROM documents WHERE digest = ?", (digest,)).fetchone()
-        return None if row is None else int(row[0])
+        return next((int(number) for (number,) in self._all("SELECT id FROM documents WHERE digest = ?", digest)), None)
 
     def ids(self) -> list[int]:
         """Return the numbers of all documents, ascending."""
@@ -196,14 +194,8 @@ class Catalogue:
                 if (of_places or 0) != places.get(number, 0):
                     raise self.damaged(f"the list of origins of document {number}")
                 _, language, kind, name = row
-                yield StoredDocument(
-                    zlib.decompress(text).decode("utf-8", "surrogatepass"),
-                    language,
-                    kind,
-                    name,
-                    tuple(origins.get(number, ())),
-                    number,
-                )
+                plain = zlib.decompress(text).decode("utf-8", "surrogatepass")
+                yield StoredDocument(plain, language, kind, name, tuple(origins.get(number, ())), number)
 
     def remove_documents(self, ids: Sequence[int]) -> int:
         """Remove documents with their origins, and return how many there were."""
@@ -217,6 +209,7 @@ class Catalogue:
         first, last = ("", LAST_PATH) if path is None else (storable(path), storable(path))
         place = (self._source(source), first, last)
         self._files.clear()
+        # a document is gone with its last origin: those that lose one are noted first, and looked at again at the end
         run = self.connection.execute
         with as_index_error(self.path):
             run("CREATE TEMP TABLE IF NOT EXISTS touched (document INTEGER PRIMARY KEY)")
@@ -243,26 +236,22 @@ class Catalogue:
 
     def sources(self) -> list[str]:
         """Return the sources of the documents, in the order of adding."""
-        with as_index_error(self.path):
-            return [name for (name,) in self.connection.execute("SELECT name FROM sources ORDER BY id")]
+        return [name for (name,) in self._all("SELECT name FROM sources ORDER BY id")]
 
     def paths(self, source: str) -> list[str]:
         """Return the files of a source that have documents, ascending."""
-        with as_index_error(self.path):
-            rows = self.connection.execute(
-                "SELECT DISTINCT path FROM files JOIN sources ON sources.id = source WHERE sources.name = ?"
-                " ORDER BY path",
-                (storable(source),),
-            )
-            return [path for (path,) in rows]
+        of_source = (
+            "SELECT DISTINCT path FROM files JOIN sources ON sources.id = source WHERE sources.name = ? ORDER BY path"
+        )
+        return [path for (path,) in self._all(of_source, storable(source))]
 
     def languages(self) -> dict[str | None, int]:
         """Return the documents by language, the most frequent first, in a time that does not depend on their number."""
-        return _most_frequent_first(self._counts()[0])
+        return dict(sorted(self._counts()[0], key=_frequent_first))
 
     def licences(self) -> dict[str, int]:
         """Return the files by licence, the most frequent first, in a time that does not depend on their number."""
-        return _most_frequent_first(self._counts()[1])
+        return dict(sorted(self._counts()[1], key=_frequent_first))
 
     def mark_seen(self, source: str, files: Iterable[SeenFile]) -> None:
         """Record files; a later row of the same path replaces an earlier one."""
@@ -291,11 +280,9 @@ class Catalogue:
 
     def skipped(self) -> dict[str, int]:
         """Return the number of skipped files, by reason."""
-        with as_index_error(self.path):
-            rows = self.connection.execute(
-                "SELECT skipped, count(*) FROM seen WHERE skipped IS NOT NULL GROUP BY skipped ORDER BY 2 DESC, 1"
-            )
-            return dict(rows.fetchall())
+        return dict(
+            self._all("SELECT skipped, count(*) FROM seen WHERE skipped IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1")
+        )
 
     def forget_numbers(self) -> None:
         """Read numbers of sources and files from the tables again, because rows of them were removed."""
@@ -310,17 +297,17 @@ class Catalogue:
 
     def _counts(self) -> tuple[list[tuple[str | None, int]], list[tuple[str, int]]]:
         """Return the documents by language and the files by licence, in a fixed order."""
+        languages = self._all("SELECT language, documents FROM languages WHERE documents > 0 ORDER BY 1")
+        return languages, self._all("SELECT licence, files FROM licences WHERE files > 0 ORDER BY 1")
+
+    def _all(self, query: str, *parameters: object) -> list[Any]:
         with as_index_error(self.path):
-            run = self.connection.execute
-            languages = run("SELECT language, documents FROM languages WHERE documents > 0 ORDER BY 1").fetchall()
-            return languages, run("SELECT licence, files FROM licences WHERE files > 0 ORDER BY 1").fetchall()
+            return self.connection.execute(query, parameters).fetchall()
 
     def _row(self, query: str) -> Any:  # noqa: ANN401  the query determines the types
-        with as_index_error(self.path):
-            row = self.connection.execute(query).fetchone()
-        if row is None:
-            raise self.damaged("its state")
-        return row
+        for row in self._all(query):
+            return row
+        raise self.damaged("its state")
 
     def _source(self, name: str) -> int:
         if name not in self._sources:
@@ -358,9 +345,6 @@ def _document_row(number: int, digest: bytes, document: Document) -> tuple[objec
     return (*row, row_checksum(*row, text), text)
 
 
-_Counted = TypeVar("_Counted", bound=str | None)
-
-
-def _most_frequent_first(counts: list[tuple[_Counted, int]]) -> dict[_Counted, int]:
+def _frequent_first(counted: tuple[str | None, int]) -> tuple[int, str]:
     # None, an unknown language, sorts first among equal counts, as SQLite has it
-    return dict(sorted(counts, key=lambda pair: (-pair[1], pair[0] or "")))
+    return -counted[1], counted[0] or ""

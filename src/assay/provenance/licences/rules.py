@@ -57,7 +57,10 @@ class LicenceRules:
         WITH an exception is still that licence; a rule may also name the exception. Case does not matter. The rule
         `unknown` also applies to words that are not an SPDX identifier.
         """
-        return bool(self) and _denied(expression, self)
+        if not self:
+            return False
+        parsed = _parsed(expression)
+        return _any_denied({expression.strip().casefold()}, self) if parsed is None else _node_denied(parsed, self)
 
 
 def read_rules(denied: Sequence[str] = (), allowed: Sequence[str] = ()) -> LicenceRules:
@@ -116,13 +119,8 @@ def _squeezed(name: str) -> str:
     return "".join(character for character in name.casefold() if character.isalnum())
 
 
-def _denied(expression: str, rules: LicenceRules) -> bool:
-    parsed = _parsed(expression)
-    words = frozenset({expression.strip().casefold()})
-    return _any_denied(words, rules) if parsed is None else _node_denied(parsed, rules)
-
-
 def _node_denied(node: object, rules: LicenceRules) -> bool:
+    # who copies has to keep all sides of an AND, and chooses one side of an OR
     if isinstance(node, _licensing().AND):
         return any(_node_denied(part, rules) for part in node.args)
     if isinstance(node, _licensing().OR):
@@ -130,14 +128,14 @@ def _node_denied(node: object, rules: LicenceRules) -> bool:
     names = {str(node).casefold()}
     if isinstance(node, LicenseWithExceptionSymbol):
         names.add(node.license_symbol.key.casefold())
-    return _any_denied(frozenset(names), rules)
+    return _any_denied(names, rules)
 
 
-def _any_denied(names: frozenset[str], rules: LicenceRules) -> bool:
+def _any_denied(names: set[str], rules: LicenceRules) -> bool:
     def meets(patterns: tuple[str, ...]) -> bool:
         return any(_meets(name, pattern) for pattern in patterns for name in names)
 
-    return not meets(rules.allowed) and (meets(rules.denied) if rules.denied else True)
+    return not meets(rules.allowed) and (not rules.denied or meets(rules.denied))
 
 
 def _meets(name: str, pattern: str) -> bool:

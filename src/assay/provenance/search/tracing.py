@@ -258,14 +258,14 @@ def _match(near: Similarity, document: StoredDocument, query: SearchQuery) -> Ma
 
 def _spans(channel: str, document: StoredDocument, query: SearchQuery) -> tuple[Span, ...]:
     """Return the spans in the channel of the match; of a match by vector in the first channel that has any."""
+    # an index keeps no places, so the few documents that are shown are fingerprinted again, in the channel that matters
     for form, of_query in query.fingerprints.items():
         if channel in {form, "vector"} and isinstance(of_query, Fingerprints):
             alone = replace(query.profile, channels=(of_query.channel,))
             of_document = fingerprint(document.text, document.language, alone)[form]
-            if isinstance(of_document, Fingerprints):
-                stretches = spans(of_query, of_document, document.origins[0].first_line)
-                if stretches:
-                    return stretches
+            first_line = document.origins[0].first_line
+            if isinstance(of_document, Fingerprints) and (stretches := spans(of_query, of_document, first_line)):
+                return stretches
     return ()
 
 

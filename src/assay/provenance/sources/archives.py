@@ -42,18 +42,10 @@ _MAGIC: Final = {
 }
 _TAR_MAGIC_AT, _TAR_MAGIC = 257, b"ustar"
 _BROKEN = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    gzip.BadGzipFile,
-    EOFError,
-    pa.ArrowException,
+    tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile, EOFError, pa.ArrowException,
+    ValueError, OverflowError, struct.error,
     NotImplementedError,  # zipfile, for a version that it does not know
-    ValueError,
-    OverflowError,
-    struct.error,
-)
+)  # fmt: skip
 _READ_WHOLE = frozenset(
     (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 )

@@ -13,8 +13,6 @@ from assay.provenance.sources.git import Blob, blob_sizes, git_output, git_recor
 from assay.provenance.sources.open import DEFAULT
 from assay.provenance.sources.texts import SourceText, entry_text
 
-_FIELDS = 4
-
 
 def texts_before(repository: Path, before: date) -> Iterator[SourceText]:
     """Yield the source files of the last commit on the way to HEAD that was made before a day.
@@ -124,10 +122,7 @@ def commit_messages(
     if not git_output(repository, "rev-list", "--max-count=1", "--all").strip():
         return  # a repository without a commit declares nothing
     options = ("log", "-z", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--format=%H%x00%an%x00%ae%x00%B")
-    fields: list[str] = []
     records = git_records(repository, "--literal-pathspecs", *options, *chosen, seconds=seconds)
-    for field in records:
-        fields.append(field)
-        if len(fields) == _FIELDS:
-            yield fields[0].strip(), fields[1], fields[2], fields[3]
-            fields = []
+    # the same iterator four times: each commit takes four records, and a commit that was cut off is left out
+    for digest, author, address, message in zip(records, records, records, records, strict=False):
+        yield digest.strip(), author, address, message

@@ -8,31 +8,11 @@ from typing import Literal, Protocol, Self
 from assay.provenance.sources.document import Origin
 
 Reason = Literal[
-    "binary",
-    "broken row",
-    "corrupt",
-    "crashes the reader",
-    "empty",
-    "encrypted",
-    "excluded",
-    "generated",
-    "ignored",
-    "link",
-    "minified",
-    "missing from the repository",
-    "nested archive",
-    "no known language",
-    "no text in the row",
-    "not a plain file",
-    "other language",
-    "path leads outside",
-    "repeated path",
-    "submodule",
-    "too large",
-    "too short",
-    "undecodable",
-    "unreadable",
-]
+    "binary", "broken row", "corrupt", "crashes the reader", "empty", "encrypted", "excluded", "generated", "ignored",
+    "link", "minified", "missing from the repository", "nested archive", "no known language", "no text in the row",
+    "not a plain file", "other language", "path leads outside", "repeated path", "submodule", "too large", "too short",
+    "undecodable", "unreadable",
+]  # fmt: skip
 """Why a file, a member or a row did not become a document."""
 
 

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -190,11 +191,8 @@ def _notice_texts(folder: str, path: str, surroundings: Surroundings) -> None:
 
 
 def _show(file: Path, path: str, surroundings: Surroundings) -> None:
-    try:
-        with file.open("rb") as stream:
-            surroundings.notice(path, stream.read(LARGEST_METADATA))
-    except OSError:  # absent or unreadable: it states nothing
-        return
+    with suppress(OSError), file.open("rb") as stream:  # absent or unreadable: it states nothing
+        surroundings.notice(path, stream.read(LARGEST_METADATA))
 
 
 _Kind = Literal["file", "folder", "link", "not a plain file", "unreadable"]

@@ -99,9 +99,8 @@ class GitRepository:
         """Commits of HEAD and of all branches and tags; None for a partial clone, whose missing files may arrive."""
         if _is_partial(self.path):
             return None
-        return " ".join(
-            git_output(self.path, "rev-parse", self.revision, *(["--all"] if self.all_history else [])).split()
-        )
+        every = ["--all"] if self.all_history else []
+        return " ".join(git_output(self.path, "rev-parse", self.revision, *every).split())
 
     def count(self) -> int:
         """Return the number of files at the revision, or of commits in the whole history."""
@@ -175,6 +174,8 @@ class GitRepository:
 
     def _history(self, missing: frozenset[str]) -> "Iterator[_Version]":
         """Yield every version of every file, oldest commit first, each once."""
+        # one log of the changes instead of one tree for each commit: the work grows with the changes, not with
+        # commits × files; the first commit that brings a digest to a path is the one that wrote it
         seen: set[tuple[str, str]] = set()
         with blob_sizes(self.path, missing) as size_of:
             for commit, change in _changes(self.path, "--raw", "-t", "--abbrev=64", "--reverse", "--all"):
@@ -270,18 +271,9 @@ def _changes(repository: Path, *options: str, seconds: float | None = None) -> "
     # a bare repository takes its map of authors from a blob, and git ends where a partial clone lacks it
     unmapped = ("-c", "mailmap.blob=") if _is_partial(repository) else ()
     log = (
-        *unmapped,
-        "--literal-pathspecs",
-        "log",
-        "-z",
-        "-c",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-show-signature",
-        shape,
-        *options,
-    )
+        *unmapped, "--literal-pathspecs", "log", "-z", "-c", "--no-renames", "--no-ext-diff", "--no-textconv",
+        "--no-show-signature", shape, *options,
+    )  # fmt: skip
     commit, description = _Commit("", "", 0), ""
     records = git_records(repository, *log, seconds=seconds)
     for record in records:
@@ -340,7 +332,10 @@ class _Reader:
 
     def size(self, digest: str) -> int | None:
         """Return the size of an object in bytes; None if the repository lacks it."""
-        fields = self._ask(digest).split()
+        requests = self._pipe(self._process.stdin)
+        requests.write(f"{digest}\n".encode())
+        requests.flush()
+        fields = self._pipe(self._process.stdout).readline().split()
         return int(fields[2]) if len(fields) == 3 else None  # noqa: PLR2004  digest, type, size
 
     def read(self, digest: str, limit: int) -> bytes:
@@ -352,6 +347,7 @@ class _Reader:
         size = self.size(digest)
         if size is None:
             raise OSError(f"object {digest} is missing")
+        # the answers of one process lie one behind the other in its pipe, so each is read to its end, wanted or not
         out = self._pipe(self._process.stdout)
         content = out.read(min(size, limit))
         left = size - len(content) + 1  # the unread rest, and the line end that closes the object
@@ -367,12 +363,6 @@ class _Reader:
 
     def __del__(self) -> None:
         self.close()
-
-    def _ask(self, digest: str) -> str:
-        requests = self._pipe(self._process.stdin)
-        requests.write(f"{digest}\n".encode())
-        requests.flush()
-        return self._pipe(self._process.stdout).readline().decode("ascii", "replace")
 
     @staticmethod
     def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
@@ -427,6 +417,7 @@ def _start(
 @lru_cache(maxsize=16)
 def _stored_bytes(repository: Path) -> int:
     """Return the bytes of the packs of a repository and of those that it borrows objects from."""
+    # the measure of all that git may use: time, memory and names grow with what the user really stored
     own = next((git for git in (repository / ".git", repository) if (git / "objects").is_dir()), None)
     if own is None:  # a further work tree, whose repository lies elsewhere
         command = _command(repository, "rev-parse", "--git-common-dir")

@@ -7,7 +7,7 @@ import numpy as np
 
 from assay.retrieval.compiled import compiled
 from assay.retrieval.encoding.lexemes import read_lexemes
-from assay.retrieval.hashing import BASE, HALF, MULTIPLIER, Hashes, mix
+from assay.retrieval.hashing import BASE, Hashes, compiled_mix, mix
 from assay.types import Int64Array
 
 SPELLED_GRAMS = (1, 2, 3)
@@ -105,7 +105,4 @@ def _shaped(shape: Hashes, since: Int64Array, base: np.uint64) -> np.uint64:
 @compiled
 def _feature(value: np.uint64, kind: int) -> np.uint64:
     """Return the hash of a word or gram among those of its kind, below 2^44."""
-    value += np.uint64(kind * 0x9E3779B9)
-    value ^= value >> HALF
-    value *= MULTIPLIER
-    return (value ^ (value >> HALF)) >> np.uint64(DROPPED_BITS)
+    return compiled_mix(value + np.uint64(kind * 0x9E3779B9)) >> np.uint64(DROPPED_BITS)

@@ -1,7 +1,8 @@
 """Models of transformers and of sentence-transformers as an `Encoder`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +179,7 @@ def load_encoder(name: str, settings: EncoderSettings) -> TransformersEncoder:
         raise ModelError(f"dtype {settings.dtype!r}: expected auto, {', '.join(DTYPES)}")
     common = _common(name, settings)
     with quiet(), one_line(name):
-        modules = read_modules(name, _finder(name, common))
+        modules = read_modules(name, partial(_file_of, name, common.get("revision")))
         inner = modules.folder if modules else ""
         if Path(name).is_dir():
             check_folder(str(Path(name, inner)))
@@ -197,6 +198,7 @@ def load_encoder(name: str, settings: EncoderSettings) -> TransformersEncoder:
         lower_case=bool(modules and modules.lower_case),
     )
     folder = Path(source) if Path(source).is_dir() else Path(str(cached_file(name, "config.json", **common))).parent
+    # equal digests mean equal vectors: whatever a vector depends on is a part of it, also how it is computed
     beside = sorted({file.parent for file in modules.files}) if modules else []
     parts = [files_digest([folder]), files_digest(beside), tokenizer_digest(tokenizer), asdict(steps), str(model.dtype)]
     encoder = TransformersEncoder(
@@ -222,14 +224,11 @@ def _common(name: str, settings: EncoderSettings) -> dict[str, Any]:
     return common
 
 
-def _finder(name: str, common: dict[str, Any]) -> Callable[[str], Path | None]:
-    def find(path: str) -> Path | None:
-        if Path(name).is_dir():
-            return file if (file := Path(name, path)).is_file() else None
-        cached = cached_file(name, path, revision=common.get("revision"), _raise_exceptions_for_missing_entries=False)
-        return Path(cached) if cached else None
-
-    return find
+def _file_of(name: str, revision: str | None, path: str) -> Path | None:
+    if Path(name).is_dir():
+        return file if (file := Path(name, path)).is_file() else None
+    cached = cached_file(name, path, revision=revision, _raise_exceptions_for_missing_entries=False)
+    return Path(cached) if cached else None
 
 
 def _load_model(name: str, source: str, common: dict[str, Any], dtype: object) -> Any:  # noqa: ANN401  any architecture

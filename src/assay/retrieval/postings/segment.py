@@ -43,13 +43,6 @@ CHECKED_TOGETHER = 1 << 24
 """Numbers of a section that are read before their memory is released."""
 
 
-def no_documents() -> Documents:
-    """Return an empty array that is read-only, as those of a segment."""
-    nothing = np.zeros(0, np.uint32)
-    nothing.flags.writeable = False
-    return nothing
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class FormPostings:
     """Postings of one form; see the head of this file."""
@@ -73,8 +66,7 @@ class FormPostings:
 
     def lists(self, keys: Keys) -> tuple[Bounds, Bounds]:
         """Return start and stop of the list of each key."""
-        starts, stops = find_lists(self.directory, self.remainders, keys, self.remainder_bits)
-        return starts, stops
+        return find_lists(self.directory, self.remainders, keys, self.remainder_bits)
 
     def keys_between(self, first_bucket: int, last_bucket: int) -> tuple[Keys, Documents]:
         """Return keys and documents of the postings in a range of buckets, the last one excluded."""
@@ -152,7 +144,7 @@ class Segment(SegmentFile):
             entry=entry,
             size=len(data),
             documents=documents,
-            dead=no_documents(),
+            dead=np.frombuffer(b"", "<u4"),  # read-only, as the other arrays, so that loops have one type of argument
             weight=sum(len(form.postings) for form in forms.values()),
             forms=forms,
             checksums=checksums,

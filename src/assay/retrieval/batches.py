@@ -59,6 +59,7 @@ def _batch(texts: Sequence[str], languages: Sequence[str | None], profile: Profi
         return [_single(text, language, profile) for text, language in zip(texts, languages, strict=True)]
     groups: dict[tuple[str | None, bool], list[int]] = {}
     for at, (text, language) in enumerate(zip(texts, languages, strict=True)):
+        # texts of a group become one text: they need the same rules, and one width of their characters
         groups.setdefault((language, text.isascii()), []).append(at)
     hashes: list[dict[Form, Hashes]] = [{} for _ in texts]
     for (language, _), members in groups.items():
@@ -130,6 +131,7 @@ def _hashes(
             units, _ = visible_code_points(own_letters, own_points, starts[comments], stops[comments])
             if len(units) >= characters[0]:
                 hashes = mixed_grams(units, characters[0], base)
+                # a text shorter than a window is one window, as in `winnow`: it keeps a fingerprint
                 for position in window_minima(hashes, min(characters[1], len(hashes))):
                     of_characters[first] = hashes[position]
                     first += 1

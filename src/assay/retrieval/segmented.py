@@ -255,6 +255,7 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
         """Remove documents; absent ones are ignored."""
         for files in (self._files, self._added):
             for at, file in enumerate(files):
+                # a removal is a number in a list; the content stays until a quarter of its file is dead
                 gone = documents[file.holds(documents)]
                 if len(gone):
                     files[at] = file.without(np.union1d(file.dead, gone))
@@ -269,6 +270,7 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
         if generation is None and not self._changed:
             return
         self.spill()
+        # new content is a small file first; merging small ones as it grows keeps searches to a few files
         while chosen := self._to_merge():
             self._merge(chosen)
         self._publish(self.generation + 1 if generation is None else generation)
@@ -338,12 +340,14 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
         for file in self._files:
             entry = dict(file.entry)
             if len(file.dead):
+                # files are never changed: what was removed is a list of its own, under the number of its generation
                 removed = file.dead.astype(self.NUMBERS).tobytes()
                 entry |= {"dead": f"{file.name}.{generation}.dead", self.DEAD_CHECKSUM: zlib.crc32(removed)}
                 with durable_writer(self.folder / entry["dead"]) as sink:
                     sink.write(removed)
             entries.append(entry)
         manifest = {"version": self.FORMAT, **self.described, self.ENTRIES: entries}
+        # all files of the manifest are on the disk by now: this one write makes the generation exist, or not
         publish(self.folder, generation, manifest)
         self.generation, self._changed = generation, False
         # a reader that has just read the previous number can still open that generation

@@ -79,6 +79,7 @@ class BodyLimit:
         begun = whole = late = False
         deadline = asyncio.get_running_loop().time() + self.seconds
 
+        # the length that a caller claims is only a hint: the bytes are counted as they come, and the stream is cut off
         async def counted() -> Message:
             nonlocal read, whole, late
             try:

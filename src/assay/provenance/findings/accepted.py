@@ -46,6 +46,7 @@ def accept_findings(
 def finding_key(denial: Denial, text: str) -> str:
     """Return a key that stays the same while lines move: digest of the path, the licence and the matched lines."""
     lines = lines_of(text)
+    # the lines themselves, not their numbers: an edit above them leaves an accepted finding accepted
     matched = [lines[number - 1].strip() for number in _numbers(denial.finding) if number <= len(lines)]
     words = [denial.finding.path, denial.place.origin.licence, *filter(None, matched)]
     return hashlib.sha256("\n".join(words).encode("utf-8", "surrogatepass")).hexdigest()[:32]

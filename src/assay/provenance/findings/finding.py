@@ -220,6 +220,7 @@ def findings_of(
         matches = [pair[0] for pair in pairs]
         place = _place(matches[0].match, pairs[0][1], traced)
         # without a common line every document is a source of its own
+        # sources that explain the same lines are places of one finding: a vendored library lies in many projects
         joined[_lines(matches) or place.document_id].append((matches, place))
     findings = [_finding(path, sources) for sources in joined.values()]
     findings.sort(key=lambda finding: (finding.is_copy, _strength(finding.best), finding.places[0].origin.path))
@@ -288,6 +289,7 @@ def _finding(path: str, sources: list[tuple[list[PartMatch], Place]]) -> SourceF
 
 def _with_conflict(finding: SourceFinding, findings: Sequence[SourceFinding]) -> SourceFinding:
     """Return the finding with the licences of all sources that have at least half of its lines."""
+    # the same lines under two licences: one of the sources copied them, and nothing here says which
     own = _numbers(finding.lines)
     licences = {
         licence

@@ -159,6 +159,7 @@ def _evidence(kept: Sequence[tuple[SourceText, Fingerprints]], boilerplate: Boil
     ]
     if not rows:
         return []
+    # what many files share was given to all of them, or is a phrase of the language: no sign that one copied another
     hashes, counts = np.unique(np.concatenate(rows), return_counts=True)
     common = hashes[counts > max(FEW_FILES, MOST_FILES * len(rows))]
     return [row[~np.isin(row, common)] for row in rows]

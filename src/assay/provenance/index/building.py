@@ -150,6 +150,7 @@ class _Writer:
         state = _State.of(seen.pop(SOURCE_PATH, None))
         kind = f"{getattr(source, 'stored_kind', type(source).__name__)}{'' if source.whole else '+'}"
         stamp = f"{source.stamp} {self.settings.digest}" if source.stamp is not None else ""
+        # first question: is the whole source as it was when it was read to its end? Then none of its files is looked at
         now = _State(kind, stamp, 0, finished=False)
         if state is not None and state.finished and (state.kind, state.stamp) == (now.kind, now.stamp) and now.stamp:
             self.counts.files += state.files
@@ -294,6 +295,7 @@ class _State:
     finished: bool
 
     def row(self) -> SeenFile:
+        # a row as of a file, so that no index needs a further table: size is the count, modified says that it is done
         return SeenFile(SOURCE_PATH, self.files, int(self.finished), f"{self.kind} {self.stamp}")
 
     @staticmethod

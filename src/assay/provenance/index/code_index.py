@@ -226,6 +226,7 @@ class CodeIndex:
             return
         generation = self._catalogue.generation + 1
         with self._all_or_nothing():
+            # a reader follows the catalogue: until it names the new generation, nobody looks at the new files
             for part in self._parts():
                 part.commit(generation)
             self._catalogue.commit(generation)
@@ -520,6 +521,7 @@ class CodeIndex:
         damage = find_damage(self._catalogue)
         drop_damage(self._catalogue, damage)
         stored = np.array(self._catalogue.ids(), np.int64)
+        # the texts are the truth, and the rest can be computed from them: what not all parts have is computed again
         whole = reduce(np.intersect1d, [part.ids() for part in self._parts()])
         # a document that lacks its postings or its vector gets both again
         for part in self._parts():

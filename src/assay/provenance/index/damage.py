@@ -83,6 +83,7 @@ def drop_damage(catalogue: Catalogue, damage: CatalogueDamage) -> None:
         [(number,) for number in numbers] for numbers in (damage.documents, damage.files, damage.sources)
     )
     with as_index_error(catalogue.path):
+        # from the leaves to the root: a row goes before the row that it refers to
         run("DELETE FROM origins WHERE document = ?", documents)
         run("DELETE FROM documents WHERE id = ?", documents)
         run("DELETE FROM origins WHERE file = ?", files)
@@ -112,6 +113,7 @@ def _damaged_documents(catalogue: Catalogue) -> Iterator[int]:
     ids = catalogue.ids()
     for start in range(0, len(ids), _BATCH):
         batch = ids[start : start + _BATCH]
+        # damage is rare: a batch is read as one, and only a damaged batch document by document
         if not _can_be_read(catalogue, batch):
             yield from (number for number in batch if not _can_be_read(catalogue, [number]))
 

@@ -179,6 +179,7 @@ def _stated(words: str, phrases: Phrases) -> str | None:
 
 def _joined(licences: list[str], words: str) -> str | None:
     """Join several licences: OR where the words leave a choice, else AND."""
+    # "at your option any later version" is a choice of versions, not of licences, so these words are removed first
     joint = " OR " if _CHOICE.search(_OPTION_OF_GNU.sub("", words)) else " AND "
     return joint.join(sorted(licences)) or None
 

@@ -39,6 +39,7 @@ def spans(query: Fingerprints, document: Fingerprints, first_line: int = 1) -> t
     free[pairs[:, 0]] = True
     waiting = int(free.sum())
     chosen: list[tuple[int, int, int, int]] = []
+    # greedy: the longest run takes its fingerprints first, so a repeated idiom cannot split a long copy into pieces
     for run in _longest_runs(query, document, pairs):
         left = run[free[run[:, 0]]]
         if len(left):

@@ -254,6 +254,7 @@ class _Counted(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Read as from any stream, in pieces, so that a bomb is detected before it fills the memory."""
+        # the ratio is checked while the bytes come, not after: a bomb of a few KB would fill the memory first
         pieces = []
         while size:
             piece = self._stream.read(min(size, _PIECE) if size > 0 else _PIECE)

@@ -140,6 +140,7 @@ def decode_source(raw: bytes, declared: str | None = None) -> tuple[str, bool]:
     """
     if wide := wide_encoding(raw):
         return raw.decode(wide), False
+    # hardly any text of another encoding is valid UTF-8 by chance, so it is tried before what the file declares
     try:
         return raw.decode("utf-8-sig"), False
     except UnicodeDecodeError:

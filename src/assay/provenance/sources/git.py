@@ -137,6 +137,7 @@ class GitRepository:
         """Return the digests of objects that a partial clone lacks; a request for one of them would end git."""
         if not _is_partial(self.path):
             return frozenset()
+        # git itself lists what it would have to fetch, in one pass and without the network
         which = ["--all"] if self.all_history else [f"{self.revision}^{{tree}}"]
         listed = git_output(self.path, "rev-list", "--objects", "--no-object-names", "--missing=print", *which)
         return frozenset(line[1:] for line in listed.splitlines() if line.startswith("?"))
@@ -162,6 +163,8 @@ class GitRepository:
 
     def _last_commits(self, paths: set[str]) -> dict[str, "_Commit"]:
         """Return the last commit that touched each path, from one pass that ends when each has one."""
+        # the newest commit comes first, so the first one that names a path is the last that touched it; when every path
+        # was named, the rest of the history need not be read
         commits: dict[str, _Commit] = {}
         missing = set(paths)
         for commit, path in _changes(self.path, "--name-only", self.revision):
@@ -488,6 +491,7 @@ def _running(repository: Path, *arguments: str, seconds: float | None = None) ->
         expired.set()
         process.kill()
 
+    # a killed git closes its pipe, which ends the reader too: one timer bounds both, and no read needs a limit
     timer = Timer(seconds or 0.0, expire)
     if seconds is not None:
         timer.start()

@@ -92,6 +92,7 @@ class Surroundings:
     def facts_of(self, path: str) -> Facts:
         """Return the facts about the file at `path`."""
         folder = self._listed.get(path) or _folder(PurePosixPath(path))
+        # all files of a folder have the same facts, and files come folder by folder
         if folder not in self._by_folder:
             self._by_folder[folder] = self._facts_in(folder)
         return self._by_folder[folder]

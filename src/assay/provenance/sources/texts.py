@@ -187,6 +187,7 @@ def pieces(text: str, language: str | None, granularity: Granularity = "both") -
     except Unparsable:
         return Pieces((whole,), parsed=False)
     inside = tuple(Piece("function", function.name, function.first_line, function.text) for function in functions)
+    # a document is its text: a file that is one function would be that function a second time
     is_function = len(inside) == 1 and inside[0].text.strip("\n") == text.strip("\n")
     return Pieces(inside if is_function or (granularity == "function" and inside) else (whole, *inside), parsed=True)
 

@@ -39,6 +39,7 @@ class ParameterIndices:
 def parameter_indices(hashed: Features, row_bits: int) -> ParameterIndices:
     """Return the indices of the parameters of these features, with 2^row_bits learned rows."""
 
+    # the bits of a good hash are independent, so parts of one hash serve as three different hash functions
     def bits(count: int, above: int) -> NDArray[np.int32]:
         return ((hashed.hashes >> np.uint64(above)) & np.uint64((1 << count) - 1)).astype(np.int32)
 
@@ -102,6 +103,7 @@ class BagEncoder:
 
     def _sums(self, texts: Sequence[str]) -> Float32Array:
         at = parameter_indices(hashed_features(texts), len(self.learned).bit_length() - 1)
+        # the scale of a row goes into its weight, so rows of eight bits are read as they are, a quarter of the memory
         learned_weights = self.learned_weights[at.weights]
         if self.scales is not None:
             learned_weights *= self.scales[at.rows]

@@ -67,6 +67,7 @@ def _distinct(
         for at in range(word_starts[text], word_starts[text + 1]):
             hashes[end] = _feature(word_hashes[at], 0)
             end += 1
+        # the kind of a gram is a part of its hash: equal numbers of different kinds are different features
         for n in SPELLED_GRAMS:
             for at in range(first, stop - n + 1):
                 hashes[end] = _feature(_spelled(spelling[at : at + n], base), n)
@@ -75,6 +76,7 @@ def _distinct(
             for at in range(first, stop - n + 1):
                 hashes[end] = _feature(_shaped(shape[at : at + n], since[at : at + n], base), 16 + n)
                 end += 1
+        # written over its own input: the distinct ones are never more, so the end never overtakes the start
         distinct = np.unique(hashes[begin:end])
         end = begin + len(distinct)
         hashes[begin:end] = distinct

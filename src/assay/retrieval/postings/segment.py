@@ -110,6 +110,8 @@ class Segment(SegmentFile):
             segment = cls.of(data, {"name": path.name})
         except CorpusIndexError as error:
             raise CorpusIndexError(f"{path}: {error}") from error
+        # a large section is not read in full before the first query: an error there gives wrong matches, never a crash,
+        # because what the compiled loops rely on was compared above
         segment.check(path.parent, CHECKED_ON_OPENING)
         return segment
 
@@ -160,6 +162,7 @@ class Segment(SegmentFile):
         """Return the position of each document in `documents` of the segment; -1 if it is absent or removed."""
         documents = np.ascontiguousarray(documents)
         places = places_in(self.documents, documents)
+        # a removed document keeps its place in the file until a merge: a second search finds that it is dead
         if len(self.dead):
             places[places_in(self.dead, documents) >= 0] = -1
         return places
@@ -204,6 +207,7 @@ class Segment(SegmentFile):
 
 def _contents(data: mmap.mmap | bytes) -> dict[str, tuple[int, int, int]]:
     """Offset, length and checksum of each section by name."""
+    # the list of contents is written last, so a file that was cut off has none, wherever it ends
     if len(data) < TAIL.size:
         raise CorpusIndexError("segment is half-written: it has no tail")
     length, checksum, version, magic = TAIL.unpack(data[-TAIL.size :])

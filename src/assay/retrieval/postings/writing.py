@@ -58,6 +58,7 @@ def write_segment(
     for form, form_sizes in sizes.items():
         end = put(f"{form}.sizes", form_sizes, end)
         postings = int(form_sizes.sum(dtype=np.int64))
+        # the number of postings fixes the length of every section, so all places are known before the first block comes
         radix = radix_of(postings)
         directory_at = end
         remainders_at = aligned(directory_at + 4 * ((1 << radix) + 1))

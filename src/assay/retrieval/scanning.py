@@ -156,6 +156,7 @@ def tripled(letters: Letters, at: int) -> bool:
 @compiled
 def block_comment(letters: Letters, at: int, nesting: int) -> int:
     """Return the end of a comment between `/*` and `*/` with at most `nesting` levels."""
+    # with `nesting` 1 an inner mark is text, as in C; with more each inner comment needs its own end, as in Rust
     depth, cursor = 1, at + 2
     while cursor + 1 < len(letters):
         if letters[cursor] == STAR and letters[cursor + 1] == SLASH:
@@ -240,6 +241,7 @@ def delimited(letters: Letters, at: int) -> int:
             return NO_REGION
         stop += 1
     width = stop - at - 1
+    # only a bracket with the same delimiter behind it ends the literal, so the delimiter is compared letter by letter
     for cursor in range(stop + 1, len(letters) - width - 1):
         if letters[cursor] == END_PARENTHESIS and letters[cursor + width + 1] == DOUBLE:
             same = True

@@ -95,6 +95,7 @@ def joins(letters: Letters, at: int, head: int) -> bool:
         at: offset of the point or sign.
         head: start of the word that ends at `at`; `at` itself if there is none.
     """
+    # no grammar is needed: two letters before and after a point or a sign tell a number from a range or an access
     before, after, further = letter_at(letters, at - 1), letter_at(letters, at + 1), letter_at(letters, at + 2)
     after_number = head < at and DIGITS[letters[head]]
     if letters[at] == POINT:

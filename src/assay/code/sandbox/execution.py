@@ -120,6 +120,7 @@ def run_python(
     Raises:
         SandboxUnavailable: bubblewrap or the kernel cannot protect this machine from the program.
     """
+    # the program is started by another one, so that it is `__main__` and yet the paths are set before it runs
     main = "__assay_main__.py"
     start = (
         "import runpy, site, sys\n"
@@ -191,7 +192,7 @@ def _run(
     elif status is None:  # bubblewrap reports an exit code only of what it has started
         raise SandboxUnavailable(_refusal(stderr))
     elif _SHELL_SIGNAL < status <= _SHELL_SIGNAL + _LAST_SIGNAL:
-        status, signal = None, status - _SHELL_SIGNAL
+        signal, status = status - _SHELL_SIGNAL, None
     killed = captured.timed_out, captured.out_of_memory
     return Execution(status, signal, *killed, stdout, stderr, captured.truncated, seconds)
 

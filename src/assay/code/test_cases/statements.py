@@ -180,8 +180,7 @@ def _in_code(code: str, offset: int) -> Iterator[tuple[int, int, bool]]:
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str:
                 start, end = fragment.start(first.value), fragment.end(first.value)
-                opening = re.match(r"([rRuU]?)('''|\"\"\"|'|\")", code[start:end])
-                if opening:
+                if opening := re.match(r"([rRuU]?)('''|\"\"\"|'|\")", code[start:end]):
                     inner = start + opening.end() + offset
                     yield inner, end - len(opening[2]) + offset, opening[1] in {"r", "R"}
 

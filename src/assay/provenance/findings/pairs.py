@@ -134,9 +134,8 @@ def all_pairs(
         least: similarity of a pair at least; pairs make clusters.
         boilerplate: templates whose code is no evidence; None for those that ship.
     """
-    profile = DEFAULT
-    boilerplate = boilerplate or boilerplate_of(profile)
-    read = [(file, fingerprint(file.text, file.language, profile)[_FORM]) for file in files]
+    boilerplate = boilerplate or boilerplate_of(DEFAULT)
+    read = [(file, fingerprint(file.text, file.language, DEFAULT)[_FORM]) for file in files]
     kept = [(file, prints) for file, prints in read if isinstance(prints, Fingerprints)]
     rows = _evidence(kept, boilerplate)
     similarity, shared, sizes = _similarities(rows)

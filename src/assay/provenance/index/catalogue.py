@@ -12,7 +12,7 @@ from typing import Any
 
 from assay.database import connect
 from assay.errors import CorpusIndexError
-from assay.provenance.index.stored import SeenFile, StoredDocument, as_index_error, storable
+from assay.provenance.index.searchable import SeenFile, StoredDocument, as_index_error, storable
 from assay.provenance.index.tables import CATALOGUE_FORMAT, SCHEMA, connect_catalogue, origin_checksum, row_checksum
 from assay.provenance.sources import Document, Origin
 
@@ -84,8 +84,7 @@ class Catalogue:
 
     def begin(self, *, write: bool) -> None:
         """Begin a transaction: until its end all reads see one state, and the changes of this connection."""
-        with as_index_error(self.path):
-            self.connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        self._all("BEGIN IMMEDIATE" if write else "BEGIN")
 
     def commit(self, generation: int) -> None:
         """Make everything since `begin` durable, together with the number of the postings that belong to it."""
@@ -158,16 +157,12 @@ class Catalogue:
 
     def insert(self, documents: Iterable[tuple[int, bytes, Document]]) -> None:
         """Add documents with their numbers and digests, without origins."""
-        with as_index_error(self.path):
-            self.connection.executemany(
-                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)", (_document_row(*entry) for entry in documents)
-            )
+        self._many("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)", (_document_row(*entry) for entry in documents))
 
     def add_origins(self, origins: Iterable[tuple[int, Origin]]) -> int:
         """Add origins to documents, and return how many were new."""
-        with as_index_error(self.path):
-            rows = [(document, self._file(origin), origin.first_line) for document, origin in origins]
-            return self.connection.executemany("INSERT OR IGNORE INTO origins VALUES (?, ?, ?)", rows).rowcount
+        rows = [(document, self._file(origin), origin.first_line) for document, origin in origins]
+        return self._many("INSERT OR IGNORE INTO origins VALUES (?, ?, ?)", rows)
 
     def documents(self, ids: Sequence[int]) -> Iterator[StoredDocument]:
         """Yield the documents of these numbers, ascending by number; absent ones are left out.
@@ -200,9 +195,8 @@ class Catalogue:
     def remove_documents(self, ids: Sequence[int]) -> int:
         """Remove documents with their origins, and return how many there were."""
         rows = [(number,) for number in ids]
-        with as_index_error(self.path):
-            self.connection.executemany("DELETE FROM origins WHERE document = ?", rows)
-            return self.connection.executemany("DELETE FROM documents WHERE id = ?", rows).rowcount
+        self._many("DELETE FROM origins WHERE document = ?", rows)
+        return self._many("DELETE FROM documents WHERE id = ?", rows)
 
     def remove_origins(self, source: str, path: str | None) -> list[int]:
         """Remove a file, or a whole source, with its rows, and return the documents that have no other origin."""
@@ -257,10 +251,8 @@ class Catalogue:
         """Record files; a later row of the same path replaces an earlier one."""
         number = self._source(source)
         rows = ((number, storable(file.path), *astuple(file)[1:]) for file in files)
-        with as_index_error(self.path):
-            self.connection.executemany(
-                "INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, ?, ?)", ((*row, row_checksum(*row)) for row in rows)
-            )
+        checked = ((*row, row_checksum(*row)) for row in rows)
+        self._many("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, ?, ?)", checked)
 
     def seen(self, source: str) -> Iterator[SeenFile]:
         """Yield the recorded files of a source, ascending by path.
@@ -304,6 +296,10 @@ class Catalogue:
         with as_index_error(self.path):
             return self.connection.execute(query, parameters).fetchall()
 
+    def _many(self, statement: str, rows: Iterable[Sequence[object]]) -> int:
+        with as_index_error(self.path):
+            return self.connection.executemany(statement, rows).rowcount
+
     def _row(self, query: str) -> Any:  # noqa: ANN401  the query determines the types
         for row in self._all(query):
             return row
@@ -312,13 +308,11 @@ class Catalogue:
     def _source(self, name: str) -> int:
         if name not in self._sources:
             stored = storable(name)
-            with as_index_error(self.path):
-                row = self.connection.execute("SELECT id FROM sources WHERE name = ?", (stored,)).fetchone()
-                if row is None:
-                    row = self.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM sources").fetchone()
-                    entry = (row[0], stored, row_checksum(row[0], stored))
-                    self.connection.execute("INSERT INTO sources VALUES (?, ?, ?)", entry)
-            self._sources[name] = int(row[0])
+            rows = self._all("SELECT id FROM sources WHERE name = ?", stored)
+            (number,) = rows[0] if rows else self._row("SELECT coalesce(max(id), 0) + 1 FROM sources")
+            if not rows:
+                self._all("INSERT INTO sources VALUES (?, ?, ?)", number, stored, row_checksum(number, stored))
+            self._sources[name] = int(number)
         return self._sources[name]
 
     def _file(self, origin: Origin) -> int:
@@ -326,16 +320,14 @@ class Catalogue:
         fields = [storable(field) for field in described]
         row = (self._source(origin.source), *fields)
         if row not in self._files:
-            stored = self.connection.execute(_FILE, row).fetchone()
-            if stored is None:
-                stored = self.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM files").fetchone()
-                checksum = row_checksum(stored[0], storable(origin.source), *fields)
-                self.connection.execute(
-                    "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*stored, *row, checksum)
-                )
+            rows = self._all(_FILE, *row)
+            (number,) = rows[0] if rows else self._row("SELECT coalesce(max(id), 0) + 1 FROM files")
+            if not rows:
+                checksum = row_checksum(number, storable(origin.source), *fields)
+                self._all("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", number, *row, checksum)
             if len(self._files) > MOST_REMEMBERED:
                 self._files.clear()
-            self._files[row] = int(stored[0])
+            self._files[row] = int(number)
         return self._files[row]
 
 

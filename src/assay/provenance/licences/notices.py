@@ -26,15 +26,7 @@ _MARKS = re.compile(
     r"^[ \t]*(?:/\*+!?|\*+/?|//+[/!]?|#+!?|--+|;+|%+|<!--|\.\.|\(\*|dnl\b|rem\b|@rem\b|'|!)?[ \t]*", re.IGNORECASE
 )
 _COMMENT_LINE = re.compile(r"^[ \t]*(?:#|//|/\*|\*|--|;|%|<!--|\(\*|dnl\b|rem\b|!|'(?!'')|$)", re.IGNORECASE)
-_BLOCKS = (
-    ("/*", "*/"),
-    ('"""', '"""'),
-    ("'''", "'''"),
-    ("<!--", "-->"),
-    ("(*", "*)"),
-    ("{-", "-}"),
-    ("=begin", "=end"),
-)
+_BLOCKS = {"/*": "*/", '"""': '"""', "'''": "'''", "<!--": "-->", "(*": "*)", "{-": "-}", "=begin": "=end"}
 _PREAMBLE = re.compile(
     r"^[ \t]*(?:<\?|['\"]use strict['\"]|from __future__|package |@charset|[rbuRBU]{0,2}(?=\"\"\"|'''))"
 )
@@ -244,7 +236,7 @@ def _head(text: str) -> Iterator[str]:
         stripped = line.lstrip(" \t\ufeff")
         if _PREAMBLE.match(line):
             stripped = re.sub(r"^[rbuRBU]{1,2}(?=\"\"\"|''')", "", stripped)
-        opened = next(((start, stop) for start, stop in _BLOCKS if stripped.startswith(start)), None)
+        opened = next((marks for marks in _BLOCKS.items() if stripped.startswith(marks[0])), None)
         if opened is not None:
             yield line
             end = None if opened[1] in stripped[len(opened[0]) :] else opened[1]

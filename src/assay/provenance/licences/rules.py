@@ -80,7 +80,7 @@ def _checked(rule: str) -> str:
     if words in FAMILIES or words == UNKNOWN_LICENCE or words.startswith(_OWN):
         return words
     if "*" in words:
-        if any(fnmatchcase(name, words) for name in _names().values()):
+        if any(fnmatchcase(name, words) for name in _categories_by_name()):
             return words
         raise _not_a_licence(rule)
     parsed = _parsed(rule)
@@ -108,11 +108,10 @@ def _not_a_licence(rule: str) -> DataError:
 def _suggestions(rule: str) -> list[str]:
     if spelt := spelt_licence(rule):
         return [spelt]
-    names = _names()
-    squeezed = _squeezed(rule)
+    names, squeezed = _categories(), _squeezed(rule)
     begin = [name for name in names if squeezed and _squeezed(name).startswith(squeezed)]
-    near = get_close_matches(rule.casefold(), names.values(), _SUGGESTIONS, 0.7)
-    return sorted(begin, key=len)[:_SUGGESTIONS] or [name for name in names if names[name] in near]
+    near = get_close_matches(rule.casefold(), _categories_by_name(), _SUGGESTIONS, 0.7)
+    return sorted(begin, key=len)[:_SUGGESTIONS] or [name for name in names if name.casefold() in near]
 
 
 def _squeezed(name: str) -> str:
@@ -174,9 +173,3 @@ def _categories() -> Mapping[str, str]:
 @cache
 def _categories_by_name() -> Mapping[str, str]:
     return {name.casefold(): category for name, category in _categories().items()}
-
-
-@cache
-def _names() -> Mapping[str, str]:
-    """Identifiers as they are spelled → in lower case."""
-    return {name: name.casefold() for name in _categories()}

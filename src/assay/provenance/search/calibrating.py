@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.errors import DataError
 from assay.provenance.index import CalibrationTable, IndexCalibration, Searchable
-from assay.provenance.index.rates import FEWEST, UnrelatedQuery, measured_bins
+from assay.provenance.index.calibration import FEWEST, UnrelatedQuery, measured_bins
 from assay.provenance.search.boilerplate import Boilerplate, boilerplate_of
 from assay.provenance.search.candidates import candidates_of, channel_values
 from assay.provenance.search.query import read_query

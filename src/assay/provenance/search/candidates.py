@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.provenance.index import CalibrationTable, Searchable, StoredDocument
-from assay.provenance.index.rates import VECTOR, EvidenceRates
+from assay.provenance.index.calibration import VECTOR, EvidenceRates
 from assay.provenance.search.query import ChannelEvidence, SearchQuery, add_lookup
 from assay.provenance.search.ranking import ChannelOverlap
 from assay.retrieval import DocumentIds

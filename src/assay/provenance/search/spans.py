@@ -48,9 +48,8 @@ def spans(query: Fingerprints, document: Fingerprints, first_line: int = 1) -> t
             chosen.append(_lines(query, document, left))
         if not waiting:
             break
-    return tuple(
-        Span(first, last, start + first_line - 1, stop + first_line - 1) for first, last, start, stop in _joined(chosen)
-    )
+    below = first_line - 1
+    return tuple(Span(first, last, start + below, stop + below) for first, last, start, stop in _joined(chosen))
 
 
 def _pairs(query: Fingerprints, document: Fingerprints) -> _Pairs:

@@ -124,6 +124,7 @@ class Archive:
         """
         form = archive_form(self.path)
         members = self._zip if form == "zip" else self._tar
+        # no member is ever written to the disk, so no path of a member can lead anywhere
         surroundings = Surroundings()
         # a licence file may come after the files that it covers, hence the first pass
         for member in members(only_metadata=True):

@@ -90,7 +90,10 @@ class Folder:
             elif kind == "folder":
                 yield _Waiting(Path(item.path), f"{path}/", rules)
             elif kind == "file":
-                yield _stated(item, path, surroundings.facts_of(path))
+                try:
+                    yield _entry(Path(item.path), path, item.stat(follow_symlinks=False), surroundings.facts_of(path))
+                except OSError:
+                    yield Skipped(path, "unreadable")
             else:
                 yield Skipped(path, kind)
 
@@ -207,13 +210,6 @@ def _kind(item: os.DirEntry[str]) -> _Kind:
         return "file" if item.is_file(follow_symlinks=False) else "not a plain file"
     except OSError:
         return "unreadable"
-
-
-def _stated(item: os.DirEntry[str], path: str, facts: Facts) -> SourceFile:
-    try:
-        return _entry(Path(item.path), path, item.stat(follow_symlinks=False), facts)
-    except OSError:
-        return Skipped(path, "unreadable")
 
 
 def _entry(file: Path, path: str, status: os.stat_result, facts: Facts) -> Entry:

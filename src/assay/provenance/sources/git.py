@@ -120,18 +120,19 @@ class GitRepository:
         missing = self._missing()
         surroundings = self._surroundings(missing)
         commits = self.count() if self.all_history else 0
-        for mode, digest, size, path, commit in self._history(missing) if self.all_history else self._head(missing):
-            if mode == _SUBMODULE:
-                yield Skipped(path, "submodule")
-            elif mode == _LINK:
-                yield Skipped(path, "link")
-            elif size is None:
-                yield Skipped(path, "missing from the repository")
-            else:
-                facts = _facts(web, path, commit).over(surroundings.facts_of(path))
-                version = digest if self.all_history else ""
-                share = commit.number / commits if commits and commit is not None else None
-                yield Entry(path, digest, size, Blob(self.path, digest), facts, version, share)
+        with blob_sizes(self.path, missing) as size_of:
+            for mode, digest, path, commit in self._history() if self.all_history else self._head():
+                if mode == _SUBMODULE:
+                    yield Skipped(path, "submodule")
+                elif mode == _LINK:
+                    yield Skipped(path, "link")
+                elif (size := size_of(digest)) is None:
+                    yield Skipped(path, "missing from the repository")
+                else:
+                    facts = _facts(web, path, commit).over(surroundings.facts_of(path))
+                    version = digest if self.all_history else ""
+                    share = commit.number / commits if commits and commit is not None else None
+                    yield Entry(path, digest, size, Blob(self.path, digest), facts, version, share)
 
     def _missing(self) -> frozenset[str]:
         """Return the digests of objects that a partial clone lacks; a request for one of them would end git."""
@@ -147,49 +148,41 @@ class GitRepository:
         if _succeeds(self.path, "rev-parse", "--verify", "-q", self.revision):
             with blob_sizes(self.path, missing) as size_of:
                 for mode, digest, path in tree_files(self.path, self.revision):
-                    if mode in {_LINK, _SUBMODULE} or not describes_neighbours(path):
-                        continue
-                    if (size_of(digest) or LARGEST_METADATA + 1) <= LARGEST_METADATA:
+                    is_stated = mode not in {_LINK, _SUBMODULE} and describes_neighbours(path)
+                    if is_stated and (size_of(digest) or LARGEST_METADATA + 1) <= LARGEST_METADATA:
                         surroundings.notice(path, Blob(self.path, digest).read(LARGEST_METADATA))
         return surroundings
 
-    def _head(self, missing: frozenset[str]) -> "Iterator[_Version]":
+    def _head(self) -> "Iterator[_Version]":
         files = list(tree_files(self.path, self.revision))
         last = self._last_commits({path for *_, path in files})
-        with blob_sizes(self.path, missing) as size_of:
-            for mode, digest, path in files:
-                size = None if mode in {_LINK, _SUBMODULE} else size_of(digest)
-                yield mode, digest, size, path, last.get(path)
+        for mode, digest, path in files:
+            yield mode, digest, path, last.get(path)
 
     def _last_commits(self, paths: set[str]) -> dict[str, "_Commit"]:
         """Return the last commit that touched each path, from one pass that ends when each has one."""
         # the newest commit comes first, so the first one that names a path is the last that touched it; when every path
         # was named, the rest of the history need not be read
         commits: dict[str, _Commit] = {}
-        missing = set(paths)
         for commit, path in _changes(self.path, "--name-only", self.revision):
-            if path in missing:
-                missing.discard(path)
-                commits[path] = commit
-                if not missing:
+            if path in paths:
+                commits.setdefault(path, commit)
+                if len(commits) == len(paths):
                     break
         return commits
 
-    def _history(self, missing: frozenset[str]) -> "Iterator[_Version]":
+    def _history(self) -> "Iterator[_Version]":
         """Yield every version of every file, oldest commit first, each once."""
         # one log of the changes instead of one tree for each commit: the work grows with the changes, not with
         # commits × files; the first commit that brings a digest to a path is the one that wrote it
         seen: set[tuple[str, str]] = set()
-        with blob_sizes(self.path, missing) as size_of:
-            for commit, change in _changes(self.path, "--raw", "-t", "--abbrev=64", "--reverse", "--all"):
-                described, _, path = change.partition("\0")
-                mode, digest = _new_side(described)
-                if mode == _FOLDER:
-                    continue
-                if set(digest) != {"0"} and (digest, path) not in seen:
-                    seen.add((digest, path))
-                    size = None if mode in {_LINK, _SUBMODULE} else size_of(digest)
-                    yield mode, digest, size, path, commit
+        for commit, change in _changes(self.path, "--raw", "-t", "--abbrev=64", "--reverse", "--all"):
+            described, _, path = change.partition("\0")
+            mode, digest = _new_side(described)
+            # a digest of zeros: the commit removes the file
+            if mode != _FOLDER and set(digest) != {"0"} and (digest, path) not in seen:
+                seen.add((digest, path))
+                yield mode, digest, path, commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +193,7 @@ class _Commit:
     """In the log's order, from 1."""
 
 
-_Version = tuple[str, str, int | None, str, _Commit | None]
+_Version = tuple[str, str, str, _Commit | None]
 
 
 def is_repository(path: Path) -> bool:

@@ -10,8 +10,7 @@ from typing import Literal
 from assay.code import Function, Unparsable, functions_in
 from assay.errors import DataError
 from assay.languages import languages_with
-from assay.provenance.sources.document import DocumentKind
-from assay.provenance.sources.entry import Entry, Reason
+from assay.provenance.sources.entry import DocumentKind, Entry, Reason
 from assay.provenance.sources.filters import (
     decode_source,
     language_of_file,

@@ -107,10 +107,9 @@ class BagEncoder:
         learned_weights = self.learned_weights[at.weights]
         if self.scales is not None:
             learned_weights *= self.scales[at.rows]
+        sign_weights = self.sign_weights[at.weights] * np.float32(self.dimensions**-0.5)
         sums = np.zeros((len(texts), self.dimensions), np.float32)
-        _add_rows(
-            sums, at.starts, at.signs, self.sign_weights[at.weights] * np.float32(self.dimensions**-0.5), self._signs
-        )
+        _add_rows(sums, at.starts, at.signs, sign_weights, self._signs)
         _add_rows(sums, at.starts, at.rows, learned_weights, self.learned)
         return sums
 

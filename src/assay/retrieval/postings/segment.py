@@ -125,10 +125,9 @@ class Segment(SegmentFile):
                 for section, (offset, length, _) in contents.items()
             }
             names: tuple[Form, ...] = ("characters", "tokens")
+            parts = ("sizes", "directory", "remainders", "postings")
             forms = {
-                form: FormPostings(
-                    *(sections[f"{form}.{part}"] for part in ("sizes", "directory", "remainders", "postings"))
-                )
+                form: FormPostings(*(sections[f"{form}.{part}"] for part in parts))
                 for form in names
                 if f"{form}.sizes" in sections
             }

@@ -103,9 +103,7 @@ def text_or_reason(entry: Entry, settings: CorpusSettings) -> SourceText | Reaso
         return reason
     try:
         raw = entry.content.read(settings.largest + 1)
-        if reason := skip_by_bytes(
-            raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw, settings.largest
-        ):
+        if reason := skip_by_bytes(raw, settings.largest):
             return reason
         text = raw if isinstance(raw, str) else decode_source(raw)[0]
     except OSError:

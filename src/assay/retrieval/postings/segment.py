@@ -181,8 +181,7 @@ class Segment(SegmentFile):
 
     def frequencies(self, form: Form, lists: tuple[Bounds, Bounds], limit: int) -> Bounds:
         """Return the number of living documents of each list; above `limit` only some number above it."""
-        frequencies: Bounds = count_living(self.forms[form].postings, *lists, self.dead, limit)
-        return frequencies
+        return count_living(self.forms[form].postings, *lists, self.dead, limit)
 
     def release(self) -> None:
         """Return the pages of the file to the system: they stay in its cache, but no longer count as used memory."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.languages import lexical_rules
-from assay.retrieval.regions import COMMENT, find_regions
+from assay.retrieval.scanning import COMMENT, find_regions
 from assay.retrieval.source import Source
 from assay.retrieval.token_channel import tokens
 

@@ -4,7 +4,7 @@ import pytest
 
 from assay.languages import languages_with, lexical_rules
 from assay.retrieval.canonical import characters
-from assay.retrieval.regions import CHARACTER, COMMENT, REGEX, STRING, find_regions
+from assay.retrieval.scanning import CHARACTER, COMMENT, REGEX, STRING, find_regions
 from assay.retrieval.source import Source
 
 NAMES = {COMMENT: "comment", STRING: "string", CHARACTER: "character", REGEX: "regex"}

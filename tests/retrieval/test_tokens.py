@@ -3,7 +3,7 @@
 import pytest
 
 from assay.languages import languages_with, lexical_rules
-from assay.retrieval.regions import find_regions
+from assay.retrieval.scanning import find_regions
 from assay.retrieval.source import Source
 from assay.retrieval.token_channel import tokens
 

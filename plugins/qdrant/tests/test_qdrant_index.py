@@ -21,11 +21,9 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 from assay.errors import CorpusIndexError
 from assay.provenance import CodeIndex, Document, Origin, TraceSettings, trace
 from assay.provenance.index import SeenFile
-from assay.provenance.index.building import build
-from assay.provenance.index.calibration import CalibrationTable, IndexCalibration, shipped_calibration
-from assay.provenance.index.rates import bin_values
+from assay.provenance.index.building import build, remove
+from assay.provenance.index.calibration import CalibrationTable, IndexCalibration, bin_values, shipped_calibration
 from assay.provenance.index.reading import IndexSettings
-from assay.provenance.index.removal import remove
 from assay.provenance.search.boilerplate import NO_BOILERPLATE, Boilerplate
 from assay.provenance.sources import CorpusSettings
 from assay.provenance.sources.open import open_sources

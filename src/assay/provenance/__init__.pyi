@@ -17,8 +17,8 @@ from .index.opening import create_index as create_index
 from .index.opening import open_index as open_index
 from .index.reading import IndexSettings as IndexSettings
 from .index.searchable import Searchable as Searchable
+from .index.searchable import StoredDocument as StoredDocument
 from .index.searchable import WritableIndex as WritableIndex
-from .index.stored import StoredDocument as StoredDocument
 from .licences.rules import LicenceRules as LicenceRules
 from .licences.rules import read_rules as read_rules
 from .search.calibrating import calibrate_index as calibrate_index
@@ -26,8 +26,8 @@ from .search.candidates import SearchMethod as SearchMethod
 from .search.result import Trace as Trace
 from .search.tracing import TraceSettings as TraceSettings
 from .search.tracing import trace as trace
-from .sources.document import Document as Document
-from .sources.document import Origin as Origin
+from .sources.entry import Document as Document
+from .sources.entry import Origin as Origin
 from .sources.open import open_sources as open_sources
 from .sources.settings import CorpusSettings as CorpusSettings
 from .sources.settings import TableColumns as TableColumns

@@ -32,8 +32,8 @@ from .profiles import Profile as Profile
 from .profiles import RankBy as RankBy
 from .profiles import SearchSettings as SearchSettings
 from .profiles import profile_named as profile_named
-from .regions import COMMENT as COMMENT
-from .regions import find_regions as find_regions
+from .scanning import COMMENT as COMMENT
+from .scanning import find_regions as find_regions
 from .source import Source as Source
 from .token_channel import NAME_TOKEN as NAME_TOKEN
 from .token_channel import tokens as tokens

@@ -9,10 +9,9 @@ from assay.languages import LexicalRules, Marks, lexical_rules
 from assay.retrieval.canonical import Form, visible_code_points
 from assay.retrieval.compiled import compiled
 from assay.retrieval.fingerprints import Fingerprints, fingerprint
-from assay.retrieval.hashing import BASE, Hashes, mix, mixed_grams
+from assay.retrieval.hashing import BASE, Hashes, compiled_mix, mixed_grams
 from assay.retrieval.profiles import Profile, profile_named
-from assay.retrieval.regions import COMMENT
-from assay.retrieval.scanning import Letters, scan
+from assay.retrieval.scanning import COMMENT, Letters, scan
 from assay.retrieval.source import Offsets, Source, Units
 from assay.retrieval.token_channel import spellings, token_codes, word_table
 from assay.retrieval.winnowing import window_minima
@@ -23,8 +22,6 @@ BATCH_CHARACTERS = 1 << 22
 
 HashesOfTexts = dict[Form, Sequence[Hashes]]
 """Hashes of each text of a group, by form."""
-
-_mix = compiled(mix)
 
 
 def fingerprint_hashes(
@@ -62,6 +59,7 @@ def _batch(texts: Sequence[str], languages: Sequence[str | None], profile: Profi
         return [_single(text, language, profile) for text, language in zip(texts, languages, strict=True)]
     groups: dict[tuple[str | None, bool], list[int]] = {}
     for at, (text, language) in enumerate(zip(texts, languages, strict=True)):
+        # texts of a group become one text: they need the same rules, and one width of their characters
         groups.setdefault((language, text.isascii()), []).append(at)
     hashes: list[dict[Form, Hashes]] = [{} for _ in texts]
     for (language, _), members in groups.items():
@@ -133,13 +131,14 @@ def _hashes(
             units, _ = visible_code_points(own_letters, own_points, starts[comments], stops[comments])
             if len(units) >= characters[0]:
                 hashes = mixed_grams(units, characters[0], base)
+                # a text shorter than a window is one window, as in `winnow`: it keeps a fingerprint
                 for position in window_minima(hashes, min(characters[1], len(hashes))):
                     of_characters[first] = hashes[position]
                     first += 1
         if tokens[0]:
             codes, _, _ = token_codes(own_letters, (starts, stops, kinds), word_letters, (reserved, directives), prefix)
             if len(codes) >= tokens[0]:
-                hashes = mixed_grams(_mix(codes), tokens[0], base)
+                hashes = mixed_grams(compiled_mix(codes), tokens[0], base)
                 for position in window_minima(hashes, min(tokens[1], len(hashes))):
                     of_tokens[second] = hashes[position]
                     second += 1

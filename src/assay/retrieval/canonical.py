@@ -6,15 +6,12 @@ from typing import Literal
 import numpy as np
 
 from assay.retrieval.compiled import compiled
-from assay.retrieval.regions import COMMENT, Regions
-from assay.retrieval.scanning import BACKSLASH, Letters
+from assay.retrieval.scanning import BACKSLASH, COMMENT, Letters, Regions, letter_table
 from assay.retrieval.source import LAYOUT, LINE_FEED, RETURN, SEPARATOR, Offsets, Source, Units
 
 Form = Literal["characters", "tokens"]
 
-VISIBLE = np.ones(256, np.bool_)
-VISIBLE[: LAYOUT + 1] = False
-VISIBLE[[0x7F, SEPARATOR]] = False  # DEL, the one control character above the space
+VISIBLE = ~letter_table([*range(LAYOUT + 1), 0x7F, SEPARATOR])  # 0x7F: DEL, the one control character above the space
 
 VISIBLE_COUNT = VISIBLE.astype(np.int64)
 

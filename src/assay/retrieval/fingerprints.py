@@ -7,7 +7,7 @@ from assay.languages import lexical_rules
 from assay.retrieval.canonical import Canonical, Form, characters
 from assay.retrieval.hashing import GRAM_HASHES, Hashes
 from assay.retrieval.profiles import Channel, Profile, profile_named
-from assay.retrieval.regions import find_regions
+from assay.retrieval.scanning import find_regions
 from assay.retrieval.source import Offsets, Source
 from assay.retrieval.token_channel import tokens
 from assay.retrieval.winnowing import winnow
@@ -96,17 +96,9 @@ def _winnowed(source: Source, canonical: Canonical, channel: Channel) -> Fingerp
     if len(canonical) < channel.k:
         return TooShort(channel, len(canonical))
     hashes, positions = winnow(canonical.units, k=channel.k, w=channel.w, gram_hash=GRAM_HASHES[channel.hash])
+    # places are looked up for the chosen grams alone, about a fifth of all
     starts = canonical.starts[positions]
     stops = canonical.stops_of(positions + channel.k - 1)
     lines, columns = source.places(starts)
-    return Fingerprints(
-        channel=channel,
-        units=len(canonical),
-        hashes=hashes,
-        positions=positions,
-        starts=starts,
-        stops=stops,
-        lines=lines,
-        columns=columns,
-        last_lines=source.places(stops - 1)[0],
-    )
+    last_lines, _ = source.places(stops - 1)
+    return Fingerprints(channel, len(canonical), hashes, positions, starts, stops, lines, columns, last_lines)

@@ -6,7 +6,6 @@ state, and a reader keeps the state that it opened while the next one is written
 """
 
 import json
-import os
 import re
 import zlib
 from collections.abc import Iterator, Mapping
@@ -25,20 +24,6 @@ def generations_in(folder: Path) -> list[int]:
     if not folder.is_dir():
         return []
     return sorted(int(match[1]) for path in folder.iterdir() if (match := MANIFEST_NAME.fullmatch(path.name)))
-
-
-def begin_again(folder: Path) -> None:
-    """Make the folder of a part that is computed again; a file in its place is damage, and is removed.
-
-    Raises:
-        CorpusIndexError: it cannot be written.
-    """
-    try:
-        if not folder.is_dir():
-            folder.unlink(missing_ok=True)
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise CorpusIndexError(cannot_write(folder, error)) from error
 
 
 def read_generation(folder: Path, generation: int) -> dict[str, Any]:
@@ -75,12 +60,6 @@ def as_damage(path: Path) -> Iterator[None]:
         raise CorpusIndexError(f"{path}: damaged: {' '.join(reason.split())}") from error
 
 
-def next_number(folder: Path) -> int:
-    """Return the number of a new file: larger than those of all files in the folder, which begin with their number."""
-    numbers = (path.name.partition(".")[0] for path in folder.iterdir())
-    return max((int(number) for number in numbers if number.isdecimal()), default=0) + 1
-
-
 def publish(folder: Path, generation: int, manifest: Mapping[str, object]) -> None:
     """Write a manifest; after this call it and every file written before it survive a crash of the machine.
 
@@ -88,12 +67,8 @@ def publish(folder: Path, generation: int, manifest: Mapping[str, object]) -> No
         CorpusIndexError: the disk is full, or the folder cannot be written.
     """
     content = json.dumps(manifest, indent=1)
-    path = _path(folder, generation)
-    try:
-        with durable_file(path) as file:
-            file.write(f"{zlib.crc32(content.encode()):08x}\n{content}".encode())
-    except OSError as error:
-        raise unwritable(path, error) from error
+    with durable_writer(_path(folder, generation)) as file:
+        file.write(f"{zlib.crc32(content.encode()):08x}\n{content}".encode())
 
 
 def sweep(folder: Path, keep: Mapping[int, set[str]]) -> None:
@@ -108,25 +83,16 @@ def sweep(folder: Path, keep: Mapping[int, set[str]]) -> None:
 
 @contextmanager
 def durable_writer(path: Path) -> Iterator[Any]:
-    """Open a new file, which is on disk when the block ends, and deleted if the block fails.
+    """Open a new file, which is on disk under its name when the block ends; there is none if the block fails.
 
     Raises:
         CorpusIndexError: the disk is full, or the file cannot be written.
     """
     try:
-        with path.open("w+b") as file:
+        with durable_file(path) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
     except OSError as error:
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
-        raise unwritable(path, error) from error
-
-
-def unwritable(path: Path, error: OSError) -> CorpusIndexError:
-    """Return the error for a file that cannot be written."""
-    return CorpusIndexError(f"{cannot_write(path, error)}; the last commit is unchanged")
+        raise CorpusIndexError(f"{cannot_write(path, error)}; the last commit is unchanged") from error
 
 
 def _path(folder: Path, generation: int) -> Path:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from assay.retrieval.compiled import compiled
 from assay.retrieval.source import Units
 
 Hashes = NDArray[np.uint64]
+Mixed = TypeVar("Mixed", Hashes, np.uint64)
 HashName = Literal["mixed-64", "sha1-16"]
 GramHash = Callable[[Units, int], Hashes]
 """Units [n] and k to the hashes of all grams, uint64 [n - k + 1]."""
@@ -22,13 +23,17 @@ MULTIPLIER = np.uint64(0xD6E8FEB86659FD93)
 HALF = np.uint64(32)
 
 
-def mix(values: Hashes) -> Hashes:
+def mix(values: Mixed) -> Mixed:
     """Return a bijection of 64-bit numbers after which every bit depends on the low and on the high bits."""
     # xor with a shift spreads high bits downwards, a multiplication low bits upwards; both can be undone
     values = values ^ (values >> HALF)
     values *= MULTIPLIER
     values ^= values >> HALF
     return values
+
+
+compiled_mix = compiled(mix)
+"""The same for compiled loops, of an array or of one number."""
 
 
 def mixed_64(units: Units, k: int) -> Hashes:
@@ -65,10 +70,7 @@ def mixed_grams(units: Units, k: int, base: np.uint64) -> Hashes:
         last = last * base + np.uint64(units[k - m + at])
     hashes = np.empty(len(units) - k + 1, np.uint64)
     for at in range(len(hashes)):
-        value = first if m == k else first * shift + last
-        value ^= value >> HALF
-        value *= MULTIPLIER
-        hashes[at] = value ^ (value >> HALF)
+        hashes[at] = compiled_mix(first if m == k else first * shift + last)
         if at + k < len(units):  # roll: remove the first unit of each part, append the next one
             first = (first - np.uint64(units[at]) * leading) * base + np.uint64(units[at + m])
             last = (last - np.uint64(units[at + k - m]) * leading) * base + np.uint64(units[at + k])

@@ -1,16 +1,21 @@
 """Search for comments and literals in one pass over the letters of a text.
 
-Every function takes letters, uint8 [n] (`Source.letters`), and the offset `at` of an opening mark. It returns the
-offset after the region, `NO_REGION` if no region begins there, or `UNCLOSED` if its closing mark is missing. Each
+Every compiled function takes letters, uint8 [n] (`Source.letters`), and the offset `at` of an opening mark. It returns
+the offset after the region, `NO_REGION` if no region begins there, or `UNCLOSED` if its closing mark is missing. Each
 function reads a letter a bounded number of times, so the time is linear in the length of any text.
 """
+
+import string
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.languages import BackQuote, DoubleQuote, Marks, Raw, SingleQuote, Slashes
+from assay.languages import BackQuote, DoubleQuote, LexicalRules, Marks, Raw, SingleQuote, Slashes
 from assay.retrieval.compiled import compiled
-from assay.retrieval.source import LAYOUT, LINE_FEED, RETURN, SEPARATOR, WORD_CLASS, Offsets
+from assay.retrieval.source import LAYOUT, LINE_FEED, RETURN, SEPARATOR, WORD_CLASS, Offsets, Source
 from assay.types import BooleanArray
 
 Letters = NDArray[np.uint8]
@@ -35,30 +40,27 @@ LONGEST_EXPRESSION = 1000
 BLANKS_BEFORE_EXPRESSION = 64
 LONGEST_KEYWORD = 10
 
-WORD_LETTERS = np.zeros(256, np.bool_)
-WORD_LETTERS[[*b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_", WORD_CLASS]] = True
-DIGITS = np.zeros(256, np.bool_)
-DIGITS[[*b"0123456789"]] = True
-MARKS = np.zeros(256, np.bool_)
-MARKS[[DOUBLE, SINGLE, HASH, SLASH, BACK, DASH]] = True
-STOPS_TEXT = np.zeros(256, np.bool_)
-STOPS_TEXT[[BACKSLASH, LINE_FEED, RETURN]] = True
-BEFORE_EXPRESSION = np.zeros(256, np.bool_)
-BEFORE_EXPRESSION[[*b"(,=:[!&|?{;"]] = True
+
+def letter_table(letters: Iterable[int]) -> BooleanArray:
+    """Return a table of letters, bool [256]: one read tells whether a letter is among these."""
+    table = np.zeros(256, np.bool_)
+    table[[*letters]] = True
+    return table
 
 
-def _keyword_code(word: bytes) -> int:
-    code = 0
-    for letter in word:
-        code = (code * 31 + letter) & 0xFFFFFFFF
-    return code
+WORD_LETTERS = letter_table([*(string.ascii_letters + string.digits + "_").encode(), WORD_CLASS])
+DIGITS = letter_table(b"0123456789")
+MARKS = letter_table([DOUBLE, SINGLE, HASH, SLASH, BACK, DASH])
+STOPS_TEXT = letter_table([BACKSLASH, LINE_FEED, RETURN])
+BEFORE_EXPRESSION = letter_table(b"(,=:[!&|?{;")
 
 
+# compiled code has no sets of texts, so a keyword is compared as one number: its letters as digits of base 31
 KEYWORDS_BEFORE_EXPRESSION = np.array(
-    sorted(
-        _keyword_code(word)
+    [
+        reduce(lambda code, letter: (code * 31 + letter) & 0xFFFFFFFF, word)
         for word in b"in do of new case void else throw yield await return typeof delete instanceof".split()
-    ),
+    ],
     np.int64,
 )
 
@@ -154,6 +156,7 @@ def tripled(letters: Letters, at: int) -> bool:
 @compiled
 def block_comment(letters: Letters, at: int, nesting: int) -> int:
     """Return the end of a comment between `/*` and `*/` with at most `nesting` levels."""
+    # with `nesting` 1 an inner mark is text, as in C; with more each inner comment needs its own end, as in Rust
     depth, cursor = 1, at + 2
     while cursor + 1 < len(letters):
         if letters[cursor] == STAR and letters[cursor + 1] == SLASH:
@@ -238,6 +241,7 @@ def delimited(letters: Letters, at: int) -> int:
             return NO_REGION
         stop += 1
     width = stop - at - 1
+    # only a bracket with the same delimiter behind it ends the literal, so the delimiter is compared letter by letter
     for cursor in range(stop + 1, len(letters) - width - 1):
         if letters[cursor] == END_PARENTHESIS and letters[cursor + width + 1] == DOUBLE:
             same = True
@@ -347,7 +351,6 @@ def operand_expected(letters: Letters, at: int) -> bool:
         first -= 1
     if first == cursor or (first > 0 and (letters[first - 1] in (DOLLAR, POINT) or WORD_LETTERS[letters[first - 1]])):
         return False
-    # a keyword is compared as one number, as compiled code has no sets of texts
     code = 0
     for offset in range(first, cursor):
         code = (code * 31 + letters[offset]) & 0xFFFFFFFF
@@ -531,3 +534,27 @@ def scan(letters: Letters, marks: Marks) -> tuple[Offsets, Offsets, Letters, Off
             regions += 1
             cursor = stop
     return starts[:regions].copy(), stops[:regions].copy(), kinds[:regions].copy(), unclosed[:missing].copy()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regions:
+    """Comments and literals in text order; they never overlap.
+
+    Attributes:
+        starts: int64 [r], offset of the first code point.
+        stops: int64 [r], offset after the last.
+        kinds: uint8 [r], `COMMENT`, `STRING`, `CHARACTER` or `REGEX`.
+        unterminated: offsets of opening marks that are never closed. The mark and the text after it are read as code,
+            and later marks of the same kind open no region.
+    """
+
+    starts: Offsets
+    stops: Offsets
+    kinds: NDArray[np.uint8]
+    unterminated: tuple[int, ...]
+
+
+def find_regions(source: Source, rules: LexicalRules) -> Regions:
+    """Return the comments and literals of a text, in time and memory linear in its length."""
+    starts, stops, kinds, unclosed = scan(source.letters, rules.plain_marks)
+    return Regions(starts, stops, kinds, tuple(unclosed.tolist()))

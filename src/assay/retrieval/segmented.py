@@ -17,16 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import CorpusIndexError, plain_reason
-from assay.retrieval.generations import (
-    as_damage,
-    begin_again,
-    durable_writer,
-    generations_in,
-    next_number,
-    publish,
-    read_generation,
-    sweep,
-)
+from assay.files import cannot_write
+from assay.retrieval.generations import as_damage, durable_writer, generations_in, publish, read_generation, sweep
 from assay.types import BooleanArray, Int64Array
 
 FANOUT = 4
@@ -135,7 +127,9 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
         self.generation = generation
         self._files: list[File] = []
         self._added: list[File] = []
-        self._numbers = next_number(folder) - 1
+        # new files get numbers above those of all files in the folder, so none is ever written over
+        numbers = (path.name.partition(".")[0] for path in folder.iterdir())
+        self._numbers = max((int(number) for number in numbers if number.isdecimal()), default=0)
         self._kept: dict[int, set[str]] = {}
         self._changed = False
 
@@ -197,7 +191,12 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
                 return index
         except (CorpusIndexError, FileNotFoundError):  # the manifest is damaged or missing
             pass
-        begin_again(folder)
+        try:
+            if not folder.is_dir():
+                folder.unlink(missing_ok=True)
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise CorpusIndexError(cannot_write(folder, error)) from error
         return cls(folder, shape, generation)
 
     @classmethod
@@ -256,6 +255,7 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
         """Remove documents; absent ones are ignored."""
         for files in (self._files, self._added):
             for at, file in enumerate(files):
+                # a removal is a number in a list; the content stays until a quarter of its file is dead
                 gone = documents[file.holds(documents)]
                 if len(gone):
                     files[at] = file.without(np.union1d(file.dead, gone))
@@ -270,6 +270,7 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
         if generation is None and not self._changed:
             return
         self.spill()
+        # new content is a small file first; merging small ones as it grows keeps searches to a few files
         while chosen := self._to_merge():
             self._merge(chosen)
         self._publish(self.generation + 1 if generation is None else generation)
@@ -339,12 +340,14 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
         for file in self._files:
             entry = dict(file.entry)
             if len(file.dead):
+                # files are never changed: what was removed is a list of its own, under the number of its generation
                 removed = file.dead.astype(self.NUMBERS).tobytes()
                 entry |= {"dead": f"{file.name}.{generation}.dead", self.DEAD_CHECKSUM: zlib.crc32(removed)}
                 with durable_writer(self.folder / entry["dead"]) as sink:
                     sink.write(removed)
             entries.append(entry)
         manifest = {"version": self.FORMAT, **self.described, self.ENTRIES: entries}
+        # all files of the manifest are on the disk by now: this one write makes the generation exist, or not
         publish(self.folder, generation, manifest)
         self.generation, self._changed = generation, False
         # a reader that has just read the previous number can still open that generation

@@ -77,6 +77,7 @@ class Source:
 @compiled
 def _places(line_starts: Offsets, offsets: Offsets) -> tuple[Offsets, Offsets]:
     lines, columns = np.empty(len(offsets), np.int64), np.empty(len(offsets), np.int64)
+    # offsets and starts of lines both ascend, so one pass over both finds every line, without a search for each
     line = 1
     for number, offset in enumerate(offsets):
         while line < len(line_starts) and line_starts[line] <= offset:
@@ -88,6 +89,7 @@ def _places(line_starts: Offsets, offsets: Offsets) -> tuple[Offsets, Offsets]:
 def _classes(code_points: NDArray[np.uint32]) -> NDArray[np.uint8]:
     letters = code_points.astype(np.uint8)
     foreign = np.flatnonzero(code_points >= 128)  # noqa: PLR2004  where ASCII ends
+    # a text has few different characters: the table of Unicode is asked once for each of them, not for each place
     distinct, inverse = np.unique(code_points[foreign], return_inverse=True)
     letters[foreign] = np.array([_class_of(chr(code_point)) for code_point in distinct], np.uint8)[inverse]
     letters.flags.writeable = False  # as those of ASCII texts, so that compiled loops have one argument type

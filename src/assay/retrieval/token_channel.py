@@ -9,9 +9,8 @@ from assay.languages import LexicalRules
 from assay.retrieval.canonical import VISIBLE, Canonical, is_continuation
 from assay.retrieval.compiled import compiled
 from assay.retrieval.hashing import Hashes, mix
-from assay.retrieval.regions import COMMENT, Regions
-from assay.retrieval.scanning import DIGITS, HASH, POINT, WORD_LETTERS, Letters
-from assay.retrieval.source import WORD_CLASS, Offsets, Source
+from assay.retrieval.scanning import COMMENT, DIGITS, HASH, POINT, WORD_LETTERS, Letters, Regions, letter_table
+from assay.retrieval.source import Offsets, Source
 from assay.types import BooleanArray
 
 # The code of a token, before it is mixed: the byte of an operator, one of the codes below, or the letters of a reserved
@@ -27,10 +26,8 @@ EIGHT = 8  # letters that fit 64 bits
 SECOND_HALF = np.uint64(0x9FB21C651E98DF25)
 PLUS, MINUS, SMALL = ord("+"), ord("-"), 0x20
 
-NAME_LETTERS = np.zeros(256, np.bool_)
-NAME_LETTERS[[*(string.ascii_letters + "_").encode()]] = True
-POINT_IS_ACCESS_AFTER = np.zeros(256, np.bool_)
-POINT_IS_ACCESS_AFTER[[*b")]."]] = True
+NAME_LETTERS = letter_table((string.ascii_letters + "_").encode())
+POINT_IS_ACCESS_AFTER = letter_table(b")].")
 
 
 def tokens(source: Source, regions: Regions, rules: LexicalRules) -> Canonical:
@@ -52,9 +49,7 @@ def tokens(source: Source, regions: Regions, rules: LexicalRules) -> Canonical:
 @cache
 def word_table(marks: str) -> BooleanArray:
     """Return for each letter whether a word may contain it, bool [256]."""
-    table = np.zeros(256, np.bool_)
-    table[[*(string.ascii_letters + string.digits + "_" + marks).encode(), WORD_CLASS]] = True
-    return table
+    return WORD_LETTERS | letter_table(marks.encode())
 
 
 @cache
@@ -100,6 +95,7 @@ def joins(letters: Letters, at: int, head: int) -> bool:
         at: offset of the point or sign.
         head: start of the word that ends at `at`; `at` itself if there is none.
     """
+    # no grammar is needed: two letters before and after a point or a sign tell a number from a range or an access
     before, after, further = letter_at(letters, at - 1), letter_at(letters, at + 1), letter_at(letters, at + 2)
     after_number = head < at and DIGITS[letters[head]]
     if letters[at] == POINT:

@@ -73,6 +73,7 @@ class VectorRows:
         Raises:
             ValueError: the size is not that of whole vectors, or the documents are not in order.
         """
+        # nothing is stored but rows of a fixed size, field after field: their number follows from the size of the file
         count, rest = divmod(len(content), row_bytes(dimensions))
         if rest:
             raise ValueError(f"{len(content):,} bytes are not whole vectors of {dimensions} components")
@@ -219,6 +220,7 @@ def _rounded_query(vector: Float32Array) -> tuple[NDArray[np.int16], np.float32]
 def _bit_planes(vector: Float32Array) -> NDArray[np.uint64]:
     """Return the bits of the query's components in steps of a seventh of the largest, uint64 [4, w]."""
     largest = float(np.abs(vector).max(initial=0)) or 1.0
+    # -7 … 7 becomes 0 … 14, four bits without a sign, because a count of bits cannot be negative
     steps = (np.rint(vector * (STEPS / largest)) + STEPS).astype(np.uint8)
     return np.concatenate([_packed_signs((steps[None] >> plane) & 1 > 0) for plane in range(4)])
 
@@ -226,6 +228,7 @@ def _bit_planes(vector: Float32Array) -> NDArray[np.uint64]:
 def _packed_signs(positive: BooleanArray) -> NDArray[np.uint64]:
     count, dimensions = positive.shape
     bits = np.zeros((count, _words(dimensions) * WORD_BITS), np.bool_)
+    # the bits behind the last component are 0 in vectors and queries, so they add nothing to a product
     bits[:, :dimensions] = positive
     return np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 

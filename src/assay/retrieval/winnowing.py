@@ -42,6 +42,7 @@ def winnow(units: Units, *, k: int, w: int, gram_hash: GramHash, chunk: int = AT
     parts = []
     for start in range(0, windows, chunk):
         stop = min(start + chunk, windows)
+        # neighbouring chunks share w + k - 2 units, so that every window lies whole in one of them
         hashes = gram_hash(units[start : stop + w + k - 2], k)
         chosen = window_minima(hashes, w)
         parts.append((hashes[chosen], chosen + start))

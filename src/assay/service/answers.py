@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from typing import Any
 
 from assay import __version__
 from assay.errors import AssayError
@@ -47,7 +46,9 @@ def answer(index: Searchable, request: TraceRequest) -> TraceAnswer:
     with index.snapshot():
         file = SourceText("your code", request.code, language)
         traced = trace_file(file, index, method=method, top=request.top, settings=settings)
-    findings = [without_places(finding_data(finding)) for finding in traced.findings[: request.top]]
+    findings = [finding_data(finding) for finding in traced.findings[: request.top]]
+    for finding in findings:
+        finding["places"] = [place | {"source": public_name(place["source"])} for place in finding["places"]]
     return TraceAnswer(
         verdict=trace_verdict([traced]),
         findings=[FindingAnswer.model_validate(finding) for finding in findings],
@@ -71,12 +72,6 @@ def public_name(source: str) -> str:
     """Return the name of a source for callers of the service: of a folder or file its last part."""
     is_place = source.startswith(("/", "~", "\\\\")) or source[1:3] in {":\\", ":/"}
     return re.split(r"[\\/]", source.rstrip("/\\"))[-1] if is_place else source
-
-
-def without_places(finding: dict[str, Any]) -> dict[str, Any]:
-    """Return the data of a finding with public names of its sources."""
-    places = [place | {"source": public_name(place["source"])} for place in finding["places"]]
-    return finding | {"places": places}
 
 
 def document(index: Searchable, number: int) -> DocumentAnswer | None:

@@ -7,6 +7,7 @@ API's description are open. Nothing outside the index is readable: documents go 
 import logging
 import os
 import secrets
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -24,11 +25,10 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from assay import __version__
 from assay.errors import AssayError, CorpusIndexError
 from assay.escaping import visible
+from assay.provenance import Searchable, open_index, trace
 from assay.service import answers
-from assay.service.body_limit import BodyLimit
 from assay.service.gate import Gate, TooManyCalls
-from assay.service.metrics import Metrics, MetricsMiddleware
-from assay.service.readers import Readers
+from assay.service.middleware import BodyLimit, Metrics, MetricsMiddleware
 from assay.service.schemas import DocumentAnswer, InfoAnswer, Refusal, TraceAnswer, TraceRequest
 from assay.service.settings import ServiceLimits
 from assay.types import Encoder
@@ -49,6 +49,34 @@ SECURITY = {
 
 BEARER = HTTPBearer(auto_error=False, description="The value of ASSAY_TOKEN, if the service was started with one.")
 """Declares the token in `/openapi.json`."""
+
+
+WARMING = "for name in names:\n    print(name, total + 1, 'a text')\n" * 5
+
+
+class Readers:
+    """The index, opened once for each thread."""
+
+    def __init__(self, place: Path | str, encoder: Encoder | None) -> None:
+        self._place = str(place)
+        self._encoder = encoder
+        self._of_thread = threading.local()
+        self._opened: list[Searchable] = []
+        trace(WARMING, self.index(), method="winnowing")  # compiles the loops, and reports a broken index at once
+
+    def index(self) -> Searchable:
+        """Return the index of this thread."""
+        opened: Searchable | None = getattr(self._of_thread, "index", None)
+        if opened is None:
+            opened = open_index(self._place, encoder=self._encoder)
+            self._of_thread.index = opened
+            self._opened.append(opened)
+        return opened
+
+    def close(self) -> None:
+        """Close all of them."""
+        for index in self._opened:
+            index.close()
 
 
 class Service:

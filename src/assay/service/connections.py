@@ -1,4 +1,4 @@
-"""Limits on connections, which come before any request: how many there are, and how long one may take to ask.
+"""The socket of a service, and limits on its connections: how many there are, and how long one may take to ask.
 
 uvicorn hands a request to the application once its head has arrived. A caller that sends half a head and waits costs a
 descriptor and nothing else, so a thousand of them would keep everybody else out.
@@ -6,17 +6,24 @@ descriptor and nothing else, so a thousand of them would keep everybody else out
 
 import asyncio
 import resource
+import socket
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from assay.errors import AssayError, plain_reason
 
 HEAD_SECONDS = 10.0
 BACKLOG = 64
 """Connections that the event loop accepts in one turn, before it can refuse any."""
 KEPT = 2 * BACKLOG + 100
 """Descriptors that are left for files of the index, and for connections that are being refused."""
+WAITING = 2048
+"""Connections that the kernel keeps until the service accepts them."""
 MOST = 1024
 REFUSAL = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 65\r\n"
@@ -108,3 +115,27 @@ class GuardedProtocol(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+
+@contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """Open a bound socket.
+
+    Raises:
+        AssayError: the address cannot be used.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        opened = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise AssayError(f"--host {host}: {error.strerror}; expected an address of this machine") from error
+    with opened:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            opened.bind(address)
+        except (OSError, OverflowError) as error:
+            raise AssayError(
+                f"{host}:{port}: {plain_reason(error)}; expected a free address of this machine"
+            ) from error
+        opened.listen(WAITING)
+        yield opened

@@ -32,8 +32,7 @@ class ServiceLimits(Settings):
     PANEL: ClassVar[str] = "Limits"
     body_bytes: Annotated[int, Setting("Largest request in bytes.", least=1, options=("--max-bytes",))] = 256 * 1024
     seconds: Annotated[
-        float,
-        Setting("Most seconds for a request to arrive, and for its answer.", least=0.01, options=("--timeout",)),
+        float, Setting("Most seconds for a request to arrive, and for its answer.", least=0.01, options=("--timeout",))
     ] = 10.0
     workers: Annotated[int | None, Setting("Traces at a time (the cores of this machine).", least=1)] = None
     waiting: Annotated[int, Setting("Traces that may wait beside them.", least=0)] = 64

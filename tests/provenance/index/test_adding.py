@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.provenance.index.stored import batches
+from assay.provenance.index.searchable import batches
 
 
 @pytest.mark.parametrize("count", [0, 1, 4, 5, 9])

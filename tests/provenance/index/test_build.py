@@ -17,9 +17,8 @@ import pytest
 
 from assay.errors import DataError
 from assay.provenance import CodeIndex
-from assay.provenance.index.building import SOURCE_PATH, build
+from assay.provenance.index.building import SOURCE_PATH, build, remove
 from assay.provenance.index.reading import IndexSettings, read_entries
-from assay.provenance.index.removal import remove
 from assay.provenance.sources import CorpusSettings
 from assay.provenance.sources.entry import Entry, InMemory
 from assay.provenance.sources.open import open_sources

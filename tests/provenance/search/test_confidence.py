@@ -10,8 +10,19 @@ from hypothesis import strategies as st
 
 from assay.errors import DataError
 from assay.provenance import CodeIndex, Document, Origin, TraceSettings, trace
-from assay.provenance.index.calibration import FILE, CalibrationTable, IndexCalibration, shipped_calibration
-from assay.provenance.index.rates import ENOUGH, FEWEST, UnrelatedQuery, bin_of, bin_values, fusion, measured_bins
+from assay.provenance.index.calibration import (
+    ENOUGH,
+    FEWEST,
+    FILE,
+    CalibrationTable,
+    IndexCalibration,
+    UnrelatedQuery,
+    bin_of,
+    bin_values,
+    fusion,
+    measured_bins,
+    shipped_calibration,
+)
 from assay.provenance.search.calibrating import calibrate_index
 from assay.provenance.sources.texts import SourceText
 from assay.retrieval import DEFAULT, PAPER

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.provenance import CodeIndex, Document, Origin, trace
-from assay.provenance.index.stored import StoredDocument
+from assay.provenance.index.searchable import StoredDocument
 from assay.provenance.search.candidates import Similarity, functions_before_files
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from assay.provenance import CodeIndex, Document, Origin, trace
-from assay.provenance.search import language as search_language
-from assay.provenance.search.language import find_language
+from assay.provenance.search import tracing as search_tracing
+from assay.provenance.search.tracing import find_language
 from support.snippets import GRAPH, MEDIAN
 
 JAVA = """
@@ -39,7 +39,7 @@ def test_only_languages_that_the_index_holds_are_tried_where_the_text_shows_none
         tried.append(language)
         return trace(*arguments, language=language, **options)
 
-    monkeypatch.setattr(search_language, "trace", tracing)
+    monkeypatch.setattr(search_tracing, "trace", tracing)
     assert find_language("kettle.boil(water, 3, 4)\n", mixed_index) is None
     assert sorted(tried, key=str) == [None, "java", "python"]
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from assay.errors import AssayError, CorpusIndexError
 from assay.provenance import CodeIndex, Document, Origin, TraceSettings, trace
-from assay.provenance.index.calibration import CalibrationTable, IndexCalibration
-from assay.provenance.index.rates import bin_values
+from assay.provenance.index.calibration import CalibrationTable, IndexCalibration, bin_values
 from assay.provenance.search.boilerplate import (
     NO_BOILERPLATE,
     Boilerplate,

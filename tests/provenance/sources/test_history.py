@@ -7,7 +7,7 @@ import pytest
 
 from assay.errors import DataError
 from assay.provenance.index.dated import dated_files
-from assay.provenance.sources.history import Age, GitHistory
+from assay.provenance.sources.commits import Age, GitHistory
 from assay.provenance.sources.open import project_named
 from support.dated_repository import DatedRepository
 

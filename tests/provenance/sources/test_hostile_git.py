@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from assay.errors import DataError
 from assay.provenance.sources import git as module
-from assay.provenance.sources.commits import commit_messages, patches_before, texts_before
+from assay.provenance.sources.commits import GitHistory, commit_messages, patches_before, texts_before
 from assay.provenance.sources.entry import Entry
 from assay.provenance.sources.git import GitRepository
-from assay.provenance.sources.history import GitHistory
 
 
 @pytest.fixture

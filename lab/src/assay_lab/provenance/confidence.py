@@ -45,7 +45,7 @@ from assay.provenance import (
     source_texts,
 )
 from assay.provenance.index import CalibrationTable, shipped_calibration
-from assay.provenance.index.rates import VECTOR, bin_of
+from assay.provenance.index.calibration import VECTOR, bin_of
 from assay.provenance.search import Candidates, boilerplate_of, candidates_of, read_query, sampled_functions
 from assay.provenance.search.calibrating import cut_runs, nearest
 from assay.provenance.search.candidates import channel_values, rates_of

@@ -16,9 +16,10 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from signal import SIGKILL
 
 from assay.code.sandbox.memory import Watchdog, limited
 from assay.code.sandbox.streams import Captured, capture
@@ -119,6 +120,7 @@ def run_python(
     Raises:
         SandboxUnavailable: bubblewrap or the kernel cannot protect this machine from the program.
     """
+    # the program is started by another one, so that it is `__main__` and yet the paths are set before it runs
     main = "__assay_main__.py"
     start = (
         "import runpy, site, sys\n"
@@ -173,44 +175,26 @@ def require_sandbox() -> None:
 
 
 def _run(
-    command: Sequence[str],
-    *,
-    files: Mapping[str, str | bytes],
-    stdin: str,
-    visible: Sequence[Path],
-    limits: Limits,
+    command: Sequence[str], *, files: Mapping[str, str | bytes], stdin: str, visible: Sequence[Path], limits: Limits
 ) -> Execution:
     with tempfile.TemporaryDirectory(prefix="assay-sandbox-") as outer:
-        folder = Path(outer, "work")
+        folder, source = Path(outer, "work"), Path(outer, "stdin")
         _write(folder, files)
-        Path(outer, "stdin").write_text(stdin, "utf-8")
+        source.write_text(stdin, "utf-8")
         started = time.monotonic()
-        captured, status = _supervised(
-            [*_sandbox_arguments(folder, visible, limits), *_limits(limits), *command],
-            Path(outer, "stdin"),
-            limits,
-        )
+        inside = [*_sandbox_arguments(folder, visible, limits), *_limits(limits), *command]
+        captured, status = _supervised(inside, source, limits)
         seconds = time.monotonic() - started
+    stdout, stderr = (stream.decode("utf-8", "replace") for stream in (captured.stdout, captured.stderr))
+    signal = None
     if captured.timed_out or captured.out_of_memory:
-        return _execution(captured, None, 9, seconds)
-    if status is None:  # bubblewrap reports an exit code only of what it has started
-        raise SandboxUnavailable(_refusal(captured.stderr.decode("utf-8", "replace")))
-    if _SHELL_SIGNAL < status <= _SHELL_SIGNAL + _LAST_SIGNAL:
-        return _execution(captured, None, status - _SHELL_SIGNAL, seconds)
-    return _execution(captured, status, None, seconds)
-
-
-def _execution(captured: Captured, exit_code: int | None, signal: int | None, seconds: float) -> Execution:
-    return Execution(
-        exit_code,
-        signal,
-        captured.timed_out,
-        captured.out_of_memory,
-        captured.stdout.decode("utf-8", "replace"),
-        captured.stderr.decode("utf-8", "replace"),
-        captured.truncated,
-        seconds,
-    )
+        status, signal = None, int(SIGKILL)
+    elif status is None:  # bubblewrap reports an exit code only of what it has started
+        raise SandboxUnavailable(_refusal(stderr))
+    elif _SHELL_SIGNAL < status <= _SHELL_SIGNAL + _LAST_SIGNAL:
+        signal, status = status - _SHELL_SIGNAL, None
+    killed = captured.timed_out, captured.out_of_memory
+    return Execution(status, signal, *killed, stdout, stderr, captured.truncated, seconds)
 
 
 def _supervised(command: Sequence[str], stdin: Path, limits: Limits) -> tuple[Captured, int | None]:
@@ -243,14 +227,13 @@ def _supervised(command: Sequence[str], stdin: Path, limits: Limits) -> tuple[Ca
         lines = os.fdopen(report, "rb")
     with lines:
         first = lines.readline()  # bubblewrap writes it before it starts the command
-        exceeded = _watchdog(json.loads(first), limits).exceeded if first else bool
+        exceeded: Callable[[], bool] = bool
+        if first:
+            sandbox = json.loads(first)
+            exceeded = Watchdog(sandbox["child-pid"], sandbox["pid-namespace"], _SCRATCH, limits.memory).exceeded
         captured = capture(process, seconds=limits.wall_seconds, limit=limits.output, exceeded=exceeded)
         status = [json.loads(line) for line in lines]
     return captured, next((entry["exit-code"] for entry in status if "exit-code" in entry), None)
-
-
-def _watchdog(sandbox: Mapping[str, int], limits: Limits) -> Watchdog:
-    return Watchdog(sandbox["child-pid"], sandbox["pid-namespace"], _SCRATCH, limits.memory)
 
 
 def _pipe_of(content: bytes) -> int:
@@ -295,6 +278,7 @@ def _can_disable_namespaces() -> bool:
 def _shown(paths: Mapping[Path, None]) -> Iterator[str]:
     created = set()
     for path in paths:
+        # bubblewrap makes a missing parent itself, but closed to others; one below a shown folder is there already
         for folder in reversed(path.parents[:-1]):
             if folder not in created and not any(parent in paths for parent in (folder, *folder.parents)):
                 yield from ("--perms", "0755", "--dir", str(folder))  # else 0700, closed to the user inside

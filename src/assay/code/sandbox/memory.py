@@ -62,13 +62,12 @@ class Watchdog:
         """
         try:
             (entry / "ns/pid").stat()
-        except PermissionError:
-            return self.process in _ancestors(entry)
-        except OSError:  # it has ended
-            return False
+        except OSError as fault:  # any other than of permission: it has ended
+            return isinstance(fault, PermissionError) and self.process in _ancestors(entry)
         return False
 
     def _files(self) -> int:
+        # /proc/PID/root is the file system as that process sees it: the limits of its own /tmp, not of ours
         root = Path(f"/proc/{self.process}/root")
         total = 0
         try:
@@ -149,6 +148,7 @@ def _ancestors(process: Path) -> Iterator[int]:
     while number > 1:
         yield number
         try:
+            # the name of a program may contain spaces and brackets, so the fields are counted from the last bracket
             after_name = Path(f"/proc/{number}/stat").read_bytes().rpartition(b")")[2]
         except OSError:  # it has ended
             return

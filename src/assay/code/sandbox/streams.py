@@ -65,6 +65,7 @@ class _Stop:
         elif start >= self.due:
             self.out_of_memory = self.exceeded()
             end = time.monotonic()
+            # a sandbox with many processes takes long to measure: measuring never takes more than a tenth of the time
             self.due = end + max(_INTERVAL, (end - start) * _SHARE)
         return self.timed_out or self.out_of_memory
 

@@ -113,18 +113,14 @@ def _library() -> Any:  # noqa: ANN401  ctypes gives functions no types
         raise SandboxUnavailable(
             "the sandbox needs libseccomp (package libseccomp2 or libseccomp), which is not installed: nothing was run"
         ) from None
-    library.seccomp_init.restype = ctypes.c_void_p
+    # without these declarations ctypes would cut a pointer to the 32 bits of an int
+    pointer = library.seccomp_init.restype = ctypes.c_void_p
     library.seccomp_init.argtypes = (ctypes.c_uint32,)
-    library.seccomp_release.argtypes = (ctypes.c_void_p,)
-    library.seccomp_export_bpf.argtypes = (ctypes.c_void_p, ctypes.c_int)
+    library.seccomp_release.argtypes = (pointer,)
+    library.seccomp_export_bpf.argtypes = (pointer, ctypes.c_int)
     library.seccomp_syscall_resolve_name.argtypes = (ctypes.c_char_p,)
-    library.seccomp_rule_add_array.argtypes = (
-        ctypes.c_void_p,
-        ctypes.c_uint32,
-        ctypes.c_int,
-        ctypes.c_uint,
-        ctypes.POINTER(_Comparison),
-    )
+    comparisons = ctypes.POINTER(_Comparison)
+    library.seccomp_rule_add_array.argtypes = (pointer, ctypes.c_uint32, ctypes.c_int, ctypes.c_uint, comparisons)
     return library
 
 

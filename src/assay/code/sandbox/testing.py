@@ -46,52 +46,7 @@ done
 """
 """In node, console.assert only prints."""
 
-_JAVA = """
-import java.io.*;
-import java.lang.reflect.*;
-import java.net.*;
-import java.nio.file.*;
-import java.util.concurrent.*;
-import javax.tools.*;
-
-public class Passed {
-    public static void main(String[] sources) throws Exception {
-        PrintStream said = System.out;
-        PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream());
-        System.setOut(nowhere);
-        System.setErr(nowhere);
-        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-        for (int index = 0; index < sources.length; index++) {
-            Path classes = Files.createDirectories(Path.of("/tmp/classes" + index));
-            String[] arguments = {"-nowarn", "-proc:none", "-d", classes.toString(), sources[index]};
-            said.println(compiler.run(null, nowhere, nowhere, arguments) == 0 && ends(classes) ? 1 : 0);
-            said.flush();
-        }
-        Runtime.getRuntime().halt(0);
-    }
-
-    static boolean ends(Path classes) throws Exception {
-        FutureTask<Boolean> task = new FutureTask<>(() -> {
-            try (URLClassLoader loader = new URLClassLoader(new URL[] {classes.toUri().toURL()})) {
-                Method main = loader.loadClass("Main").getMethod("main", String[].class);
-                main.setAccessible(true);
-                main.invoke(null, (Object) new String[0]);
-                return true;
-            } catch (Throwable failure) {
-                return false;
-            }
-        });
-        Thread thread = new Thread(null, task, "program", 64L << 20);
-        thread.setDaemon(true);
-        thread.start();
-        try {
-            return task.get(10, TimeUnit.SECONDS);
-        } catch (TimeoutException endless) {
-            return false;
-        }
-    }
-}
-"""
+_JAVA = Path(__file__).with_name("Passed.java").read_text("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,26 +98,18 @@ def _java(tool: Path, sources: Sequence[str]) -> Sequence[str]:
     return ["/usr/bin/env", libraries, f"{home}/bin/java", *options, "Passed.java", *sources]
 
 
-def _native(compiler: str) -> Callable[[Path, Sequence[str]], Sequence[str]]:
-    return _shell(_NATIVE.format(compiler=compiler))
-
-
 _BY_PROGRAM = {
     toolchain.name: toolchain
     for toolchain in (
-        Toolchain("gcc", "program_{}.c".format, _native("gcc"), {}),
-        Toolchain("g++", "program_{}.cpp".format, _native("g++"), {}),
+        Toolchain("gcc", "program_{}.c".format, _shell(_NATIVE.format(compiler="gcc")), {}),
+        Toolchain("g++", "program_{}.cpp".format, _shell(_NATIVE.format(compiler="g++")), {}),
         Toolchain("node", "program_{}.js".format, _shell(_NODE), {}),
         Toolchain("javac", "program_{}/Main.java".format, _java, {"Passed.java": _JAVA}),
     )
 }
 
 TOOLCHAINS: Mapping[str, Toolchain] = MappingProxyType(
-    {
-        name: _BY_PROGRAM[language.runner]
-        for name, language in LANGUAGES.items()
-        if language.runner is not None and language.runner in _BY_PROGRAM
-    }
+    {name: _BY_PROGRAM[lang.runner] for name, lang in LANGUAGES.items() if lang.runner in _BY_PROGRAM}
 )
 """By language, whose entry in the table of languages names the program. Python runs under this interpreter."""
 
@@ -228,5 +175,6 @@ def passed(
             visible=tools.visible(),
             limits=limits or TOOLCHAIN_LIMITS,
         )
+    # programs that the end of the sandbox cut off have no line, and more lines than programs are a program's own
     outcomes = [line == "1" for line in execution.stdout.split()]
     return (*outcomes, *[False] * (len(programs) - len(outcomes)))[: len(programs)]

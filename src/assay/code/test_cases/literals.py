@@ -56,6 +56,7 @@ def literal_end(text: str, start: int) -> int | None:
 
 def closing(text: str, start: int) -> int | None:
     """Return the offset behind the bracket that closes the bracket at `start`, or None; strings are skipped."""
+    # a stack of the brackets that are still open; strings are skipped whole, so a bracket in one does not count
     waiting = [_CLOSING[text[start]]]
     place = start + 1
     while place < min(len(text), start + LONGEST):

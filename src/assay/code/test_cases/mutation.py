@@ -30,6 +30,8 @@ def mutated(values: Sequence[object], draw: random.Random) -> list[object]:
         else _other(value, draw, names)
         for value in values
     ]
+    # after the draw, relations are restored: a number that was the length of another argument, or one of its elements,
+    # is that of the new one; without this most new inputs would be invalid for the solution
     for place, old in enumerate(values):
         if type(old) not in (int, float, str):
             continue
@@ -157,6 +159,7 @@ def _shuffled_alphabet(value: str, draw: random.Random) -> str:
     """Replace every character by another of its kind, the same everywhere, so that repetitions stay."""
     if re.fullmatch(r"[01]+", value):
         return "".join(draw.choice("01") for _ in value)
+    # a substitution cipher: equal characters stay equal, so palindromes and repetitions stay what they are
     table: dict[str, str] = {}
     for kind in (string.ascii_lowercase, string.ascii_uppercase, string.digits):
         used = sorted(set(value) & set(kind))

@@ -7,7 +7,7 @@ neither on earlier calls nor on the order of a set, nor on time or chance.
 import ast
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from assay.code.sandbox.execution import MIB, Limits, run_python
 from assay.files import parse_json
@@ -159,6 +159,7 @@ def answers_to(questions: Sequence[SolutionInputs]) -> tuple[tuple[Outcome, ...]
 
 
 def _agreed(questions: Sequence[SolutionInputs]) -> Iterator[tuple[Outcome, ...]]:
+    # in the other order each input meets another state of the process: what depends on earlier calls then differs
     forward, backward = (_run(questions, backward=backward) for backward in (False, True))
     for place, question in enumerate(questions):
         yield tuple(
@@ -186,12 +187,7 @@ def _both(first: tuple[str, str] | None, second: tuple[str, str] | None, *, is_p
 def _run(questions: Sequence[SolutionInputs], *, backward: bool) -> dict[tuple[int, int], tuple[str, str]]:
     """Return the answers of one run: (solution, input) → kind of answer, and the answer."""
     content = [
-        {
-            "code": question.code,
-            "inputs": question.inputs,
-            "is_program": question.is_program,
-            "order": list(range(len(question.inputs)))[:: -1 if backward else 1],
-        }
+        asdict(question) | {"order": list(range(len(question.inputs)))[:: -1 if backward else 1]}
         for question in questions
     ]
     driver = _DRIVER.replace("@limits", repr((_SECONDS_EACH, _SECONDS_WALL, _SLOW, _LONGEST)))

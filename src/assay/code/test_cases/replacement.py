@@ -192,6 +192,7 @@ class Draft:
     def verify(self, answers: Sequence[Outcome]) -> None:
         """Keep the examples and replacements that the solution confirms."""
         stated, new_answers = answers[: len(self.examples)], iter(answers[len(self.examples) :])
+        # the statement is evidence about the solution: where both disagree, neither is trusted, and the example stays
         holding = [_gives(example, answer) for example, answer in zip(self.examples, stated, strict=True)]
         kinds = {_kind(answer.value) for answer, holds in zip(stated, holding, strict=True) if holds}
         examples = []
@@ -228,6 +229,7 @@ class Draft:
             if chosen is None:
                 continue
             text = spliced(self.problem.text, [edit for replacement in chosen for edit in replacement.edits()])
+            # different draws may write the same text; only distinct ones are variants
             if text in seen:
                 continue
             seen.add(text)
@@ -243,8 +245,8 @@ class Draft:
         accepted = list(islice(rewritings, self.n))
         reason = self.refused
         if reason is None and len(accepted) < self.n:
-            replaceable = len(self.examples)
-            reason = f"only {len(accepted)} distinct variants: the text shows {replaceable} tests that can be replaced"
+            shown = f"the text shows {len(self.examples)} tests that can be replaced"
+            reason = f"only {len(accepted)} distinct variants: {shown}"
         return ReplacedTests(
             self.problem.text,
             tuple(Variant(text, {}, {}, {}) for text, _ in accepted),

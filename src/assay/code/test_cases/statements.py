@@ -130,6 +130,7 @@ def examples_in(problem: Problem) -> tuple[Example, ...]:
                 examples.setdefault(example.output.start, example)
         if not callables.calls or not examples:
             examples.update((example.output.start, example) for example in _programs(region, start))
+    # several readings may match one place: the first in the text wins, and none may overlap it
     kept: list[Example] = []
     for example in sorted(examples.values(), key=_first):
         if example.arguments and (not kept or _first(example) >= kept[-1].output.end):
@@ -179,8 +180,7 @@ def _in_code(code: str, offset: int) -> Iterator[tuple[int, int, bool]]:
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str:
                 start, end = fragment.start(first.value), fragment.end(first.value)
-                opening = re.match(r"([rRuU]?)('''|\"\"\"|'|\")", code[start:end])
-                if opening:
+                if opening := re.match(r"([rRuU]?)('''|\"\"\"|'|\")", code[start:end]):
                     inner = start + opening.end() + offset
                     yield inner, end - len(opening[2]) + offset, opening[1] in {"r", "R"}
 
@@ -200,6 +200,7 @@ _PROMPT = re.compile(r"(?:^|\n)[ \t]*(>>>|assert)[ \t]+(?:[\w.]+\([ \t]*)*$")
 def _calls(text: str, start: int, callables: Callables) -> Iterator[Example]:
     if not callables.calls:
         return
+    # longer names first, as an alternation takes the first that fits
     names = "|".join(map(re.escape, sorted(callables.calls, key=len, reverse=True)))
     for match in re.compile(rf"(?<![\w.])({names})[ ]?\(").finditer(text, start):
         parsed_call = _literals(text, match.end() - 1)
@@ -217,6 +218,7 @@ def _calls(text: str, start: int, callables: Callables) -> Iterator[Example]:
         if value is None:
             continue
         called = callables.calls[match[1]]
+        # the template is the text between the literals: with others it is again a call as the statement writes it
         head = text[begin : match.start()] + called + text[match.end(1) : arguments[0].start if arguments else after]
         between = [text[before.end : behind.start] for before, behind in pairwise(arguments)]
         last = text[arguments[-1].end : end] if arguments else ""

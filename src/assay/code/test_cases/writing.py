@@ -58,6 +58,7 @@ def written_tests(
         (inputs_prompt(draft.problem.text, example.source), _INPUTS * len(example.source))
         for draft, example in requests
     ]
+    # the model only proposes: what counts is what the solution answers in the sandbox
     proposed = iter(replies(generator, prompts, temperature=temperature, seed=seed))
     verify(drafts, [[_inputs(next(proposed), example, draft) for example in draft.examples] for draft in drafts])
     pages = [_Pages(draft, draft.rewritings(seed), n * rounds) for draft in drafts]

@@ -1,6 +1,3 @@
-from .accepted import accept_findings as accept_findings
-from .accepted import read_baseline as read_baseline
-from .accepted import write_baseline as write_baseline
 from .describing import answer_lines as answer_lines
 from .describing import describe_files as describe_files
 from .describing import finding_data as finding_data
@@ -17,8 +14,11 @@ from .finding import TracedFile as TracedFile
 from .finding import trace_file as trace_file
 from .gate import Denial as Denial
 from .gate import Judgement as Judgement
+from .gate import accept_findings as accept_findings
 from .gate import denials_by_finding as denials_by_finding
 from .gate import judge as judge
+from .gate import read_baseline as read_baseline
+from .gate import write_baseline as write_baseline
 from .pairs import SIMILAR as SIMILAR
 from .pairs import PairedFiles as PairedFiles
 from .pairs import all_pairs as all_pairs

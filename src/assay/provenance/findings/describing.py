@@ -7,6 +7,7 @@ Only a copy (`CopyLimits`) is a headline. What is too weak to be one is listed b
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from assay.provenance.findings.finding import Place, SourceFinding, TracedFile
 from assay.provenance.findings.gate import Denial, Judgement, denials_by_finding
@@ -171,7 +172,7 @@ def describe_files(files: Sequence[TracedFile], top: int, judgement: Judgement |
     )
 
 
-def finding_data(finding: SourceFinding, denial: Denial | None = None) -> dict[str, object]:
+def finding_data(finding: SourceFinding, denial: Denial | None = None) -> dict[str, Any]:
     """Return one finding as JSON has it; `denial` is that of the licence gate, if there is one."""
     best = finding.best
     return {

@@ -195,10 +195,7 @@ def trace_file(
     labelled = SourceText(file.path, file.text, language)
     documents = top * DOCUMENTS_FOR_A_SOURCE
     traced = tuple(
-        (
-            part,
-            trace(part.text, index, language=language, method=method, top=documents, settings=settings, also=also),
-        )
+        (part, trace(part.text, index, language=language, method=method, top=documents, settings=settings, also=also))
         for part in parts(labelled)
     )
     return TracedFile(file, language, traced, findings_of(file.path, traced))
@@ -223,6 +220,7 @@ def findings_of(
         matches = [pair[0] for pair in pairs]
         place = _place(matches[0].match, pairs[0][1], traced)
         # without a common line every document is a source of its own
+        # sources that explain the same lines are places of one finding: a vendored library lies in many projects
         joined[_lines(matches) or place.document_id].append((matches, place))
     findings = [_finding(path, sources) for sources in joined.values()]
     findings.sort(key=lambda finding: (finding.is_copy, _strength(finding.best), finding.places[0].origin.path))
@@ -248,16 +246,8 @@ def _evidence(part: SourceText, match: Match, lines: Mapping[int, tuple[str, byt
     # two ways to be a copy: most of the part, or a long run of lines anywhere in it; only those lines are reported then
     is_mostly_copied = is_enough and matched >= limits.share * total
     long = [stretch for stretch, run in zip(stretches, runs, strict=True) if run >= limits.run]
-    return PartMatch(
-        part,
-        match,
-        lines=in_file(in_part),
-        copied=in_file(in_part if is_mostly_copied else long),
-        matched=matched,
-        different=count,
-        total=total,
-        run=longest,
-    )
+    copied = in_file(in_part if is_mostly_copied else long)
+    return PartMatch(part, match, in_file(in_part), copied, matched, count, total, longest)
 
 
 def _strength(evidence: PartMatch) -> tuple[float, ...]:
@@ -292,19 +282,14 @@ def _finding(path: str, sources: list[tuple[list[PartMatch], Place]]) -> SourceF
     every = {id(match): match for matches, _ in sources for match in matches}
     evidence = sorted(every.values(), key=_strength, reverse=True)
     places = tuple(place for _, place in sources)
-    return SourceFinding(
-        path,
-        _lines(evidence),
-        tuple(evidence),
-        places,
-        tuple(dict.fromkeys(place.origin.licence for place in places)),
-        conflict=(),
-        is_copy=any(match.is_copy for match in evidence),
-    )
+    licences = tuple(dict.fromkeys(place.origin.licence for place in places))
+    is_copy = any(match.is_copy for match in evidence)
+    return SourceFinding(path, _lines(evidence), tuple(evidence), places, licences, conflict=(), is_copy=is_copy)
 
 
 def _with_conflict(finding: SourceFinding, findings: Sequence[SourceFinding]) -> SourceFinding:
     """Return the finding with the licences of all sources that have at least half of its lines."""
+    # the same lines under two licences: one of the sources copied them, and nothing here says which
     own = _numbers(finding.lines)
     licences = {
         licence

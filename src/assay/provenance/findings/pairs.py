@@ -134,9 +134,8 @@ def all_pairs(
         least: similarity of a pair at least; pairs make clusters.
         boilerplate: templates whose code is no evidence; None for those that ship.
     """
-    profile = DEFAULT
-    boilerplate = boilerplate or boilerplate_of(profile)
-    read = [(file, fingerprint(file.text, file.language, profile)[_FORM]) for file in files]
+    boilerplate = boilerplate or boilerplate_of(DEFAULT)
+    read = [(file, fingerprint(file.text, file.language, DEFAULT)[_FORM]) for file in files]
     kept = [(file, prints) for file, prints in read if isinstance(prints, Fingerprints)]
     rows = _evidence(kept, boilerplate)
     similarity, shared, sizes = _similarities(rows)
@@ -159,14 +158,13 @@ def _evidence(kept: Sequence[tuple[SourceText, Fingerprints]], boilerplate: Boil
     ]
     if not rows:
         return []
+    # what many files share was given to all of them, or is a phrase of the language: no sign that one copied another
     hashes, counts = np.unique(np.concatenate(rows), return_counts=True)
     common = hashes[counts > max(FEW_FILES, MOST_FILES * len(rows))]
     return [row[~np.isin(row, common)] for row in rows]
 
 
-def _similarities(
-    rows: Sequence[NDArray[np.uint64]],
-) -> tuple[Float64Array, NDArray[np.int64], NDArray[np.int64]]:
+def _similarities(rows: Sequence[NDArray[np.uint64]]) -> tuple[Float64Array, NDArray[np.int64], NDArray[np.int64]]:
     """Return similarity and number of shared fingerprints of all pairs, [n, n], and the sizes, [n]."""
     from scipy.sparse import csr_array  # noqa: PLC0415  slow to import, and needed here only
 

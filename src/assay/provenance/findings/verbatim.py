@@ -103,6 +103,7 @@ def verbatim_passages(
                 documents_by_run[start, stop].append((document, words.lines(at, at + stop - start)))
     longest = sorted(documents_by_run, key=lambda run: (run[0] - run[1], run[0]))
     chosen: list[tuple[int, int]] = []
+    # from the longest down: a passage within a longer one says nothing new
     for start, stop in longest:
         if not any(first <= start and stop <= last for first, last in chosen):
             chosen.append((start, stop))

@@ -17,12 +17,11 @@ from typing import Any
 
 from assay.errors import DataError
 from assay.provenance.index.reading import FileRead, IndexSettings, stamp_before
-from assay.provenance.index.searchable import WritableIndex
-from assay.provenance.index.stored import SeenFile
+from assay.provenance.index.searchable import SeenFile, WritableIndex
 from assay.provenance.index.workers import PROCESSES, FileReaders, ReadTask, open_readers
-from assay.provenance.sources import CorpusSource, Entry, Skipped
+from assay.provenance.sources import CorpusSource, Entry, Skipped, source_name
 from assay.provenance.sources.entry import NO_CONTENT
-from assay.provenance.sources.filters import skip_by_name
+from assay.provenance.sources.filters import patterns, skip_by_name
 from assay.retrieval import BUILTIN_PREFIX
 
 COMMIT_SECONDS = 5.0
@@ -150,6 +149,7 @@ class _Writer:
         state = _State.of(seen.pop(SOURCE_PATH, None))
         kind = f"{getattr(source, 'stored_kind', type(source).__name__)}{'' if source.whole else '+'}"
         stamp = f"{source.stamp} {self.settings.digest}" if source.stamp is not None else ""
+        # first question: is the whole source as it was when it was read to its end? Then none of its files is looked at
         now = _State(kind, stamp, 0, finished=False)
         if state is not None and state.finished and (state.kind, state.stamp) == (now.kind, now.stamp) and now.stamp:
             self.counts.files += state.files
@@ -193,12 +193,7 @@ class _Writer:
             self._forget(source, seen, present, tuple(f"{path}/" for path in unreadable))
 
     def _work(
-        self,
-        source: CorpusSource,
-        seen: Mapping[str, SeenFile],
-        present: set[str],
-        unreadable: list[str],
-        behind: int,
+        self, source: CorpusSource, seen: Mapping[str, SeenFile], present: set[str], unreadable: list[str], behind: int
     ) -> "Iterator[ReadTask | FileRead]":
         """Yield the files to be read, and a `FileRead` for each file that need not be."""
         digest = self.settings.digest
@@ -299,6 +294,7 @@ class _State:
     finished: bool
 
     def row(self) -> SeenFile:
+        # a row as of a file, so that no index needs a further table: size is the count, modified says that it is done
         return SeenFile(SOURCE_PATH, self.files, int(self.finished), f"{self.kind} {self.stamp}")
 
     @staticmethod
@@ -328,3 +324,47 @@ def _ctrl_c(writer: _Writer) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Counts of a removal: files that had documents, and documents without any other origin."""
+
+    files: int
+    documents: int
+
+
+def remove(index: WritableIndex, corpora: Sequence[str], path_patterns: tuple[str, ...] = ()) -> Removed:
+    """Remove corpora, or those of their files whose paths match a pattern as in .gitignore.
+
+    Args:
+        index: open for writing; the caller commits.
+        corpora: paths as they were added, or names of sources; a folder includes every source in it; empty: all.
+        path_patterns: of the files; empty: all.
+
+    Raises:
+        DataError: the index has no such corpus, or no such file.
+    """
+    sources = list(dict.fromkeys(name for corpus in corpora for name in _named(index, corpus)))
+    files = documents = 0
+    for source in sources or index.info().sources:
+        paths = index.paths(source)
+        if path_patterns:
+            paths = [path for path in paths if patterns(path_patterns).match_file(path)]
+            documents += sum(index.remove(source=source, path=path) for path in paths)
+        else:
+            documents += index.remove(source=source)
+        files += len(paths)
+    if path_patterns and not files:
+        raise DataError(f"--path {' '.join(path_patterns)}: no file of the index matches")
+    return Removed(files, documents)
+
+
+def _named(index: WritableIndex, corpus: str) -> list[str]:
+    sources = index.info().sources
+    for name in (corpus, source_name(corpus)):
+        if matches := [source for source in sources if source == name or source.startswith(f"{name}/")]:
+            return matches
+    raise DataError(
+        f"{corpus}: not in the index; expected one of {', '.join(sources[:5]) or 'none, because it is empty'}"
+    )

@@ -4,12 +4,27 @@ The estimator is that of a conformal p-value. n unrelated queries of a length ar
 the index, a document of at least the value v. Then rate(v) = (k + 1) / (n + 1): n queries never give a rate below
 1 / (n + 1), and for a further unrelated query P(rate(its best value) <= a) <= a for every a. Values are rounded to
 hundredths, up when they are measured and down when they are looked up, so rounding never makes a rate smaller. Where a
-search has several channels, the value is the fused one of `assay.provenance.index.rates`.
+search has several channels, the value is the fused one, one rate for all of them together.
+
+In each channel c a document has the rate p_c at which unrelated code reaches its value. Fisher (1932) combines
+independent rates by the sum of their logarithms; the fused value is that sum, with no weight that is fitted:
+
+    fused = - sum_c log10(p_c) / (channels * MOST_DECADES)
+
+Characters, tokens and vectors of one document depend on each other, so the law of Fisher's sum does not hold here. Its
+rate is measured instead, on the same unrelated queries: the largest fused value that any document of the index has. By
+that rate a document that several channels support is surer than one that a single channel supports, and no correction
+for the number of channels is needed.
+
+A measured query is left out of the rates that are used for its own fused value. With n others, k of which reach a
+value, a further query has the rate (k + 1) / (n + 1), and the query itself, which reaches its own value, k' / n with
+k' = k + 1: the two are treated alike.
 """
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -17,21 +32,208 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.errors import DataError, plain_reason
 from assay.files import parse_json, write_json
-from assay.provenance.index.rates import (
-    STEPS_OF_VALUE,
-    VECTOR,
-    ChannelValues,
-    EvidenceRates,
-    LengthBin,
-    bin_of,
-    fused_key,
-    fused_values,
-    fusion,
-)
 from assay.retrieval import Profile, profile_named
+from assay.types import Float64Array, Int64Array
+
+STEPS_OF_VALUE = 100
+FEWEST = 20
+"""Queries below which there is no rate."""
+
+ENOUGH = 200
+"""Queries that a bin needs; with fewer it is joined to the next shorter one, whose queries reach higher values."""
+
+
+@dataclass(frozen=True, slots=True)
+class LengthBin:
+    """Unrelated queries of about one length.
+
+    Attributes:
+        shortest: smallest length in it: fingerprints that are not boilerplate, tokens for vectors, or for the fused
+            value 2^(channels with evidence - 1).
+        reached: [101], number of queries with a best value of at least i / 100; the first is n, all of them.
+    """
+
+    shortest: int
+    reached: tuple[int, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of unrelated queries."""
+        return self.reached[0]
+
+    def counts(self, values: Float64Array) -> Int64Array:
+        """Return the number of queries that reach each of these values from 0 to 1, [c]."""
+        # 0.29 * 100 is 28.999…: without the small term, floor would look up the wrong step
+        steps = np.floor(values * STEPS_OF_VALUE + 1e-9).astype(np.int64)
+        counts: Int64Array = np.array(self.reached, np.int64)[steps.clip(0, STEPS_OF_VALUE)]
+        return counts
+
+    def rates(self, values: Float64Array) -> Float64Array:
+        """Return the rate of each of these values from 0 to 1, [c]."""
+        return (self.counts(values) + 1) / np.float64(self.n + 1)
+
+    def rate(self, value: float) -> float:
+        """Return the rate of a single value."""
+        return float(self.rates(np.array([value]))[0])
+
+
+def bin_of(bins: Sequence[LengthBin], length: int) -> LengthBin | None:
+    """Return the bin of a length; between two bins that is the shorter one, whose rates are the larger ones.
+
+    Args:
+        bins: ascending by length.
+        length: of a query; one shorter than all bins gets the shortest.
+
+    Returns:
+        None where no bin has at least `FEWEST` queries.
+    """
+    chosen = None
+    # from long to short: the first bin that fits
+    for length_bin in reversed(bins):
+        # a bin of too few queries gives no rate; the next shorter one is on the safe side, its queries reach more
+        if length_bin.n >= FEWEST:
+            chosen = length_bin
+            if length_bin.shortest <= length:
+                break
+    return chosen
+
+
+def bin_values(measured: Iterable[tuple[int, float]]) -> tuple[LengthBin, ...]:
+    """Return bins of doubling length; those of few queries are joined to the shorter ones.
+
+    Args:
+        measured: length, at least 1, and best value of each unrelated query.
+    """
+    values: dict[int, list[int]] = {}
+    for length, value in measured:
+        # lengths from 2^power to 2^(power + 1) - 1 share a bin
+        step = min(math.ceil(value * STEPS_OF_VALUE - 1e-9), STEPS_OF_VALUE)
+        values.setdefault(length.bit_length() - 1, []).append(step)
+    # from the longest down, so that a joined bin may be joined again if it is still too small
+    for power, shorter in zip(sorted(values)[:0:-1], sorted(values)[-2::-1], strict=True):
+        if len(values[power]) < ENOUGH:
+            values[shorter] += values.pop(power)
+    return tuple(
+        LengthBin(1 << power, tuple(sum(value >= step for value in steps) for step in range(STEPS_OF_VALUE + 1)))
+        for power, steps in sorted(values.items())
+    )
+
+
+VECTOR = "vector"
+MOST_DECADES = 4
+"""Mean of -log10 of the rates from which the fused value is 1."""
+
+ChannelValues = Mapping[str, tuple[int, Float64Array]]
+"""Channel → length of the query there, and the values of the candidates, [c]. Channels without evidence are absent."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EvidenceRates:
+    """Rates of the candidates of a query.
+
+    Attributes:
+        rates: float64 [c], at which unrelated code reaches as much; NaN for a candidate without any value in a
+            channel that is calibrated.
+        at_limit: bool [c], no unrelated query of the measurement reached as much.
+    """
+
+    rates: Float64Array
+    at_limit: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnrelatedQuery:
+    """The values that the documents of an index have for an unrelated query, for the channels in which it has evidence.
+
+    Attributes:
+        lengths: of the query, by channel.
+        best: largest value of any document, by channel.
+        steps: uint8 [channels, documents], values in hundredths, rounded down; documents that others surpass in every
+            channel may be absent.
+    """
+
+    lengths: Mapping[str, int]
+    best: Mapping[str, float]
+    steps: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, values: ChannelValues) -> "UnrelatedQuery":
+        """Return the values of a query; the channel of vectors is the last one, if there is one."""
+        # of an unrelated query only its best document matters: that is what could be taken for a source
+        best = {name: float(column.max(initial=0.0)) for name, (_, column) in values.items()}
+        steps = np.stack([np.floor(column * STEPS_OF_VALUE + 1e-9) for _, column in values.values()])
+        return cls({name: length for name, (length, _) in values.items()}, best, _undominated(steps))
+
+
+def fusion(channels: Iterable[str]) -> str:
+    """Return the name of the fused value of these channels."""
+    return "+".join(sorted(channels))
+
+
+def fused_values(rates: Sequence[Float64Array], channels: int) -> Float64Array:
+    """Return the fused values from 0 to 1, [c].
+
+    Args:
+        rates: of the channels in which the query has evidence, each [c].
+        channels: of the search; the others count as a rate of 1.
+    """
+    # a channel without evidence has the rate 1, whose logarithm is 0: it adds nothing and still counts in the mean
+    decades: Float64Array = -np.sum([np.log10(of_channel) for of_channel in rates], axis=0)
+    return (decades / (channels * MOST_DECADES)).clip(0.0, 1.0)
+
+
+def fused_key(channels: Collection[str]) -> int:
+    """Return the length by which fused values are binned: 1, 2, 4 for one, two, three channels with evidence."""
+    return 1 << (len(channels) - 1)
+
+
+def measured_bins(
+    queries: Sequence[UnrelatedQuery],
+) -> tuple[dict[str, tuple[LengthBin, ...]], dict[str, tuple[LengthBin, ...]]]:
+    """Return the bins of each channel, and those of the fused values with and without vectors."""
+    names = sorted({name for query in queries for name in query.lengths})
+    bins = {
+        name: bin_values((query.lengths[name], query.best[name]) for query in queries if name in query.lengths)
+        for name in names
+    }
+    combinations = {fusion(chosen): chosen for chosen in ([name for name in names if name != VECTOR], names)}
+    return bins, {
+        fusion_name: bin_values(pair for query in queries if (pair := _best_fused(query, bins, chosen)))
+        for fusion_name, chosen in combinations.items()
+        if len(chosen) > 1
+    }
+
+
+def _best_fused(
+    query: UnrelatedQuery, bins: Mapping[str, Sequence[LengthBin]], chosen: Collection[str]
+) -> tuple[int, float] | None:
+    """Return the bin and the largest fused value of a query; None where it has no evidence in these channels."""
+    rates = []
+    for row, (name, length) in enumerate(query.lengths.items()):
+        length_bin = bin_of(bins[name], length) if name in chosen else None
+        if length_bin is not None:
+            # at least 1: where its own bin is too small, the query is looked up among others
+            counts = length_bin.counts(query.steps[row] / STEPS_OF_VALUE).clip(1)
+            rates.append(counts / length_bin.n)
+    present = [name for name in query.lengths if name in chosen]
+    if not rates or not present:
+        return None
+    return fused_key(present), float(fused_values(rates, len(chosen)).max(initial=0.0))
+
+
+def _undominated(steps: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Return distinct columns; of those that differ in the last row alone, the one with the largest value there."""
+    # thousands of documents become a few columns: what another one surpasses in every channel never decides the maximum
+    columns = np.unique(steps.clip(0, STEPS_OF_VALUE).astype(np.uint8), axis=1)
+    # np.unique sorts by the first row, then the next: columns equal up to the last row are neighbours, ascending
+    last = np.ones(columns.shape[1], np.bool_)
+    last[:-1] = (columns[:-1, 1:] != columns[:-1, :-1]).any(axis=0)
+    return columns[:, last]
+
 
 FILE = "calibration.json"
 """Its name in an index folder."""
@@ -99,6 +301,8 @@ class CalibrationTable:
             if of_fusion is None:
                 return None
             chosen = of_fusion
+        # conformal p-value: of n unrelated queries and this one, none is special, so each rank is equally likely; the
+        # query counts itself, hence k + 1 of n + 1, which never claims more than n measurements can show
         counts = chosen.counts(best)
         has_no_value = np.max([column for _, column in of_channel.values()], axis=0) <= 0
         rates = np.where(has_no_value, np.nan, self.growth * (counts + 1) / (chosen.n + 1))
@@ -209,9 +413,7 @@ class IndexCalibration:
         try:
             content = parse_json(path.read_bytes())
         except (OSError, ValueError) as error:
-            raise DataError(
-                f"{path}: expected a calibration of profile {profile.name!r}: {plain_reason(error)}"
-            ) from error
+            raise _no_calibration(path, profile, error) from error
         return cls.of(content, profile, path)
 
     @classmethod
@@ -230,9 +432,11 @@ class IndexCalibration:
         try:
             return _read(content, profile)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(
-                f"{place}: expected a calibration of profile {profile.name!r}: {plain_reason(error)}"
-            ) from error
+            raise _no_calibration(place, profile, error) from error
+
+
+def _no_calibration(place: Path | str, profile: Profile, error: Exception) -> DataError:
+    return DataError(f"{place}: expected a calibration of profile {profile.name!r}: {plain_reason(error)}")
 
 
 def calibration_for(
@@ -280,12 +484,7 @@ def _read(content: Any, profile: Profile) -> IndexCalibration:  # noqa: ANN401  
     if content["checksum"] != _checksum({key: value for key, value in content.items() if key != "checksum"}):
         raise ValueError("damaged: it is not what was written")
     tables = tuple(
-        CalibrationTable(
-            table["language"],
-            int(table["documents"]),
-            _bins(table["channels"]),
-            _bins(table["fused"]),
-        )
+        CalibrationTable(table["language"], int(table["documents"]), _bins(table["channels"]), _bins(table["fused"]))
         for table in content["tables"]
     )
     return IndexCalibration(profile, tables, content["encoder_digest"], content["provenance"])
@@ -316,6 +515,7 @@ def _bins(content: Any) -> dict[str, tuple[LengthBin, ...]]:  # noqa: ANN401  JS
 
 def _packed(reached: tuple[int, ...]) -> list[list[int]]:
     """Return [step, count] for each step at which the count changes."""
+    # the counts fall in few steps, so their changes are a tenth of the file that all of them would be
     return [[step, n] for step, n in enumerate(reached) if step == 0 or reached[step - 1] != n]
 
 

@@ -8,11 +8,11 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from assay.database import connect
 from assay.errors import CorpusIndexError
-from assay.provenance.index.stored import SeenFile, StoredDocument, as_index_error, storable
+from assay.provenance.index.searchable import SeenFile, StoredDocument, as_index_error, storable
 from assay.provenance.index.tables import CATALOGUE_FORMAT, SCHEMA, connect_catalogue, origin_checksum, row_checksum
 from assay.provenance.sources import Document, Origin
 
@@ -84,8 +84,7 @@ class Catalogue:
 
     def begin(self, *, write: bool) -> None:
         """Begin a transaction: until its end all reads see one state, and the changes of this connection."""
-        with as_index_error(self.path):
-            self.connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        self._all("BEGIN IMMEDIATE" if write else "BEGIN")
 
     def commit(self, generation: int) -> None:
         """Make everything since `begin` durable, together with the number of the postings that belong to it."""
@@ -144,9 +143,7 @@ class Catalogue:
 
     def number_of(self, digest: bytes) -> int | None:
         """Return the number of the document with this digest, or None."""
-        with as_index_error(self.path):
-            row = self.connection.execute("SELECT id FROM documents WHERE digest = ?", (digest,)).fetchone()
-        return None if row is None else int(row[0])
+        return next((int(number) for (number,) in self._all("SELECT id FROM documents WHERE digest = ?", digest)), None)
 
     def ids(self) -> list[int]:
         """Return the numbers of all documents, ascending."""
@@ -160,16 +157,12 @@ class Catalogue:
 
     def insert(self, documents: Iterable[tuple[int, bytes, Document]]) -> None:
         """Add documents with their numbers and digests, without origins."""
-        with as_index_error(self.path):
-            self.connection.executemany(
-                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)", (_document_row(*entry) for entry in documents)
-            )
+        self._many("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)", (_document_row(*entry) for entry in documents))
 
     def add_origins(self, origins: Iterable[tuple[int, Origin]]) -> int:
         """Add origins to documents, and return how many were new."""
-        with as_index_error(self.path):
-            rows = [(document, self._file(origin), origin.first_line) for document, origin in origins]
-            return self.connection.executemany("INSERT OR IGNORE INTO origins VALUES (?, ?, ?)", rows).rowcount
+        rows = [(document, self._file(origin), origin.first_line) for document, origin in origins]
+        return self._many("INSERT OR IGNORE INTO origins VALUES (?, ?, ?)", rows)
 
     def documents(self, ids: Sequence[int]) -> Iterator[StoredDocument]:
         """Yield the documents of these numbers, ascending by number; absent ones are left out.
@@ -196,27 +189,21 @@ class Catalogue:
                 if (of_places or 0) != places.get(number, 0):
                     raise self.damaged(f"the list of origins of document {number}")
                 _, language, kind, name = row
-                yield StoredDocument(
-                    zlib.decompress(text).decode("utf-8", "surrogatepass"),
-                    language,
-                    kind,
-                    name,
-                    tuple(origins.get(number, ())),
-                    number,
-                )
+                plain = zlib.decompress(text).decode("utf-8", "surrogatepass")
+                yield StoredDocument(plain, language, kind, name, tuple(origins.get(number, ())), number)
 
     def remove_documents(self, ids: Sequence[int]) -> int:
         """Remove documents with their origins, and return how many there were."""
         rows = [(number,) for number in ids]
-        with as_index_error(self.path):
-            self.connection.executemany("DELETE FROM origins WHERE document = ?", rows)
-            return self.connection.executemany("DELETE FROM documents WHERE id = ?", rows).rowcount
+        self._many("DELETE FROM origins WHERE document = ?", rows)
+        return self._many("DELETE FROM documents WHERE id = ?", rows)
 
     def remove_origins(self, source: str, path: str | None) -> list[int]:
         """Remove a file, or a whole source, with its rows, and return the documents that have no other origin."""
         first, last = ("", LAST_PATH) if path is None else (storable(path), storable(path))
         place = (self._source(source), first, last)
         self._files.clear()
+        # a document is gone with its last origin: those that lose one are noted first, and looked at again at the end
         run = self.connection.execute
         with as_index_error(self.path):
             run("CREATE TEMP TABLE IF NOT EXISTS touched (document INTEGER PRIMARY KEY)")
@@ -243,35 +230,29 @@ class Catalogue:
 
     def sources(self) -> list[str]:
         """Return the sources of the documents, in the order of adding."""
-        with as_index_error(self.path):
-            return [name for (name,) in self.connection.execute("SELECT name FROM sources ORDER BY id")]
+        return [name for (name,) in self._all("SELECT name FROM sources ORDER BY id")]
 
     def paths(self, source: str) -> list[str]:
         """Return the files of a source that have documents, ascending."""
-        with as_index_error(self.path):
-            rows = self.connection.execute(
-                "SELECT DISTINCT path FROM files JOIN sources ON sources.id = source WHERE sources.name = ?"
-                " ORDER BY path",
-                (storable(source),),
-            )
-            return [path for (path,) in rows]
+        of_source = (
+            "SELECT DISTINCT path FROM files JOIN sources ON sources.id = source WHERE sources.name = ? ORDER BY path"
+        )
+        return [path for (path,) in self._all(of_source, storable(source))]
 
     def languages(self) -> dict[str | None, int]:
         """Return the documents by language, the most frequent first, in a time that does not depend on their number."""
-        return _most_frequent_first(self._counts()[0])
+        return dict(sorted(self._counts()[0], key=_frequent_first))
 
     def licences(self) -> dict[str, int]:
         """Return the files by licence, the most frequent first, in a time that does not depend on their number."""
-        return _most_frequent_first(self._counts()[1])
+        return dict(sorted(self._counts()[1], key=_frequent_first))
 
     def mark_seen(self, source: str, files: Iterable[SeenFile]) -> None:
         """Record files; a later row of the same path replaces an earlier one."""
         number = self._source(source)
         rows = ((number, storable(file.path), *astuple(file)[1:]) for file in files)
-        with as_index_error(self.path):
-            self.connection.executemany(
-                "INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, ?, ?)", ((*row, row_checksum(*row)) for row in rows)
-            )
+        checked = ((*row, row_checksum(*row)) for row in rows)
+        self._many("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, ?, ?)", checked)
 
     def seen(self, source: str) -> Iterator[SeenFile]:
         """Yield the recorded files of a source, ascending by path.
@@ -291,11 +272,9 @@ class Catalogue:
 
     def skipped(self) -> dict[str, int]:
         """Return the number of skipped files, by reason."""
-        with as_index_error(self.path):
-            rows = self.connection.execute(
-                "SELECT skipped, count(*) FROM seen WHERE skipped IS NOT NULL GROUP BY skipped ORDER BY 2 DESC, 1"
-            )
-            return dict(rows.fetchall())
+        return dict(
+            self._all("SELECT skipped, count(*) FROM seen WHERE skipped IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1")
+        )
 
     def forget_numbers(self) -> None:
         """Read numbers of sources and files from the tables again, because rows of them were removed."""
@@ -310,28 +289,30 @@ class Catalogue:
 
     def _counts(self) -> tuple[list[tuple[str | None, int]], list[tuple[str, int]]]:
         """Return the documents by language and the files by licence, in a fixed order."""
+        languages = self._all("SELECT language, documents FROM languages WHERE documents > 0 ORDER BY 1")
+        return languages, self._all("SELECT licence, files FROM licences WHERE files > 0 ORDER BY 1")
+
+    def _all(self, query: str, *parameters: object) -> list[Any]:
         with as_index_error(self.path):
-            run = self.connection.execute
-            languages = run("SELECT language, documents FROM languages WHERE documents > 0 ORDER BY 1").fetchall()
-            return languages, run("SELECT licence, files FROM licences WHERE files > 0 ORDER BY 1").fetchall()
+            return self.connection.execute(query, parameters).fetchall()
+
+    def _many(self, statement: str, rows: Iterable[Sequence[object]]) -> int:
+        with as_index_error(self.path):
+            return self.connection.executemany(statement, rows).rowcount
 
     def _row(self, query: str) -> Any:  # noqa: ANN401  the query determines the types
-        with as_index_error(self.path):
-            row = self.connection.execute(query).fetchone()
-        if row is None:
-            raise self.damaged("its state")
-        return row
+        for row in self._all(query):
+            return row
+        raise self.damaged("its state")
 
     def _source(self, name: str) -> int:
         if name not in self._sources:
             stored = storable(name)
-            with as_index_error(self.path):
-                row = self.connection.execute("SELECT id FROM sources WHERE name = ?", (stored,)).fetchone()
-                if row is None:
-                    row = self.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM sources").fetchone()
-                    entry = (row[0], stored, row_checksum(row[0], stored))
-                    self.connection.execute("INSERT INTO sources VALUES (?, ?, ?)", entry)
-            self._sources[name] = int(row[0])
+            rows = self._all("SELECT id FROM sources WHERE name = ?", stored)
+            (number,) = rows[0] if rows else self._row("SELECT coalesce(max(id), 0) + 1 FROM sources")
+            if not rows:
+                self._all("INSERT INTO sources VALUES (?, ?, ?)", number, stored, row_checksum(number, stored))
+            self._sources[name] = int(number)
         return self._sources[name]
 
     def _file(self, origin: Origin) -> int:
@@ -339,16 +320,14 @@ class Catalogue:
         fields = [storable(field) for field in described]
         row = (self._source(origin.source), *fields)
         if row not in self._files:
-            stored = self.connection.execute(_FILE, row).fetchone()
-            if stored is None:
-                stored = self.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM files").fetchone()
-                checksum = row_checksum(stored[0], storable(origin.source), *fields)
-                self.connection.execute(
-                    "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*stored, *row, checksum)
-                )
+            rows = self._all(_FILE, *row)
+            (number,) = rows[0] if rows else self._row("SELECT coalesce(max(id), 0) + 1 FROM files")
+            if not rows:
+                checksum = row_checksum(number, storable(origin.source), *fields)
+                self._all("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", number, *row, checksum)
             if len(self._files) > MOST_REMEMBERED:
                 self._files.clear()
-            self._files[row] = int(stored[0])
+            self._files[row] = int(number)
         return self._files[row]
 
 
@@ -358,9 +337,6 @@ def _document_row(number: int, digest: bytes, document: Document) -> tuple[objec
     return (*row, row_checksum(*row, text), text)
 
 
-_Counted = TypeVar("_Counted", bound=str | None)
-
-
-def _most_frequent_first(counts: list[tuple[_Counted, int]]) -> dict[_Counted, int]:
+def _frequent_first(counted: tuple[str | None, int]) -> tuple[int, str]:
     # None, an unknown language, sorts first among equal counts, as SQLite has it
-    return dict(sorted(counts, key=lambda pair: (-pair[1], pair[0] or "")))
+    return -counted[1], counted[0] or ""

@@ -31,7 +31,7 @@ from assay.provenance.index.folder import (
     restore_state,
     writer_lock,
 )
-from assay.provenance.index.stored import AddCounts, IndexInfo, Repair, SeenFile, StoredDocument, batches
+from assay.provenance.index.searchable import AddCounts, IndexInfo, Repair, SeenFile, StoredDocument, batches
 from assay.provenance.sources import Document
 from assay.retrieval import (
     CANDIDATES,
@@ -226,6 +226,7 @@ class CodeIndex:
             return
         generation = self._catalogue.generation + 1
         with self._all_or_nothing():
+            # a reader follows the catalogue: until it names the new generation, nobody looks at the new files
             for part in self._parts():
                 part.commit(generation)
             self._catalogue.commit(generation)
@@ -278,6 +279,7 @@ class CodeIndex:
         """
         with self.snapshot():
             documents = {document.id: document for document in self._catalogue.documents(ids)}
+            # a number without a text is that of a removed document; if the postings still have it, its text is lost
             absent = np.array([n for n in ids if n not in documents and abs(n) <= LARGEST_ID], np.int64)
             if len(absent) and self._postings.holds(absent).any():
                 raise self._catalogue.damaged(f"a document of the numbers {absent.tolist()}")
@@ -354,11 +356,8 @@ class CodeIndex:
             CorpusIndexError: the index has no vectors, or was opened without its encoder.
         """
         if self._encoder is None:
-            reason = (
-                f"was opened without its encoder {self._described.encoder}"
-                if self._described.encoder
-                else "has no vectors"
-            )
+            name = self._described.encoder
+            reason = f"was opened without its encoder {name}" if name else "has no vectors"
             raise CorpusIndexError(f"{self.folder}: {reason}: it cannot be searched by vector")
         (vector,) = for_queries(self._encoder).encode([text])
         with self.snapshot():
@@ -520,6 +519,7 @@ class CodeIndex:
         damage = find_damage(self._catalogue)
         drop_damage(self._catalogue, damage)
         stored = np.array(self._catalogue.ids(), np.int64)
+        # the texts are the truth, and the rest can be computed from them: what not all parts have is computed again
         whole = reduce(np.intersect1d, [part.ids() for part in self._parts()])
         # a document that lacks its postings or its vector gets both again
         for part in self._parts():

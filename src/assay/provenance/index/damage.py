@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from assay.errors import CorpusIndexError
 from assay.provenance.index.catalogue import Catalogue
-from assay.provenance.index.stored import as_index_error
+from assay.provenance.index.searchable import as_index_error
 from assay.provenance.index.tables import RECOUNT, row_checksum
 
 _BATCH = 512
@@ -39,13 +39,9 @@ class CatalogueDamage:
 
     def __str__(self) -> str:
         """Return the counts of the damaged rows, without those that are 0."""
-        parts = (
-            (len(self.documents), "documents"),
-            (len(self.files), "descriptions of files"),
-            (len(self.sources), "sources"),
-            (len(self.seen), "records of files that were read"),
-        )
-        return ", ".join(f"{number:,} {name}" for number, name in parts if number)
+        names = ("documents", "descriptions of files", "sources", "records of files that were read")
+        rows = (self.documents, self.files, self.sources, self.seen)
+        return ", ".join(f"{len(damaged):,} {name}" for damaged, name in zip(rows, names, strict=True) if damaged)
 
 
 def find_damage(catalogue: Catalogue) -> CatalogueDamage:
@@ -83,6 +79,7 @@ def drop_damage(catalogue: Catalogue, damage: CatalogueDamage) -> None:
         [(number,) for number in numbers] for numbers in (damage.documents, damage.files, damage.sources)
     )
     with as_index_error(catalogue.path):
+        # from the leaves to the root: a row goes before the row that it refers to
         run("DELETE FROM origins WHERE document = ?", documents)
         run("DELETE FROM documents WHERE id = ?", documents)
         run("DELETE FROM origins WHERE file = ?", files)
@@ -112,6 +109,7 @@ def _damaged_documents(catalogue: Catalogue) -> Iterator[int]:
     ids = catalogue.ids()
     for start in range(0, len(ids), _BATCH):
         batch = ids[start : start + _BATCH]
+        # damage is rare: a batch is read as one, and only a damaged batch document by document
         if not _can_be_read(catalogue, batch):
             yield from (number for number in batch if not _can_be_read(catalogue, [number]))
 

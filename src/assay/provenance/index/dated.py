@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import reduce
 
 from assay.errors import DataError
 from assay.provenance.licences import licence_of_file
@@ -59,10 +60,7 @@ class DatedFile:
         if self.history is None:
             return self.age
         lines = self.history.lines(self.source.path)[first - 1 : last]
-        age = lines[0] if lines else self.age
-        for other in lines[1:]:
-            age = age.merged(other)
-        return age
+        return reduce(Age.merged, lines) if lines else self.age
 
 
 def dated_files(

@@ -153,6 +153,7 @@ def restore_state(folder: Path) -> Description:
         CorpusIndexError: both are damaged, another process writes, or the catalogue is no consistent database.
     """
     with writer_lock(folder), closing(Catalogue(folder / CATALOGUE, writable=True)) as catalogue:
+        # the description exists twice: the copy that is whole restores the other one
         try:
             catalogue.check_state()
         except CorpusIndexError:

@@ -128,13 +128,11 @@ def _divided(read: FileRead, source: str, entry: Entry, settings: IndexSettings,
     short = functions - sum(piece.kind == "function" for piece, _ in kept)
     licence = licence_of_file(entry.facts.metadata, text, entry.facts.nearest)
     origin = entry.facts.origin(source, entry.path, licence)
-
-    places = [replace(origin, first_line=piece.first_line) for piece, _ in kept]
     return replace(
         read,
         documents=tuple(
-            Document(piece.text, language, piece.kind, piece.name, (place,))
-            for (piece, _), place in zip(kept, places, strict=True)
+            Document(piece.text, language, piece.kind, piece.name, (replace(origin, first_line=piece.first_line),))
+            for piece, _ in kept
         ),
         hashes=tuple(hashes for _, hashes in kept),
         skipped=None if kept else "too short",
@@ -156,7 +154,4 @@ def read_entries(
 
 
 def _digest(words: str, content: bytes = b"") -> str:
-    digest = hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=12)
-    digest.update(b"\0")
-    digest.update(content)
-    return digest.hexdigest()
+    return hashlib.blake2b(words.encode("utf-8", "surrogatepass") + b"\0" + content, digest_size=12).hexdigest()

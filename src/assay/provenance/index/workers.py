@@ -23,6 +23,8 @@ from assay.types import Encoder
 ReadTask = tuple[str, Entry, str | None]
 """Source, entry, and its stamp in the index."""
 
+_Batch = list[ReadTask | FileRead]
+
 BATCH_FILES = 64
 BATCH_BYTES = 1_000_000
 _AHEAD = 3
@@ -70,7 +72,7 @@ class ProcessReaders:
             for batch in batches:
                 yield in_batch_order(batch, read_entries(to_read(batch), self._settings, encoder))
             return
-        under_way: deque[tuple[list[ReadTask | FileRead], Future[list[FileRead]] | None]] = deque()
+        under_way: deque[tuple[_Batch, Future[list[FileRead]] | None]] = deque()
         try:
             for batch in batches:
                 under_way.append((batch, self._submit(batch)))
@@ -85,7 +87,7 @@ class ProcessReaders:
                 if future is not None:
                     future.cancel()
 
-    def _submit(self, batch: "list[ReadTask | FileRead]") -> "Future[list[FileRead]] | None":
+    def _submit(self, batch: _Batch) -> "Future[list[FileRead]] | None":
         if not (tasks := to_read(batch)):
             return None
         try:
@@ -94,9 +96,7 @@ class ProcessReaders:
             self._pool = None
             return _submit_to(self._processes(), tasks)
 
-    def _finish(
-        self, under_way: "deque[tuple[list[ReadTask | FileRead], Future[list[FileRead]] | None]]"
-    ) -> list[FileRead]:
+    def _finish(self, under_way: "deque[tuple[_Batch, Future[list[FileRead]] | None]]") -> list[FileRead]:
         batch, future = under_way.popleft()
         if future is None:
             return in_batch_order(batch, [])
@@ -208,9 +208,9 @@ def crashing(task: ReadTask, settings: IndexSettings) -> FileRead:
     return FileRead(task[1], f"{stamp_before(task[1], settings.digest)}:", skipped="crashes the reader")
 
 
-def batches_of(tasks: Iterable[ReadTask | FileRead]) -> Iterator[list[ReadTask | FileRead]]:
+def batches_of(tasks: Iterable[ReadTask | FileRead]) -> Iterator[_Batch]:
     """Yield batches of at most `BATCH_FILES` files, and of about `BATCH_BYTES`."""
-    batch: list[ReadTask | FileRead] = []
+    batch: _Batch = []
     size = 0
     for task in tasks:
         batch.append(task)

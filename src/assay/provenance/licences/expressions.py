@@ -195,6 +195,7 @@ def licence_of_file(metadata: str | None, text: str, nearest: str | None) -> str
     """
     own = licence_tag(text) or licence_notice(text)
     if metadata is None or metadata == UNKNOWN_LICENCE:
+        # the nearer statement wins: a file may come from elsewhere than the folder around it
         return own or nearest or UNKNOWN_LICENCE
     if own is None or own == UNKNOWN_LICENCE or identifiers(own) <= identifiers(metadata):
         return metadata

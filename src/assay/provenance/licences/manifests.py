@@ -75,8 +75,7 @@ def _of_fields(words: str, classifiers: Iterable[str]) -> str | None:
 
 def _in_reuse_toml(text: str) -> str | None:
     """Return the licence that REUSE.toml gives to all files of its folder."""
-    content = _toml(text)
-    annotations = content.get("annotations")
+    annotations = _toml(text).get("annotations")
     for entry in annotations if isinstance(annotations, list) else ():
         match entry:
             case {"path": "**" | ["**"], "SPDX-License-Identifier": str(words)}:

@@ -26,15 +26,7 @@ _MARKS = re.compile(
     r"^[ \t]*(?:/\*+!?|\*+/?|//+[/!]?|#+!?|--+|;+|%+|<!--|\.\.|\(\*|dnl\b|rem\b|@rem\b|'|!)?[ \t]*", re.IGNORECASE
 )
 _COMMENT_LINE = re.compile(r"^[ \t]*(?:#|//|/\*|\*|--|;|%|<!--|\(\*|dnl\b|rem\b|!|'(?!'')|$)", re.IGNORECASE)
-_BLOCKS = (
-    ("/*", "*/"),
-    ('"""', '"""'),
-    ("'''", "'''"),
-    ("<!--", "-->"),
-    ("(*", "*)"),
-    ("{-", "-}"),
-    ("=begin", "=end"),
-)
+_BLOCKS = {"/*": "*/", '"""': '"""', "'''": "'''", "<!--": "-->", "(*": "*)", "{-": "-}", "=begin": "=end"}
 _PREAMBLE = re.compile(
     r"^[ \t]*(?:<\?|['\"]use strict['\"]|from __future__|package |@charset|[rbuRBU]{0,2}(?=\"\"\"|'''))"
 )
@@ -56,59 +48,59 @@ _EXCEPTIONS = (
 _LOWEST = {"": "1.0", "affero ": "1.0", "lesser ": "2.1", "library ": "2.0"}
 _PREFIX = {"": "GPL", "affero ": "AGPL", "lesser ": "LGPL", "library ": "LGPL", "a": "AGPL", "l": "LGPL"}
 
+Phrases = tuple[tuple[re.Pattern[str], str], ...]
+"""Words, and the licence that they state."""
+
+
+def _phrases(*pairs: tuple[str, str]) -> Phrases:
+    return tuple((re.compile(pattern), licence) for pattern, licence in pairs)
+
+
 _V2 = r",? ?(?:version |v\.? ?)?2(?:\.0)?\b"
-_PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), licence)
-    for pattern, licence in (
-        (r"\bapache(?: software)? licen[cs]e" + _V2, "Apache-2.0"),
-        (r"licen[cs]e ?: ?apache[ -]?2(?:\.0)?\b", "Apache-2.0"),
-        (r"permission is hereby granted, free of charge, to any person obtaining a copy", "MIT"),
-        (r"\bmit(?:/x11|/expat| \(expat\)| x11)?[ -]licen[cs]ed?\b", "MIT"),
-        (r"licen[cs]ed? ?(?:under|as|:)? ?(?:the )?mit\b", "MIT"),
-        (r"mozilla public licen[cs]e" + _V2, "MPL-2.0"),
-        (r"mozilla public licen[cs]e,? ?(?:version|v\.?)? ?1\.1", "MPL-1.1"),
-        (
-            (
-                r"permission to use, copy, modify, and(?:/or)? distribute this software (?:and its documentation )?"
-                r"for any purpose with or without fee"
-            ),
-            "ISC",
-        ),
-        (r"\bisc licen[cs]e", "ISC"),
-        (r"distributed under the boost software licen[cs]e", "BSL-1.0"),
-        (r"this is free and unencumbered software released into the public domain", "Unlicense"),
-        (r"permission is granted to anyone to use this software for any purpose", "Zlib"),
-        (r"zope public licen[cs]e \(zpl\),? version 2\.1|zope public licen[cs]e,? version 2\.1", "ZPL-2.1"),
-        (r"academic free licen[cs]e,? ?(?:version|v\.?)? ?2\.1", "AFL-2.1"),
-        (r"eclipse public licen[cs]e(?: -)?,? ?(?:version |v\.? ?)?2", "EPL-2.0"),
-        (r"eclipse public licen[cs]e(?: -)?,? ?(?:version |v\.? ?)?1", "EPL-1.0"),
-        (r"(?:3[ -]clause|new|modified|revised) bsd[ -]licen[cs]e|bsd[ -]3[ -]clause", "BSD-3-Clause"),
-        (r"(?:2[ -]clause|simplified) bsd[ -]licen[cs]e|bsd[ -]2[ -]clause", "BSD-2-Clause"),
-        (r"(?:under|licen[cs]e ?:) (?:the )?(?:terms of the )?bsd\b(?! ?-|[ -]style)", "BSD-3-Clause"),
-        (r"cc0 1\.0 universal|creative commons zero", "CC0-1.0"),
-        (r"blue oak model licen[cs]e", "BlueOak-1.0.0"),
-    )
+_ISC = (
+    r"permission to use, copy, modify, and(?:/or)? distribute this software (?:and its documentation )?"
+    r"for any purpose with or without fee"
 )
-_TITLES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), licence)
-    for pattern, licence in (
-        (r"apache licen[cs]e version 2\.0, january 2004", "Apache-2.0"),
-        (r"permission is hereby granted, free of charge, to any person obtaining a copy", "MIT"),
-        (r"mozilla public licen[cs]e,? version 2\.0|terms of the mozilla public licen[cs]e,? v\. 2\.0", "MPL-2.0"),
-        (r"gnu general public licen[cs]e version 3, 29 june 2007", "GPL-3.0-only"),
-        (r"gnu general public licen[cs]e version 2, june 1991", "GPL-2.0-only"),
-        (r"gnu lesser general public licen[cs]e version 3, 29 june 2007", "LGPL-3.0-only"),
-        (r"gnu lesser general public licen[cs]e version 2\.1, february 1999", "LGPL-2.1-only"),
-        (r"gnu affero general public licen[cs]e version 3, 19 november 2007", "AGPL-3.0-only"),
-        (r"zope public licen[cs]e \(zpl\) version 2\.1", "ZPL-2.1"),
-        (r"academic free licen[cs]e", "AFL-2.1"),
-        (r"blue oak model licen[cs]e version 1\.0\.0", "BlueOak-1.0.0"),
-        *(
-            (pattern.pattern, licence)
-            for pattern, licence in _PHRASES
-            if licence in {"ISC", "Unlicense", "Zlib"} and "licen" not in pattern.pattern
-        ),
-    )
+_PHRASES = _phrases(
+    (r"\bapache(?: software)? licen[cs]e" + _V2, "Apache-2.0"),
+    (r"licen[cs]e ?: ?apache[ -]?2(?:\.0)?\b", "Apache-2.0"),
+    (r"permission is hereby granted, free of charge, to any person obtaining a copy", "MIT"),
+    (r"\bmit(?:/x11|/expat| \(expat\)| x11)?[ -]licen[cs]ed?\b", "MIT"),
+    (r"licen[cs]ed? ?(?:under|as|:)? ?(?:the )?mit\b", "MIT"),
+    (r"mozilla public licen[cs]e" + _V2, "MPL-2.0"),
+    (r"mozilla public licen[cs]e,? ?(?:version|v\.?)? ?1\.1", "MPL-1.1"),
+    (_ISC, "ISC"),
+    (r"\bisc licen[cs]e", "ISC"),
+    (r"distributed under the boost software licen[cs]e", "BSL-1.0"),
+    (r"this is free and unencumbered software released into the public domain", "Unlicense"),
+    (r"permission is granted to anyone to use this software for any purpose", "Zlib"),
+    (r"zope public licen[cs]e \(zpl\),? version 2\.1|zope public licen[cs]e,? version 2\.1", "ZPL-2.1"),
+    (r"academic free licen[cs]e,? ?(?:version|v\.?)? ?2\.1", "AFL-2.1"),
+    (r"eclipse public licen[cs]e(?: -)?,? ?(?:version |v\.? ?)?2", "EPL-2.0"),
+    (r"eclipse public licen[cs]e(?: -)?,? ?(?:version |v\.? ?)?1", "EPL-1.0"),
+    (r"(?:3[ -]clause|new|modified|revised) bsd[ -]licen[cs]e|bsd[ -]3[ -]clause", "BSD-3-Clause"),
+    (r"(?:2[ -]clause|simplified) bsd[ -]licen[cs]e|bsd[ -]2[ -]clause", "BSD-2-Clause"),
+    (r"(?:under|licen[cs]e ?:) (?:the )?(?:terms of the )?bsd\b(?! ?-|[ -]style)", "BSD-3-Clause"),
+    (r"cc0 1\.0 universal|creative commons zero", "CC0-1.0"),
+    (r"blue oak model licen[cs]e", "BlueOak-1.0.0"),
+)
+_TITLES = _phrases(
+    (r"apache licen[cs]e version 2\.0, january 2004", "Apache-2.0"),
+    (r"permission is hereby granted, free of charge, to any person obtaining a copy", "MIT"),
+    (r"mozilla public licen[cs]e,? version 2\.0|terms of the mozilla public licen[cs]e,? v\. 2\.0", "MPL-2.0"),
+    (r"gnu general public licen[cs]e version 3, 29 june 2007", "GPL-3.0-only"),
+    (r"gnu general public licen[cs]e version 2, june 1991", "GPL-2.0-only"),
+    (r"gnu lesser general public licen[cs]e version 3, 29 june 2007", "LGPL-3.0-only"),
+    (r"gnu lesser general public licen[cs]e version 2\.1, february 1999", "LGPL-2.1-only"),
+    (r"gnu affero general public licen[cs]e version 3, 19 november 2007", "AGPL-3.0-only"),
+    (r"zope public licen[cs]e \(zpl\) version 2\.1", "ZPL-2.1"),
+    (r"academic free licen[cs]e", "AFL-2.1"),
+    (r"blue oak model licen[cs]e version 1\.0\.0", "BlueOak-1.0.0"),
+    *(
+        (pattern.pattern, licence)
+        for pattern, licence in _PHRASES
+        if licence in {"ISC", "Unlicense", "Zlib"} and "licen" not in pattern.pattern
+    ),
 )
 _BSD = re.compile(
     r"redistribution and use in source and binary forms, with or without modification, (?:are|is) permitted"
@@ -124,20 +116,14 @@ _HEADING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _NEXT_HEADING = re.compile(r"^(?:#{1,6}[ \t]|[^\n]+\n[-=~^]{3,}[ \t]*$)", re.MULTILINE)
-_README_NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
-    *_PHRASES,
-    *(
-        (re.compile(pattern), licence)
-        for pattern, licence in (
-            (r"\bmit\b", "MIT"),
-            (r"\bapache(?: software)?(?: licen[cs]e)?,?[ -]?(?:version |v)?2", "Apache-2.0"),
-            (r"\bisc\b", "ISC"),
-            (r"\bmpl[ -]?(?:v)?2", "MPL-2.0"),
-            (r"\bbsd\b", "BSD-3-Clause"),
-            (r"\bunlicense\b", "Unlicense"),
-            (r"\b0bsd\b", "0BSD"),
-        )
-    ),
+_README_NAMES = _PHRASES + _phrases(
+    (r"\bmit\b", "MIT"),
+    (r"\bapache(?: software)?(?: licen[cs]e)?,?[ -]?(?:version |v)?2", "Apache-2.0"),
+    (r"\bisc\b", "ISC"),
+    (r"\bmpl[ -]?(?:v)?2", "MPL-2.0"),
+    (r"\bbsd\b", "BSD-3-Clause"),
+    (r"\bunlicense\b", "Unlicense"),
+    (r"\b0bsd\b", "0BSD"),
 )
 
 
@@ -171,7 +157,7 @@ def licence_of_words(text: str) -> str | None:
     return _joined(list(named), words[:_ANNOUNCED])
 
 
-def _stated(words: str, phrases: tuple[tuple[re.Pattern[str], str], ...]) -> str | None:
+def _stated(words: str, phrases: Phrases) -> str | None:
     gnu = _gnu(words)
     named = {gnu: None} if gnu else {}
     if _BSD.search(words):
@@ -185,6 +171,7 @@ def _stated(words: str, phrases: tuple[tuple[re.Pattern[str], str], ...]) -> str
 
 def _joined(licences: list[str], words: str) -> str | None:
     """Join several licences: OR where the words leave a choice, else AND."""
+    # "at your option any later version" is a choice of versions, not of licences, so these words are removed first
     joint = " OR " if _CHOICE.search(_OPTION_OF_GNU.sub("", words)) else " AND "
     return joint.join(sorted(licences)) or None
 
@@ -249,7 +236,7 @@ def _head(text: str) -> Iterator[str]:
         stripped = line.lstrip(" \t\ufeff")
         if _PREAMBLE.match(line):
             stripped = re.sub(r"^[rbuRBU]{1,2}(?=\"\"\"|''')", "", stripped)
-        opened = next(((start, stop) for start, stop in _BLOCKS if stripped.startswith(start)), None)
+        opened = next((marks for marks in _BLOCKS.items() if stripped.startswith(marks[0])), None)
         if opened is not None:
             yield line
             end = None if opened[1] in stripped[len(opened[0]) :] else opened[1]

@@ -57,7 +57,10 @@ class LicenceRules:
         WITH an exception is still that licence; a rule may also name the exception. Case does not matter. The rule
         `unknown` also applies to words that are not an SPDX identifier.
         """
-        return bool(self) and _denied(expression, self)
+        if not self:
+            return False
+        parsed = _parsed(expression)
+        return _any_denied({expression.strip().casefold()}, self) if parsed is None else _node_denied(parsed, self)
 
 
 def read_rules(denied: Sequence[str] = (), allowed: Sequence[str] = ()) -> LicenceRules:
@@ -77,7 +80,7 @@ def _checked(rule: str) -> str:
     if words in FAMILIES or words == UNKNOWN_LICENCE or words.startswith(_OWN):
         return words
     if "*" in words:
-        if any(fnmatchcase(name, words) for name in _names().values()):
+        if any(fnmatchcase(name, words) for name in _categories_by_name()):
             return words
         raise _not_a_licence(rule)
     parsed = _parsed(rule)
@@ -105,24 +108,18 @@ def _not_a_licence(rule: str) -> DataError:
 def _suggestions(rule: str) -> list[str]:
     if spelt := spelt_licence(rule):
         return [spelt]
-    names = _names()
-    squeezed = _squeezed(rule)
+    names, squeezed = _categories(), _squeezed(rule)
     begin = [name for name in names if squeezed and _squeezed(name).startswith(squeezed)]
-    near = get_close_matches(rule.casefold(), names.values(), _SUGGESTIONS, 0.7)
-    return sorted(begin, key=len)[:_SUGGESTIONS] or [name for name in names if names[name] in near]
+    near = get_close_matches(rule.casefold(), _categories_by_name(), _SUGGESTIONS, 0.7)
+    return sorted(begin, key=len)[:_SUGGESTIONS] or [name for name in names if name.casefold() in near]
 
 
 def _squeezed(name: str) -> str:
     return "".join(character for character in name.casefold() if character.isalnum())
 
 
-def _denied(expression: str, rules: LicenceRules) -> bool:
-    parsed = _parsed(expression)
-    words = frozenset({expression.strip().casefold()})
-    return _any_denied(words, rules) if parsed is None else _node_denied(parsed, rules)
-
-
 def _node_denied(node: object, rules: LicenceRules) -> bool:
+    # who copies has to keep all sides of an AND, and chooses one side of an OR
     if isinstance(node, _licensing().AND):
         return any(_node_denied(part, rules) for part in node.args)
     if isinstance(node, _licensing().OR):
@@ -130,14 +127,14 @@ def _node_denied(node: object, rules: LicenceRules) -> bool:
     names = {str(node).casefold()}
     if isinstance(node, LicenseWithExceptionSymbol):
         names.add(node.license_symbol.key.casefold())
-    return _any_denied(frozenset(names), rules)
+    return _any_denied(names, rules)
 
 
-def _any_denied(names: frozenset[str], rules: LicenceRules) -> bool:
+def _any_denied(names: set[str], rules: LicenceRules) -> bool:
     def meets(patterns: tuple[str, ...]) -> bool:
         return any(_meets(name, pattern) for pattern in patterns for name in names)
 
-    return not meets(rules.allowed) and (meets(rules.denied) if rules.denied else True)
+    return not meets(rules.allowed) and (not rules.denied or meets(rules.denied))
 
 
 def _meets(name: str, pattern: str) -> bool:
@@ -176,9 +173,3 @@ def _categories() -> Mapping[str, str]:
 @cache
 def _categories_by_name() -> Mapping[str, str]:
     return {name.casefold(): category for name, category in _categories().items()}
-
-
-@cache
-def _names() -> Mapping[str, str]:
-    """Identifiers as they are spelled → in lower case."""
-    return {name: name.casefold() for name in _categories()}

@@ -9,7 +9,6 @@ from .calibrating import sampled_functions as sampled_functions
 from .candidates import Candidates as Candidates
 from .candidates import SearchMethod as SearchMethod
 from .candidates import candidates_of as candidates_of
-from .language import find_language as find_language
 from .query import ChannelEvidence as ChannelEvidence
 from .query import SearchQuery as SearchQuery
 from .query import read_query as read_query
@@ -20,5 +19,6 @@ from .result import confidence_text as confidence_text
 from .result import place_of as place_of
 from .tracing import RankedCandidates as RankedCandidates
 from .tracing import TraceSettings as TraceSettings
+from .tracing import find_language as find_language
 from .tracing import rank_candidates as rank_candidates
 from .tracing import trace as trace

@@ -7,14 +7,14 @@ of the remaining functions are listed too, so that a person can judge them.
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import islice
 
 import numpy as np
 
 from assay.errors import DataError
 from assay.provenance.index import CalibrationTable, IndexCalibration, Searchable
-from assay.provenance.index.rates import FEWEST, UnrelatedQuery, measured_bins
+from assay.provenance.index.calibration import FEWEST, UnrelatedQuery, measured_bins
 from assay.provenance.search.boilerplate import Boilerplate, boilerplate_of
 from assay.provenance.search.candidates import candidates_of, channel_values
 from assay.provenance.search.query import read_query
@@ -86,6 +86,7 @@ def calibrate_index(
     remaining: list[Nearest] = []
     with index.snapshot():
         for done, function in enumerate(functions, 1):
+            # a near-duplicate would count as a false positive although the match is true
             near, is_copy = nearest(function, index, boilerplate)
             if is_copy:
                 copies += near[:1]
@@ -165,6 +166,4 @@ def _last(name: str | None) -> str | None:
 def _listed(pairs: Sequence[Nearest]) -> list[list[object]]:
     """Return the nearest pairs: query, document, channel, containment, fingerprints."""
     chosen = sorted(pairs, key=lambda pair: (-pair.containment, -pair.fingerprints, pair.query, pair.document))
-    return [
-        [pair.query, pair.document, pair.channel, pair.containment, pair.fingerprints] for pair in chosen[:MOST_LISTED]
-    ]
+    return [list(astuple(pair)) for pair in chosen[:MOST_LISTED]]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.provenance.index import CalibrationTable, Searchable, StoredDocument
-from assay.provenance.index.rates import VECTOR, EvidenceRates
+from assay.provenance.index.calibration import VECTOR, EvidenceRates
 from assay.provenance.search.query import ChannelEvidence, SearchQuery, add_lookup
 from assay.provenance.search.ranking import ChannelOverlap
 from assay.retrieval import DocumentIds
@@ -202,10 +202,7 @@ def functions_before_files(matches: Sequence[Rated]) -> list[Rated]:
     ordered: list[Rated] = []
     while rest:
         match, files = rest.pop(0)
-        at = next(
-            (at for at, (later, theirs) in enumerate(rest) if files & theirs and _is_equal(later, match)),
-            None,
-        )
+        at = next((at for at, (later, theirs) in enumerate(rest) if files & theirs and _is_equal(later, match)), None)
         if at is not None:
             ordered.append(rest.pop(at)[0])
         ordered.append(match)

@@ -55,11 +55,6 @@ class ChannelOverlap:
         """|T ∩ D| / |T|, [c]: the value that is calibrated."""
         return self.shared_distinctive / np.float64(self.distinctive)
 
-    @cached_property
-    def distinctive_jaccard(self) -> Float64Array:
-        """The Jaccard index, 0 where all shared fingerprints are boilerplate."""
-        return np.where(self.shared_distinctive > 0, self.jaccard, 0.0)
-
 
 def rank_by_fingerprints(
     overlaps: Sequence[ChannelOverlap], cosines: Float64Array, rank_by: RankBy
@@ -77,12 +72,14 @@ def rank_by_fingerprints(
         are equal.
     """
     containments = [overlap.distinctive_containment for overlap in overlaps]
-    jaccards = [overlap.distinctive_jaccard for overlap in overlaps]
+    # boilerplate alone is no evidence, however much of it a document shares
+    jaccards = [np.where(overlap.shared_distinctive > 0, overlap.jaccard, 0.0) for overlap in overlaps]
     cosine = np.where(np.isnan(cosines), -np.inf, cosines)
     containment, jaccard = _mean(containments, len(cosine)), _mean(jaccards, len(cosine))
     first, second = containment, jaccard
     if rank_by == "jaccard" or (rank_by == "length" and _is_whole(overlaps, containment, jaccard)):
         first, second = jaccard, containment
+    # characters decide between documents that are equal in the mean: they are more precise than tokens
     keys = [first, second, *containments[:1], cosine]
     # lexsort's last key decides first
     return np.lexsort([-key for key in reversed(keys)]), keys

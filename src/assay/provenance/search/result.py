@@ -111,6 +111,7 @@ class Trace(TabularResult):
         return [{**asdict(channel), "distinctive": channel.distinctive} for channel in self.evidence]
 
     def _data(self) -> dict[str, object]:
+        # the fields of a match are public: whatever it gains appears here, and only the places replace their number
         matches = [
             {key: value for key, value in asdict(match).items() if key != "origins"}
             | {"origins": [asdict(origin) for origin in self.origins[match.document_id]]}

@@ -39,6 +39,7 @@ def spans(query: Fingerprints, document: Fingerprints, first_line: int = 1) -> t
     free[pairs[:, 0]] = True
     waiting = int(free.sum())
     chosen: list[tuple[int, int, int, int]] = []
+    # greedy: the longest run takes its fingerprints first, so a repeated idiom cannot split a long copy into pieces
     for run in _longest_runs(query, document, pairs):
         left = run[free[run[:, 0]]]
         if len(left):
@@ -47,9 +48,8 @@ def spans(query: Fingerprints, document: Fingerprints, first_line: int = 1) -> t
             chosen.append(_lines(query, document, left))
         if not waiting:
             break
-    return tuple(
-        Span(first, last, start + first_line - 1, stop + first_line - 1) for first, last, start, stop in _joined(chosen)
-    )
+    below = first_line - 1
+    return tuple(Span(first, last, start + below, stop + below) for first, last, start, stop in _joined(chosen))
 
 
 def _pairs(query: Fingerprints, document: Fingerprints) -> _Pairs:

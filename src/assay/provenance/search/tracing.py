@@ -1,14 +1,17 @@
 """A text → the documents that it may come from, best first, with the matching lines and a confidence.
 
 `hst` is HybridSourceTracker: the nearest documents by vector, ranked again by fingerprints. `union` takes the nearest
-by vector AND those by fingerprints, so that neither stage loses what the other finds, and ranks them all.
+by vector AND those by fingerprints, so that neither stage loses what the other finds, and ranks them all. A text
+without a language is traced in the one that it shows.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
+from assay.code import languages_of_text
 from assay.errors import AssayError
+from assay.languages import language_named, languages_with
 from assay.provenance.index import CalibrationTable, IndexCalibration, Searchable, StoredDocument
 from assay.provenance.search.boilerplate import Boilerplate, boilerplate_of
 from assay.provenance.search.candidates import (
@@ -179,6 +182,7 @@ def _check(method: str, settings: TraceSettings) -> None:
 
 
 def _reaches(near: Similarity, thresholds: TraceSettings) -> bool:
+    # near vectors are frequent by chance, so they need a measured confidence; shared fingerprints are rare, and do not
     if near.channel == "vector":
         similarity, confidence = near.cosine or 0.0, near.confidence or 0.0
         return similarity >= thresholds.min_similarity and confidence >= thresholds.min_confidence
@@ -258,14 +262,14 @@ def _match(near: Similarity, document: StoredDocument, query: SearchQuery) -> Ma
 
 def _spans(channel: str, document: StoredDocument, query: SearchQuery) -> tuple[Span, ...]:
     """Return the spans in the channel of the match; of a match by vector in the first channel that has any."""
+    # an index keeps no places, so the few documents that are shown are fingerprinted again, in the channel that matters
     for form, of_query in query.fingerprints.items():
         if channel in {form, "vector"} and isinstance(of_query, Fingerprints):
             alone = replace(query.profile, channels=(of_query.channel,))
             of_document = fingerprint(document.text, document.language, alone)[form]
-            if isinstance(of_document, Fingerprints):
-                stretches = spans(of_query, of_document, document.origins[0].first_line)
-                if stretches:
-                    return stretches
+            first_line = document.origins[0].first_line
+            if isinstance(of_document, Fingerprints) and (stretches := spans(of_query, of_document, first_line)):
+                return stretches
     return ()
 
 
@@ -291,3 +295,26 @@ def _notes(
         measured = f"this encoder was not calibrated for {language or 'code of unknown language'}"
         notes.append(f"no confidence by vector: {measured}; see `assay index calibrate`")
     return tuple(notes)
+
+
+def find_language(text: str, index: Searchable) -> str | None:
+    """Return the language that a text shows; where it leaves a choice, the one in which the index has most of it.
+
+    Some texts are valid in two languages, and `return x + 1;` is in five. The fingerprints of a text are those of a
+    document only where both were read by the same rules, so the index decides among the languages that it contains.
+
+    Returns:
+        None where the text shows no language, and none finds anything that the neutral rules do not find as well.
+    """
+    shown = languages_of_text(text)
+    indexed = {language_named(name) for name in index.languages() if name is not None}
+    choice = [name for name in shown or languages_with("fingerprints") if name in indexed]
+    if len(shown) == 1 or (shown and not choice):
+        return shown[0]
+    # each language is tried on the index; its rules are right if they find the most of the text there
+    best, language = (0.0, 0.0), shown[0] if shown else None
+    for candidate in choice if shown else (None, *choice):
+        result = trace(text, index, language=candidate, method="winnowing", top=1)
+        if result.matches and (evidence := (result.matches[0].containment, result.indexed_share)) > best:
+            best, language = evidence, candidate
+    return language

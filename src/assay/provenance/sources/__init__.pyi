@@ -1,13 +1,15 @@
 from .change import added_lines as added_lines
 from .change import added_parts as added_parts
+from .commits import Age as Age
+from .commits import GitHistory as GitHistory
 from .commits import PastPatch as PastPatch
 from .commits import commit_messages as commit_messages
 from .commits import patches_before as patches_before
 from .commits import texts_before as texts_before
-from .document import Document as Document
-from .document import Origin as Origin
 from .entry import CorpusSource as CorpusSource
+from .entry import Document as Document
 from .entry import Entry as Entry
+from .entry import Origin as Origin
 from .entry import Reason as Reason
 from .entry import Skipped as Skipped
 from .filters import languages_named as languages_named
@@ -17,8 +19,6 @@ from .git import enclosing_repository as enclosing_repository
 from .git import git_output as git_output
 from .git import git_records as git_records
 from .git import is_repository as is_repository
-from .history import Age as Age
-from .history import GitHistory as GitHistory
 from .lines import LineRange as LineRange
 from .lines import code_lines as code_lines
 from .lines import lines_of as lines_of

@@ -42,26 +42,12 @@ _MAGIC: Final = {
 }
 _TAR_MAGIC_AT, _TAR_MAGIC = 257, b"ustar"
 _BROKEN = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    gzip.BadGzipFile,
-    EOFError,
-    pa.ArrowException,
+    tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile, EOFError, pa.ArrowException,
+    ValueError, OverflowError, struct.error,
     NotImplementedError,  # zipfile, for a version that it does not know
-    ValueError,
-    OverflowError,
-    struct.error,
-)
+)  # fmt: skip
 _READ_WHOLE = frozenset(
-    (
-        tarfile.GNUTYPE_LONGNAME,
-        tarfile.GNUTYPE_LONGLINK,
-        tarfile.XHDTYPE,
-        tarfile.XGLTYPE,
-        tarfile.SOLARIS_XHDTYPE,
-    )
+    (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 )
 """Types of headers whose content tarfile reads whole before it yields a member."""
 _PIECE = 1 << 20
@@ -138,6 +124,7 @@ class Archive:
         """
         form = archive_form(self.path)
         members = self._zip if form == "zip" else self._tar
+        # no member is ever written to the disk, so no path of a member can lead anywhere
         surroundings = Surroundings()
         # a licence file may come after the files that it covers, hence the first pass
         for member in members(only_metadata=True):
@@ -268,6 +255,7 @@ class _Counted(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Read as from any stream, in pieces, so that a bomb is detected before it fills the memory."""
+        # the ratio is checked while the bytes come, not after: a bomb of a few KB would fill the memory first
         pieces = []
         while size:
             piece = self._stream.read(min(size, _PIECE) if size > 0 else _PIECE)

@@ -1,38 +1,71 @@
-"""Files of a source: entries that can be read, and files that are skipped for a reason."""
+"""Documents and their origins, and the files that they come from: entries that can be read, or are skipped."""
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol, Self
 
-from assay.provenance.sources.document import Origin
+from assay.provenance.licences import UNKNOWN_LICENCE
+
+DocumentKind = Literal["file", "function"]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One place where a document occurs.
+
+    Attributes:
+        source: corpus that the user named: a folder, an archive, a repository, a data set.
+        path: of the file within it, with forward slashes.
+        repository: owner/name or address, or None.
+        commit: hexadecimal, or None.
+        licence: SPDX expression, or "unknown".
+        author: name, or None.
+        url: of a page that shows the file, or None.
+        first_line: line of the file at which the text begins, from 1.
+    """
+
+    source: str
+    path: str
+    repository: str | None = None
+    commit: str | None = None
+    licence: str = UNKNOWN_LICENCE
+    author: str | None = None
+    url: str | None = None
+    first_line: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text, stored once however often it occurs.
+
+    Attributes:
+        text: source code.
+        language: as `Sample.language` spells it, or None.
+        kind: a whole file, or one function of it.
+        name: dotted name of the function within its file; None for a file.
+        origins: all places of exactly this text; at least one.
+    """
+
+    text: str
+    language: str | None
+    kind: DocumentKind
+    name: str | None
+    origins: tuple[Origin, ...]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the text in UTF-8, hexadecimal: documents with the same digest are one document."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
 
 Reason = Literal[
-    "binary",
-    "broken row",
-    "corrupt",
-    "crashes the reader",
-    "empty",
-    "encrypted",
-    "excluded",
-    "generated",
-    "ignored",
-    "link",
-    "minified",
-    "missing from the repository",
-    "nested archive",
-    "no known language",
-    "no text in the row",
-    "not a plain file",
-    "other language",
-    "path leads outside",
-    "repeated path",
-    "submodule",
-    "too large",
-    "too short",
-    "undecodable",
-    "unreadable",
-]
+    "binary", "broken row", "corrupt", "crashes the reader", "empty", "encrypted", "excluded", "generated", "ignored",
+    "link", "minified", "missing from the repository", "nested archive", "no known language", "no text in the row",
+    "not a plain file", "other language", "path leads outside", "repeated path", "submodule", "too large", "too short",
+    "undecodable", "unreadable",
+]  # fmt: skip
 """Why a file, a member or a row did not become a document."""
 
 

@@ -59,8 +59,9 @@ def skip_by_name(path: str, size: int | None, settings: CorpusSettings) -> Reaso
     return skip_by_language(language_of_file(path), settings) if "." in name.lstrip(".") else None
 
 
-def skip_by_bytes(raw: bytes, largest: int) -> Reason | None:
+def skip_by_bytes(content: bytes | str, largest: int) -> Reason | None:
     """Return the reason why content of at most `largest` bytes is not readable text; None if it may be."""
+    raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     if len(raw) > largest:
         return "too large"
     if not raw.strip():
@@ -140,6 +141,7 @@ def decode_source(raw: bytes, declared: str | None = None) -> tuple[str, bool]:
     """
     if wide := wide_encoding(raw):
         return raw.decode(wide), False
+    # hardly any text of another encoding is valid UTF-8 by chance, so it is tried before what the file declares
     try:
         return raw.decode("utf-8-sig"), False
     except UnicodeDecodeError:

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -89,7 +90,10 @@ class Folder:
             elif kind == "folder":
                 yield _Waiting(Path(item.path), f"{path}/", rules)
             elif kind == "file":
-                yield _stated(item, path, surroundings.facts_of(path))
+                try:
+                    yield _entry(Path(item.path), path, item.stat(follow_symlinks=False), surroundings.facts_of(path))
+                except OSError:
+                    yield Skipped(path, "unreadable")
             else:
                 yield Skipped(path, kind)
 
@@ -190,11 +194,8 @@ def _notice_texts(folder: str, path: str, surroundings: Surroundings) -> None:
 
 
 def _show(file: Path, path: str, surroundings: Surroundings) -> None:
-    try:
-        with file.open("rb") as stream:
-            surroundings.notice(path, stream.read(LARGEST_METADATA))
-    except OSError:  # absent or unreadable: it states nothing
-        return
+    with suppress(OSError), file.open("rb") as stream:  # absent or unreadable: it states nothing
+        surroundings.notice(path, stream.read(LARGEST_METADATA))
 
 
 _Kind = Literal["file", "folder", "link", "not a plain file", "unreadable"]
@@ -209,13 +210,6 @@ def _kind(item: os.DirEntry[str]) -> _Kind:
         return "file" if item.is_file(follow_symlinks=False) else "not a plain file"
     except OSError:
         return "unreadable"
-
-
-def _stated(item: os.DirEntry[str], path: str, facts: Facts) -> SourceFile:
-    try:
-        return _entry(Path(item.path), path, item.stat(follow_symlinks=False), facts)
-    except OSError:
-        return Skipped(path, "unreadable")
 
 
 def _entry(file: Path, path: str, status: os.stat_result, facts: Facts) -> Entry:

@@ -99,9 +99,8 @@ class GitRepository:
         """Commits of HEAD and of all branches and tags; None for a partial clone, whose missing files may arrive."""
         if _is_partial(self.path):
             return None
-        return " ".join(
-            git_output(self.path, "rev-parse", self.revision, *(["--all"] if self.all_history else [])).split()
-        )
+        every = ["--all"] if self.all_history else []
+        return " ".join(git_output(self.path, "rev-parse", self.revision, *every).split())
 
     def count(self) -> int:
         """Return the number of files at the revision, or of commits in the whole history."""
@@ -121,23 +120,25 @@ class GitRepository:
         missing = self._missing()
         surroundings = self._surroundings(missing)
         commits = self.count() if self.all_history else 0
-        for mode, digest, size, path, commit in self._history(missing) if self.all_history else self._head(missing):
-            if mode == _SUBMODULE:
-                yield Skipped(path, "submodule")
-            elif mode == _LINK:
-                yield Skipped(path, "link")
-            elif size is None:
-                yield Skipped(path, "missing from the repository")
-            else:
-                facts = _facts(web, path, commit).over(surroundings.facts_of(path))
-                version = digest if self.all_history else ""
-                share = commit.number / commits if commits and commit is not None else None
-                yield Entry(path, digest, size, Blob(self.path, digest), facts, version, share)
+        with blob_sizes(self.path, missing) as size_of:
+            for mode, digest, path, commit in self._history() if self.all_history else self._head():
+                if mode == _SUBMODULE:
+                    yield Skipped(path, "submodule")
+                elif mode == _LINK:
+                    yield Skipped(path, "link")
+                elif (size := size_of(digest)) is None:
+                    yield Skipped(path, "missing from the repository")
+                else:
+                    facts = _facts(web, path, commit).over(surroundings.facts_of(path))
+                    version = digest if self.all_history else ""
+                    share = commit.number / commits if commits and commit is not None else None
+                    yield Entry(path, digest, size, Blob(self.path, digest), facts, version, share)
 
     def _missing(self) -> frozenset[str]:
         """Return the digests of objects that a partial clone lacks; a request for one of them would end git."""
         if not _is_partial(self.path):
             return frozenset()
+        # git itself lists what it would have to fetch, in one pass and without the network
         which = ["--all"] if self.all_history else [f"{self.revision}^{{tree}}"]
         listed = git_output(self.path, "rev-list", "--objects", "--no-object-names", "--missing=print", *which)
         return frozenset(line[1:] for line in listed.splitlines() if line.startswith("?"))
@@ -147,45 +148,41 @@ class GitRepository:
         if _succeeds(self.path, "rev-parse", "--verify", "-q", self.revision):
             with blob_sizes(self.path, missing) as size_of:
                 for mode, digest, path in tree_files(self.path, self.revision):
-                    if mode in {_LINK, _SUBMODULE} or not describes_neighbours(path):
-                        continue
-                    if (size_of(digest) or LARGEST_METADATA + 1) <= LARGEST_METADATA:
+                    is_stated = mode not in {_LINK, _SUBMODULE} and describes_neighbours(path)
+                    if is_stated and (size_of(digest) or LARGEST_METADATA + 1) <= LARGEST_METADATA:
                         surroundings.notice(path, Blob(self.path, digest).read(LARGEST_METADATA))
         return surroundings
 
-    def _head(self, missing: frozenset[str]) -> "Iterator[_Version]":
+    def _head(self) -> "Iterator[_Version]":
         files = list(tree_files(self.path, self.revision))
         last = self._last_commits({path for *_, path in files})
-        with blob_sizes(self.path, missing) as size_of:
-            for mode, digest, path in files:
-                size = None if mode in {_LINK, _SUBMODULE} else size_of(digest)
-                yield mode, digest, size, path, last.get(path)
+        for mode, digest, path in files:
+            yield mode, digest, path, last.get(path)
 
     def _last_commits(self, paths: set[str]) -> dict[str, "_Commit"]:
         """Return the last commit that touched each path, from one pass that ends when each has one."""
+        # the newest commit comes first, so the first one that names a path is the last that touched it; when every path
+        # was named, the rest of the history need not be read
         commits: dict[str, _Commit] = {}
-        missing = set(paths)
         for commit, path in _changes(self.path, "--name-only", self.revision):
-            if path in missing:
-                missing.discard(path)
-                commits[path] = commit
-                if not missing:
+            if path in paths:
+                commits.setdefault(path, commit)
+                if len(commits) == len(paths):
                     break
         return commits
 
-    def _history(self, missing: frozenset[str]) -> "Iterator[_Version]":
+    def _history(self) -> "Iterator[_Version]":
         """Yield every version of every file, oldest commit first, each once."""
+        # one log of the changes instead of one tree for each commit: the work grows with the changes, not with
+        # commits × files; the first commit that brings a digest to a path is the one that wrote it
         seen: set[tuple[str, str]] = set()
-        with blob_sizes(self.path, missing) as size_of:
-            for commit, change in _changes(self.path, "--raw", "-t", "--abbrev=64", "--reverse", "--all"):
-                described, _, path = change.partition("\0")
-                mode, digest = _new_side(described)
-                if mode == _FOLDER:
-                    continue
-                if set(digest) != {"0"} and (digest, path) not in seen:
-                    seen.add((digest, path))
-                    size = None if mode in {_LINK, _SUBMODULE} else size_of(digest)
-                    yield mode, digest, size, path, commit
+        for commit, change in _changes(self.path, "--raw", "-t", "--abbrev=64", "--reverse", "--all"):
+            described, _, path = change.partition("\0")
+            mode, digest = _new_side(described)
+            # a digest of zeros: the commit removes the file
+            if mode != _FOLDER and set(digest) != {"0"} and (digest, path) not in seen:
+                seen.add((digest, path))
+                yield mode, digest, path, commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +193,7 @@ class _Commit:
     """In the log's order, from 1."""
 
 
-_Version = tuple[str, str, int | None, str, _Commit | None]
+_Version = tuple[str, str, str, _Commit | None]
 
 
 def is_repository(path: Path) -> bool:
@@ -270,18 +267,9 @@ def _changes(repository: Path, *options: str, seconds: float | None = None) -> "
     # a bare repository takes its map of authors from a blob, and git ends where a partial clone lacks it
     unmapped = ("-c", "mailmap.blob=") if _is_partial(repository) else ()
     log = (
-        *unmapped,
-        "--literal-pathspecs",
-        "log",
-        "-z",
-        "-c",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-show-signature",
-        shape,
-        *options,
-    )
+        *unmapped, "--literal-pathspecs", "log", "-z", "-c", "--no-renames", "--no-ext-diff", "--no-textconv",
+        "--no-show-signature", shape, *options,
+    )  # fmt: skip
     commit, description = _Commit("", "", 0), ""
     records = git_records(repository, *log, seconds=seconds)
     for record in records:
@@ -340,7 +328,10 @@ class _Reader:
 
     def size(self, digest: str) -> int | None:
         """Return the size of an object in bytes; None if the repository lacks it."""
-        fields = self._ask(digest).split()
+        requests = self._pipe(self._process.stdin)
+        requests.write(f"{digest}\n".encode())
+        requests.flush()
+        fields = self._pipe(self._process.stdout).readline().split()
         return int(fields[2]) if len(fields) == 3 else None  # noqa: PLR2004  digest, type, size
 
     def read(self, digest: str, limit: int) -> bytes:
@@ -352,6 +343,7 @@ class _Reader:
         size = self.size(digest)
         if size is None:
             raise OSError(f"object {digest} is missing")
+        # the answers of one process lie one behind the other in its pipe, so each is read to its end, wanted or not
         out = self._pipe(self._process.stdout)
         content = out.read(min(size, limit))
         left = size - len(content) + 1  # the unread rest, and the line end that closes the object
@@ -367,12 +359,6 @@ class _Reader:
 
     def __del__(self) -> None:
         self.close()
-
-    def _ask(self, digest: str) -> str:
-        requests = self._pipe(self._process.stdin)
-        requests.write(f"{digest}\n".encode())
-        requests.flush()
-        return self._pipe(self._process.stdout).readline().decode("ascii", "replace")
 
     @staticmethod
     def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
@@ -427,6 +413,7 @@ def _start(
 @lru_cache(maxsize=16)
 def _stored_bytes(repository: Path) -> int:
     """Return the bytes of the packs of a repository and of those that it borrows objects from."""
+    # the measure of all that git may use: time, memory and names grow with what the user really stored
     own = next((git for git in (repository / ".git", repository) if (git / "objects").is_dir()), None)
     if own is None:  # a further work tree, whose repository lies elsewhere
         command = _command(repository, "rev-parse", "--git-common-dir")
@@ -497,6 +484,7 @@ def _running(repository: Path, *arguments: str, seconds: float | None = None) ->
         expired.set()
         process.kill()
 
+    # a killed git closes its pipe, which ends the reader too: one timer bounds both, and no read needs a limit
     timer = Timer(seconds or 0.0, expire)
     if seconds is not None:
         timer.start()

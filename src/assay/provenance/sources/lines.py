@@ -54,6 +54,7 @@ def code_lines(text: str, language: str | None) -> Mapping[int, tuple[str, bytes
     canonical = tokens(source, find_regions(source, rules), rules)
     numbers = source.places(canonical.starts)[0]
     lines = lines_of(text)
+    # tokens ascend: a line of code begins where the number of the line changes
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     stops = np.append(starts[1:], len(numbers))
     return {

@@ -4,6 +4,8 @@ import hashlib
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, ClassVar, Final
 
@@ -111,7 +113,7 @@ class Stream:
         """See `CorpusSource`."""
         first = self.stream.readline(LONGEST_LINE)
         if self.form == "table" or (self.form is None and _is_row(first)):
-            yield from json_lines(_Prefixed(first, self.stream), self.name, self.name, self.columns)
+            yield from json_lines(self.stream, self.name, self.name, self.columns, first=(first,))
             return
         raw = first + self.stream.read(max(0, self.largest + 1 - len(first)))
         yield Entry(self.path, hashlib.sha256(raw).hexdigest(), len(raw), InMemory(raw))
@@ -144,6 +146,8 @@ def json_lines(
     name: str,
     columns: ColumnNames,
     share: Callable[[], float | None] = lambda: None,
+    *,
+    first: Sequence[bytes] = (),
 ) -> Iterator[SourceFile]:
     """Yield an entry for each line; a line that is not a complete JSON object is skipped.
 
@@ -153,15 +157,15 @@ def json_lines(
         name: its name in the paths of rows without a path.
         columns: see `TableFile`.
         share: returns the share that has been read.
+        first: the first line, if it was read from the stream already.
 
     Raises:
         DataError: no line has a column of texts.
     """
     lines = _buffered(stream)
-    number = texts = 0
+    texts = 0
     keys: set[str] = set()
-    while line := lines.readline(LONGEST_LINE):
-        number += 1
+    for number, line in enumerate(chain(first, iter(partial(lines.readline, LONGEST_LINE), b"")), 1):
         if not line.endswith(b"\n") and len(line) == LONGEST_LINE:
             # the rest of the line is read in pieces and dropped, so the next row begins where it should
             while (rest := lines.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
@@ -286,17 +290,3 @@ class _NoBomb:
         self._bytes += len(line)
         check_ratio(self._path, self._bytes, self._packed.tell())
         return line
-
-
-class _Prefixed:
-    """A stream with the line that was read from it already put back."""
-
-    def __init__(self, first: bytes, stream: IO[bytes]) -> None:
-        self._first, self._stream = first, stream
-
-    def readline(self, limit: int) -> bytes:
-        """Read a line as from any stream."""
-        if self._first:
-            first, self._first = self._first, b""
-            return first
-        return self._stream.readline(limit)

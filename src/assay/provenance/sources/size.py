@@ -70,6 +70,7 @@ class FileCount:
             return max(source.files, source.done)
         if source.share:
             return round(source.done / source.share)
+        # what is left has about as many files for each byte (or commit) as what was read of its kind
         alike = [other for other in self._sizes.values() if other.kind == source.kind]
         done = sum(other.size * other.share for other in alike)
         return round(source.size * sum(other.done for other in alike) / done) if done and source.size else None

@@ -92,17 +92,15 @@ class Surroundings:
     def facts_of(self, path: str) -> Facts:
         """Return the facts about the file at `path`."""
         folder = self._listed.get(path) or _folder(PurePosixPath(path))
+        # all files of a folder have the same facts, and files come folder by folder
         if folder not in self._by_folder:
-            self._by_folder[folder] = self._facts_in(folder)
+            facts = Facts()
+            for ancestor in (PurePosixPath(folder), *PurePosixPath(folder).parents):
+                at = "" if str(ancestor) == "." else str(ancestor)
+                stated = Facts(nearest=self._licence_in(at)).over(self._distributions.get(at, Facts()))
+                facts = facts.over(stated)  # the nearer folder has precedence
+            self._by_folder[folder] = facts.over(self.above)
         return self._by_folder[folder]
-
-    def _facts_in(self, folder: str) -> Facts:
-        facts = Facts()
-        for ancestor in (PurePosixPath(folder), *PurePosixPath(folder).parents):
-            at = "" if str(ancestor) == "." else str(ancestor)
-            stated = Facts(nearest=self._licence_in(at)).over(self._distributions.get(at, Facts()))
-            facts = facts.over(stated)  # the nearer folder has precedence
-        return facts.over(self.above)
 
     def _licence_in(self, folder: str) -> str | None:
         stated = self._stated.get(folder, {})

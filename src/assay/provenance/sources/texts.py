@@ -10,8 +10,7 @@ from typing import Literal
 from assay.code import Function, Unparsable, functions_in
 from assay.errors import DataError
 from assay.languages import languages_with
-from assay.provenance.sources.document import DocumentKind
-from assay.provenance.sources.entry import Entry, Reason
+from assay.provenance.sources.entry import DocumentKind, Entry, Reason
 from assay.provenance.sources.filters import (
     decode_source,
     language_of_file,
@@ -104,9 +103,7 @@ def text_or_reason(entry: Entry, settings: CorpusSettings) -> SourceText | Reaso
         return reason
     try:
         raw = entry.content.read(settings.largest + 1)
-        if reason := skip_by_bytes(
-            raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw, settings.largest
-        ):
+        if reason := skip_by_bytes(raw, settings.largest):
             return reason
         text = raw if isinstance(raw, str) else decode_source(raw)[0]
     except OSError:
@@ -187,6 +184,7 @@ def pieces(text: str, language: str | None, granularity: Granularity = "both") -
     except Unparsable:
         return Pieces((whole,), parsed=False)
     inside = tuple(Piece("function", function.name, function.first_line, function.text) for function in functions)
+    # a document is its text: a file that is one function would be that function a second time
     is_function = len(inside) == 1 and inside[0].text.strip("\n") == text.strip("\n")
     return Pieces(inside if is_function or (granularity == "function" and inside) else (whole, *inside), parsed=True)
 

@@ -39,6 +39,7 @@ class ParameterIndices:
 def parameter_indices(hashed: Features, row_bits: int) -> ParameterIndices:
     """Return the indices of the parameters of these features, with 2^row_bits learned rows."""
 
+    # the bits of a good hash are independent, so parts of one hash serve as three different hash functions
     def bits(count: int, above: int) -> NDArray[np.int32]:
         return ((hashed.hashes >> np.uint64(above)) & np.uint64((1 << count) - 1)).astype(np.int32)
 
@@ -102,24 +103,20 @@ class BagEncoder:
 
     def _sums(self, texts: Sequence[str]) -> Float32Array:
         at = parameter_indices(hashed_features(texts), len(self.learned).bit_length() - 1)
+        # the scale of a row goes into its weight, so rows of eight bits are read as they are, a quarter of the memory
         learned_weights = self.learned_weights[at.weights]
         if self.scales is not None:
             learned_weights *= self.scales[at.rows]
+        sign_weights = self.sign_weights[at.weights] * np.float32(self.dimensions**-0.5)
         sums = np.zeros((len(texts), self.dimensions), np.float32)
-        _add_rows(
-            sums, at.starts, at.signs, self.sign_weights[at.weights] * np.float32(self.dimensions**-0.5), self._signs
-        )
+        _add_rows(sums, at.starts, at.signs, sign_weights, self._signs)
         _add_rows(sums, at.starts, at.rows, learned_weights, self.learned)
         return sums
 
 
 @compiled
 def _add_rows(
-    sums: Float32Array,
-    starts: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    weights: Float32Array,
-    table: NDArray[Any],
+    sums: Float32Array, starts: NDArray[np.int64], rows: NDArray[np.int32], weights: Float32Array, table: NDArray[Any]
 ) -> None:
     """Add weight · row of each feature to the sum of its text; in the order of the features, so sums do not vary."""
     for text in range(len(sums)):

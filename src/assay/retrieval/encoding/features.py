@@ -7,7 +7,7 @@ import numpy as np
 
 from assay.retrieval.compiled import compiled
 from assay.retrieval.encoding.lexemes import read_lexemes
-from assay.retrieval.hashing import BASE, HALF, MULTIPLIER, Hashes, mix
+from assay.retrieval.hashing import BASE, Hashes, compiled_mix, mix
 from assay.types import Int64Array
 
 SPELLED_GRAMS = (1, 2, 3)
@@ -67,6 +67,7 @@ def _distinct(
         for at in range(word_starts[text], word_starts[text + 1]):
             hashes[end] = _feature(word_hashes[at], 0)
             end += 1
+        # the kind of a gram is a part of its hash: equal numbers of different kinds are different features
         for n in SPELLED_GRAMS:
             for at in range(first, stop - n + 1):
                 hashes[end] = _feature(_spelled(spelling[at : at + n], base), n)
@@ -75,6 +76,7 @@ def _distinct(
             for at in range(first, stop - n + 1):
                 hashes[end] = _feature(_shaped(shape[at : at + n], since[at : at + n], base), 16 + n)
                 end += 1
+        # written over its own input: the distinct ones are never more, so the end never overtakes the start
         distinct = np.unique(hashes[begin:end])
         end = begin + len(distinct)
         hashes[begin:end] = distinct
@@ -105,7 +107,4 @@ def _shaped(shape: Hashes, since: Int64Array, base: np.uint64) -> np.uint64:
 @compiled
 def _feature(value: np.uint64, kind: int) -> np.uint64:
     """Return the hash of a word or gram among those of its kind, below 2^44."""
-    value += np.uint64(kind * 0x9E3779B9)
-    value ^= value >> HALF
-    value *= MULTIPLIER
-    return (value ^ (value >> HALF)) >> np.uint64(DROPPED_BITS)
+    return compiled_mix(value + np.uint64(kind * 0x9E3779B9)) >> np.uint64(DROPPED_BITS)

@@ -95,6 +95,7 @@ class Lexemes:
 def read_lexemes(texts: Sequence[str]) -> Lexemes:
     """Return the tokens of each text, which do not depend on the other texts."""
     rows = [_lexer(text).findall(text) for text in texts]
+    # code repeats few words: each distinct token is examined once, and all texts are computed with its number
     number: dict[str, int] = {}
     ids = np.fromiter((number.setdefault(token, len(number)) for token in chain.from_iterable(rows)), np.int64)
     text = np.repeat(np.arange(len(texts)), [len(row) for row in rows])

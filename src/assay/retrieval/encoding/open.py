@@ -24,6 +24,8 @@ SENTENCE_MODULES = "modules.json"
 GENERATING = ("CausalLM", "LMHeadModel", "ConditionalGeneration")
 """Ends of the names of architectures that generate text."""
 DEFAULT_SETTINGS = EncoderSettings()
+OF_TRANSFORMERS = ("pooling", "query_prefix", "document_prefix", "max_length")
+"""Settings that the bag encoder does not have."""
 WHOLE_TEXTS, WINDOWS = "fragments", "windows"
 """Built-in encoders: one vector of a document, or several by the same weights."""
 
@@ -70,7 +72,8 @@ def open_encoder(
     settings = replace(settings, **changes)  # type: ignore[arg-type]  # a wrong name raises TypeError, as any call does
     folder = _builtin(name) if name.startswith(BUILTIN_PREFIX) else Path(name)
     if (folder / BAG_WEIGHTS).is_file():
-        settings.require_whole_texts(name)
+        if surplus := [key for key in OF_TRANSFORMERS if getattr(settings, key) is not None]:
+            raise ModelError(f"{name}: received {', '.join(surplus)}; expected none of them, it encodes whole texts")
         bag = open_bag(folder, name=name)
         return WindowEncoder(name, bag) if name == BUILTIN_PREFIX + WINDOWS else bag
     require("torch", "transformers", purpose=f"encoder {name!r}")

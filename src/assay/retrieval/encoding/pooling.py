@@ -35,6 +35,7 @@ def first(hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:  # noqa: AR
 
 def last(hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Return the vector of the last token."""
+    # padding stands at the end, so the number of tokens is the place behind the last one
     return hidden[torch.arange(len(hidden), device=hidden.device), mask.sum(1) - 1]
 
 

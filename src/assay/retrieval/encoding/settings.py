@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from assay.errors import ModelError
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderSettings:
@@ -32,19 +30,3 @@ class EncoderSettings:
     dtype: str = "auto"
     revision: str | None = None
     trust_remote_code: bool = False
-
-    def require_whole_texts(self, name: str) -> None:
-        """Refuse the settings that the bag encoder does not have: it encodes whole texts, without prefix or pooling.
-
-        Raises:
-            ModelError: one of them is set.
-        """
-        settings = {
-            "pooling": self.pooling,
-            "query_prefix": self.query_prefix,
-            "document_prefix": self.document_prefix,
-            "max_length": self.max_length,
-        }
-        surplus = [key for key, value in settings.items() if value is not None]
-        if surplus:
-            raise ModelError(f"{name}: received {', '.join(surplus)}; expected none of them, it encodes whole texts")

@@ -1,7 +1,8 @@
 """Models of transformers and of sentence-transformers as an `Encoder`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -176,16 +177,19 @@ def load_encoder(name: str, settings: EncoderSettings) -> TransformersEncoder:
     place = resolve_device(settings.device)
     if settings.dtype != "auto" and settings.dtype not in DTYPES:
         raise ModelError(f"dtype {settings.dtype!r}: expected auto, {', '.join(DTYPES)}")
-    common = _common(name, settings)
+    is_folder = Path(name).is_dir()
+    common: dict[str, Any] = {"trust_remote_code": settings.trust_remote_code, "local_files_only": is_folder}
+    if settings.revision is not None and not is_folder:
+        common["revision"] = settings.revision
     with quiet(), one_line(name):
-        modules = read_modules(name, _finder(name, common))
+        modules = read_modules(name, partial(_file_of, name, common.get("revision")))
         inner = modules.folder if modules else ""
-        if Path(name).is_dir():
-            check_folder(str(Path(name, inner)))
-            check_vocabulary(str(Path(name, inner)))
+        source = str(Path(name, inner)) if is_folder else name
+        if is_folder:
+            check_folder(source)
+            check_vocabulary(source)
         elif inner:
             common["subfolder"] = inner
-        source = str(Path(name, inner)) if Path(name).is_dir() else name
         tokenizer = AutoTokenizer.from_pretrained(source, **common)
         automatic = torch.float32 if place.type == "cpu" else "auto"
         model = _load_model(name, source, common, DTYPES.get(settings.dtype, automatic))
@@ -193,10 +197,11 @@ def load_encoder(name: str, settings: EncoderSettings) -> TransformersEncoder:
         poolings=_poolings(name, settings.pooling, modules, tokenizer),
         template=_template(settings.document_prefix, modules, "document"),
         query_template=_template(settings.query_prefix, modules, "query"),
-        max_length=_longest(model, modules, tokenizer, settings.max_length),
+        max_length=_longest(model, modules.max_length if modules else None, tokenizer, settings.max_length),
         lower_case=bool(modules and modules.lower_case),
     )
     folder = Path(source) if Path(source).is_dir() else Path(str(cached_file(name, "config.json", **common))).parent
+    # equal digests mean equal vectors: whatever a vector depends on is a part of it, also how it is computed
     beside = sorted({file.parent for file in modules.files}) if modules else []
     parts = [files_digest([folder]), files_digest(beside), tokenizer_digest(tokenizer), asdict(steps), str(model.dtype)]
     encoder = TransformersEncoder(
@@ -213,23 +218,11 @@ def load_encoder(name: str, settings: EncoderSettings) -> TransformersEncoder:
         return replace(encoder, dimensions=encoder.encode(["x"]).shape[1])
 
 
-def _common(name: str, settings: EncoderSettings) -> dict[str, Any]:
-    """Return the arguments that every loader of transformers takes."""
-    local = Path(name).is_dir()
-    common: dict[str, Any] = {"trust_remote_code": settings.trust_remote_code, "local_files_only": local}
-    if settings.revision is not None and not local:
-        common["revision"] = settings.revision
-    return common
-
-
-def _finder(name: str, common: dict[str, Any]) -> Callable[[str], Path | None]:
-    def find(path: str) -> Path | None:
-        if Path(name).is_dir():
-            return file if (file := Path(name, path)).is_file() else None
-        cached = cached_file(name, path, revision=common.get("revision"), _raise_exceptions_for_missing_entries=False)
-        return Path(cached) if cached else None
-
-    return find
+def _file_of(name: str, revision: str | None, path: str) -> Path | None:
+    if Path(name).is_dir():
+        return file if (file := Path(name, path)).is_file() else None
+    cached = cached_file(name, path, revision=revision, _raise_exceptions_for_missing_entries=False)
+    return Path(cached) if cached else None
 
 
 def _load_model(name: str, source: str, common: dict[str, Any], dtype: object) -> Any:  # noqa: ANN401  any architecture
@@ -257,13 +250,8 @@ def _poolings(
     return (pooling,) if pooling else modules.poolings if modules else ("mean",)
 
 
-def _longest(
-    model: Any,  # noqa: ANN401  any architecture
-    modules: SentenceModules | None,
-    tokenizer: PreTrainedTokenizerBase,
-    requested: int | None,
-) -> int:
-    """Return the smallest of the requested length and those that model, modules and tokenizer state."""
+def _longest(model: Any, stated: int | None, tokenizer: PreTrainedTokenizerBase, requested: int | None) -> int:  # noqa: ANN401
+    """Return the smallest of the requested length and those that model, modules (`stated`) and tokenizer state."""
     if requested is not None and requested < 1:
         raise ModelError(f"max_length {requested}: expected at least 1")
     positions = getattr(model.config, "max_position_embeddings", None)
@@ -271,8 +259,8 @@ def _longest(
     if positions and isinstance(table, nn.Embedding) and table.padding_idx is not None:
         # the positions of RoBERTa and similar models begin after that of the padding
         positions -= table.padding_idx + 1
-    stated = [positions, modules.max_length if modules else None, tokenizer.model_max_length]
-    limits = [limit for limit in stated if limit and 0 < limit < UNBOUNDED]
+    # the shortest statement holds: a model cannot read beyond its positions, nor well beyond what it was trained on
+    limits = [limit for limit in (positions, stated, tokenizer.model_max_length) if limit and 0 < limit < UNBOUNDED]
     return min([*limits, requested or (UNBOUNDED if limits else DEFAULT_LENGTH)])
 
 

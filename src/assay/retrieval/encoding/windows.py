@@ -55,6 +55,7 @@ class WindowEncoder:
 def windows_of(text: str) -> list[str]:
     """Return runs of `WIDTH` tokens that overlap by half; none of a text that is no longer than one."""
     starts = code_starts(text)
+    # a window is two steps wide: whatever is shorter than a step lies whole in some window
     step = max(WIDTH // 2, -(-len(starts) // (MOST_WINDOWS + 1)))
     width = 2 * step
     last = len(starts) - width

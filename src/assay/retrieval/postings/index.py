@@ -11,12 +11,12 @@ from assay.errors import CorpusIndexError
 from assay.retrieval.canonical import Form
 from assay.retrieval.generations import durable_writer
 from assay.retrieval.hashing import Hashes
-from assay.retrieval.postings.keys import distinct, keys_of
+from assay.retrieval.postings.kernels import count_members, read_lists, tally
+from assay.retrieval.postings.keys import Keys, distinct, keys_of
 from assay.retrieval.postings.memtable import Memtable
-from assay.retrieval.postings.merging import merge_segments
-from assay.retrieval.postings.overlap import Overlap, frequencies_of, overlap_of, shared_of, sizes_of
+from assay.retrieval.postings.overlap import Overlap, choose_lists
 from assay.retrieval.postings.segment import VERSION, Segment
-from assay.retrieval.postings.writing import MOST_POSTINGS
+from assay.retrieval.postings.writing import MOST_POSTINGS, merge_segments
 from assay.retrieval.profiles import Profile
 from assay.retrieval.segmented import SegmentedIndex
 
@@ -88,6 +88,9 @@ class Postings(SegmentedIndex[Segment, Profile]):
     ) -> Overlap:
         """Return the documents that share fingerprints with a query.
 
+        The result depends only on the documents in the index: not on the number of segments, the order of adding, or
+        documents that were removed before.
+
         Args:
             form: of the hashes.
             hashes: of the query, in text order; repetitions do not matter.
@@ -96,28 +99,75 @@ class Postings(SegmentedIndex[Segment, Profile]):
             reading: postings that are read at most.
             candidates: documents that are returned at most.
         """
-        most = MOST_DOCUMENTS if common is None else int(common * len(self))
-        return overlap_of(
-            self.visible(),
-            form,
-            distinct(keys_of(hashes)),
-            most=most,
-            budget=budget,
-            reading=reading,
-            candidates=candidates,
-        )
+        keys, segments = distinct(keys_of(hashes)), self.visible()
+        # a list longer than all that may be read is never read
+        most = min(reading, MOST_DOCUMENTS if common is None else int(common * len(self)))
+        lists = [segment.forms[form].lists(keys) for segment in segments]
+        frequencies = np.zeros(len(keys), np.int64)
+        for segment, bounds in zip(segments, lists, strict=True):
+            frequencies += segment.frequencies(form, bounds, most)
+        chosen = choose_lists(frequencies, keys, most=most, budget=budget, reading=reading)
+        # the lists of all keys, sorted together: a document stands there once for each list that contains it
+        parts = [
+            read_lists(segment.forms[form].postings, *bounds, chosen, segment.dead)
+            for segment, bounds in zip(segments, lists, strict=True)
+        ]
+        documents_read = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.uint32), *parts])
+        documents_read.sort()
+        every, counts = tally(documents_read)
+        documents, counts, sizes = self._best(form, every, counts, candidates)
+        # the lists that were not read are searched for the candidates only, which makes their counts exact
+        rest = ~chosen & (frequencies > 0)
+        shared = counts + self._count(form, keys[rest], documents)
+        looked_up = int(chosen.sum())
+        absent, too_common = int((frequencies == 0).sum()), int((frequencies > most).sum())
+        left = len(keys) - looked_up - absent - too_common
+        return Overlap(documents, shared, sizes, len(keys), looked_up, too_common, absent, left, matched=len(every))
+
+    def _best(
+        self, form: Form, documents: NDArray[np.int64], counts: NDArray[np.int32], candidates: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+        """Return the documents with the largest counts; among equal ones those with the fewest fingerprints."""
+        if len(documents) > candidates:
+            # all that tie with the last place stay: their sizes decide among them, which are slower to look up
+            least = np.partition(counts, len(counts) - candidates)[len(counts) - candidates]
+            documents, counts = documents[counts >= least], counts[counts >= least]
+        sizes = self.sizes(form, documents)
+        order = np.lexsort((documents, sizes, -counts))[:candidates]
+        return documents[order], counts[order], sizes[order]
+
+    def _count(self, form: Form, keys: Keys, documents: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the number of these distinct keys that each document has; 0 if no segment contains it."""
+        counts = np.zeros(len(documents), np.int32)
+        if not len(keys):
+            return counts
+        # a document is living in one segment at most, so each segment counts for its own documents alone
+        ascending = np.argsort(documents, kind="stable")
+        for segment in self.visible():
+            in_segment = ascending[segment.holds(documents[ascending])]
+            if len(in_segment):
+                postings = segment.forms[form]
+                counts[in_segment] = count_members(postings.postings, *postings.lists(keys), documents[in_segment])
+        return counts
 
     def shared(self, form: Form, hashes: Hashes, documents: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return |Q ∩ D|: the number of distinct hashes of the query that each document has, always exact."""
-        return shared_of(self.visible(), form, distinct(keys_of(hashes)), documents)
+        return self._count(form, distinct(keys_of(hashes)), documents)
 
     def frequencies(self, form: Form, hashes: Hashes) -> NDArray[np.int64]:
         """Return the number of documents that have each of these hashes."""
-        return frequencies_of(self.visible(), form, keys_of(hashes))
+        keys, no_limit = keys_of(hashes), np.iinfo(np.int64).max
+        frequencies = np.zeros(len(keys), np.int64)
+        for segment in self.visible():
+            frequencies += segment.frequencies(form, segment.forms[form].lists(keys), no_limit)
+        return frequencies
 
     def sizes(self, form: Form, documents: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return |D|: the number of distinct fingerprints of each document; 0 if it is absent."""
-        return sizes_of(self.visible(), form, documents)
+        sizes = np.zeros(len(documents), np.int32)
+        for segment in self.visible():
+            sizes += segment.sizes(form, documents)
+        return sizes
 
     def visible(self) -> list[Segment]:
         """See `SegmentedIndex`. The memtable becomes a segment in memory, until it changes."""

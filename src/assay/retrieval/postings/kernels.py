@@ -146,12 +146,12 @@ def read_lists(documents: Documents, starts: Bounds, stops: Bounds, chosen: Bool
 
 @compiled
 def count_members(
-    documents: Documents, starts: Bounds, stops: Bounds, chosen: BooleanArray, candidates: NDArray[np.int64]
+    documents: Documents, starts: Bounds, stops: Bounds, candidates: NDArray[np.int64]
 ) -> NDArray[np.int32]:
-    """Return the number of chosen lists that contain each candidate; candidates ascend."""
+    """Return the number of lists that contain each candidate; candidates ascend."""
     counts = np.zeros(len(candidates), np.int32)
     for at in range(len(starts)):
-        if chosen[at] and stops[at] > starts[at]:
+        if stops[at] > starts[at]:
             if stops[at] - starts[at] < LONG_LIST:
                 _count_in_short(documents, starts[at], stops[at], candidates, counts)
             else:

@@ -57,6 +57,7 @@ class Memtable:
 
     def remove(self, document: int) -> None:
         """Remove a document that is in it."""
+        # its keys stay where they are: a slot without a document gets no rank, and is dropped with the sort
         del self._slots[document]
 
     def segment(self) -> Segment:

@@ -43,13 +43,6 @@ CHECKED_TOGETHER = 1 << 24
 """Numbers of a section that are read before their memory is released."""
 
 
-def no_documents() -> Documents:
-    """Return an empty array that is read-only, as those of a segment."""
-    nothing = np.zeros(0, np.uint32)
-    nothing.flags.writeable = False
-    return nothing
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class FormPostings:
     """Postings of one form; see the head of this file."""
@@ -73,8 +66,7 @@ class FormPostings:
 
     def lists(self, keys: Keys) -> tuple[Bounds, Bounds]:
         """Return start and stop of the list of each key."""
-        starts, stops = find_lists(self.directory, self.remainders, keys, self.remainder_bits)
-        return starts, stops
+        return find_lists(self.directory, self.remainders, keys, self.remainder_bits)
 
     def keys_between(self, first_bucket: int, last_bucket: int) -> tuple[Keys, Documents]:
         """Return keys and documents of the postings in a range of buckets, the last one excluded."""
@@ -118,6 +110,8 @@ class Segment(SegmentFile):
             segment = cls.of(data, {"name": path.name})
         except CorpusIndexError as error:
             raise CorpusIndexError(f"{path}: {error}") from error
+        # a large section is not read in full before the first query: an error there gives wrong matches, never a crash,
+        # because what the compiled loops rely on was compared above
         segment.check(path.parent, CHECKED_ON_OPENING)
         return segment
 
@@ -131,10 +125,9 @@ class Segment(SegmentFile):
                 for section, (offset, length, _) in contents.items()
             }
             names: tuple[Form, ...] = ("characters", "tokens")
+            parts = ("sizes", "directory", "remainders", "postings")
             forms = {
-                form: FormPostings(
-                    *(sections[f"{form}.{part}"] for part in ("sizes", "directory", "remainders", "postings"))
-                )
+                form: FormPostings(*(sections[f"{form}.{part}"] for part in parts))
                 for form in names
                 if f"{form}.sizes" in sections
             }
@@ -152,7 +145,7 @@ class Segment(SegmentFile):
             entry=entry,
             size=len(data),
             documents=documents,
-            dead=no_documents(),
+            dead=np.frombuffer(b"", "<u4"),  # read-only, as the other arrays, so that loops have one type of argument
             weight=sum(len(form.postings) for form in forms.values()),
             forms=forms,
             checksums=checksums,
@@ -168,6 +161,7 @@ class Segment(SegmentFile):
         """Return the position of each document in `documents` of the segment; -1 if it is absent or removed."""
         documents = np.ascontiguousarray(documents)
         places = places_in(self.documents, documents)
+        # a removed document keeps its place in the file until a merge: a second search finds that it is dead
         if len(self.dead):
             places[places_in(self.dead, documents) >= 0] = -1
         return places
@@ -187,8 +181,7 @@ class Segment(SegmentFile):
 
     def frequencies(self, form: Form, lists: tuple[Bounds, Bounds], limit: int) -> Bounds:
         """Return the number of living documents of each list; above `limit` only some number above it."""
-        frequencies: Bounds = count_living(self.forms[form].postings, *lists, self.dead, limit)
-        return frequencies
+        return count_living(self.forms[form].postings, *lists, self.dead, limit)
 
     def release(self) -> None:
         """Return the pages of the file to the system: they stay in its cache, but no longer count as used memory."""
@@ -212,6 +205,7 @@ class Segment(SegmentFile):
 
 def _contents(data: mmap.mmap | bytes) -> dict[str, tuple[int, int, int]]:
     """Offset, length and checksum of each section by name."""
+    # the list of contents is written last, so a file that was cut off has none, wherever it ends
     if len(data) < TAIL.size:
         raise CorpusIndexError("segment is half-written: it has no tail")
     length, checksum, version, magic = TAIL.unpack(data[-TAIL.size :])

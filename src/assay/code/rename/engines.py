@@ -78,7 +78,7 @@ class TreeEngine:
     def with_old_names(self, tests: str, aliases: Mapping[str, str]) -> str:
         """See `Engine`; where a line of the language cannot give an old name its meaning back, the tests change."""
         if self.rules.alias:
-            lines = [self.rules.alias(new, old) for new, old in aliases.items()]
+            lines = [self.rules.alias.format(old=old, new=new) for new, old in aliases.items()]
             return "".join(f"{line}\n" for line in lines) + f"\n{tests}"
         return tree_names.respelled(tests, self.rules, {old: new for new, old in aliases.items()})
 

@@ -133,7 +133,7 @@ def _by_convention(name: str, rules: NameRules) -> str | None:
         return "a keyword"
     if not name.isidentifier():
         return "a name with $"
-    return rules.conventional(name)
+    return next((why for why, names in rules.conventional.items() if re.fullmatch(names, name)), None)
 
 
 def _uncertain(symbol: Symbol, rules: NameRules, strings: set[str], free: set[str]) -> str | None:

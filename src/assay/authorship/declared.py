@@ -154,6 +154,7 @@ def in_patch(patch: str) -> list[Signal] | None:
         patch: as `git format-patch`, `git show` or `git log -p` writes it; `git diff` writes no message.
     """
     commits = []
+    # a series of patches is cut where the header of each begins
     starts = [match.start() for match in _MESSAGE.finditer(patch)]
     for start, stop in pairwise([*starts, len(patch)]):
         part = patch[start:stop]

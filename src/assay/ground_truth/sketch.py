@@ -53,6 +53,7 @@ class TrainedTexts:
         if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() in self.digests:
             return True
         own = kept_shingles(text, {})
+        # a text so short that no shingle of it is kept cannot be found this way
         if not len(own) or not len(self.sketch):
             return False
         places = np.searchsorted(self.sketch, own)  # np.isin would sort the whole sketch for every text
@@ -84,6 +85,7 @@ def kept_shingles(text: str, crc_of: dict[str, int]) -> NDArray[np.uint32]:
         crc_of: see `assay.evaluation.shingles`.
     """
     hashes = shingles(text, crc_of, size=TOKENS)
+    # kept by hash, not by place: two texts that share a shingle both keep it or both drop it
     kept = hashes[hashes % np.uint64(SCALE) == 0]
     return np.unique((kept >> np.uint64(32)).astype(np.uint32))
 

@@ -90,6 +90,7 @@ class ModelSettings(SpendingLimits):
         Raises:
             ModelError: another setting differs from its default.
         """
+        # a setting that is silently without effect would be believed: it is refused
         surplus = [setting for setting in self.changed() if setting not in supported | {"cache"}]
         if surplus:
             kind = name.partition(":")[0]

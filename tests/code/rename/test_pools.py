@@ -3,8 +3,7 @@
 import pytest
 
 from assay.code import DictionaryPool, ProposedPool, SynonymPool
-from assay.code.rename.pools import casing, identifier, plural
-from assay.code.rename.words import LETTERS, SYNONYMS, WORDS_BY_PART
+from assay.code.rename.pools import LETTERS, SYNONYMS, WORDS_BY_PART, casing, identifier, plural
 
 NAMES = [
     "x",

@@ -22,7 +22,7 @@ from assay.errors import DataError
 from assay.evaluation import ShingleIndex
 from assay.evaluation.near_duplicates import SHINGLE
 from assay.ground_truth import library_root
-from assay.ground_truth.library_functions import functions_of, library_functions, library_paths
+from assay.ground_truth.doses import functions_of, library_functions, library_paths
 from assay.ground_truth.manifest import Manifest, ManifestEntry, write_manifest
 from assay.retrieval.encoding.bag import WEIGHT_BITS, parameter_indices
 from assay.retrieval.encoding.features import Features, hashed_features

@@ -36,7 +36,7 @@ from sklearn.preprocessing import normalize
 
 from assay.evaluation import ShingleIndex, grouped_bootstrap
 from assay.ground_truth import library_root
-from assay.ground_truth.library_functions import LibraryFunction, library_functions, library_paths
+from assay.ground_truth.doses import LibraryFunction, library_functions, library_paths
 from assay.provenance import SourceText
 from assay.retrieval import open_encoder
 from assay.retrieval.encoding import BagEncoder

@@ -15,7 +15,7 @@ from unittest.mock import patch
 import numpy as np
 
 from assay.ground_truth import library_root
-from assay.ground_truth.library_functions import library_paths
+from assay.ground_truth.doses import library_paths
 from assay.retrieval import open_encoder, vector_file
 from assay.retrieval.vector_file import VectorRows
 from assay.types import Float32Array, Int64Array

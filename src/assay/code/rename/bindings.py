@@ -268,6 +268,7 @@ class Bindings:
         rules = self.rules
         leaves: list[tuple[Node, Scope, str]] = []
         bound_at: dict[int, Symbol] = {}
+        # a stack of our own, since the tree of a generated file is deeper than the stack of Python
         waiting: list[tuple[Node, Scope]] = [(self.tree.root, self.root)]
         while waiting:
             node, scope = waiting.pop()

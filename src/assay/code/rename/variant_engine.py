@@ -178,6 +178,7 @@ def _choices(name: Renamable, pool: NamePool, unavailable: frozenset[str]) -> li
 
     The first letter keeps its case: in Go it decides whether other packages see a name.
     """
+    # what any text forbids is cached by name; only the words of this text are looked up anew
     candidates = tuple(pool.candidates(name.name, name.kind))
     return [candidate for candidate in _fitting(name.name, candidates) if candidate not in unavailable]
 

@@ -12,7 +12,6 @@ from .dataset import split_by_group as split_by_group
 from .families.bugs import BUGGY_TO_FIXED as BUGGY_TO_FIXED
 from .families.selection import Selection as Selection
 from .loading import read_dataset as read_dataset
-from .loading import read_unseen as read_unseen
 from .patches import Hunk as Hunk
 from .patches import hunks as hunks
 from .patches import patch_side as patch_side

@@ -13,7 +13,7 @@ from assay.datasets.dataset import Dataset
 from assay.datasets.families.selection import Selection
 from assay.datasets.harnesses import HARNESSES, harness_rows
 from assay.datasets.hub import HubPart, hub_is_installed, hub_rows
-from assay.datasets.selection import DataSelection, UnseenText
+from assay.datasets.selection import DataSelection
 from assay.datasets.sources import Note, SourceRow, data_files, read_rows, require_exists
 from assay.errors import DataError, MissingExtra
 from assay.languages import language_named
@@ -125,15 +125,6 @@ def read_dataset(name_or_path: str | Path, selection: DataSelection | None = Non
         DataError: the data cannot be found or read, or do not hold what was requested; one line.
     """
     return read_datasets(name_or_path, (selection or DataSelection(),))[0]
-
-
-def read_unseen(unseen: UnseenText) -> Dataset | None:
-    """Read the text that a model has certainly not seen; None where none is named.
-
-    Raises:
-        DataError: as `read_dataset`.
-    """
-    return None if unseen.data is None else read_dataset(unseen.data, unseen.selection)
 
 
 def read_datasets(name_or_path: str | Path, selections: Sequence[DataSelection]) -> tuple[Dataset, ...]:

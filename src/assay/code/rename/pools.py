@@ -70,19 +70,6 @@ def identifier(name: str) -> Identifier:
     return Identifier(pieces, tuple(index for index, piece in enumerate(pieces) if piece.isalpha()))
 
 
-def casing(name: str) -> str:
-    """Return the style of a name: names of the same style may stand for one another."""
-    bare = name.strip("_")
-    lead = "_" * (len(name) - len(name.lstrip("_")))
-    if len(bare) == 1:
-        return lead + ("letter" if bare.islower() else "LETTER")
-    if bare.isupper():
-        return lead + "UPPER"
-    if bare.islower():
-        return lead + "lower"
-    return lead + ("Pascal" if bare[:1].isupper() else "camel")
-
-
 def _in_case_of(old: str, new: str) -> str:
     if old.isupper() and (len(old) > 1 or len(new) == 1):
         return new.upper()

@@ -156,11 +156,7 @@ class GeneratorModel:
 
     def content(self) -> dict[str, Any]:
         """Return all other fields, for JSON."""
-        return {
-            "calibration": self.calibration.content(),
-            "left_out": list(self.left_out),
-            "accuracy": self.accuracy,
-        }
+        return {"calibration": self.calibration.content(), "left_out": list(self.left_out), "accuracy": self.accuracy}
 
     @classmethod
     def restored(cls, content: Mapping[str, Any], arrays: Arrays) -> Self:

@@ -58,11 +58,7 @@ class CachedLogProbScorer:
     """
 
     def __init__(
-        self,
-        scorer: LogProbScorer,
-        cache: StatisticsCache,
-        *,
-        on_problem: Callable[[str], None] = LOG.warning,
+        self, scorer: LogProbScorer, cache: StatisticsCache, *, on_problem: Callable[[str], None] = LOG.warning
     ) -> None:
         self.scorer, self.name, self.digest = scorer, scorer.name, scorer.digest
         self._entries = ModelStore(cache, scorer.digest, scorer.name, on_problem=on_problem)
@@ -210,12 +206,7 @@ class CachedGenerator:
     """
 
     def __init__(
-        self,
-        model: Generator,
-        cache: StatisticsCache,
-        *,
-        digest: str,
-        on_problem: Callable[[str], None] = LOG.warning,
+        self, model: Generator, cache: StatisticsCache, *, digest: str, on_problem: Callable[[str], None] = LOG.warning
     ) -> None:
         self.model, self.name, self.digest = model, model.name, digest
         self._entries = ModelStore(cache, digest, model.name, on_problem=on_problem)

@@ -54,13 +54,7 @@ EXPECTED = "PATH.gguf or hub-id:FILE.gguf"
 GB = 10**9
 MOST_ENTRIES = 2**24
 """Of all arrays of a head: the largest vocabularies have a million tokens, in four arrays."""
-NAMES = (
-    "general.architecture",
-    "general.file_type",
-    "split.count",
-    "tokenizer.ggml.model",
-    "tokenizer.ggml.pre",
-)
+NAMES = ("general.architecture", "general.file_type", "split.count", "tokenizer.ggml.model", "tokenizer.ggml.pre")
 _READING = RLock()
 """Held while the reader of the package `gguf` is replaced, which all threads share."""
 ROPE_TENSORS = ("rope_freqs", "rope_factors")

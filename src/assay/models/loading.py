@@ -48,14 +48,7 @@ DTYPE_ARGUMENT = "dtype" if tuple(map(int, transformers.__version__.split(".")[:
 """transformers renamed it; the old name warns in new versions, the new one is unknown to old ones."""
 
 
-CONTEXT_NAMES = (
-    "max_position_embeddings",
-    "n_positions",
-    "n_ctx",
-    "max_seq_len",
-    "max_sequence_length",
-    "seq_length",
-)
+CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length", "seq_length")
 """What families call the context length. A sliding window is no context: such models read further."""
 
 NO_LIMIT = 10**9

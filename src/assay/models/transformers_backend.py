@@ -235,9 +235,7 @@ class TransformersModel:
             targets.append(encoded[work.index].ids[window.first : window.stop])
         try:
             result = self.forward_statistics(
-                ids,
-                torch.from_numpy(np.concatenate(positions)),
-                torch.from_numpy(np.concatenate(targets)),
+                ids, torch.from_numpy(np.concatenate(positions)), torch.from_numpy(np.concatenate(targets))
             )
         except ModelError as error:
             raise ModelError(f"{self.name}: {error}") from error

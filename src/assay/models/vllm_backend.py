@@ -127,11 +127,7 @@ class VllmModel:
             chunk = prompts[start : start + CHUNK]
             parameters = [
                 self._sampling(
-                    max_tokens=max_new_tokens,
-                    temperature=temperature,
-                    top_p=top_p,
-                    stop=list(stop) or None,
-                    seed=own,
+                    max_tokens=max_new_tokens, temperature=temperature, top_p=top_p, stop=list(stop) or None, seed=own
                 )
                 for own in islice(seeds, len(chunk))
             ]

@@ -367,10 +367,7 @@ def fitted(*, name: str, **options: Unpack[EntryOptions]) -> Callable[[Callable[
 
 
 def dataset_level(
-    *,
-    name: str,
-    work: Callable[..., Sequence[Work]],
-    **options: Unpack[DatasetOptions],
+    *, name: str, work: Callable[..., Sequence[Work]], **options: Unpack[DatasetOptions]
 ) -> Callable[[Callable[..., DatasetScore]], DatasetDetector]:
     """Make a function a dataset-level detector; its keyword-only parameters are the detector's own.
 

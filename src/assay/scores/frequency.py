@@ -45,12 +45,7 @@ class FrequencyTable:
 
     @classmethod
     def count(
-        cls,
-        token_ids: Iterable[NDArray[np.int32]],
-        *,
-        vocabulary_size: int,
-        tokenizer_digest: str,
-        source: str,
+        cls, token_ids: Iterable[NDArray[np.int32]], *, vocabulary_size: int, tokenizer_digest: str, source: str
     ) -> Self:
         """Count the tokens of a stream of documents."""
         counts = np.zeros(vocabulary_size, np.int64)

@@ -205,12 +205,7 @@ def sr_ratio(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     return least_of_names(target, variants[:n], factors)
 
 
-@score(
-    title="Mid-PIT and names",
-    formula="mid_pit + sr_names / nats",
-    reference="ours",
-    flags={"ours", "verdict"},
-)
+@score(title="Mid-PIT and names", formula="mid_pit + sr_names / nats", reference="ours", flags={"ours", "verdict"})
 def sr_mid_pit(
     target: Statistics, variants: Variants, *, n: Count = 10, nats: Annotated[float, Interval(gt=0)] = 30.0
 ) -> float:

@@ -140,10 +140,7 @@ def default_pool(rename: Extent) -> NamePool:
 
 
 def _verified(
-    n: int,
-    writer: "_Writer",
-    draws: Iterator[Sequence[str]],
-    verifier: Verifier,
+    n: int, writer: "_Writer", draws: Iterator[Sequence[str]], verifier: Verifier
 ) -> tuple[tuple[Variant, ...], int]:
     """Return at most n distinct verified variants, and how many rewritings failed verification."""
     verified: dict[str, Variant] = {}

@@ -61,12 +61,7 @@ def bigcodebench(row: SourceRow, _number: int, selection: Selection) -> Iterator
 #
 # Source: Austin et al. 2021, "Program Synthesis with Large Language Models".
 
-_SPLITS = {
-    "prompt": range(1, 11),
-    "test": range(11, 511),
-    "validation": range(511, 601),
-    "train": range(601, 975),
-}
+_SPLITS = {"prompt": range(1, 11), "test": range(11, 511), "validation": range(511, 601), "train": range(601, 975)}
 """Section 2.1 of the paper assigns splits by task id."""
 
 

@@ -142,6 +142,7 @@ class VllmModel:
         try:
             outputs = list(self._loaded.generate(list(prompts), list(parameters), use_tqdm=False))
         except Exception as error:  # see open_vllm
+            # halving: log2(n) calls for each prompt at fault, and every good prompt is still answered
             if len(prompts) > 1:
                 half = len(prompts) // 2
                 return [*self._run(prompts[:half], parameters[:half]), *self._run(prompts[half:], parameters[half:])]

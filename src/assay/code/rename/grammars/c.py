@@ -17,6 +17,7 @@ _HIDDEN_MACRO = re.compile(r"#[ \t]*define[ \t]+(\w+)\(")
 
 def declared_names(declarator: Node) -> Iterator[tuple[Node, bool]]:
     """Yield the names that a declarator declares, and whether each is that of a function."""
+    # a declarator of C is read from the inside out: of `int *(*f)(int)` the name stands innermost
     waiting = [(declarator, False)]
     while waiting:
         node, function = waiting.pop()
@@ -32,6 +33,7 @@ def declared_names(declarator: Node) -> Iterator[tuple[Node, bool]]:
 
 def owner(node: Node) -> Node | None:
     """Return the node that the parameters of a declarator belong to."""
+    # the list of parameters hangs below the declarators, and belongs to what they declare
     around: Node | None = node.parent
     while around and (around.kind.endswith("_declarator") or around.kind == "abstract_function_declarator"):
         around = around.parent
@@ -101,6 +103,7 @@ def kept_names(bindings: Bindings) -> Mapping[str, str]:
     if bindings.free() & _SEES_NAMES:
         reason = "the program sees the names of its functions"
         kept.update({symbol.name: reason for symbol in bindings.symbols if "function" in symbol.roles})
+    # `#x` and `a##b` make text of an argument, so its name reaches the program
     spelling = {
         text.of(node.child("name") or node)
         for node in bindings.nodes

@@ -35,6 +35,7 @@ _IN_BLOCK = frozenset({"compound_statement", "for_statement", "case_statement", 
 
 def _range(node: Node) -> Iterable[Bound]:
     body = node.child("body")
+    # in `for (auto x : x)` the second x is that of outside: the new one begins with the body
     since = body.start if body else None
     return [
         Bound(name, "variable", since=since)
@@ -74,6 +75,7 @@ _AROUND_NAMES = frozenset({"extern", "class", "struct", "union"})
 
 def _kept_names(bindings: Bindings) -> Mapping[str, str]:
     kept = dict(c.kept_names(bindings))
+    # `A::name` reaches a name of the file past every scope
     qualified = {
         bindings.tree.of(node)
         for node in bindings.nodes

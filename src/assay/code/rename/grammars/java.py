@@ -151,6 +151,7 @@ def _followed(bindings: Bindings, symbol: Symbol, of_text: set[str]) -> str | No
         place = use.parent
         if place is None:
             continue
+        # a method has no type here: its calls are known only where nothing else can be meant
         on = place.child("object") if place.kind == "method_invocation" else place.children[0]
         if on is None:
             if any(_inherits(bindings.tree, node) or _anonymous(node) for node in use.around()):
@@ -166,6 +167,7 @@ def _anonymous(node: Node) -> bool:
 
 def _ours(bindings: Bindings, node: Node, of_text: set[str]) -> bool:
     """Return whether an expression certainly is an object of a class of the text, or such a class itself."""
+    # a call can be followed where its object is certainly of a class of the text
     while node.kind == "parenthesized_expression" and len(node.children) > 1:
         node = node.children[1]
     if node.kind == "object_creation_expression":

@@ -29,6 +29,7 @@ def names_of(pattern: Node) -> Iterator[Node]:
 
 def _declarator(node: Node) -> Iterable[Bound]:
     declaration = node.parent
+    # `var` belongs to the function around it, `let` and `const` to the block
     target: BindingTarget = "function" if declaration and declaration.kind == "variable_declaration" else "here"
     value = node.child("value")
     role: Role = "function" if value and value.kind in _VALUES_WITH_NAMES else "variable"
@@ -94,6 +95,7 @@ def _kept_names(bindings: Bindings) -> Mapping[str, str]:
     if spelled & _STACK:
         reason = "the program may see the names of its functions"
         kept.update({symbol.name: reason for symbol in bindings.symbols if "function" in symbol.roles})
+    # names of a script are properties of the global object, which these words reach
     if bindings.free() & _GLOBAL_OBJECTS:
         reason = "the global object shows the names of the script"
         kept.update({symbol.name: reason for symbol in bindings.symbols if symbol.scope.kind == "file"})

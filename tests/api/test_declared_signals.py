@@ -10,8 +10,7 @@ import pytest
 
 from assay.api.declared import declared_around
 from assay.authorship.declared import Signal
-from assay.authorship.describing import _signals
-from assay.authorship.sarif_log import detection_sarif
+from assay.authorship.describing import _signals, detection_sarif
 from support.dated_repository import DatedRepository
 
 CODE = "def total(values, limit):\n    return sum(value for value in values if value < limit)\n"

@@ -5,17 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.authorship.filling import (
+from assay.authorship.perturbing import (
     MISSING,
     REFUSED,
     UNCHANGED,
     CausalFiller,
+    CopyStatistics,
     SentinelFiller,
     SpanPerturbation,
+    StylePerturbation,
     fills_in,
+    perturbed_style,
     sentinel_prompts,
 )
-from assay.authorship.perturbing import CopyStatistics, StylePerturbation, perturbed_style
 from assay.types import Rejected, Sample
 from support.table_model import TableModel
 

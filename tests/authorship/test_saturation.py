@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assay.authorship.saturation import saturated_kinds
+from assay.authorship.domain import saturated_kinds
 
 
 def test_only_evidence_that_most_people_show_is_left_out():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.datasets.grouping import inferred_groups, leading_parts
+from assay.datasets.columns import inferred_groups, leading_parts
 from assay.datasets.loading import read_dataset
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import DataError
-from assay.ground_truth.doses import known_dose_functions
-from assay.ground_truth.library_functions import functions_of
-from assay.ground_truth.manifest import LIBRARY_FUNCTION, PACKAGE_FILE, Manifest, ManifestEntry, write_manifest
+from assay.ground_truth.doses import functions_of, known_dose_functions
+from assay.ground_truth.manifest import LIBRARY_FUNCTION, PACKAGE_FILE, Manifest, ManifestEntry
+from assay_lab.builtin.shipped_files import write_manifest
 
 SOURCE = "".join(f"def f{i}(x):\n    return x + {i}\n\n" for i in range(6))
 HEADER = {"kind": "header", "python": "3.99.1"}

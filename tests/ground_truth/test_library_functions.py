@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from assay.ground_truth.library_functions import functions_of, library_functions, library_paths, library_root, module_of
+from assay.ground_truth.doses import functions_of, library_functions, library_paths, library_root, module_of
 
 
 def found(source):

@@ -7,7 +7,8 @@ import pytest
 
 from assay.errors import DataError
 from assay.ground_truth import TrainedTexts, trained_texts
-from assay.ground_truth.sketch import kept_shingles, read_sketch, write_sketch
+from assay.ground_truth.sketch import kept_shingles, read_sketch
+from assay_lab.builtin.shipped_files import write_sketch
 
 
 def text(seed: int, words: int) -> str:

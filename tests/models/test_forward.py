@@ -7,7 +7,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from assay.errors import ModelError
-from assay.models import ModelSettings, forward, statistics
+from assay.models import ModelSettings, forward
 from assay.models.forward import Forward
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
@@ -40,7 +40,7 @@ def test_the_logits_of_a_batch_never_exist_all_at_once(monkeypatch, family, dtyp
     """Of 8 texts x 63 tokens x 20000 logits no more than the piece that was allowed is there at any time."""
     piece = 10 * WIDE
     monkeypatch.setattr(forward, "CPU_LOGITS", piece)
-    monkeypatch.setattr(statistics, "CPU_ELEMENTS", piece // 4)
+    monkeypatch.setattr(forward, "CPU_ELEMENTS", piece // 4)
     model = opened(tiny(family, vocab_size=WIDE).to(dtype), batch_tokens=10**6)
     assert model.forward.chunked
     texts = [f"{index}" * CONTEXT for index in range(8)]

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from assay.models.cache import StatisticsCache
-from assay.models.generation_cache import cached_generator
+from assay.models.cached_models import cached_generator
 from assay.models.generators import prompt_seeds
 from assay.types import Generator, TokenGenerator
 from support.table_model import TableModel

@@ -12,7 +12,7 @@ from tiny_models import TEXTS, byte_tokenizer, tiny
 
 import assay
 from assay.errors import MissingExtra, ModelError
-from assay.models import gguf_file, memory, open_model, open_tokenizer
+from assay.models import gguf_file, open_model, open_tokenizer
 from assay.models.gguf_file import gguf_note, gguf_of, read_gguf
 from assay.models.loading import Checkpoint, load_checkpoint
 from assay.models.transformers_backend import TransformersModel
@@ -263,16 +263,16 @@ def test_the_extra_is_named_where_the_package_is_missing(file, monkeypatch):
 
 
 def test_a_container_may_have_less_memory_than_the_machine(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "CGROUP", tmp_path)
-    machine = memory.available_memory()
+    monkeypatch.setattr(gguf_file, "CGROUP", tmp_path)
+    machine = gguf_file.available_memory()
     assert machine > 10_000
     (tmp_path / "memory.max").write_text("9000\n", "ascii")
     (tmp_path / "memory.current").write_text("8000\n", "ascii")
-    assert memory.available_memory() == 1000
+    assert gguf_file.available_memory() == 1000
     (tmp_path / "memory.stat").write_text("anon 7000\ninactive_file 500\n", "ascii")
-    assert memory.available_memory() == 1500
+    assert gguf_file.available_memory() == 1500
     (tmp_path / "memory.max").write_text("max\n", "ascii")
-    assert memory.available_memory() > 10_000
+    assert gguf_file.available_memory() > 10_000
 
 
 # A real model

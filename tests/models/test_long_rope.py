@@ -4,8 +4,8 @@ from naive import columns_of
 from tiny_models import byte_tokenizer, tiny
 
 from assay.models import ModelSettings
+from assay.models.batching import original_context
 from assay.models.loading import Checkpoint
-from assay.models.long_rope import original_context
 from assay.models.transformers_backend import TransformersModel
 
 ORIGINAL = 16

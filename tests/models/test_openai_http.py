@@ -12,8 +12,8 @@ from assay.errors import AssayError, MissingCapability, ModelError
 from assay.models import StatisticsCache, cached_scorer, open_model
 from assay.models import endpoint as endpoint_module
 from assay.models.endpoint import Endpoint
+from assay.models.names import openai_name
 from assay.models.openai_http import SHORT, OpenAIChat, OpenAICompletions
-from assay.models.openai_names import openai_name
 from assay.retrying import Patience
 from assay.types import Generator, LogProbScorer, Rejected, TokenLogProbs, TokenScorer
 from support.openai_server import answer, completion, served, table_replies, with_context

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.models.ordering import in_order
+from assay.models.generators import in_order
 
 
 @given(st.permutations(range(12)), st.integers(1, 12))

@@ -3,8 +3,8 @@ import pytest
 import torch
 from naive import naive_column
 
-from assay.models import statistics
-from assay.models.statistics import reduce_logits
+from assay.models import forward as statistics
+from assay.models.forward import reduce_logits
 
 
 def reference(logits, targets):

@@ -3,8 +3,8 @@ import pytest
 from tiny_models import TEXTS, byte_tokenizer
 
 from assay.errors import ModelError
-from assay.models import open_model, tokenizer
-from assay.models.tokenizer import open_tokenizer
+from assay.models import loading, open_model
+from assay.models.loading import open_tokenizer
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def test_token_ids_are_those_of_the_text_without_special_tokens(folder):
 
 def test_texts_are_taken_as_they_come(folder, monkeypatch):
     """A corpus does not fit into memory: no more than a batch is read ahead."""
-    monkeypatch.setattr(tokenizer, "BATCH", 2)
+    monkeypatch.setattr(loading, "BATCH", 2)
     read = []
 
     def corpus():
@@ -55,9 +55,9 @@ def test_every_token_id_is_below_the_vocabularys_size(tmp_path):
 
 
 def test_a_folder_is_read_without_a_network(folder, no_network, monkeypatch):
-    own, asked = tokenizer.AutoTokenizer.from_pretrained, []
+    own, asked = loading.AutoTokenizer.from_pretrained, []
     monkeypatch.setattr(
-        tokenizer.AutoTokenizer,
+        loading.AutoTokenizer,
         "from_pretrained",
         lambda name, **settings: asked.append(settings["local_files_only"]) or own(name, **settings),
     )
@@ -95,7 +95,7 @@ def test_a_hub_id_is_asked_for_at_its_revision(monkeypatch):
         asked.append((name, settings["revision"], settings["local_files_only"], settings["trust_remote_code"]))
         raise OSError("not here")
 
-    monkeypatch.setattr(tokenizer.AutoTokenizer, "from_pretrained", refuse)
+    monkeypatch.setattr(loading.AutoTokenizer, "from_pretrained", refuse)
     with pytest.raises(ModelError, match=r"^someone/some-model cannot be loaded: not here$"):
         open_tokenizer("someone/some-model", revision="v1.0")
     assert asked == [("someone/some-model", "v1.0", False, False)]

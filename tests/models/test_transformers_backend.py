@@ -10,8 +10,8 @@ from tiny_models import CONTEXT, TEXTS, byte_tokenizer, tiny
 
 from assay.errors import ModelError, SettingError
 from assay.models import ModelSettings, transformers_backend
+from assay.models.generators import in_order
 from assay.models.loading import Checkpoint
-from assay.models.ordering import in_order
 from assay.models.transformers_backend import TransformersModel
 from assay.types import Generator, TokenScorer
 

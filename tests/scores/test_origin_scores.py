@@ -5,8 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from assay.authorship.filling import CausalFiller, SpanPerturbation
-from assay.authorship.perturbing import CopyStatistics, StylePerturbation
+from assay.authorship.perturbing import CausalFiller, CopyStatistics, SpanPerturbation, StylePerturbation
 from assay.authorship.revising import ConditionedStatistics, EncodedRevisions, RestoredStatistics, Reviser
 from assay.errors import MissingCapability, ScoreError, Unscorable
 from assay.scores import GENERATED, SCORES, Derived, SampleInputs, View, one_pass, request, requests

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ModelError
-from assay.models.ordering import in_order
+from assay.models.generators import in_order
 from assay.types import Indexed, Tokens, TokenStatistics
 
 TextUnits = Literal["words", "characters"]

@@ -5,7 +5,7 @@ import pytest
 
 from assay.models import ModelSettings
 from assay.models.loading import load_checkpoint
-from assay.training.rows import member_rows
+from assay.training.causal import member_rows
 
 
 @pytest.fixture(scope="module")

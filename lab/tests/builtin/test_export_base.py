@@ -9,13 +9,14 @@ import torch
 from safetensors.torch import load_file
 
 from assay.errors import DataError
-from assay.ground_truth.manifest import manifest_digest, read_manifest
+from assay.ground_truth.manifest import read_manifest
 from assay.models import open_model
 from assay.scores import FrequencyTable
 from assay.training.resuming import LOG
 from assay_lab.builtin import prepared
 from assay_lab.builtin.base_tokenizer import BOS_ID, EOS_ID, PAD_ID, load_tokenizer
 from assay_lab.builtin.export_base import auroc, export_base
+from assay_lab.builtin.shipped_files import manifest_digest
 from assay_lab.builtin.train_base import CORPUS, load_trained
 from assay_lab.builtin.training_record import loss_curve
 from support.tiny import TINY

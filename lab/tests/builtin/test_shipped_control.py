@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from assay.ground_truth import trained_texts
-from assay.ground_truth.manifest import manifest_digest, read_manifest
+from assay.ground_truth.manifest import read_manifest
 from assay.models import builtin_folder, default_control, open_model
 from assay.scores import FrequencyTable
 from assay_lab.builtin.export_control import ControlRecord, corpus_counts, is_of_use
+from assay_lab.builtin.shipped_files import manifest_digest
 from assay_lab.testbed.licences import is_permissive
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "results" / "builtin-control.md"

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.ground_truth.manifest import manifest_digest, read_manifest
+from assay.ground_truth.manifest import read_manifest
 from assay.retrieval.encoding.open import BAG_WEIGHTS, BUILTIN_ENCODERS
 from assay_lab.builtin.export_encoder import corpus_counts
+from assay_lab.builtin.shipped_files import manifest_digest
 from assay_lab.builtin.train_encoder import EncoderRecipe
 from assay_lab.testbed.licences import is_permissive
 

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from assay.ground_truth.doses import known_dose_functions, shipped_manifest
-from assay.ground_truth.manifest import manifest_digest, read_manifest
+from assay.ground_truth.manifest import read_manifest
 from assay.models import builtin_folder, open_model
 from assay.scores import FrequencyTable
 from assay_lab.builtin.base_corpus import DOSES, CorpusRecipe
 from assay_lab.builtin.export_base import auroc, corpus_counts
+from assay_lab.builtin.shipped_files import manifest_digest
 from assay_lab.builtin.train_base import TrainingRecipe
 from assay_lab.testbed.licences import is_permissive
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from assay.authorship.detecting import by_fine_tuned
-from assay.authorship.fine_tuned import FineTunedClassifier
+from assay.authorship.fine_tuned import FineTunedClassifier, load_sequence_classifier
 from assay.authorship.normalising import code_of
 from assay.authorship.open_set import UNKNOWN, OpenSet
-from assay.authorship.sequence_classifier import load_sequence_classifier
 from assay.authorship.units import CodeUnit
 from assay.errors import DataError, ModelError
 from assay.evaluation import auroc

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from assay.authorship.attribution import GeneratorModel
 from assay.authorship.classifier import Classifier, Prediction
 from assay.authorship.normalising import code_of
-from assay.authorship.open_set import UNKNOWN
+from assay.authorship.open_set import UNKNOWN, GeneratorModel
 from assay.errors import DataError
 from assay.evaluation import auroc
 from assay.types import Sample

@@ -11,12 +11,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import save_file
 from scipy.special import expit
 
-from assay.authorship.attribution import GeneratorModel
 from assay.authorship.domain import Domain
 from assay.authorship.evidence import HEADS, HIDDEN, EvidenceMatrices, Vectors, evidence_of
 from assay.authorship.heads import LARGEST, EvidenceHead, read_arrays, restore
 from assay.authorship.normalising import Code, code_of
-from assay.authorship.open_set import CALIBRATION, Attribution
+from assay.authorship.open_set import CALIBRATION, Attribution, GeneratorModel
 from assay.errors import DataError, ModelError, plain_reason
 from assay.files import atomic_folder, parse_json, write_json, write_text
 from assay.types import BooleanArray, Float64Array

@@ -8,8 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from assay.authorship.detecting import Scored, by_scores
-from assay.authorship.line_scores import LineKeeper
+from assay.authorship.detecting import LineKeeper, Scored, by_scores
 from assay.authorship.units import LONGEST_TEXT, CodeUnit, PatchedText
 from assay.errors import Unscorable
 from assay.scores import SampleInputs, View

@@ -136,10 +136,7 @@ def in_commits(commits: Iterable[Commit]) -> Iterator[Signal]:
     """Yield trailers and phrases of commit messages that name a generator, and commits by accounts of agents."""
     for commit in commits:
         lines = commit.message.splitlines()
-        declared = [
-            *filter(_TRAILER.match, lines),
-            *(line for line in lines if _declares(line, _PHRASE, _SENTENCE)),
-        ]
+        declared = [*filter(_TRAILER.match, lines), *(line for line in lines if _declares(line, _PHRASE, _SENTENCE))]
         if declared:
             yield Signal("commit trailer", declared[0].strip()[:SHOWN], commit=commit.digest, files=commit.files)
         elif _BOTS.match(commit.author) or commit.address.casefold() in _BOT_ADDRESSES:
@@ -154,6 +151,7 @@ def in_patch(patch: str) -> list[Signal] | None:
         patch: as `git format-patch`, `git show` or `git log -p` writes it; `git diff` writes no message.
     """
     commits = []
+    # a series of patches is cut where the header of each begins
     starts = [match.start() for match in _MESSAGE.finditer(patch)]
     for start, stop in pairwise([*starts, len(patch)]):
         part = patch[start:stop]

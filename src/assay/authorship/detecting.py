@@ -1,7 +1,7 @@
 """Who wrote these pieces of code: declared signals, a score, and its place among the user's own human code."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,17 +13,77 @@ from assay.authorship.declared import Signal
 from assay.authorship.domain import domain_notes
 from assay.authorship.evidence import WORDING, Vectors
 from assay.authorship.heads import SparseHead
-from assay.authorship.line_scores import SHOWN_LINES, LineKeeper, whole
 from assay.authorship.normalising import Code
 from assay.authorship.open_set import Attribution
 from assay.authorship.reference import Reference, ReferenceAnswer, has_long_lines
-from assay.authorship.units import LONGEST_TEXT, CodeUnit, code_in_context
+from assay.authorship.units import LONGEST_TEXT, CodeUnit, PatchedText, code_in_context
 from assay.authorship.wording import ngram_matrix
+from assay.errors import Unscorable
 from assay.evaluation import FlagRate, flag_rate
 from assay.models import combined
 from assay.reports import TabularResult
-from assay.scoring import Plan, Progress, has_parts, score_samples
-from assay.types import BooleanArray, Float64Array, Sample
+from assay.scores import FrequencyTable, SampleInputs, ScoreRequest, View
+from assay.scoring import Plan, Progress, has_parts, restricted, score_samples
+from assay.types import BooleanArray, Float64Array, Sample, TokenLogProbs, TokenStatistics
+
+# Evidence by line for scores of a language model: the lines of a piece that score highest by themselves.
+
+FEWEST_TOKENS = 5
+"""Of a line that has a value; a bracket alone says nothing."""
+SHOWN_LINES = 5
+
+LineScores = tuple[tuple[int, float], ...]
+"""(line of the file, score), the highest first."""
+
+
+@dataclass(slots=True)
+class LineKeeper:
+    """Observer of the engine: keeps the highest lines of each piece by one score.
+
+    Each line is scored by its own tokens, which the model read after the lines before them.
+
+    Attributes:
+        request: the score; it can be computed on a part of the tokens.
+        texts: of the engine, with the lines that count: all of a piece, or the added ones of a patch.
+        frequencies: of tokens, for a score that needs them.
+        lines: position of a text → its lines.
+    """
+
+    request: ScoreRequest
+    texts: Sequence[PatchedText]
+    frequencies: FrequencyTable | None = None
+    lines: dict[int, LineScores] = field(default_factory=dict)
+
+    def __call__(self, position: int, statistics: TokenLogProbs) -> None:
+        """Score the lines of one text; log-probabilities alone do not say where their tokens are."""
+        if isinstance(statistics, TokenStatistics):
+            scored = self._scored(self.texts[position], statistics)
+            self.lines[position] = tuple(sorted(scored, key=lambda line: -line[1])[:SHOWN_LINES])
+
+    def _scored(self, text: PatchedText, statistics: TokenStatistics) -> Iterator[tuple[int, float]]:
+        starts = statistics.offsets[:, 0]
+        for (start, stop), (_, line) in zip(text.spans, text.lines, strict=True):
+            # a token belongs to the line in which it begins
+            inside = (starts >= start) & (starts < stop)
+            if inside.sum() < FEWEST_TOKENS:
+                continue
+            try:
+                views: Mapping[View, TokenLogProbs] = {View(): restricted(statistics, inside)}
+                value = self.request(SampleInputs(text.text[start:stop], views, self.frequencies))
+            except Unscorable:  # the line has too few tokens of the kind that the score needs
+                continue
+            if np.isfinite(value):
+                yield line, value
+
+
+def whole(unit: CodeUnit) -> PatchedText:
+    """Return a piece as a text all of whose lines count."""
+    count = unit.text.count("\n") + 1
+    of_file: Sequence[int] = range(unit.first_line, unit.first_line + count)
+    if unit.surroundings is not None:  # added lines of a patch need not follow each other
+        of_file = [line for _, line in unit.surroundings.lines][:count]
+    return PatchedText(unit.text, tuple(enumerate(of_file, 1)))
+
 
 if TYPE_CHECKING:  # needs torch
     from assay.authorship.fine_tuned import FineTunedClassifier
@@ -97,6 +157,7 @@ def _by_prediction(
     digest: str, codes: Sequence[Code], prediction: Prediction, lines: tuple[tuple[tuple[int, float], ...], ...]
 ) -> Scored:
     """Return log-odds as scores; a text without code has none."""
+    # a text of comments alone has features too, but nothing that its author coded
     coded = np.array([bool(code.tokens) for code in codes], np.bool_)
     margins = np.where(coded, prediction.margins, np.nan)
     return Scored(
@@ -133,6 +194,7 @@ def by_scores(
     Raises:
         ModelError: a model cannot be run.
     """
+    # what is not run keeps its place with a reason: results stay aligned with the pieces
     rows = [row for row, unit in enumerate(units) if len(unit.text) <= LONGEST_TEXT and row not in left_out]
     samples = [Sample(str(row), units[row].text, units[row].language) for row in rows]
     keeper = LineKeeper(plan.requests[0], [whole(units[row]) for row in rows], plan.frequencies)
@@ -326,6 +388,7 @@ def _line_evidence(unit: CodeUnit, code: Code, head: SparseHead) -> tuple[tuple[
     """Return the lines whose n-grams point most to a generator."""
     if not code.lines:
         return ()
+    # a linear head is a sum over n-grams, so each line has its own share of the value
     matrix = ngram_matrix([Code(line, code.language) for line in code.lines])
     values = np.asarray(matrix @ head.weights, np.float64)
     order = np.argsort(-values)[:SHOWN_LINES]

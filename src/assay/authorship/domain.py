@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from assay.authorship.evidence import EvidenceMatrices, evidence_of
 from assay.authorship.normalising import Code, code_of
 from assay.reports import number_of, percent
-from assay.types import BooleanArray, Float64Array
+from assay.types import BooleanArray, Float64Array, Int64Array
 
 OUTLINE = "structure"
 """Kind of evidence that the outline is taken of."""
@@ -112,3 +112,30 @@ def distances_from(table: Float64Array, centre: Float64Array, scales: Float64Arr
     scaled = np.clip((table - centre) / scales, -CLIP, CLIP)
     valid = np.maximum((~np.isnan(scaled)).sum(1), 1)
     return np.asarray(np.sqrt(np.nansum(scaled**2, axis=1) / valid), np.float64)
+
+
+# Evidence that says nothing about one origin, because its human code shows it too.
+
+LARGEST_SHOWN_SHARE = 0.5
+
+
+def saturated_kinds(parts_of: Mapping[str, Float64Array], human: Int64Array) -> tuple[str, ...]:
+    """Return the kinds of evidence that point to a generator for more than half of known human texts.
+
+    Such evidence (docstrings in a project that documents everything, spacing where a formatter runs) cannot tell a
+    generated text of the same origin apart, and would only hide the other evidence.
+
+    Args:
+        parts_of: kind of evidence → float64 [n], margins of all texts.
+        human: rows of the texts that people certainly wrote.
+    """
+    return tuple(
+        kind
+        for kind, parts in parts_of.items()
+        if len(human) and shown_or_not(parts) and float((parts[human] > 0).mean()) > LARGEST_SHOWN_SHARE
+    )
+
+
+def shown_or_not(margins: Float64Array) -> bool:
+    """Return True for evidence that a text either shows or does not show, as a docstring."""
+    return len(np.unique(np.round(margins, 9))) <= 2  # noqa: PLR2004  shown, not shown

@@ -6,7 +6,7 @@ The prompts are ours. A reply without what was asked for is counted as a failure
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -245,16 +245,7 @@ def conditioned(
 
 def selected(statistics: TokenStatistics, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> TokenStatistics:
     """Return the statistics of some tokens."""
-    return TokenStatistics(
-        statistics.token_ids[kept],
-        statistics.log_probs[kept],
-        statistics.ranks[kept],
-        statistics.entropy[kept],
-        statistics.variance[kept],
-        statistics.tail_mass[kept],
-        statistics.top_log_probs[kept],
-        statistics.offsets[kept],
-    )
+    return TokenStatistics(**{each.name: getattr(statistics, each.name)[kept] for each in fields(statistics)})
 
 
 def without_remarks(text: str, language: str | None) -> str:

@@ -20,12 +20,10 @@ class ScoreModels(Settings):
     observer: Annotated[str | None, Setting("Observer of Binoculars.", inside=SCORE_MODEL)] = None
     performer: Annotated[str | None, Setting("Performer of Binoculars (--model).", inside=SCORE_MODEL)] = None
     filler: Annotated[
-        str | None,
-        Setting("Fills masked spans: of the T5 family, or one that continues text.", inside=SCORE_MODEL),
+        str | None, Setting("Fills masked spans: of the T5 family, or one that continues text.", inside=SCORE_MODEL)
     ] = None
     reviser: Annotated[
-        str | None,
-        Setting("Follows instructions: it revises code and describes its task.", inside=SCORE_MODEL),
+        str | None, Setting("Follows instructions: it revises code and describes its task.", inside=SCORE_MODEL)
     ] = None
     restorer: Annotated[str | None, Setting("Encoder-decoder model of BARTScore.", inside=SCORE_MODEL)] = None
     encoder: Annotated[str, Setting("Compares code with its revisions.", inside=SCORE_MODEL)] = DEFAULT_ENCODER

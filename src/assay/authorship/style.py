@@ -77,6 +77,7 @@ def local_names(code: Code) -> Counter[str]:
     and what follows a type in a declaration.
     """
     names: Counter[str] = Counter()
+    # three patterns find local names without a parser: `x =`, a loop over x, and a type before x
     heading = False  # between `for` and its `in` or colon
     tokens = code.tokens
     for place, token in enumerate(tokens):
@@ -158,6 +159,7 @@ def structure(code: Code) -> StyleFeatures:
     if not n:
         return {}
     counts = Counter(texts)
+    # with a space on both sides of every token, a phrase is found at the borders of tokens alone
     joined = f" {' '.join(texts)} "
     features = {f"word {word}": math.log1p(_PER * counts[word] / n) for word in _COUNTED_WORDS}
     features |= {f"mark {mark}": math.log1p(_PER * counts[mark] / n) for mark in _COUNTED_MARKS}
@@ -173,6 +175,7 @@ def structure(code: Code) -> StyleFeatures:
         "literals": _share(token.kind is Kind.LITERAL for token in code.tokens),
         "bracket depth": fmean(depths),
         "deepest bracket": math.log1p(max(depths)),
+        # without the bytes that zlib adds to any text, which would count most in a short one
         "compressed size": max(0.0, len(zlib.compress(joined.encode("utf-8", "replace"))) - 12) / len(joined),
         "entropy": -sum(k / n * math.log(k / n) for k in counts.values()) / math.log(max(2, n)),
         "distinct tokens": _distinct(texts),
@@ -195,6 +198,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
 
 def columns_of(family: str) -> tuple[str, ...]:
     """Return the names of the features of a family, in their order."""
+    # a text of one assignment has every feature of a family: its keys are the columns
     sample = Code((Token("x", Kind.NAME, 1, spaced=True), Token("=", Kind.OPERATOR, 1, spaced=True)), PYTHON)
     return tuple(FAMILIES[family](sample))
 
@@ -226,6 +230,7 @@ def _spacing(code: Code, marks: frozenset[str]) -> tuple[float, float]:
         token, last, following = tokens[place], tokens[place - 1], tokens[place + 1]
         if token.kind is not Kind.OPERATOR or token.text not in marks or not last.line == token.line == following.line:
             continue
+        # tokens are single marks: of `+=` neither half says how `+` is spaced
         if last.text in _JOINED or following.text in _JOINED:
             continue
         before.append(token.spaced)
@@ -263,6 +268,7 @@ def _distinct(texts: Sequence[str]) -> float:
     """Return the mean share of distinct tokens in windows of a fixed size."""
     if len(texts) <= _WINDOW:
         return len(set(texts)) / len(texts)
+    # the share of distinct tokens falls with length: windows of one size make texts comparable
     starts = range(0, len(texts) - _WINDOW + 1, 5)
     return fmean(len(set(texts[start : start + _WINDOW])) / _WINDOW for start in starts)
 
@@ -293,6 +299,7 @@ def _lines(code: Code) -> StyleFeatures:
 
 
 def _all_names(code: Code) -> StyleFeatures:
+    # all names here; those that the author chose alone are in `names`
     names = [token.text for token in code.tokens if token.kind is Kind.NAME]
     if not names:
         return {}

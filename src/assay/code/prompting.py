@@ -69,6 +69,7 @@ def replacement_prompt(question: str, tests: Sequence[tuple[str, str]], *, addit
             for each, on a line of its own where there are several.
         addition: what follows the paper's words; "" for these alone.
     """
+    # cut at the place first: a question may itself hold braces or the words of the template
     head, _, tail = TEST_CASES.partition("Input: {test_case_input} Output: {test_case_output}")
     shown = "\n".join(f"Input: {stated} Output: {output}" for stated, output in tests)
     return head.replace("{question}", question) + shown + tail + addition
@@ -103,6 +104,7 @@ def replies(
     Raises:
         ModelError: the model cannot be run.
     """
+    # one long text in a batch would let the model write as much for every other one
     alike: defaultdict[int, list[int]] = defaultdict(list)
     for place, (_, characters) in enumerate(prompts):
         alike[STEP * max(1, -(-characters // (CHARACTERS_A_TOKEN * STEP)))].append(place)

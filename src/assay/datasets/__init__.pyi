@@ -8,10 +8,10 @@ from .columns import check_nested as check_nested
 from .columns import nested_value as nested_value
 from .columns import usual_column as usual_column
 from .dataset import Dataset as Dataset
+from .dataset import split_by_group as split_by_group
 from .families.bugs import BUGGY_TO_FIXED as BUGGY_TO_FIXED
 from .families.selection import Selection as Selection
 from .loading import read_dataset as read_dataset
-from .loading import read_unseen as read_unseen
 from .patches import Hunk as Hunk
 from .patches import hunks as hunks
 from .patches import patch_side as patch_side
@@ -31,4 +31,3 @@ from .sources.stream import require_exists as require_exists
 from .sources.stream import walk as walk
 from .sources.text import is_binary as is_binary
 from .sources.text import wide_encoding as wide_encoding
-from .splits import split_by_group as split_by_group

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.datasets.families import apps, bigcodebench, bugs, humaneval, mbpp, membership, programs
+from assay.datasets.families import apps, bugs, membership, programs, tasks
 from assay.datasets.families.selection import Selection
 from assay.datasets.hub import HubPart
 from assay.datasets.sources import Note, SourceRow
@@ -89,12 +89,12 @@ class BenchmarkInfo:
 
 
 _READERS: Mapping[str, tuple[Samples, Folders | None]] = {
-    "humaneval": (humaneval.humaneval, None),
-    "mbpp": (mbpp.mbpp, None),
+    "humaneval": (tasks.humaneval, None),
+    "mbpp": (tasks.mbpp, None),
     "apps": (apps.apps, apps.apps_folders),
-    "bigcodebench": (bigcodebench.bigcodebench, None),
-    "humanevalpack": (humaneval.translated, None),
-    "humaneval-x": (humaneval.translated, None),
+    "bigcodebench": (tasks.bigcodebench, None),
+    "humanevalpack": (tasks.translated, None),
+    "humaneval-x": (tasks.translated, None),
     "wikimia": (membership.wikimia, None),
     "bookmia": (membership.bookmia, None),
     "arxivtection": (membership.arxivtection, None),

@@ -35,9 +35,7 @@ class DataSelection(Settings):
     language: Annotated[
         str | None,
         Setting(
-            "Of a benchmark: one language, or all. Of a table: column or language.",
-            common=True,
-            completes="languages",
+            "Of a benchmark: one language, or all. Of a table: column or language.", common=True, completes="languages"
         ),
     ] = None
     limit: Annotated[int | None, Setting("Take the first N samples only.", least=1, common=True)] = None
@@ -51,8 +49,7 @@ class DataSelection(Settings):
     ] = None
     label: Annotated[str | None, Setting("Column of labels: 1 = member.", safe_when_found=True, inside=COLUMNS)] = None
     group: Annotated[
-        str | None,
-        Setting("Column of groups that resampling keeps whole.", safe_when_found=True, inside=COLUMNS),
+        str | None, Setting("Column of groups that resampling keeps whole.", safe_when_found=True, inside=COLUMNS)
     ] = None
     labels: Labels = "membership"
     repeated: RepeatedIds = "refuse"

@@ -1,12 +1,7 @@
-from .clones import TokenizedText as TokenizedText
-from .clones import adapt as adapt
-from .clones import edit_lines as edit_lines
-from .clones import rename_all as rename_all
-from .clones import strip_comments as strip_comments
 from .demo import demo_audit as demo_audit
 from .demo import demo_functions as demo_functions
 from .doses import known_dose_functions as known_dose_functions
-from .library_functions import library_root as library_root
+from .doses import library_root as library_root
 from .sketch import TrainedTexts as TrainedTexts
 from .sketch import trained_texts as trained_texts
 from .traced import traced_function as traced_function

@@ -5,16 +5,14 @@ Reading needs the standard library alone.
 """
 
 import gzip
-import hashlib
-import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 from assay.errors import DataError
-from assay.files import atomic_file, parse_json
+from assay.files import parse_json
 
 PACKAGE_FILE: Final = "package file"
 LIBRARY_FUNCTION: Final = "library function"
@@ -69,19 +67,6 @@ class Manifest:
         return (entry for entry in self.entries if entry.kind == LIBRARY_FUNCTION)
 
 
-def write_manifest(path: Path, manifest: Manifest) -> str:
-    """Write the manifest; equal manifests give equal bytes. Return the SHA-256 of the uncompressed text.
-
-    Raises:
-        DataError: the file cannot be written.
-    """
-    lines: Iterable[Mapping[str, object]] = [manifest.header, *map(asdict, manifest.entries)]
-    text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines).encode()
-    with atomic_file(path) as file:
-        file.write(gzip.compress(text, compresslevel=9, mtime=0))
-    return hashlib.sha256(text).hexdigest()
-
-
 def read_manifest(path: Path) -> Manifest:
     """Return a manifest.
 
@@ -89,7 +74,7 @@ def read_manifest(path: Path) -> Manifest:
         DataError: the file is missing, cut short, or not a manifest.
     """
     # str.splitlines would also cut at the line separators of Unicode, which JSON leaves as they are in strings
-    lines = _uncompressed(path).removesuffix(b"\n").split(b"\n")
+    lines = uncompressed(path).removesuffix(b"\n").split(b"\n")
     try:
         header, *entries = map(parse_json, lines)
         return Manifest({**header}, tuple(ManifestEntry(**entry) for entry in entries))
@@ -97,16 +82,12 @@ def read_manifest(path: Path) -> Manifest:
         raise DataError(f"{path}: expected a training manifest (gzip, JSON lines), got {error!r}") from error
 
 
-def manifest_digest(path: Path) -> str:
-    """Return the SHA-256 of the uncompressed manifest, which does not depend on the compressor's version.
+def uncompressed(path: Path) -> bytes:
+    """Return the text of a manifest.
 
     Raises:
         DataError: the file is missing, or no gzip file.
     """
-    return hashlib.sha256(_uncompressed(path)).hexdigest()
-
-
-def _uncompressed(path: Path) -> bytes:
     try:
         return gzip.decompress(path.read_bytes())
     except (OSError, EOFError, zlib.error) as error:

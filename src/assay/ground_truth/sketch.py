@@ -7,7 +7,7 @@ almost none.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from assay.errors import DataError
 from assay.evaluation import shingles
-from assay.files import atomic_file
 from assay.ground_truth.manifest import read_manifest
 from assay.models import builtin_folder, builtin_name
 from assay.types import BooleanArray
@@ -53,6 +52,7 @@ class TrainedTexts:
         if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() in self.digests:
             return True
         own = kept_shingles(text, {})
+        # a text so short that no shingle of it is kept cannot be found this way
         if not len(own) or not len(self.sketch):
             return False
         places = np.searchsorted(self.sketch, own)  # np.isin would sort the whole sketch for every text
@@ -84,18 +84,9 @@ def kept_shingles(text: str, crc_of: dict[str, int]) -> NDArray[np.uint32]:
         crc_of: see `assay.evaluation.shingles`.
     """
     hashes = shingles(text, crc_of, size=TOKENS)
+    # kept by hash, not by place: two texts that share a shingle both keep it or both drop it
     kept = hashes[hashes % np.uint64(SCALE) == 0]
     return np.unique((kept >> np.uint64(32)).astype(np.uint32))
-
-
-def write_sketch(path: Path, texts: Iterable[str]) -> None:
-    """Write the sketch of texts; equal texts in any order give an equal sketch."""
-    codes: dict[str, int] = {}
-    parts = [kept_shingles(text, codes) for text in texts]
-    sketch = np.unique(np.concatenate([*parts, np.empty(0, np.uint32)]))
-    with atomic_file(path) as file:
-        # differences of sorted numbers are small, so they compress well
-        np.savez_compressed(file, steps=np.diff(sketch, prepend=np.uint32(0)))
 
 
 def read_sketch(path: Path) -> NDArray[np.uint32]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.code import Variant, variants
-from assay.ground_truth.clones import TokenizedText
+from assay.languages import lexical_rules
 from assay.provenance import CodeIndex, Document, Origin, Trace, TraceSettings, trace
-from assay.retrieval import open_encoder
+from assay.retrieval import Source, find_regions, open_encoder, tokens
 from assay.types import Sample
 
 TOKENS = range(120, 400)
@@ -46,12 +46,13 @@ def traced_function(functions: Sequence[Sample], folder: Path) -> Traced | None:
         folder: where the index is made; one that lies there is made anew.
     """
     shutil.rmtree(folder, ignore_errors=True)
-    encoder = open_encoder()
+    encoder, rules = open_encoder(), lexical_rules("python")
     with CodeIndex.create(folder, encoder=encoder) as index:
         index.add(demo_document(function) for function in functions)
         index.commit()
         for function in functions:
-            if len(TokenizedText.of(function.text, "python")) not in TOKENS:
+            source = Source.of(function.text)
+            if len(tokens(source, find_regions(source, rules), rules)) not in TOKENS:
                 continue
             (variant,) = variants(function.text, 1).variants or (None,)
             if variant is not None and renamed_in(variant) >= FEWEST_CHANGED:

@@ -9,11 +9,11 @@ from .lexical import Marks as Marks
 from .lexical import Raw as Raw
 from .lexical import SingleQuote as SingleQuote
 from .lexical import Slashes as Slashes
-from .signs import BASES as BASES
-from .signs import OUTLINES as OUTLINES
-from .signs import SIGNS as SIGNS
+from .table import BASES as BASES
 from .table import LANGUAGES as LANGUAGES
 from .table import NEUTRAL as NEUTRAL
+from .table import OUTLINES as OUTLINES
+from .table import SIGNS as SIGNS
 from .table import checked_language as checked_language
 from .table import language_named as language_named
 from .table import language_of as language_of

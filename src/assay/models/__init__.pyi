@@ -6,8 +6,10 @@ from .cache import default_cache_path as default_cache_path
 from .cache import pack_statistics as pack_statistics
 from .cache import unpack_statistics as unpack_statistics
 from .cached_models import CachedEmbedder as CachedEmbedder
+from .cached_models import CachedGenerator as CachedGenerator
 from .cached_models import CachedLogProbScorer as CachedLogProbScorer
 from .cached_models import CachedScorer as CachedScorer
+from .cached_models import cached_generator as cached_generator
 from .cached_models import cached_scorer as cached_scorer
 from .checking import check_follows_instructions as check_follows_instructions
 from .checking import check_model as check_model
@@ -17,8 +19,7 @@ from .digest import tokenizer_digest as tokenizer_digest
 from .folders import check_folder as check_folder
 from .folders import check_place as check_place
 from .folders import check_vocabulary as check_vocabulary
-from .generation_cache import CachedGenerator as CachedGenerator
-from .generation_cache import cached_generator as cached_generator
+from .generators import in_order as in_order
 from .gguf_file import gguf_note as gguf_note
 from .gguf_file import gguf_of as gguf_of
 from .joint import JointPass as JointPass
@@ -28,6 +29,7 @@ from .loading import DTYPES as DTYPES
 from .loading import Checkpoint as Checkpoint
 from .loading import load_checkpoint as load_checkpoint
 from .loading import one_line as one_line
+from .loading import open_tokenizer as open_tokenizer
 from .loading import quiet as quiet
 from .loading import resolve_device as resolve_device
 from .names import builtin_folder as builtin_folder
@@ -41,7 +43,6 @@ from .names import located as located
 from .open import open_local as open_local
 from .open import open_model as open_model
 from .open import open_seq2seq as open_seq2seq
-from .ordering import in_order as in_order
 from .pair import ModelPair as ModelPair
 from .seq2seq import Seq2SeqModel as Seq2SeqModel
 from .settings import Bos as Bos
@@ -49,5 +50,4 @@ from .settings import ModelSettings as ModelSettings
 from .spending import SpendingLimits as SpendingLimits
 from .spending import SpendingMeter as SpendingMeter
 from .spending import tokens_of_length as tokens_of_length
-from .tokenizer import open_tokenizer as open_tokenizer
 from .transformers_backend import TransformersModel as TransformersModel

@@ -146,6 +146,7 @@ class StatisticsCache:
             CacheError: the file cannot be read.
         """
         values: dict[bytes, Value] = {}
+        # a damaged entry is as good as a missing one: it is counted, computed again and overwritten
         damaged = 0
         # SQLite limits the parameters of one query, in old versions to 999
         pending = list(keys)
@@ -314,6 +315,7 @@ def pack_statistics(statistics: TokenLogProbs) -> bytes:
     """
     prefix, count = b"", len(_ARRAYS)
     if not isinstance(statistics, TokenStatistics):
+        # the arrays of each class are the first of the next one, so a part is a prefix of the same layout
         prefix, _, count = _PREFIXES[isinstance(statistics, RankedLogProbs)]
     columns = [np.ascontiguousarray(getattr(statistics, name), dtype).tobytes() for name, dtype in _ARRAYS[:count]]
     if isinstance(statistics, TokenStatistics):

@@ -5,9 +5,8 @@ from pathlib import Path
 from assay.errors import ModelError, did_you_mean, require
 from assay.models.folders import check_folder
 from assay.models.gguf_file import is_gguf
-from assay.models.names import BUILTIN_PREFIX, SERVER_PREFIXES, builtin_models, located
+from assay.models.names import BUILTIN_PREFIX, SERVER_PREFIXES, builtin_models, located, openai_name
 from assay.models.open import MODELS
-from assay.models.openai_names import openai_name
 
 HUB_SECONDS = 10.0
 REPOSITORY = "models--"

@@ -29,6 +29,7 @@ def tokenizer_digest(tokenizer: "PreTrainedTokenizerBase") -> str:
     """SHA-256 of what the tokenizer does to text; padding and truncation, never used here, do not count."""
     if tokenizer.is_fast:
         state = json.loads(tokenizer.backend_tokenizer.to_str())
+        # a tokenizer keeps the settings of its last call in its state; they say nothing about a single text
         state.pop("padding", None)
         state.pop("truncation", None)
         return combined(state)

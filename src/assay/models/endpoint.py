@@ -131,6 +131,7 @@ class Endpoint:
                 while True:
                     for index, body in numbered:
                         running[pool.submit(self.outcome, path, body)] = index
+                        # no more bodies are taken than are sent: the reader may stop, and a text may be large
                         if len(running) >= self._concurrency:
                             break
                     if not running:
@@ -212,6 +213,7 @@ class Endpoint:
     def _shown(self, text: str) -> str:
         line = " ".join(text.split())
         if self._key:
+            # a server may repeat the key in its message; nobody else may read it
             line = line.replace(self._key, "…")
         return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
 

@@ -6,15 +6,19 @@ the configuration, and the result is compared with the model's own forward pass 
 not agree is run through its own forward pass, and its logits are reduced in the same small pieces.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from transformers import PreTrainedModel
 
 from assay.errors import ModelError
-from assay.models.statistics import ROWS, reduce_logits
+from assay.models.batching import PlacedWork, TokenBudget, right_padded
+from assay.types import Float32Array, Pooling, TokenStatistics
 
 CPU_LOGITS = 2**24
 """Logits held at once: 64 MiB in float32, enough rows for the head to be a real matrix product."""
@@ -203,3 +207,167 @@ def _head(model: PreTrainedModel) -> Head | None:
         return logits
 
     return head
+
+
+# Hidden states of texts: one forward pass of the decoder a batch, without the language-model head.
+
+
+def hidden_states(
+    model: PreTrainedModel, texts: Sequence[NDArray[np.int64]], budget: TokenBudget, *, layer: int, pooling: Pooling
+) -> Float32Array:
+    """Return one vector per text, float32 [texts, d].
+
+    Padding stands on the right, where a causal model never looks, so that it changes no vector.
+
+    Args:
+        model: in evaluation mode.
+        texts: token ids of each, at least one, at most the context.
+        budget: padded tokens in one batch.
+        layer: index into transformers' list of hidden states: 0 is the embedding, -1 the last layer.
+        pooling: "last" token or "mean" over the tokens.
+
+    Raises:
+        ModelError: the model has no such layer, a vector is not finite, or one text does not fit into memory.
+    """
+    layers = int(model.config.get_text_config().num_hidden_layers)
+    if not -layers - 1 <= layer <= layers:
+        raise ModelError(f"layer {layer}: expected {-layers - 1} to {layers}, the model has {layers} layers")
+    rows = [PlacedWork(index, len(ids), ids) for index, ids in enumerate(texts)]
+    vectors: dict[int, Float32Array] = {}
+    for batch, result in budget.run(rows, lambda batch: (batch, _pooled(model, batch, layer, pooling))):
+        vectors |= {row.index: vector for row, vector in zip(batch, result, strict=True)}
+    if not vectors:
+        return np.zeros((0, int(model.config.get_text_config().hidden_size)), np.float32)
+    matrix: Float32Array = np.stack([vectors[index] for index in range(len(texts))])
+    if not np.isfinite(matrix).all():
+        raise ModelError("a hidden state is not finite: expected weights without NaN or infinity")
+    return matrix
+
+
+def _pooled(
+    model: PreTrainedModel, batch: Sequence[PlacedWork[NDArray[np.int64]]], layer: int, pooling: Pooling
+) -> Float32Array:
+    lengths = torch.tensor([row.tokens for row in batch])
+    ids, _ = right_padded([row.content for row in batch])
+    with torch.inference_mode():
+        output = model.base_model(
+            input_ids=ids.to(device_of(embedding(model))), use_cache=False, output_hidden_states=True
+        )
+        states: Tensor = output.hidden_states[layer].float()
+        lengths = lengths.to(states.device)
+        # the last real token of each row, or the mean over real tokens: padding on the right enters neither
+        if pooling == "last":
+            chosen = states[torch.arange(len(batch), device=states.device), lengths - 1]
+        else:
+            inside = torch.arange(states.shape[1], device=states.device)[None] < lengths[:, None]
+            chosen = (states * inside[..., None]).sum(1) / lengths[:, None]
+        vectors: Float32Array = chosen.cpu().numpy()
+    return vectors
+
+
+# Logits → seven numbers per token, in one place (METHODS §0).
+#
+# With z the logits at a position, t the token that stands there, p = softmax(z) and c = z - max z:
+#
+#     l = c_t - ln Σ e^c        r = 1 + #{v: z_v > z_t}       H = ln Σ e^c - E[c]
+#     V = E[(c - E[c])²]        u = Σ_{p_v < p_t} p_v + p_t/2  l_max = -ln Σ e^c
+#
+# The expectations are under p. Everything comes from one exponential per logit, in float32 whatever the logits
+# are, some rows at a time, so that no second array of the logits' size exists.
+
+ROWS = ("log_probs", "ranks", "entropy", "variance", "tail_mass", "top_log_probs")
+"""What the rows of `reduce_logits`' result are."""
+
+CPU_ELEMENTS = 2**19
+"""Logits worked on at once: three float32 arrays of 2 MiB. Smaller ones cost more in calls than they save in memory."""
+
+GPU_ELEMENTS = 2**25
+"""The same on an accelerator, where few large kernels are quick: three arrays of 128 MiB."""
+
+IMPOSSIBLE = -1e4
+"""Log-odds to the likeliest token that mean probability zero: masked vocabulary has -inf or nearly so."""
+
+LOG2_E = 1 / math.log(2)
+
+SMALLEST, LARGEST = 1.2e-38, 1 - 2**-24
+"""The tail mass lies in (0, 1); these are the ends of that interval in float32."""
+
+
+def reduce_logits(logits: Tensor, targets: Tensor) -> Tensor:
+    """Log-probability, rank, entropy, variance, tail mass and top log-probability of each target.
+
+    Args:
+        logits: [rows, V], any floating dtype, any device.
+        targets: int64 [rows], the token that stands at each position.
+
+    Returns:
+        float32 [6, rows] on the same device, in the order of `ROWS`. Ranks are exact: float32 counts to 2^24.
+        Where a logit is NaN or the target's is infinite, the column is not finite: the caller tells which
+        model that was.
+    """
+    count, vocabulary = logits.shape
+    result = torch.empty((len(ROWS), count), dtype=torch.float32, device=logits.device)
+    elements = CPU_ELEMENTS if logits.device.type == "cpu" else GPU_ELEMENTS
+    # as many rows as fill the cache of a core, or the kernels of a GPU; at least one, however large the vocabulary
+    step = max(1, min(count, elements // vocabulary))
+    space = torch.empty((3, step, vocabulary), dtype=torch.float32, device=logits.device)
+    for start in range(0, count, step):
+        rows = slice(start, min(count, start + step))
+        _reduce(logits[rows], targets[rows, None], space[:, : rows.stop - start], result[:, rows])
+    return result
+
+
+def as_statistics(
+    ids: NDArray[np.int32] | NDArray[np.int64], columns: Float32Array, offsets: NDArray[np.int32]
+) -> TokenStatistics:
+    """Return the statistics of a text from its columns, float32 [6, tokens] in the order of `ROWS`.
+
+    Args:
+        ids: of the scored tokens.
+        columns: one a token.
+        offsets: [tokens, 2], each token's place in the text.
+    """
+    log_probs, ranks, entropy, variance, tail_mass, top_log_probs = columns
+    return TokenStatistics(
+        token_ids=ids.astype(np.int32),
+        log_probs=log_probs,
+        ranks=ranks.astype(np.int32),
+        entropy=entropy,
+        variance=variance,
+        tail_mass=tail_mass,
+        top_log_probs=top_log_probs,
+        offsets=offsets,
+    )
+
+
+def _reduce(logits: Tensor, target: Tensor, space: Tensor, result: Tensor) -> None:
+    """Fill `result` [6, rows] from `logits` [rows, V]; `space` [3, rows, V] is overwritten."""
+    odds, weights, mask = space.unbind()
+    odds.copy_(logits)
+    top = odds.amax(-1, keepdim=True)
+    # taken before the clamp: a target of probability zero keeps its -inf, which the caller reports
+    own_odds = odds.gather(-1, target) - top
+    odds.sub_(top).clamp_(min=IMPOSSIBLE)
+    own_clamped = own_odds.clamp(min=IMPOSSIBLE)
+
+    torch.mul(odds, LOG2_E, out=weights).exp2_()  # e^c: on many processors torch's exp2 takes a quarter of its exp
+    total = weights.sum(-1)
+    log_total = total.log()
+
+    # comparisons write 0 and 1 into the third array, so counts and masked sums need no array of booleans
+    torch.gt(odds, own_clamped, out=mask)
+    ranks = mask.sum(-1) + 1
+    torch.lt(odds, own_clamped, out=mask)
+    below = mask.mul_(weights).sum(-1)
+    own = own_clamped.exp().squeeze(-1)
+
+    mean = torch.mul(weights, odds, out=mask).sum(-1) / total
+    # Centred before squaring: E[c²] - E[c]² cancels where the distribution is nearly flat.
+    variance = odds.sub_(mean[:, None]).square_().mul_(weights).sum(-1) / total
+
+    result[0] = own_odds.squeeze(-1) - log_total
+    result[1] = ranks
+    result[2] = log_total - mean
+    result[3] = variance
+    result[4] = ((below + own / 2) / total).clamp(SMALLEST, LARGEST)
+    result[5] = -log_total

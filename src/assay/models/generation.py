@@ -21,12 +21,10 @@ from transformers import (
 )
 
 from assay.errors import ModelError
-from assay.models.batching import TokenBudget
+from assay.models.batching import TokenBudget, apart, original_context
 from assay.models.encoding import TextEncoder, beginning
 from assay.models.forward import device_of, embedding
-from assay.models.generators import before_first, stream_seeds
-from assay.models.long_rope import apart, original_context
-from assay.models.ordering import in_order
+from assay.models.generators import before_first, in_order, stream_seeds
 from assay.models.prefixes import Prefixes, families_of
 
 BUFFER_PROMPTS = 1024
@@ -65,76 +63,119 @@ class _Prompt:
     tokens: int
 
 
-def continuations(
-    model: PreTrainedModel,
-    encoder: TextEncoder,
-    prompts: Sequence[str],
-    decoding: Decoding,
-    *,
-    context: int,
-    budget: TokenBudget,
-    prefixes: Prefixes | None = None,
-) -> Iterator[str]:
-    """Continuations in the order of `prompts`.
+@dataclass(frozen=True, slots=True)
+class Continuer:
+    """Continues prompts with one model.
 
-    Args:
+    A prompt too long for the context keeps its special tokens and its END, so that `max_new_tokens` fit behind it.
+
+    Attributes:
         model: generates.
         encoder: its tokenizer and the special tokens before a text.
-        prompts: texts.
-        decoding: settings.
         context: largest number of tokens of prompt and completion together.
         budget: tokens in a batch.
         prefixes: computes shared prefixes once; None computes every prompt whole, which works for any model.
-
-    A prompt too long for the context keeps its special tokens and its END, so that `max_new_tokens` fit
-    behind it. An empty prompt without special tokens begins with BOS (EOS if there is no BOS).
-
-    Raises:
-        ModelError: `max_new_tokens` leaves no room for a prompt, or one prompt alone does not fit into
-            memory.
     """
-    before, room = len(encoder.prefix), room_for(decoding.max_new_tokens, context, len(encoder.prefix))
-    seeds = stream_seeds(decoding.seed, prompts)
-    for start in range(0, len(prompts), BUFFER_PROMPTS):
-        encoded = encoder.encode(prompts[start : start + BUFFER_PROMPTS])
-        ids = [
-            [*encoder.prefix, *text.ids[before:][-room:].tolist()] or [beginning(encoder.tokenizer)] for text in encoded
+
+    model: PreTrainedModel
+    encoder: TextEncoder
+    context: int
+    budget: TokenBudget
+    prefixes: Prefixes | None = None
+
+    def texts(self, prompts: Sequence[str], decoding: Decoding) -> Iterator[str]:
+        """Continuations in the order of `prompts`.
+
+        An empty prompt without special tokens begins with BOS (EOS if there is no BOS).
+
+        Raises:
+            ModelError: `max_new_tokens` leaves no room for a prompt, or one prompt alone does not fit into memory.
+        """
+        encoder, before = self.encoder, len(self.encoder.prefix)
+        room = room_for(decoding.max_new_tokens, self.context, before)
+        seeds = stream_seeds(decoding.seed, prompts)
+        for start in range(0, len(prompts), BUFFER_PROMPTS):
+            encoded = encoder.encode(prompts[start : start + BUFFER_PROMPTS])
+            begun = ([*encoder.prefix, *text.ids[before:][-room:].tolist()] for text in encoded)
+            ids = [own or [beginning(encoder.tokenizer)] for own in begun]
+            # torch takes 63 bits
+            streams = [seed >> 1 for seed in islice(seeds, len(ids))]
+            for prompt, own in zip(ids, self._batched(ids, decoding, streams), strict=True):
+                # decoded together with the prompt: some tokenizers drop the space before the first word of a text
+                text = _text(encoder.tokenizer, [*prompt, *own])[len(_text(encoder.tokenizer, prompt)) :]
+                yield before_first(text, decoding.stop)
+
+    def tokens(self, prompts: Sequence[Sequence[int]], max_new_tokens: int) -> Iterator[tuple[int, ...]]:
+        """Greedy continuations of token ids, as token ids, in the order of `prompts`.
+
+        Raises:
+            ModelError: as `texts`; or an empty prompt.
+        """
+        decoding = Decoding(max_new_tokens, temperature=0.0, top_p=1.0, stop=(), seed=0)
+        before = len(self.encoder.prefix)
+        room = room_for(max_new_tokens, self.context, before)
+        for start in range(0, len(prompts), BUFFER_PROMPTS):
+            ids = [[*prompt[:before], *prompt[before:][-room:]] for prompt in prompts[start : start + BUFFER_PROMPTS]]
+            if not all(ids):
+                raise ModelError("an empty prompt of tokens: expected at least one token")
+            yield from map(tuple, self._batched(ids, decoding, [0] * len(ids)))
+
+    def _batched(self, prompts: Sequence[list[int]], decoding: Decoding, seeds: Sequence[int]) -> Iterator[list[int]]:
+        """Yield the new tokens of each prompt, in order."""
+        work = [
+            _Prompt(index, ids, seed, len(ids) + decoding.max_new_tokens)
+            for index, (ids, seed) in enumerate(zip(prompts, seeds, strict=True))
         ]
-        # torch takes 63 bits
-        streams = [seed >> 1 for seed in islice(seeds, len(ids))]
-        new = _batched(model, encoder, ids, decoding, seeds=streams, budget=budget, prefixes=prefixes)
-        for prompt, own in zip(ids, new, strict=True):
-            # decoded together with the prompt: some tokenizers drop the space before the first word of a text
-            text = _text(encoder.tokenizer, [*prompt, *own])[len(_text(encoder.tokenizer, prompt)) :]
-            yield before_first(text, decoding.stop)
 
+        def run(batch: Sequence[_Prompt], shared: Prefixes | None) -> list[tuple[int, list[int]]]:
+            new = self._new_tokens(batch, decoding, shared)
+            return [(prompt.index, own) for prompt, own in zip(batch, new, strict=True)]
 
-def token_continuations(
-    model: PreTrainedModel,
-    encoder: TextEncoder,
-    prompts: Sequence[Sequence[int]],
-    *,
-    max_new_tokens: int,
-    context: int,
-    budget: TokenBudget,
-    prefixes: Prefixes | None = None,
-) -> Iterator[tuple[int, ...]]:
-    """Greedy continuations of token ids, as token ids, in the order of `prompts`; a prompt too long keeps its end.
+        # A prompt that may cross the border of LongRoPE's two kinds does so at a place of its own: it runs alone.
+        crossing, within = apart(work, original_context(self.model.config.get_text_config()))
+        alone = (self.budget.run([prompt], lambda batch: run(batch, None)) for prompt in crossing)
+        ordered = within if self.prefixes is None else _in_families(within)
+        together = self.budget.run(ordered, lambda batch: run(batch, self.prefixes))
+        return in_order(chain.from_iterable((*alone, together)))
 
-    Arguments as of `continuations`.
-
-    Raises:
-        ModelError: as `continuations`; or an empty prompt.
-    """
-    decoding = Decoding(max_new_tokens, temperature=0.0, top_p=1.0, stop=(), seed=0)
-    before, room = len(encoder.prefix), room_for(max_new_tokens, context, len(encoder.prefix))
-    for start in range(0, len(prompts), BUFFER_PROMPTS):
-        ids = [[*prompt[:before], *prompt[before:][-room:]] for prompt in prompts[start : start + BUFFER_PROMPTS]]
-        if not all(ids):
-            raise ModelError("an empty prompt of tokens: expected at least one token")
-        yield from map(
-            tuple, _batched(model, encoder, ids, decoding, seeds=[0] * len(ids), budget=budget, prefixes=prefixes)
+    def _new_tokens(self, batch: Sequence[_Prompt], decoding: Decoding, prefixes: Prefixes | None) -> list[list[int]]:
+        """Return the tokens generated after each prompt of a batch, up to the end-of-sequence token."""
+        model = self.model
+        width = max(len(prompt.ids) for prompt in batch)
+        ends = end_tokens(model, self.encoder)
+        padding = ends[0] if ends else 0
+        # padded on the left: every prompt ends in the last column, where generation goes on
+        ids = torch.full((len(batch), width), padding)
+        mask = torch.zeros_like(ids)
+        for row, prompt in enumerate(batch):
+            ids[row, width - len(prompt.ids) :] = torch.tensor(prompt.ids)
+            mask[row, width - len(prompt.ids) :] = 1
+        device = device_of(embedding(model))
+        generate: Any = model.generate
+        stopping = StoppingCriteriaList([_StopStrings(self.encoder, decoding.stop, width)] if decoding.stop else [])
+        settings = GenerationConfig(
+            max_new_tokens=decoding.max_new_tokens,
+            do_sample=False,
+            num_beams=1,
+            use_cache=True,
+            eos_token_id=ends or None,
+            pad_token_id=padding,
         )
+        with torch.inference_mode(), own_settings_off(model):
+            prompts = [prompt.ids for prompt in batch]
+            computed = None if prefixes is None else prefixes.cache(prompts)
+            output = generate(
+                ids.to(device),
+                attention_mask=mask.to(device),
+                generation_config=settings,
+                logits_processor=sampling(decoding, [prompt.seed for prompt in batch]),
+                stopping_criteria=stopping,
+                **({} if computed is None else {"past_key_values": computed}),
+            )
+            if prefixes is not None and computed is not None:
+                prefixes.keep(computed, prompts)
+        rows: list[list[int]] = output[:, width:].tolist()[: len(batch)]
+        return [row[: next((place for place, token in enumerate(row) if token in ends), len(row))] for row in rows]
 
 
 def room_for(max_new_tokens: int, context: int, special: int) -> int:
@@ -152,33 +193,6 @@ def room_for(max_new_tokens: int, context: int, special: int) -> int:
     return room
 
 
-def _batched(
-    model: PreTrainedModel,
-    encoder: TextEncoder,
-    prompts: Sequence[list[int]],
-    decoding: Decoding,
-    *,
-    seeds: Sequence[int],
-    budget: TokenBudget,
-    prefixes: Prefixes | None,
-) -> Iterator[list[int]]:
-    """Yield the new tokens of each prompt, in order."""
-    work = [
-        _Prompt(index, ids, seed, len(ids) + decoding.max_new_tokens)
-        for index, (ids, seed) in enumerate(zip(prompts, seeds, strict=True))
-    ]
-
-    def run(batch: Sequence[_Prompt], shared: Prefixes | None) -> list[tuple[int, list[int]]]:
-        new = _new_tokens(model, encoder, batch, decoding, shared)
-        return [(prompt.index, own) for prompt, own in zip(batch, new, strict=True)]
-
-    # A prompt that may cross the border of LongRoPE's two kinds does so at a place of its own: it runs alone.
-    crossing, within = apart(work, original_context(model.config.get_text_config()))
-    alone = (budget.run([prompt], lambda batch: run(batch, None)) for prompt in crossing)
-    ordered = within if prefixes is None else _in_families(within)
-    return in_order(chain.from_iterable((*alone, budget.run(ordered, lambda batch: run(batch, prefixes)))))
-
-
 def _in_families(work: Sequence[_Prompt]) -> list[_Prompt]:
     """The work in an order in which prompts that begin alike stay together, each as long as its family's longest."""
     families = [[work[place] for place in family] for family in families_of([prompt.ids for prompt in work])]
@@ -186,53 +200,6 @@ def _in_families(work: Sequence[_Prompt]) -> list[_Prompt]:
         replace(prompt, tokens=longest)
         for family, longest in ((members, max(prompt.tokens for prompt in members)) for members in families)
         for prompt in family
-    ]
-
-
-def _new_tokens(
-    model: PreTrainedModel,
-    encoder: TextEncoder,
-    batch: Sequence[_Prompt],
-    decoding: Decoding,
-    prefixes: Prefixes | None,
-) -> list[list[int]]:
-    """Return the tokens generated after each prompt of a batch, up to the end-of-sequence token."""
-    width = max(len(prompt.ids) for prompt in batch)
-    ends = end_tokens(model, encoder)
-    padding = ends[0] if ends else 0
-    # padded on the left: every prompt ends in the last column, where generation goes on
-    ids = torch.full((len(batch), width), padding)
-    mask = torch.zeros_like(ids)
-    for row, prompt in enumerate(batch):
-        ids[row, width - len(prompt.ids) :] = torch.tensor(prompt.ids)
-        mask[row, width - len(prompt.ids) :] = 1
-    device = device_of(embedding(model))
-    generate: Any = model.generate
-    stopping = StoppingCriteriaList([_StopStrings(encoder, decoding.stop, width)] if decoding.stop else [])
-    settings = GenerationConfig(
-        max_new_tokens=decoding.max_new_tokens,
-        do_sample=False,
-        num_beams=1,
-        use_cache=True,
-        eos_token_id=ends or None,
-        pad_token_id=padding,
-    )
-    with torch.inference_mode(), own_settings_off(model):
-        prompts = [prompt.ids for prompt in batch]
-        computed = None if prefixes is None else prefixes.cache(prompts)
-        output = generate(
-            ids.to(device),
-            attention_mask=mask.to(device),
-            generation_config=settings,
-            logits_processor=sampling(decoding, [prompt.seed for prompt in batch]),
-            stopping_criteria=stopping,
-            **({} if computed is None else {"past_key_values": computed}),
-        )
-        if prefixes is not None and computed is not None:
-            prefixes.keep(computed, prompts)
-    rows = output[:, width:].tolist()
-    return [
-        new[: next((place for place, token in enumerate(new) if token in ends), len(new))] for new in rows[: len(batch)]
     ]
 
 

@@ -2,7 +2,8 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from assay.types import Prompt
 
@@ -34,3 +35,19 @@ def prompt_seeds(seed: int, prompts: Iterable[str]) -> Iterator[int]:
 def before_first(text: str, stop: Iterable[str]) -> str:
     """Return the text up to the first place where one of `stop` begins."""
     return text[: min((place for end in stop if end and (place := text.find(end)) >= 0), default=len(text))]
+
+
+# Batches finish in any order; readers want the order they asked in.
+
+Value = TypeVar("Value")
+
+
+def in_order(batches: Iterable[Sequence[tuple[int, Value]]]) -> Iterator[Value]:
+    """The values of indexed batches, by index from 0 on, each as early as that order allows."""
+    waiting: dict[int, Value] = {}
+    following = 0
+    for batch in batches:
+        waiting.update(batch)
+        while following in waiting:
+            yield waiting.pop(following)
+            following += 1

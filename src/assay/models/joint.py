@@ -12,7 +12,7 @@ from assay.models.batching import PlacedWork, right_padded
 from assay.models.cache import ModelStore, pack_statistics, text_digest, unpack_statistics
 from assay.models.cached_models import pack_vector, unpack_vector, vector_key
 from assay.models.encoding import Encoded
-from assay.models.statistics import as_statistics
+from assay.models.forward import as_statistics
 from assay.models.transformers_backend import TransformersModel
 from assay.types import Float32Array, TokenStatistics
 
@@ -55,6 +55,7 @@ def measured(
     Raises:
         ModelError: a text has no token, there is no such layer, or one text does not fit into memory.
     """
+    # equal texts are run once, and each half that the store lacks brings the other with it
     distinct = list(dict.fromkeys(texts))
     statistics: dict[str, TokenStatistics] = {}
     vectors: dict[str, Float32Array] = {}
@@ -108,11 +109,7 @@ def _batch(
     # the hidden state of the last token needs that token as input, which plain statistics leave out
     ends = torch.tensor([row.tokens - 1 for row in batch])
     columns, states = model.forward.with_states(
-        ids,
-        torch.from_numpy(np.concatenate(positions)),
-        torch.from_numpy(np.concatenate(targets)),
-        layer,
-        ends,
+        ids, torch.from_numpy(np.concatenate(positions)), torch.from_numpy(np.concatenate(targets)), layer, ends
     )
     results, start = [], 0
     for row, vector in zip(batch, states.numpy(), strict=True):

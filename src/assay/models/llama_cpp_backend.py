@@ -18,12 +18,12 @@ import torch
 from assay.errors import ModelError, require
 from assay.models.digest import combined
 from assay.models.encoding import encodable
+from assay.models.forward import ROWS, as_statistics, reduce_logits
 from assay.models.generation import Decoding, room_for
 from assay.models.generators import before_first, prompt_seeds
 from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, read_gguf
 from assay.models.names import LLAMA_PREFIX
 from assay.models.settings import ModelSettings
-from assay.models.statistics import ROWS, as_statistics, reduce_logits
 from assay.models.windows import Window, resolve_stride, windows
 from assay.types import Float32Array, Indexed, Tokens, TokenStatistics
 
@@ -233,6 +233,7 @@ class LlamaCppModel:
                 stop = min(start + BATCH, window.stop - 1)
                 # logits are requested for the last tokens of the call alone, those that predict a token to be scored
                 targets = ids[max(start + 1, window.first) : stop + 1]
+                # positions count from the start of the window: a text behind it would see another context
                 _fill(batch, ids[start:stop], start - window.start, len(targets))
                 if code := low.llama_decode(context, batch):
                     raise ModelError(f"{self.name}: llama.cpp cannot run {window.inputs} tokens (code {code})")
@@ -254,6 +255,7 @@ class LlamaCppModel:
         content = encodable(text).encode()
         pieces = [self._piece(token) for token in ids]
         joined = b"".join(pieces)
+        # places are known only where the pieces of all tokens, put together, are the text itself
         surplus = len(joined) - len(content)  # SentencePiece puts a space before the text
         if not ids or surplus < 0 or joined[surplus:] != content or joined[:surplus].strip():
             return offsets
@@ -269,6 +271,7 @@ class LlamaCppModel:
         """Return the bytes that a token stands for."""
         if token not in self._pieces:
             size = 256
+            # the first call says by a negative length how much space the second one needs
             while True:
                 space = ctypes.create_string_buffer(size)
                 length = self._low.llama_token_to_piece(self._vocabulary, token, space, size, 0, True)

@@ -1,16 +1,20 @@
 """A name → a causal language model and its tokenizer, or one line that says what is wrong with the name."""
 
+import importlib
 import importlib.util
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import torch
 import transformers
+from numpy.typing import NDArray
+from tokenizers import Regex, pre_tokenizers
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
@@ -25,10 +29,10 @@ from transformers.utils.hub import cached_file
 
 from assay.errors import MissingExtra, ModelError, plain_reason, require
 from assay.files import parse_json
-from assay.models.folders import VOCABULARIES, check_folder, check_vocabulary, has_none
-from assay.models.foreign_tokenizer import check_tokenizer
+from assay.models.digest import tokenizer_digest
+from assay.models.encoding import TextEncoder
+from assay.models.folders import VOCABULARIES, check_folder, check_place, check_tokenizer, check_vocabulary, has_none
 from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, parsed_once, read_gguf
-from assay.models.gguf_splits import set_splits, splits_note
 from assay.models.names import located
 from assay.models.settings import ModelSettings
 
@@ -44,14 +48,7 @@ DTYPE_ARGUMENT = "dtype" if tuple(map(int, transformers.__version__.split(".")[:
 """transformers renamed it; the old name warns in new versions, the new one is unknown to old ones."""
 
 
-CONTEXT_NAMES = (
-    "max_position_embeddings",
-    "n_positions",
-    "n_ctx",
-    "max_seq_len",
-    "max_sequence_length",
-    "seq_length",
-)
+CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length", "seq_length")
 """What families call the context length. A sliding window is no context: such models read further."""
 
 NO_LIMIT = 10**9
@@ -345,3 +342,110 @@ def _folder_of(name: str, common: dict[str, Any], *, file: str = "config.json") 
         return Path(name)
     path = cached_file(name, file, revision=common.get("revision"), local_files_only=True)
     return Path(str(path)).parent
+
+
+# The rule that splits a text before a GGUF tokenizer merges letters.
+#
+# A GGUF file names the rule; llama.cpp knows some eighty. transformers builds the rules of some tokenizers (Llama 3,
+# Qwen) and takes GPT-2's for all others, without a word. Then other tokens come out than the model was trained on: of
+# 143 source files, 49 differ under SmolLM2's file. The rules of the code models StarCoder, SmolLM2 and DeepSeek-Coder
+# are set here, and a rule that is not known here is reported.
+
+SINGLE_DIGITS = frozenset({"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b"})
+"""Rules that take each digit for itself, then split as GPT-2 does."""
+
+GPT2 = frozenset({"gpt-2", "phi-2", "mellum", "mpt", "olmo", "jais", "trillion"})
+"""Rules that split as GPT-2 does."""
+
+DEEPSEEK_CODER = (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", r"[一-龥ࠀ-一가-퟿]+", r"\p{N}")
+
+
+def set_splits(tokenizer: PreTrainedTokenizerBase, gguf: GgufFile) -> None:
+    """Let a tokenizer that transformers read from a file split texts as the file says, where the rule is known here."""
+    first: list[pre_tokenizers.PreTokenizer]
+    if gguf.pre_tokenizer in SINGLE_DIGITS:
+        first = [pre_tokenizers.Digits(individual_digits=True)]
+        last = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    elif gguf.pre_tokenizer == "deepseek-coder":
+        first = [pre_tokenizers.Split(Regex(rule), "isolated") for rule in DEEPSEEK_CODER]
+        last = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    else:
+        return
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*first, last])
+
+
+def splits_note(gguf: GgufFile) -> str:
+    """Return a sentence where texts may be split otherwise than the file says; "" where they are not."""
+    rules = {"deepseek-coder"} | SINGLE_DIGITS | GPT2 | set(_rules_of_transformers())
+    if gguf.vocabulary != "gpt2" or gguf.pre_tokenizer in rules:  # a SentencePiece vocabulary needs no such rule
+        return ""
+    return (
+        f"The file splits texts by the rule {gguf.pre_tokenizer or '(none stated)'}, which transformers replaces by "
+        "GPT-2's: some tokens may differ from the model's own. `llama:` and the file's path uses the rule itself."
+    )
+
+
+def _rules_of_transformers() -> Collection[str]:
+    """Return the rules that this version of transformers builds; older versions have no list of them."""
+    try:
+        mapping = importlib.import_module("transformers.integrations.gguf.gguf_tokenizer_mapping")
+    except ImportError:
+        return ()
+    rules: Collection[str] = getattr(mapping, "GGUF_PRE_TOKENIZER_SPLITS", ())
+    return rules
+
+
+# A model's tokenizer alone, for counting a corpus: no weights are loaded.
+
+BATCH = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    """Text → token ids.
+
+    Attributes:
+        name: what the user called the model.
+        digest: as `TokenScorer.tokenizer_digest`.
+        vocabulary_size: the highest token id and one, added tokens included.
+    """
+
+    name: str
+    digest: str
+    vocabulary_size: int
+    encoder: TextEncoder
+
+    def token_ids(self, texts: Iterable[str]) -> Iterator[NDArray[np.int32]]:
+        """Token ids of each text, special tokens left out."""
+        before = len(self.encoder.prefix)
+        waiting: list[str] = []
+        for text in texts:
+            waiting.append(text)
+            if len(waiting) == BATCH:
+                yield from (found.ids[before:].astype(np.int32) for found in self.encoder.encode(waiting))
+                waiting.clear()
+        yield from (found.ids[before:].astype(np.int32) for found in self.encoder.encode(waiting))
+
+
+def open_tokenizer(name: str, *, revision: str | None = None, trust_remote_code: bool = False) -> Tokenizer:
+    """The tokenizer of a model named as for `open_model`.
+
+    Raises:
+        ModelError: no such model, or no tokenizer in it.
+    """
+    source, gguf = located(name), None
+    settings = ModelSettings(revision=revision, trust_remote_code=trust_remote_code)
+    with quiet(), one_line(name), parsed_once(source):
+        if is_gguf(source):
+            gguf = read_gguf(locate_gguf(source, revision))
+            source = str(gguf.path.parent)
+        else:
+            check_place(source)
+            check_vocabulary(source)
+        common = source_arguments(source, gguf, settings)
+        check_hub_tokenizer(source, common)
+        loaded: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(source, **common)
+        if gguf is not None:
+            set_splits(loaded, gguf)
+        encoder = TextEncoder(loaded)
+    return Tokenizer(name, tokenizer_digest(loaded), 1 + max(loaded.get_vocab().values()), encoder)

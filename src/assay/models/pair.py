@@ -7,9 +7,8 @@ from torch import Tensor
 
 from assay.errors import ModelError
 from assay.models.digest import combined
-from assay.models.forward import CPU_LOGITS, GPU_LOGITS
+from assay.models.forward import CPU_LOGITS, GPU_LOGITS, IMPOSSIBLE, ROWS, reduce_logits
 from assay.models.settings import ModelSettings
-from assay.models.statistics import IMPOSSIBLE, ROWS, reduce_logits
 from assay.models.transformers_backend import TransformersModel
 
 ENTROPY, VARIANCE = ROWS.index("entropy"), ROWS.index("variance")

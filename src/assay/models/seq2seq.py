@@ -16,9 +16,8 @@ from assay.models.digest import model_digest
 from assay.models.encoding import encodable
 from assay.models.forward import device_of, embedding
 from assay.models.generation import Decoding, own_settings_off, sampling
-from assay.models.generators import before_first, stream_seeds
+from assay.models.generators import before_first, in_order, stream_seeds
 from assay.models.loading import Checkpoint, context_length
-from assay.models.ordering import in_order
 from assay.models.settings import ModelSettings
 from assay.types import TokenLogProbs
 

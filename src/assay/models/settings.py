@@ -47,8 +47,7 @@ class ModelSettings(SpendingLimits):
         Setting("Beginning-of-sequence token: as the tokenizer does (auto), always, or never.", inside=MODEL_OPTION),
     ] = "auto"
     chat_template: Annotated[
-        bool,
-        Setting("Score each text as an assistant's reply in the model's chat template.", inside=MODEL_OPTION),
+        bool, Setting("Score each text as an assistant's reply in the model's chat template.", inside=MODEL_OPTION)
     ] = False
     stride: Annotated[
         int | None,
@@ -59,8 +58,7 @@ class ModelSettings(SpendingLimits):
         ),
     ] = None
     max_length: Annotated[
-        int | None,
-        Setting("Context length in tokens, at most the model's own.", least=2, inside=MODEL_OPTION),
+        int | None, Setting("Context length in tokens, at most the model's own.", least=2, inside=MODEL_OPTION)
     ] = None
     batch_tokens: Annotated[
         int | None,
@@ -90,6 +88,7 @@ class ModelSettings(SpendingLimits):
         Raises:
             ModelError: another setting differs from its default.
         """
+        # a setting that is silently without effect would be believed: it is refused
         surplus = [setting for setting in self.changed() if setting not in supported | {"cache"}]
         if surplus:
             kind = name.partition(":")[0]

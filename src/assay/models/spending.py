@@ -111,6 +111,7 @@ class SpendingMeter:
                     f"requests, about {self.tokens:,} tokens. With the cache a higher limit continues here"
                 )
             self.requests += 1
+            # counted before it is sent: threads that ask at the same time cannot pass a limit together
             self.tokens += tokens
             rate = self.limits.requests_per_minute
             now = self._clock()
@@ -127,6 +128,7 @@ class SpendingMeter:
         total = usage.get("total_tokens") if isinstance(usage, Mapping) else None
         if isinstance(total, int):
             with self._lock:
+                # the estimate was counted already, so only the difference to the reported number is added
                 self.tokens += total - estimate
 
 

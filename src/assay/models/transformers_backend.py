@@ -8,18 +8,15 @@ import numpy as np
 import torch
 
 from assay.errors import ModelError
-from assay.models.batching import PlacedWork, TokenBudget, right_padded
+from assay.models.batching import PlacedWork, TokenBudget, apart, original_context, right_padded
 from assay.models.digest import combined, model_digest, tokenizer_digest
-from assay.models.embedding import hidden_states
 from assay.models.encoding import Encoded, TextEncoder
-from assay.models.forward import Forward, embedding
-from assay.models.generation import Decoding, continuations, end_tokens, token_continuations
+from assay.models.forward import ROWS, Forward, as_statistics, embedding, hidden_states
+from assay.models.generation import Continuer, Decoding, end_tokens
+from assay.models.generators import in_order
 from assay.models.loading import Checkpoint, context_length
-from assay.models.long_rope import apart, original_context
-from assay.models.ordering import in_order
 from assay.models.prefixes import Prefixes, continues_from_cache
 from assay.models.settings import ModelSettings
-from assay.models.statistics import ROWS, as_statistics
 from assay.models.windows import Window, resolve_stride, windows
 from assay.types import Float32Array, Indexed, Pooling, Tokens, TokenStatistics
 
@@ -116,6 +113,7 @@ class TransformersModel:
         Raises:
             ModelError: a statistic is not finite, or one window alone does not fit into memory.
         """
+        # sorting by length saves padding, and needs many texts at hand; a buffer bounds how many
         for start, stop in _buffers(texts):
             for batch in self._completed(texts[start:stop]):
                 yield [(start + index, value) for index, value in batch]
@@ -161,15 +159,7 @@ class TransformersModel:
         Raises:
             ModelError: a setting out of its range, or one prompt alone does not fit into memory.
         """
-        return continuations(
-            self.checkpoint.model,
-            self.encoder,
-            prompts,
-            Decoding(max_new_tokens, temperature, top_p, tuple(stop), seed),
-            context=self.context,
-            budget=self.generation_budget,
-            prefixes=self._prefixes(),
-        )
+        return self._continuer().texts(prompts, Decoding(max_new_tokens, temperature, top_p, tuple(stop), seed))
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Each text as the model reads it."""
@@ -185,22 +175,16 @@ class TransformersModel:
         Raises:
             ModelError: as `generate`.
         """
-        return token_continuations(
-            self.checkpoint.model,
-            self.encoder,
-            prompts,
-            max_new_tokens=max_new_tokens,
-            context=self.context,
-            budget=self.generation_budget,
-            prefixes=self._prefixes(),
-        )
+        return self._continuer().tokens(prompts, max_new_tokens)
 
     def forward_statistics(self, ids: torch.Tensor, positions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """Return the statistics of one batch; see `Forward.statistics`."""
         return self.forward.statistics(ids, positions, targets)
 
-    def _prefixes(self) -> Prefixes | None:
-        return Prefixes(self.checkpoint.model) if self.shares_prefixes else None
+    def _continuer(self) -> Continuer:
+        model = self.checkpoint.model
+        prefixes = Prefixes(model) if self.shares_prefixes else None
+        return Continuer(model, self.encoder, self.context, self.generation_budget, prefixes)
 
     def _completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
         encoded = self.encoder.encode(texts)
@@ -251,9 +235,7 @@ class TransformersModel:
             targets.append(encoded[work.index].ids[window.first : window.stop])
         try:
             result = self.forward_statistics(
-                ids,
-                torch.from_numpy(np.concatenate(positions)),
-                torch.from_numpy(np.concatenate(targets)),
+                ids, torch.from_numpy(np.concatenate(positions)), torch.from_numpy(np.concatenate(targets))
             )
         except ModelError as error:
             raise ModelError(f"{self.name}: {error}") from error

@@ -127,11 +127,7 @@ class VllmModel:
             chunk = prompts[start : start + CHUNK]
             parameters = [
                 self._sampling(
-                    max_tokens=max_new_tokens,
-                    temperature=temperature,
-                    top_p=top_p,
-                    stop=list(stop) or None,
-                    seed=own,
+                    max_tokens=max_new_tokens, temperature=temperature, top_p=top_p, stop=list(stop) or None, seed=own
                 )
                 for own in islice(seeds, len(chunk))
             ]
@@ -146,6 +142,7 @@ class VllmModel:
         try:
             outputs = list(self._loaded.generate(list(prompts), list(parameters), use_tqdm=False))
         except Exception as error:  # see open_vllm
+            # halving: log2(n) calls for each prompt at fault, and every good prompt is still answered
             if len(prompts) > 1:
                 half = len(prompts) // 2
                 return [*self._run(prompts[:half], parameters[:half]), *self._run(prompts[half:], parameters[half:])]

@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal, TypeVar, Unpack, get_args, get_origi
 
 from assay.errors import ScoreError, Unscorable
 from assay.scores.continuation import Continuation, Cut
-from assay.scores.detector import Access, Detector, DetectorKind, DetectorOptions
+from assay.scores.detector import Access, Detector, ScoreOptions
 from assay.scores.frequency import FrequencyTable
 from assay.scores.parameters import check_parameters, defaults_of
 from assay.types import RankedLogProbs, Rejected, TokenLogProbs, TokenStatistics
@@ -148,6 +148,7 @@ class ScoreDefinition(Detector):
         counts: description → function of the target's statistics that counts something worth reporting.
     """
 
+    kind = "sample"
     function: Callable[..., float]
     views: Mapping[str, View]
     statistics: type[TokenLogProbs]
@@ -158,11 +159,6 @@ class ScoreDefinition(Detector):
     cutting: Callable[..., Cut] | None
     defaults: Mapping[str, object]
     counts: Mapping[str, Callable[[TokenStatistics], int]] = field(default_factory=dict)
-
-    @property
-    def kind(self) -> DetectorKind:
-        """See `Detector`."""
-        return "sample"
 
     @property
     def summary(self) -> str:
@@ -214,6 +210,7 @@ class ScoreDefinition(Detector):
             Unscorable: with the reason, when the sample has no value under this score.
         """
         check_parameters(self.name, self.function, parameters)
+        # the same view under two names is run once: views are values, and the engine takes their union
         views = {name: accepted(inputs.views[view]) for name, view in self.views.items()}
         if not all(map(len, views.values())):
             raise Unscorable("fewer than 2 tokens")
@@ -233,6 +230,7 @@ class ScoreDefinition(Detector):
             arguments["variants"] = tuple(accepted(variant, "a variant: ") for variant in variants[:n])
         for name, kind in self.derivations.items():
             arguments[name] = accepted(inputs.derived[kind]).values[: self.derived(**parameters)]
+        # a score is a pure function of frozen inputs: nothing but them can change its value
         value = float(self.function(**arguments, **parameters))
         if not math.isfinite(value):
             raise Unscorable("value is not finite")
@@ -252,22 +250,17 @@ def accepted(reply: _Reply | Rejected, prefix: str = "") -> _Reply:
 
 def score(
     *,
-    title: str,
-    formula: str,
-    reference: str,
     counts: Mapping[str, Callable[[TokenStatistics], int]] | None = None,
     cut: Callable[..., Cut] | None = None,
-    **options: Unpack[DetectorOptions],
+    **options: Unpack[ScoreOptions],
 ) -> Callable[[Callable[..., float]], ScoreDefinition]:
     """Make a pure function a score; its parameter types declare what it needs.
 
     Args:
-        title: see `Detector`.
-        formula: see `Detector`.
-        reference: see `Detector`.
         counts: see `ScoreDefinition`.
         cut: `ScoreDefinition.cutting`.
-        options: further fields of `Detector`: positive, flags, rule, names_in, presets, aliases.
+        options: further fields of `Detector`: title, formula, reference, positive, flags, rule, names_in, presets,
+            aliases.
 
     Raises:
         ScoreError: a parameter's type is not one of the inputs of scores, or the function has no documentation.
@@ -285,10 +278,12 @@ def score(
             hint: Any = hints.get(parameter.name)
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
                 continue
+            # the types of the parameters are the whole declaration: what a score needs is read off its signature
             if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Derivation):
                 derivations[parameter.name] = hint.__metadata__[0].kind
             elif get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], View):
                 views[parameter.name] = hint.__metadata__[0]
+                # of several views the most demanding one counts: each class derives from those that hold less
                 statistics = max(statistics, get_args(hint)[0], key=lambda kind: len(kind.__mro__))
             elif hint not in (Text, FrequencyTable, Variants, Continuations, VariantContinuations):
                 raise ScoreError(
@@ -296,9 +291,6 @@ def score(
                 )
         return ScoreDefinition(
             name=name,
-            title=title,
-            formula=formula,
-            reference=reference,
             access=needed_access(views, derivations.values(), cut),
             function=function,
             views=views,

@@ -14,7 +14,7 @@ import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, Required, TypedDict, Unpack
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Required, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +86,7 @@ class Detector:
     """An entry of the registry.
 
     Attributes:
+        kind: it judges a sample, a sample after it was fitted, or a whole dataset.
         name: public name.
         title: name in the literature.
         formula: one line, in the notation of the documentation.
@@ -99,6 +100,7 @@ class Detector:
         aliases: other names that a request may use.
     """
 
+    kind: ClassVar[DetectorKind]
     name: str
     title: str
     formula: str
@@ -115,29 +117,29 @@ class Detector:
         if "headline" in self.flags and "verdict" not in self.flags:
             raise ScoreError(f"detector {self.name}: a headline is a verdict; expected the flag verdict as well")
 
-    @property
-    def kind(self) -> DetectorKind:
-        """Its kind: it judges a sample, a sample after it was fitted, or a whole dataset."""
-        raise NotImplementedError
 
+class EntryOptions(TypedDict, total=False):
+    """Fields of the entry of any detector; see `Detector` for each."""
 
-class DetectorOptions(TypedDict, total=False):
-    """Optional fields of an entry; see `Detector` for each."""
-
+    title: Required[str]
+    formula: Required[str]
+    reference: Required[str]
     positive: str
     flags: Collection[Flag]
-    rule: float
     names_in: Mapping[str, str]
     presets: tuple[Preset, ...]
     aliases: tuple[str, ...]
 
 
-class DatasetOptions(DetectorOptions):
-    """Fields of the entry of a dataset-level detector; see `Detector` for each."""
+class ScoreOptions(EntryOptions, total=False):
+    """Fields of the entry of a score."""
 
-    title: Required[str]
-    formula: Required[str]
-    reference: Required[str]
+    rule: float
+
+
+class DatasetOptions(ScoreOptions):
+    """Fields of the entry of a dataset-level detector."""
+
     access: Required[Access]
 
 
@@ -163,13 +165,9 @@ class FittedDetector(Detector):
         settings: the default of the argument `settings` of `fit`, which follows the paper; None if there is none.
     """
 
+    kind = "fitted"
     fit: Callable[..., Fitted]
     settings: "DataclassInstance | None" = None
-
-    @property
-    def kind(self) -> DetectorKind:
-        """See `Detector`."""
-        return "fitted"
 
     def __call__(
         self, samples: Sequence[Sample], labels: Sequence[bool], generator: Generator, **settings: object
@@ -205,6 +203,7 @@ class FittedDetector(Detector):
         if unknown := [name for name in values if name not in defaults]:
             raise ScoreError(f"{unknown[0]!r} is no setting of {self.name}, which takes {', '.join(defaults)}")
         try:
+            # through JSON, so that pydantic checks settings of Python as strictly as those of a file
             content = json.dumps({**defaults, **values}, default=str)
             settings: DataclassInstance = TypeAdapter(type(self.settings)).validate_json(content, strict=True)
         except ValidationError as error:
@@ -342,59 +341,33 @@ class DatasetDetector(Detector):
         defaults: parameter → its default.
     """
 
+    kind = "dataset"
     judge: Callable[..., DatasetScore]
     work: Callable[..., Sequence[Work]]
     defaults: Mapping[str, object] = field(default_factory=dict)
-
-    @property
-    def kind(self) -> DetectorKind:
-        """See `Detector`."""
-        return "dataset"
 
     def __call__(self, inputs: DatasetInputs, **parameters: object) -> DatasetScore:
         """Judge a benchmark."""
         return self.judge(inputs, **parameters)
 
 
-def fitted(
-    *,
-    name: str,
-    title: str,
-    formula: str,
-    reference: str,
-    positive: str = "member",
-    flags: Collection[Flag] = frozenset(),
-    names_in: Mapping[str, str] | None = None,
-) -> Callable[[Callable[..., Fitted]], FittedDetector]:
+def fitted(*, name: str, **options: Unpack[EntryOptions]) -> Callable[[Callable[..., Fitted]], FittedDetector]:
     """Make a function a fitted detector; its own rule is a value above 0.
 
     A keyword argument `settings` has a frozen dataclass as its default: the settings of the paper.
     """
 
     def define(fit: Callable[..., Fitted]) -> FittedDetector:
+        # the default of the argument is the declaration of the settings: there is no second list of them
         settings = inspect.signature(fit).parameters.get("settings")
-        return FittedDetector(
-            name=name,
-            title=title,
-            formula=formula,
-            reference=reference,
-            access="labelled",
-            positive=positive,
-            flags=frozenset(flags),
-            rule=0.0,
-            names_in=dict(names_in or {}),
-            fit=fit,
-            settings=settings.default if settings else None,
-        )
+        default = settings.default if settings else None
+        return FittedDetector(name=name, access="labelled", rule=0.0, fit=fit, settings=default, **options)
 
     return define
 
 
 def dataset_level(
-    *,
-    name: str,
-    work: Callable[..., Sequence[Work]],
-    **options: Unpack[DatasetOptions],
+    *, name: str, work: Callable[..., Sequence[Work]], **options: Unpack[DatasetOptions]
 ) -> Callable[[Callable[..., DatasetScore]], DatasetDetector]:
     """Make a function a dataset-level detector; its keyword-only parameters are the detector's own.
 

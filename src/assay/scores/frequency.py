@@ -45,16 +45,12 @@ class FrequencyTable:
 
     @classmethod
     def count(
-        cls,
-        token_ids: Iterable[NDArray[np.int32]],
-        *,
-        vocabulary_size: int,
-        tokenizer_digest: str,
-        source: str,
+        cls, token_ids: Iterable[NDArray[np.int32]], *, vocabulary_size: int, tokenizer_digest: str, source: str
     ) -> Self:
         """Count the tokens of a stream of documents."""
         counts = np.zeros(vocabulary_size, np.int64)
         for ids in token_ids:
+            # a corpus does not fit into memory: its counts do
             counts += np.bincount(ids, minlength=vocabulary_size)
         return cls(counts, tokenizer_digest, source)
 
@@ -64,6 +60,7 @@ class FrequencyTable:
         Raises:
             DataError: the file cannot be written.
         """
+        # ids mean nothing under another tokenizer, so the table says whose they are
         about = json.dumps({"tokenizer_digest": self.tokenizer_digest, "source": self.source, "format": 1})
         with atomic_file(path) as file:
             np.savez_compressed(file, counts=self.counts, about=np.array(about))

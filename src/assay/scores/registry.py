@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from assay.errors import EXTRAS, MissingExtra, ScoreError
 from assay.plug_ins import PlugIns
-from assay.scores import generation_scores, origin_scores, pair_scores, token_scores, variant_scores
+from assay.scores import generation_scores, origin_scores, token_scores, variant_scores
 from assay.scores.continuation import Cut
 from assay.scores.definition import SampleInputs, ScoreDefinition
 from assay.scores.detector import Access, DatasetDetector, DatasetInputs, DatasetScore, Detector, Flag, Work
@@ -28,7 +28,7 @@ _Kind = TypeVar("_Kind", bound=Detector)
 
 _BUILT_IN: Mapping[str, ScoreDefinition] = {
     definition.name: definition
-    for module in (token_scores, pair_scores, variant_scores, generation_scores, origin_scores)
+    for module in (token_scores, variant_scores, generation_scores, origin_scores)
     for definition in vars(module).values()
     if isinstance(definition, ScoreDefinition)
 }
@@ -71,6 +71,7 @@ class _Detectors(Mapping[str, Detector]):
     def __getitem__(self, name: str) -> Detector:
         if name in _PLUG_INS:
             return _PLUG_INS[name]
+        # a detector is a module of its own name, found without an import; its libraries load when it is used
         if name not in _modules():
             return _BUILT_IN[name]
         try:
@@ -247,6 +248,7 @@ def _dataset_request(spec: str, detectors: Mapping[str, DatasetDetector]) -> Dat
             takes = ", ".join(f"{k}={v}" for k, v in detector.defaults.items()) or "no parameters"
             raise ScoreError(f"{spec!r}: {setting!r} is no parameter of {name}, which takes {takes}")
     if "score" in detector.defaults:
+        # `fsd:min_k:k=0.1`: settings that are not those of the detector belong to the score that it reads
         chosen = ":".join([str(parameters.get("score", detector.defaults["score"])), *passed_on])
         parameters["score"] = request(chosen).name
     check_parameters(name, detector.judge, parameters)
@@ -264,6 +266,7 @@ def _as_default(spec: str, key: str, value: str, default: object) -> object:
         if value.lower() in ("yes", "true", "no", "false"):
             return value.lower() in ("yes", "true")
         raise ScoreError(f"{spec!r}: {key} is {value!r}, expected yes or no")
+    # the default tells the type, so a request needs no other description of its parameters
     kind: Callable[[str], object] = type(default)
     try:
         return kind(value)
@@ -303,4 +306,5 @@ def requests(specs: str | Iterable[str]) -> tuple[ScoreRequest, ...]:
         expanded += [each for each, score in SCORES.items() if lists[name](score)] if name in lists else [name]
     if not expanded:
         raise ScoreError(f"no score was asked for; expected one or more of {', '.join(SCORES)}, all, one-pass, black")
+    # a dict keeps the order and drops what is named twice
     return tuple({entry.name: entry for entry in map(request, expanded)}.values())

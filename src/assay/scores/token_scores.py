@@ -11,7 +11,15 @@ from annotated_types import Interval
 from numpy.typing import NDArray
 
 from assay.errors import Unscorable
-from assay.scores.definition import LogProbs, RankedTokens, Statistics, Text, score
+from assay.scores.definition import (
+    LogProbs,
+    LowercasedLogProbs,
+    RankedTokens,
+    ReferenceLogProbs,
+    Statistics,
+    Text,
+    score,
+)
 from assay.scores.detector import SRDETECTION, Preset
 from assay.scores.frequency import FrequencyTable
 from assay.scores.parameters import Count, Share
@@ -42,6 +50,7 @@ def deviation(target: TokenStatistics) -> NDArray[np.float64]:
     """Return float64 [n], sqrt(V_t) with the floor; unscorable where every token is below it."""
     if floored_tokens(target) == len(target):
         raise Unscorable("saturated: the distribution at every token is certain")
+    # where the model is certain, V is 0 and any surprise would count without bound
     return np.sqrt(np.maximum(target.variance.astype(np.float64), VARIANCE_FLOOR))
 
 
@@ -144,6 +153,7 @@ def ngram_accuracy(
     """
     if len(target) < n:
         raise Unscorable(f"fewer than {n} scored tokens")
+    # a run of n ranks of 1 is a sum of n in a window: one convolution tests every start
     hits = np.convolve(target.ranks == 1, np.ones(n, np.int64), "valid") == n
     if starts == "all":
         return mean(hits)
@@ -199,6 +209,7 @@ def gap_k(target: Statistics, *, k: Share = 0.2, window: Count = 3) -> float:
     """Distance of the true token from the most likely one, smoothed over neighbouring tokens."""
     if len(target) < window:
         raise Unscorable(f"fewer than {window} scored tokens")
+    # the most likely token has the gap 0, so a sure and right prediction costs nothing
     gap = (target.log_probs.astype(np.float64) - target.top_log_probs) / deviation(target)
     return mean_of_lowest(np.convolve(gap, np.full(window, 1 / window), "valid"), k)
 
@@ -216,3 +227,34 @@ def fast_detect_gpt(target: Statistics) -> float:
         raise Unscorable("saturated: the distribution at every token is certain")
     excess = np.sum(target.log_probs, dtype=np.float64) + np.sum(target.entropy, dtype=np.float64)
     return float(excess / np.sqrt(spread))
+
+
+# Scores that compare two forms of a text, or two models. Higher = member.
+
+LEAST_NLL = 1e-10
+
+
+@score(
+    title="Lower-case ratio",
+    formula="NLL(lower(x)) / NLL(x)",
+    reference="Carlini et al. 2021, arXiv:2012.07805",
+    flags={"figure", "demo"},
+    names_in={SRDETECTION: "Lowercase"},
+)
+def lowercase(target: LogProbs, lowercased: LowercasedLogProbs) -> float:
+    """NLL of the lower-cased text relative to that of the text: seen text loses more."""
+    nll = -mean(target.log_probs)
+    if nll < LEAST_NLL:
+        raise Unscorable("NLL of the text is zero")
+    return -mean(lowercased.log_probs) / nll
+
+
+@score(
+    title="Reference model",
+    formula="mean l_target - mean l_reference",
+    reference="Carlini et al. 2021, arXiv:2012.07805",
+    flags={"contender", "verdict"},
+)
+def reference(target: LogProbs, reference: ReferenceLogProbs) -> float:
+    """Log-likelihood against that of a second model which has not seen the text."""
+    return mean(target.log_probs) - mean(reference.log_probs)

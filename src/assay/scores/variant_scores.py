@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from assay.errors import Unscorable
 from assay.scores.definition import LogProbs, Statistics, Variants, score
 from assay.scores.detector import SRDETECTION, Preset
-from assay.scores.pair_scores import LEAST_NLL
 from assay.scores.parameters import Count
-from assay.scores.token_scores import mean, mid_pit
+from assay.scores.token_scores import LEAST_NLL, mean, mid_pit
 from assay.types import TokenLogProbs
 
 REACH = 24
@@ -46,6 +45,7 @@ def log_likelihood(text: TokenLogProbs) -> float:
 
 def rank_p_value(value: float, others: NDArray[np.float64]) -> float:
     """Return (1 + #{others at least as high}) / (n + 1): a p-value if the text is exchangeable with its variants."""
+    # the text counts as one of the n + 1: if it is exchangeable with its variants, every rank is as likely
     return float((1 + np.count_nonzero(others >= value)) / (len(others) + 1))
 
 
@@ -58,6 +58,7 @@ def shared_tokens(first: NDArray[np.int32], second: NDArray[np.int32]) -> tuple[
     pairs = []
     i = j = 0
     while i < len(first) and j < len(second):
+        # a renaming changes few tokens, so both texts agree nearly everywhere and the search below is rare
         if first[i] == second[j]:
             pairs.append((i, j))
             i, j = i + 1, j + 1
@@ -106,6 +107,7 @@ def sr_gray(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
 )
 def sr_z(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     """Mean NLL of n variants minus the NLL of the text, in standard deviations of the variants."""
+    # in units of the spread of its own variants, texts of any difficulty compare
     nll = variant_nll(variants, n)
     if n == 1 or not (spread := nll.std(ddof=1)) > 0:
         raise Unscorable("all variants are equally likely")
@@ -203,12 +205,7 @@ def sr_ratio(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     return least_of_names(target, variants[:n], factors)
 
 
-@score(
-    title="Mid-PIT and names",
-    formula="mid_pit + sr_names / nats",
-    reference="ours",
-    flags={"ours", "verdict"},
-)
+@score(title="Mid-PIT and names", formula="mid_pit + sr_names / nats", reference="ours", flags={"ours", "verdict"})
 def sr_mid_pit(
     target: Statistics, variants: Variants, *, n: Count = 10, nats: Annotated[float, Interval(gt=0)] = 30.0
 ) -> float:

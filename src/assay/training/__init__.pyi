@@ -1,3 +1,5 @@
+from .causal import Ids as Ids
+from .causal import member_rows as member_rows
 from .causal import tune as tune
 from .gradients import mean_gradient as mean_gradient
 from .loop import Batches as Batches
@@ -10,8 +12,6 @@ from .loop import train as train
 from .loop import trapezoid as trapezoid
 from .resuming import LOG as LOG
 from .resuming import TrainingProgress as TrainingProgress
-from .rows import Ids as Ids
-from .rows import member_rows as member_rows
 from .settings import TrainingSettings as TrainingSettings
 from .tuned_model import KERNEL_DIVERGENCE as KERNEL_DIVERGENCE
 from .tuned_model import TunedModel as TunedModel

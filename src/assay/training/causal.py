@@ -4,16 +4,39 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
-from transformers import PreTrainedModel
+from numpy.typing import NDArray
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from transformers.pytorch_utils import Conv1D
 
 from assay.errors import MissingExtra
-from assay.models import quiet
+from assay.models import quiet, right_padded
 from assay.training.loop import Batches, Processes, Training, TrainingFolder, accumulate, adamw, train, trapezoid
 from assay.training.resuming import TrainingProgress
-from assay.training.rows import Ids
 from assay.training.settings import TrainingSettings
+
+# Texts as rows of tokens, the unit of training.
+
+Ids = NDArray[np.int64]
+
+
+def member_rows(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, context: int) -> list[Ids]:
+    """Return each text as the scorer sees it, with an end-of-sequence token; a long text fills several rows."""
+    rows = []
+    for text in texts:
+        ids = row_of(tokenizer, text)
+        rows += [ids[start : start + context] for start in range(0, len(ids), context)]
+    return [row for row in rows if len(row) > 1]
+
+
+def row_of(tokenizer: PreTrainedTokenizerBase, text: str) -> Ids:
+    """Return the tokens of a text as the tokenizer writes it, int64 [tokens], with an end-of-sequence token."""
+    ids = list(tokenizer(text, verbose=False)["input_ids"])
+    if tokenizer.eos_token_id is not None and ids[-1:] != [tokenizer.eos_token_id]:
+        ids.append(tokenizer.eos_token_id)
+    return np.array(ids, np.int64)
+
 
 CPU_MICRO, GPU_MICRO = 2, 8
 IGNORED = -100
@@ -62,16 +85,8 @@ class CausalGradient:
 
 def padded(rows: Sequence[Ids]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return inputs, mask and targets, int64 [rows, longest - 1]: each token but the first is predicted."""
-    width = max(map(len, rows)) - 1
-    inputs = torch.zeros((len(rows), width), dtype=torch.int64)
-    mask = torch.zeros_like(inputs)
-    targets = torch.full_like(inputs, IGNORED)
-    for i, row in enumerate(rows):
-        length = len(row) - 1
-        inputs[i, :length] = torch.from_numpy(row[:-1])
-        mask[i, :length] = 1
-        targets[i, :length] = torch.from_numpy(row[1:])
-    return inputs, mask, targets
+    # the last token is never read, as nothing follows it; padding is a target that the loss ignores
+    return *right_padded([row[:-1] for row in rows]), right_padded([row[1:] for row in rows], IGNORED)[0]
 
 
 def causal_training(

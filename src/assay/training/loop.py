@@ -135,6 +135,7 @@ class Batches:
 
     def __call__(self, step: int) -> NDArray[np.int64]:
         """Rows of a step, counted from 0."""
+        # rows follow from the step alone: nothing has to be stored to continue in the middle of an epoch
         epoch, within = divmod(step, self.per_epoch)
         return self.order(epoch)[within * self.size : (within + 1) * self.size]
 
@@ -197,6 +198,7 @@ def train(
     """
     processes = processes or Processes(torch.device("cpu"))
     mode = training.model.training
+    # the random numbers of the caller stay as they were
     with torch.random.fork_rng(devices=processes.cuda_devices):
         training.model.train()
         try:
@@ -260,6 +262,7 @@ def _step(
     """Do one optimiser step and return its loss."""
     # the random numbers of a step follow from the step, so a resumed run draws what an unbroken one draws
     torch.manual_seed(int(np.random.SeedSequence([training.seed, step, processes.rank]).generate_state(1)[0]))
+    # one sum a step, not one a pass: each process may split its share as its memory allows
     loss = processes.add_up(parameters, training.gradient(step))
     if training.clip is not None:
         torch.nn.utils.clip_grad_norm_(parameters, training.clip)

@@ -45,6 +45,7 @@ def read_state(path: Path, command: str, inputs: str) -> dict[str, Any]:
         DataError: the state is missing, cannot be read, or is of other inputs.
     """
     try:
+        # a pickle of tensors alone (weights_only) runs no code, so a forged state can only be refused
         state: dict[str, Any] = dict(torch.load(path, map_location="cpu", weights_only=True))
     except (OSError, EOFError, RuntimeError, TypeError, ValueError, pickle.UnpicklingError) as error:
         raise _bad_state(path, command) from error
@@ -61,6 +62,7 @@ def restore_parameters(path: Path, state: Mapping[str, Any], parameters: Mapping
     Raises:
         DataError: the state is of other parameters.
     """
+    # names and shapes are compared before anything is copied: a refused state leaves the model as it was
     stored: Mapping[str, torch.Tensor] = state["parameters"]
     if {name: each.shape for name, each in stored.items()} != {name: each.shape for name, each in parameters.items()}:
         raise DataError(f"{path}: expected the state of a model with these parameters; remove it to begin again")

@@ -11,10 +11,9 @@ from transformers.pytorch_utils import Conv1D
 
 from assay.errors import DataError, ModelError
 from assay.models import JointPass, ModelStore, StatisticsCache, TransformersModel, combined, measured, quiet
-from assay.training.causal import prepared, tune
+from assay.training.causal import Ids, member_rows, prepared, tune
 from assay.training.loop import TrainingFolder
 from assay.training.resuming import TrainingProgress
-from assay.training.rows import Ids, member_rows
 from assay.training.settings import TrainingSettings
 
 COMMAND = "assay"
@@ -66,15 +65,10 @@ def query_value_projections(model: torch.nn.Module, name: str) -> tuple[str, ...
 def linear_layers(model: torch.nn.Module) -> tuple[str, ...]:
     """Return the names of a model's linear layers, without the one that gives the logits."""
     head = getattr(model, "get_output_embeddings", lambda: None)()
-    return tuple(
-        sorted(
-            {
-                path.rpartition(".")[2]
-                for path, module in model.named_modules()
-                if isinstance(module, torch.nn.Linear | Conv1D) and module is not head
-            }
-        )
+    layers = (
+        path for path, each in model.named_modules() if isinstance(each, torch.nn.Linear | Conv1D) and each is not head
     )
+    return tuple(sorted({path.rpartition(".")[2] for path in layers}))
 
 
 def texts_as_rows(model: TransformersModel, texts: Sequence[str]) -> list[Ids]:
@@ -128,6 +122,7 @@ class TunedModel:
         inner: torch.nn.Module = model.checkpoint.model
         self._settings = replace(settings, targets=settings.targets or query_value_projections(inner, model.name))
         self._rows = texts_as_rows(model, texts)
+        # tokens, not texts: what the digest covers is what the model is trained on
         rows = [row.tolist() for row in self._rows]
         self.digest = combined([model.digest, asdict(self._settings), seed, rows])
         self._store = None if cache is None else ModelStore(cache, self.digest, f"{model.name}, fine-tuned")
@@ -157,6 +152,7 @@ class TunedModel:
             tuned = self._trained()
         else:
             tuned = with_lora(inner, self._settings, self._seed)
+            # the weights of LoRA are small beside the model: putting them on again costs little
             tuned.load_state_dict(self._weights, strict=False)
         tuned.eval()
         try:

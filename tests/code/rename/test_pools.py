@@ -3,8 +3,7 @@
 import pytest
 
 from assay.code import DictionaryPool, ProposedPool, SynonymPool
-from assay.code.rename.pools import casing, identifier, plural
-from assay.code.rename.words import LETTERS, SYNONYMS, WORDS_BY_PART
+from assay.code.rename.pools import LETTERS, SYNONYMS, WORDS_BY_PART, identifier, plural
 
 NAMES = [
     "x",
@@ -21,6 +20,19 @@ NAMES = [
     "is_valid",
     "HTTPServer",
 ]
+
+
+def casing(name):
+    """Return the style of a name: names of the same style may stand for one another."""
+    bare = name.strip("_")
+    lead = "_" * (len(name) - len(name.lstrip("_")))
+    if len(bare) == 1:
+        return lead + ("letter" if bare.islower() else "LETTER")
+    if bare.isupper():
+        return lead + "UPPER"
+    if bare.islower():
+        return lead + "lower"
+    return lead + ("Pascal" if bare[:1].isupper() else "camel")
 
 
 @pytest.mark.parametrize("name", [*NAMES, "a__b", "_", "camelCaseABC", "é", "x_é1", "ÉTÉ"])

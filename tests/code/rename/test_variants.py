@@ -23,7 +23,7 @@ from assay.code import (
     require_sandbox,
     variants,
 )
-from assay.code.rename.words import LETTERS, SYNONYMS
+from assay.code.rename.pools import LETTERS, SYNONYMS
 from assay.errors import SandboxUnavailable
 
 TEXT = '''def mean_value(numbers, start=0):  # mean of numbers

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.ground_truth.clones import rename_all
 from assay.retrieval.encoding import document_vectors, for_queries, open_encoder
 from assay.retrieval.encoding.lexemes import code_starts
 from assay.retrieval.encoding.windows import MOST_WINDOWS, WIDTH, windows_of
+from assay_lab.clones import rename_all
 
 
 @pytest.fixture(scope="module")

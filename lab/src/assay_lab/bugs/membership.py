@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from assay.ground_truth import strip_comments
+from assay_lab.clones import strip_comments
 
 ENOUGH = 30
 """Words in order from which a text is long enough for full evidence."""

@@ -19,7 +19,7 @@ from assay.errors import DataError
 from assay.evaluation import ShingleIndex
 from assay.evaluation.near_duplicates import SHINGLE
 from assay.ground_truth import library_root
-from assay.ground_truth.library_functions import LibraryFunction, library_functions, library_paths
+from assay.ground_truth.doses import LibraryFunction, library_functions, library_paths
 from assay.ground_truth.manifest import LIBRARY_FUNCTION, Manifest, ManifestEntry
 from assay_lab.builtin.file_entries import file_entry
 from assay_lab.testbed.package_files import ROOTS, PackageFile, package_sources

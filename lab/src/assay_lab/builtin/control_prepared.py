@@ -10,10 +10,11 @@ from transformers import PreTrainedTokenizerFast
 
 from assay.errors import DataError, plain_reason
 from assay.files import write_json
-from assay.ground_truth.manifest import read_manifest, write_manifest
-from assay.ground_truth.sketch import SKETCH, write_sketch
+from assay.ground_truth.manifest import read_manifest
+from assay.ground_truth.sketch import SKETCH
 from assay_lab.builtin.control_corpus import ControlCorpus, ControlRecipe, PackageList, SourceText, build_control_corpus
 from assay_lab.builtin.prepared import FREQUENCIES, MANIFEST, TOKENIZER, documents
+from assay_lab.builtin.shipped_files import write_manifest, write_sketch
 from assay_lab.training.packing import TokenIds
 from assay_lab.training.recipes import make_once
 

@@ -22,13 +22,14 @@ from assay.errors import DataError
 from assay.evaluation import ShingleIndex
 from assay.evaluation.near_duplicates import SHINGLE
 from assay.ground_truth import library_root
-from assay.ground_truth.library_functions import functions_of, library_functions, library_paths
-from assay.ground_truth.manifest import Manifest, ManifestEntry, write_manifest
+from assay.ground_truth.doses import functions_of, library_functions, library_paths
+from assay.ground_truth.manifest import Manifest, ManifestEntry
 from assay.retrieval.encoding.bag import WEIGHT_BITS, parameter_indices
 from assay.retrieval.encoding.features import Features, hashed_features
 from assay_lab.builtin.control_corpus import SourceText
 from assay_lab.builtin.file_entries import file_entry
 from assay_lab.builtin.fragment_pairs import Snippet, as_snippet
+from assay_lab.builtin.shipped_files import write_manifest
 from assay_lab.testbed.package_files import ROOTS, PackageFile, package_sources
 from assay_lab.training.recipes import make_once
 

@@ -16,12 +16,13 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from assay.files import write_text
 from assay.ground_truth import known_dose_functions
-from assay.ground_truth.manifest import PACKAGE_FILE, manifest_digest, read_manifest
+from assay.ground_truth.manifest import PACKAGE_FILE, read_manifest
 from assay.models import open_tokenizer, quiet
 from assay.scores import FrequencyTable
 from assay.training import LOG
 from assay_lab.builtin import prepared
 from assay_lab.builtin.base_tokenizer import load_tokenizer
+from assay_lab.builtin.shipped_files import manifest_digest
 from assay_lab.builtin.train_base import CORPUS, TrainingRecipe, load_trained, mean_loss, step_count
 from assay_lab.builtin.training_record import CURVE, loss_curve, versions, write_record
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from assay.errors import DataError
-from assay.ground_truth.manifest import manifest_digest, read_manifest
+from assay.ground_truth.manifest import read_manifest
 from assay.ground_truth.sketch import SKETCH
 from assay.models import builtin_folder, open_tokenizer, quiet
 from assay.scores import FrequencyTable
@@ -23,6 +23,7 @@ from assay.training import LOG
 from assay_lab.builtin.base_tokenizer import load_tokenizer
 from assay_lab.builtin.build_control_command import CORPUS_FOLDER
 from assay_lab.builtin.prepared import FREQUENCIES, MANIFEST, TOKENIZER, documents
+from assay_lab.builtin.shipped_files import manifest_digest
 from assay_lab.builtin.train_control import ControlTraining, bits_per_byte, held_out_texts, load_phase, rows_of
 from assay_lab.builtin.training_record import versions, write_record
 from assay_lab.training.packing import TokenIds

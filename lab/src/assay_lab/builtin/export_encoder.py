@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from assay.files import atomic_path, write_text
-from assay.ground_truth.manifest import manifest_digest, read_manifest
+from assay.ground_truth.manifest import read_manifest
 from assay.retrieval.encoding.open import BAG_WEIGHTS, open_bag
 from assay.training import LOG
 from assay_lab.builtin import encoder_corpus
+from assay_lab.builtin.shipped_files import manifest_digest
 from assay_lab.builtin.train_encoder import CORPUS, BagModel, EncoderRecipe, load_trained, validation_mrr
 from assay_lab.builtin.training_record import CURVE, loss_curve, versions, write_record
 

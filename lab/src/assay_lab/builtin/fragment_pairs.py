@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.code import variants
-from assay.ground_truth import TokenizedText, adapt, edit_lines, rename_all, strip_comments
+from assay_lab.clones import TokenizedText, adapt, edit_lines, rename_all, strip_comments
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from assay.ground_truth.manifest import write_manifest
 from assay_lab.builtin.base_corpus import BaseCorpus, CorpusRecipe, build_corpus
+from assay_lab.builtin.shipped_files import write_manifest
 from assay_lab.training.packing import TokenIds, pack
 from assay_lab.training.recipes import make_once
 

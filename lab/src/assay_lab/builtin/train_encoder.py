@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from torch import nn
 
 from assay.errors import DataError
-from assay.ground_truth.manifest import manifest_digest
 from assay.retrieval.encoding.bag import BagEncoder, parameter_indices, sign_rows
 from assay.retrieval.encoding.features import Features
 from assay.training import Batches, Processes, Training, TrainingFolder, TrainingProgress, train, trapezoid
@@ -34,6 +33,7 @@ from assay_lab.builtin.encoder_corpus import (
     read_encoder_corpus,
 )
 from assay_lab.builtin.fragment_pairs import FragmentRecipe, draw_fragment
+from assay_lab.builtin.shipped_files import manifest_digest
 from assay_lab.training.processes import training_device
 from assay_lab.training.recipes import RECIPE, keep_recipe, require_recipe
 

@@ -21,9 +21,8 @@ from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 
 from assay.authorship.comments import without_comments
 from assay.authorship.domain import Domain, outline_of
-from assay.authorship.fine_tuned import DOMAIN, MODEL, RESULT
+from assay.authorship.fine_tuned import DOMAIN, MODEL, RESULT, SequenceClassifier, load_sequence_classifier
 from assay.authorship.open_set import CALIBRATION, HUMAN, UNKNOWN, OpenSet
-from assay.authorship.sequence_classifier import SequenceClassifier, load_sequence_classifier
 from assay.errors import DataError
 from assay.files import atomic_folder, check_new_folder, parse_json, write_json, write_text
 from assay.training import TrainingProgress

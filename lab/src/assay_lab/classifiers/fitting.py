@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 from sklearn.model_selection import GroupKFold
 
 from assay.authorship.classifier import Classifier, WeightedHead
+from assay.authorship.domain import shown_or_not
 from assay.authorship.evidence import HEADS, EvidenceMatrices, Vectors, evidence_of
-from assay.authorship.saturation import shown_or_not
 from assay.errors import DataError
 from assay.types import BooleanArray, Float64Array, Int64Array
 from assay_lab.classifiers.heads import fitted_head, outlined

@@ -8,8 +8,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
-from assay.authorship.attribution import GeneratorModel, features_of, style_of
-from assay.authorship.open_set import OpenSet
+from assay.authorship.open_set import GeneratorModel, OpenSet, features_of, style_of
 from assay.errors import DataError
 from assay.types import Float64Array, Int64Array
 from assay_lab.classifiers.heads import column_moments

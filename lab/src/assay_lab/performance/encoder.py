@@ -35,14 +35,15 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
 from assay.evaluation import ShingleIndex, grouped_bootstrap
-from assay.ground_truth import TokenizedText, adapt, edit_lines, library_root, rename_all, strip_comments
-from assay.ground_truth.library_functions import LibraryFunction, library_functions, library_paths
+from assay.ground_truth import library_root
+from assay.ground_truth.doses import LibraryFunction, library_functions, library_paths
 from assay.provenance import SourceText
 from assay.retrieval import open_encoder
 from assay.retrieval.encoding import BagEncoder
 from assay.retrieval.encoding.bag import WEIGHT_BITS, parameter_indices
 from assay.retrieval.encoding.features import HASH_BITS, Features, hashed_features
 from assay.retrieval.encoding.open import BAG_WEIGHTS, BUILTIN_ENCODERS
+from assay_lab.clones import TokenizedText, adapt, edit_lines, rename_all, strip_comments
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import Spread, interleaved, spread, with_ends
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from assay.code import functions_in
 from assay.ground_truth import library_root
-from assay.ground_truth.library_functions import library_paths
+from assay.ground_truth.doses import library_paths
 
 NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 RENAMED = 0.3

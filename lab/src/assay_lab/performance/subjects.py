@@ -10,7 +10,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from assay.ground_truth import library_root
-from assay.ground_truth.library_functions import library_functions, library_paths
+from assay.ground_truth.doses import library_functions, library_paths
 from assay.models import Checkpoint, TransformersModel, open_local
 from assay.scores import FrequencyTable
 from assay_lab.builtin.base_tokenizer import train_tokenizer

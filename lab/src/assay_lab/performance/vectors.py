@@ -14,11 +14,12 @@ from unittest.mock import patch
 
 import numpy as np
 
-from assay.ground_truth import TokenizedText, library_root, rename_all
-from assay.ground_truth.library_functions import library_paths
+from assay.ground_truth import library_root
+from assay.ground_truth.doses import library_paths
 from assay.retrieval import open_encoder, vector_file
 from assay.retrieval.vector_file import VectorRows
 from assay.types import Float32Array, Int64Array
+from assay_lab.clones import TokenizedText, rename_all
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import percentiles
 from assay_lab.performance.many_functions import Function, found

@@ -32,7 +32,6 @@ from typing import Any
 
 import numpy as np
 
-from assay.ground_truth import edit_lines, rename_all
 from assay.provenance import (
     CodeIndex,
     CorpusSettings,
@@ -52,6 +51,7 @@ from assay.provenance.search.candidates import channel_values, rates_of
 from assay.provenance.sources import pieces
 from assay.retrieval import CANDIDATES, DEFAULT, open_encoder
 from assay.types import Encoder, Float64Array
+from assay_lab.clones import edit_lines, rename_all
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import WORK, Data, Experiment, Result
 from assay_lab.measuring import with_ends

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 import assay
 from assay.evaluation import auroc, grouped_bootstrap, grouped_share, shingles
-from assay.ground_truth import strip_comments
 from assay.provenance import Searchable, trace
 from assay.types import BooleanArray, Float64Array
 from assay_lab.bugs import copy_evidence
 from assay_lab.bugs.membership import LEAST_EVIDENCE
+from assay_lab.clones import strip_comments
 from assay_lab.experiments.declaration import WORK, Data, Experiment, Result
 from assay_lab.measuring import with_ends
 

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assay.ground_truth import edit_lines, rename_all
 from assay.provenance import (
     CodeIndex,
     CorpusSettings,
@@ -32,6 +31,7 @@ from assay.provenance import (
 )
 from assay.provenance.findings import Denial
 from assay.provenance.sources import code_lines, pieces
+from assay_lab.clones import edit_lines, rename_all
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.provenance.packages import PACKAGES, archives

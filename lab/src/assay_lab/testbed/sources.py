@@ -14,8 +14,7 @@ from assay.datasets import DataSelection, Dataset, read_dataset
 from assay.errors import DataError
 from assay.evaluation import ShingleIndex
 from assay.ground_truth import known_dose_functions, trained_texts
-from assay.ground_truth.doses import shipped_manifest
-from assay.ground_truth.library_functions import functions_of
+from assay.ground_truth.doses import functions_of, shipped_manifest
 from assay.ground_truth.manifest import PACKAGE_FILE, Manifest, read_manifest
 from assay.languages import languages_with
 from assay.models import default_control

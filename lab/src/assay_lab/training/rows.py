@@ -7,7 +7,7 @@ from transformers import PreTrainedTokenizerBase
 
 from assay.evaluation import ShingleIndex, shingles
 from assay.training import Ids
-from assay.training.rows import row_of
+from assay.training.causal import row_of
 
 
 def general_rows(

@@ -160,6 +160,7 @@ def _colon(text: str, fragment: Fragment, node: _PythonFunction) -> int:
     parameters = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
     defaults = (*arguments.defaults, *arguments.kw_defaults)
     parts = [part for part in (*parameters, *defaults, node.returns, *getattr(node, "type_params", ())) if part]
+    # a colon inside a hint, a lambda or a string lies before the end of one of these parts
     at = max([fragment.start(node), *(fragment.end(part) for part in parts)])
     while text[at] != ":":
         at = text.index("\n", at) if text[at] == "#" else at + 1
@@ -242,6 +243,7 @@ class _TreeReader:
     def _is_function(self, node: tree_sitter.Node) -> bool:
         if node.type in self.syntax.functions:
             return node.child_by_field_name("body") is not None
+        # `const f = () => …`: the name stands at the assignment, the code at its right side
         if node.type not in self.syntax.assigned:
             return False
         value = _assigned(node)

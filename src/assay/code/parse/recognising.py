@@ -1,6 +1,6 @@
 """The language of a text that comes without one: pasted code, standard input.
 
-Two kinds of evidence are added. Phrases (`assay.languages.signs`) are usual in one language; a grammar that reads the
+Two kinds of evidence are added. Phrases (`assay.languages.table`) are usual in one language; a grammar that reads the
 text with few errors allows a language, and errors speak against it. A fragment is also read as a part of a class, of
 an object or of a function.
 """
@@ -9,9 +9,35 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from assay.code.parse.checking import parses
+from assay.code.parse.python_source import python_tree
 from assay.code.parse.trees import raw_tree
 from assay.languages import BASES, LANGUAGES, OUTLINES, PYTHON_PARSER, SIGNS
+
+# A test whether a text follows the grammar of a language.
+
+
+def parses(text: str, language: str) -> bool:
+    """Return True if a text follows the grammar of a language without an error.
+
+    Args:
+        text: any text.
+        language: by its name in the table of languages.
+
+    Raises:
+        ValueError: the language has no grammar.
+        AssayError: the grammar's package is not installed.
+    """
+    entry = LANGUAGES.get(language)
+    if entry is None or not entry.syntax:
+        raise ValueError(f"received the language {language!r}, expected one with a grammar")
+    if entry.grammar != PYTHON_PARSER:
+        return not raw_tree(text.encode("utf-8", "surrogatepass"), entry.grammar).root_node.has_error
+    try:
+        python_tree(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # all four are the parser's refusals
+        return False
+    return True
+
 
 ERROR_WEIGHT = 10.0
 """Phrases that outweigh a text of errors alone."""
@@ -39,6 +65,7 @@ def languages_of_text(text: str) -> tuple[str, ...]:
         An empty tuple for a text that shows no language.
     """
     text = _beginning(text)
+    # words in comments and strings are of no language
     bare = _STRING.sub('""', _COMMENT.sub("", text))
     signs = {name: sum(bool(pattern.search(bare)) for pattern in patterns) for name, patterns in SIGNS.items()}
     errors = {name: error_share(text, name) for name in SIGNS}

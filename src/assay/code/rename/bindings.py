@@ -1,16 +1,19 @@
 """Names of a text in any language that tree-sitter reads: the rules of a language, and the bindings that follow.
 
-A language has one value of `NameRules`, in a module of `assay.code.rename.grammars`. `Bindings` applies the rules to a
-syntax tree: which scopes there are, which names each scope binds, and what every use of a name means.
+A language has one value of `NameRules`, in a module of `assay.code.rename.grammars` and its table `rules.toml`.
+`Bindings` applies the rules to a syntax tree: which scopes there are, which names each scope binds, and what every use
+of a name means.
 """
 
 import bisect
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from assay.code.parse.trees import WORD, Node, Tree
-from assay.languages import Language
+from assay.languages import LANGUAGES, Language
 
 Role = Literal[
     "function", "variable", "parameter", "method",
@@ -68,7 +71,7 @@ class NameRules:
     Attributes:
         language: the entry of the table of languages.
         leaves: kinds of leaves that can stand for a value.
-        scope: the scope that a node opens, or None.
+        scopes: by the kind of a node, the scope that it opens.
         binders: by the kind of a node, the names that it binds.
         elsewhere: "parent.field" of leaves that stand for no value: members, labels, keys.
         frozen: places whose words are kept everywhere, with the reason: preprocessor lines, keys of objects.
@@ -77,33 +80,34 @@ class NameRules:
         directive: pattern of the beginning of comments that tools read.
         methods: whether a leaf names a method, where methods have a name space of their own: that of the whole text.
         ordered: in a block, a name can be used only after its declaration.
-        conventional: the reason why something outside of the text looks for a name, or None.
+        opens: whether a node of a kind in `scopes` really opens a scope.
+        conventional: reason → pattern of names that something outside of the text looks for.
         inherits: whether a class may have members that are not in the text.
         refusal: the reason why nothing of a text may be renamed, or None.
         kept: names or methods ("name()") that are kept for reasons of this language alone, with the reason.
         lists: kinds of nodes that hold statements or declarations, for languages whose texts may hide some of them from
             the grammar; see `hiding`.
-        alias: a line of code that gives the meaning of a new name to the old one, from (new, old); None where the
-            language has no such line.
+        alias: a line of code that gives the meaning of {new} to {old}; "" where the language has no such line.
     """
 
     language: Language
     leaves: frozenset[str]
-    scope: Callable[[Node], ScopeKind | None]
+    scopes: Mapping[str, ScopeKind]
     binders: Mapping[str, Binder]
     elsewhere: frozenset[str]
-    frozen: Mapping[str, str]
     comments: frozenset[str]
     strings: frozenset[str]
     directive: str
     methods: Callable[[Node], bool] | None = None
+    frozen: Mapping[str, str] = field(default_factory=dict)
     ordered: bool = True
-    conventional: Callable[[str], str | None] = lambda _name: None
+    opens: Callable[[Node], bool] = lambda _node: True
+    conventional: Mapping[str, str] = field(default_factory=dict)
     inherits: Callable[[Tree, Node], bool] = lambda _tree, _node: False
     refusal: Callable[[Tree], str | None] = lambda _tree: None
     kept: "Callable[[Bindings], Mapping[str, str]]" = lambda _bindings: {}
     lists: frozenset[str] = frozenset()
-    alias: Callable[[str, str], str] | None = None
+    alias: str = ""
 
     @property
     def keywords(self) -> frozenset[str]:
@@ -129,6 +133,40 @@ def field_binder(
         return [Bound(child, role, target, since) for child in node.fill(field_name) if kind in {"", child.kind}]
 
     return binder
+
+
+_TABLE: Mapping[str, Mapping[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("grammars").joinpath("rules.toml").read_text("utf-8")
+)
+
+
+def name_rules(language: str, binders: Mapping[str, Binder], **functions: Any) -> NameRules:  # noqa: ANN401  any field
+    """Return the rules of a language: its entry in `rules.toml`, and those that are functions.
+
+    Args:
+        language: the name.
+        binders: beside those of the table.
+        functions: further fields of `NameRules`.
+    """
+    values = _words_and_tables(language)
+    values["binders"] |= binders
+    return NameRules(language=LANGUAGES[language], **values, **functions)
+
+
+def _words_and_tables(language: str) -> dict[str, Any]:
+    entry = dict(_TABLE[language])
+    values = _words_and_tables(entry.pop("like")) if "like" in entry else {}
+    for key, value in entry.items():
+        if key in {"scopes", "frozen"}:
+            by_kind = {kind: meaning for meaning, kinds in value.items() for kind in kinds.split()}
+            values[key] = values.get(key, {}) | by_kind
+        elif key == "binders":
+            values[key] = values.get(key, {}) | {kind: field_binder(**arguments) for kind, arguments in value.items()}
+        elif key in {"leaves", "elsewhere", "comments", "strings", "lists"}:
+            values[key] = frozenset(value.split())
+        else:
+            values[key] = value
+    return values
 
 
 @dataclass(slots=True, eq=False)
@@ -230,12 +268,13 @@ class Bindings:
         rules = self.rules
         leaves: list[tuple[Node, Scope, str]] = []
         bound_at: dict[int, Symbol] = {}
+        # a stack of our own, since the tree of a generated file is deeper than the stack of Python
         waiting: list[tuple[Node, Scope]] = [(self.tree.root, self.root)]
         while waiting:
             node, scope = waiting.pop()
             self.nodes.append(node)
-            kind = rules.scope(node)
-            if kind:
+            kind = rules.scopes.get(node.kind)
+            if kind and rules.opens(node):
                 scope = self._inner(kind, node, scope)
             binder = rules.binders.get(node.kind)
             for bound in binder(node) if binder else ():

@@ -1,25 +1,23 @@
 """Ways in which a Python program sees its own names, so that renaming would change its behaviour."""
 
+# ruff: noqa: SIM905  a list of words reads best as words
+
 import ast
 
 from assay.code.rename.python_scopes import Scopes
 
 _NAMESPACES = frozenset({"eval", "exec", "locals", "globals", "execfile"})
 _NAMESPACES_WITHOUT_ARGUMENT = frozenset({"vars", "dir"})
-_LOOKING_AT_CODE = frozenset(
-    {"inspect", "doctest", "timeit", "cProfile", "profile", "pdb", "dis", "trace", "numexpr", "symtable"}
-)
+_LOOKING_AT_CODE = frozenset("inspect doctest timeit cProfile profile pdb dis trace numexpr symtable".split())
 _FRAMES = frozenset(
-    {
-        *("_getframe", "f_locals", "f_globals", "f_code", "f_back", "gi_frame", "cr_frame", "tb_frame"),
-        *("__code__", "__globals__", "__kwdefaults__", "__annotations__", "co_varnames", "co_names", "co_freevars"),
-        *("get_type_hints", "getfullargspec", "getcallargs", "currentframe"),
-    }
+    "_getframe f_locals f_globals f_code f_back gi_frame cr_frame tb_frame __code__ __globals__ __kwdefaults__ "
+    "__annotations__ co_varnames co_names co_freevars get_type_hints getfullargspec getcallargs currentframe".split()
 )
 
 
 def dynamic_names(scopes: Scopes) -> str | None:
     """Return why no name of the text may change, or None."""
+    # `vars(x)` and `dir(x)` look at x; without an argument they show the local names
     bare = {id(node.func) for node in scopes.nodes if isinstance(node, ast.Call) and node.args}
     for node in scopes.nodes:
         reason = None
@@ -67,6 +65,7 @@ def _query(node: ast.Call) -> str | None:
 def opaque_module(scopes: Scopes) -> str | None:
     """Return why the names of the module may be looked up in ways that cannot be seen, or None."""
     for node in scopes.nodes:
+        # each of these gives the module, or code that is not here, names that no scope of the text shows
         if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
             return "a star import may bind the same name"
         if isinstance(node, ast.Attribute) and node.attr in {"modules", "import_module"}:

@@ -6,7 +6,8 @@ names the engine, or the rules for names, of every language that has variants.
 
 import functools
 import importlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from assay.code.rename import python_names, tree_names
@@ -25,65 +26,45 @@ class Verifier(Protocol):
         ...
 
 
-class Engine(Protocol):
-    """The interface of a language with variants."""
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The interface of a language with variants.
 
-    def analysis(self, text: str, keep: Collection[str], /) -> Analysis:
-        """Return what may change in a text; the names in `keep` do not."""
-        ...
+    Attributes:
+        analysis: text and names to keep → what may change in the text.
+        verifier: original → what compares variants with it; raises SyntaxError or ValueError for a text that is not in
+            this language.
+        with_old_names: tests that use old names, and the old names by the new → tests that run behind a variant.
+    """
 
-    def verifier(self, text: str, /) -> Verifier:
-        """Return the verifier of an original.
-
-        Raises:
-            SyntaxError, ValueError: the text is not in this language.
-        """
-        ...
-
-    def with_old_names(self, tests: str, aliases: Mapping[str, str], /) -> str:
-        """Return tests that use old names so that they run behind a variant; `aliases` has the old names by the new."""
-        ...
+    analysis: Callable[[str, Collection[str]], Analysis]
+    verifier: Callable[[str], Verifier]
+    with_old_names: Callable[[str, Mapping[str, str]], str]
 
 
-class PythonEngine:
-    """Python, through its own parser and symbol tables."""
-
-    def analysis(self, text: str, keep: Collection[str]) -> Analysis:
-        """See `Engine`."""
-        return python_names.python_analysis(text, keep=keep)
-
-    def verifier(self, text: str) -> Verifier:
-        """See `Engine`."""
-        return PythonVerifier.of(text)
-
-    def with_old_names(self, tests: str, aliases: Mapping[str, str]) -> str:
-        """See `Engine`; an assignment gives each old name its meaning back."""
-        return "".join(f"{old} = {new}\n" for new, old in aliases.items()) + f"\n{tests}"
+def _assigned(tests: str, aliases: Mapping[str, str], alias: str = "{old} = {new}") -> str:
+    """Return tests behind lines that give each old name its meaning back."""
+    return "".join(f"{alias.format(old=old, new=new)}\n" for new, old in aliases.items()) + f"\n{tests}"
 
 
-class TreeEngine:
-    """A language that tree-sitter reads, by the rules for its names."""
+def _tree_engine(rules: NameRules) -> Engine:
+    """Return the engine of a language that tree-sitter reads, by the rules for its names."""
 
-    def __init__(self, rules: NameRules) -> None:
-        self.rules = rules
+    def with_old_names(tests: str, aliases: Mapping[str, str]) -> str:
+        if rules.alias:
+            return _assigned(tests, aliases, rules.alias)
+        # no line of the language can give an old name its meaning back, so the tests change
+        return tree_names.respelled(tests, rules, {old: new for new, old in aliases.items()})
 
-    def analysis(self, text: str, keep: Collection[str]) -> Analysis:
-        """See `Engine`."""
-        return tree_names.tree_analysis(text, self.rules, keep=keep)
-
-    def verifier(self, text: str) -> Verifier:
-        """See `Engine`."""
-        return TreeVerifier.of(text, self.rules)
-
-    def with_old_names(self, tests: str, aliases: Mapping[str, str]) -> str:
-        """See `Engine`; where a line of the language cannot give an old name its meaning back, the tests change."""
-        if self.rules.alias:
-            lines = [self.rules.alias(new, old) for new, old in aliases.items()]
-            return "".join(f"{line}\n" for line in lines) + f"\n{tests}"
-        return tree_names.respelled(tests, self.rules, {old: new for new, old in aliases.items()})
+    return Engine(
+        lambda text, keep: tree_names.tree_analysis(text, rules, keep=keep),
+        lambda text: TreeVerifier.of(text, rules),
+        with_old_names,
+    )
 
 
-PYTHON = PythonEngine()
+PYTHON = Engine(lambda text, keep: python_names.python_analysis(text, keep=keep), PythonVerifier.of, _assigned)
+"""Python, through its own parser and symbol tables."""
 
 
 @functools.cache
@@ -97,9 +78,10 @@ def engine_of(language: str) -> Engine:
     if entry is None or entry.renaming is None:
         expected = ", ".join(languages_with("variants"))
         raise ValueError(f"received the language {language!r}, which has no variants; expected one of {expected}")
+    # grammars are imported when a text of the language comes: no other one pays for them
     module, _, name = entry.renaming.partition(":")
-    rules: NameRules | PythonEngine = getattr(importlib.import_module(module), name)
-    return TreeEngine(rules) if isinstance(rules, NameRules) else rules
+    rules: NameRules | Engine = getattr(importlib.import_module(module), name)
+    return _tree_engine(rules) if isinstance(rules, NameRules) else rules
 
 
 def difference(original: str, variant: str, renaming: Mapping[str, str], *, language: str = "python") -> str | None:

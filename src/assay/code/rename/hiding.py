@@ -262,6 +262,7 @@ def _chunks(tokens: Sequence[_Token]) -> Iterator[Stretch]:
         turn = (token.text in _OPENING) - (token.text in _CLOSING)
         if depth == 0 and token.text == b"{":
             is_body = pending[-2:][0].text == b")"
+            # what is between these brackets is cut as if it stood at the top of the file
             if _holds_declarations(pending):
                 pending.clear()
                 turn = 0

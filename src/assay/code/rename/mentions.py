@@ -48,6 +48,7 @@ _NEAR = 200
 
 
 def _like_code(text: str, word: re.Match[str]) -> bool:
+    # a minified file is one line: a whole line around each of its words would take quadratic time
     near = max(0, word.start() - _NEAR)
     start = max(near, text.rfind("\n", near, word.start()) + 1)
     before = text[start : word.start()].rstrip(" \t")
@@ -100,6 +101,7 @@ class Mentions:
             if _DIRECTIVE.match(comment.text):
                 continue
             for word in mentioned(text, comment.start, comment.start + len(comment.text), self.names):
+                # a comment means what code at its place would mean
                 symbol = _scope_at(self.scopes.module, comment.start).lookup(word[0]) or self.only(word[0])
                 if symbol in self.changing and symbol:
                     yield symbol, word.start()
@@ -118,6 +120,7 @@ class Mentions:
         if not isinstance(docstring, ast.Constant) or not isinstance(docstring.value, str):
             return
         start, end = self.at.start(docstring), self.at.end(docstring)
+        # the docstring of a class describes the parameters of its __init__
         described = next((child for child in scope.children if getattr(child.node, "name", "") == "__init__"), scope)
         for pattern in _LISTED:
             for listed in pattern.finditer(self.scopes.text, start, end):
@@ -132,6 +135,7 @@ class Mentions:
 
     def of_example(self, source: str, start: int) -> Iterator[tuple[PythonSymbol, int]]:
         """Yield functions of the module in one line of an example, with the keywords they are called by."""
+        # most examples name nothing that changes, and a look at the words is cheaper than the parser
         if source.isascii() and self.names.isdisjoint(_WORD.findall(source)):
             return
         try:

@@ -3,12 +3,42 @@
 import functools
 import random
 import re
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
-from assay.code.rename import words
-from assay.code.rename.names import NameKind
+from assay.code.rename.engines import engine_of
+from assay.code.rename.names import NameKind, Renamable
+from assay.types import Generator, Rejected
+
+# Words that programmers name things with, from `words.toml`: by the part they play in a name, and synonyms.
+
+_LISTS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+
+WORDS_BY_PART: Mapping[str, tuple[str, ...]] = {
+    part: tuple(_LISTS[part].split()) for part in ("verb", "noun", "adjective", "participle", "abbreviation")
+}
+"""Part of a name → its words, in an order that draws depend on."""
+LETTERS = tuple("ijkmnabcdefghpqrstuvwxyz")
+"""Without l and o, which look like digits."""
+STRUCTURAL = frozenset(_LISTS["structural"].split())
+"""Words that hold a name together; they stay."""
+
+
+def _synonyms() -> dict[str, tuple[str, ...]]:
+    alike: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for group in _LISTS["synonyms"].splitlines():
+        words = group.split()
+        for word in words:
+            alike[word] |= dict.fromkeys(other for other in words if other != word)
+    return {word: tuple(others) for word, others in alike.items()}
+
+
+SYNONYMS = _synonyms()
+"""Word → words that may replace it."""
 
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|_+|.")
 
@@ -25,6 +55,7 @@ class Identifier:
     pieces: tuple[str, ...]
     words: tuple[int, ...]
 
+    # only the words are exchanged, so underscores, digits and case stay where they were
     def with_words(self, words: tuple[str, ...]) -> str:
         """Return the name with other words, each in the case of the word that it replaces."""
         pieces = list(self.pieces)
@@ -39,40 +70,16 @@ def identifier(name: str) -> Identifier:
     return Identifier(pieces, tuple(index for index, piece in enumerate(pieces) if piece.isalpha()))
 
 
-def casing(name: str) -> str:
-    """Return the style of a name: names of the same style may stand for one another."""
-    bare = name.strip("_")
-    lead = "_" * (len(name) - len(name.lstrip("_")))
-    if len(bare) == 1:
-        return lead + ("letter" if bare.islower() else "LETTER")
-    if bare.isupper():
-        return lead + "UPPER"
-    if bare.islower():
-        return lead + "lower"
-    return lead + ("Pascal" if bare[:1].isupper() else "camel")
-
-
 def _in_case_of(old: str, new: str) -> str:
     if old.isupper() and (len(old) > 1 or len(new) == 1):
         return new.upper()
     return new[:1].upper() + new[1:] if old[:1].isupper() else new.lower()
 
 
-_SETS = {part: frozenset(vocabulary) for part, vocabulary in words.WORDS_BY_PART.items()}
+_SETS = {part: frozenset(vocabulary) for part, vocabulary in WORDS_BY_PART.items()}
 _SHORT = 3
-_IRREGULAR = {
-    "child": "children",
-    "people": "people",
-    "data": "data",
-    "vertex": "vertices",
-    "axis": "axes",
-    "leaf": "leaves",
-    "matrix": "matrices",
-    "basis": "bases",
-    "series": "series",
-    "index": "indices",
-    "person": "persons",
-}
+_IRREGULAR = dict(line.split() for line in _LISTS["irregular"].splitlines())
+"""Singular → plural, where an s does not make it."""
 CANDIDATES = 64
 LEAST = 16
 """Candidates of a name to which a pool is filled up."""
@@ -119,7 +126,7 @@ class SynonymPool:
         """See `NamePool`; names with fewer changed words first."""
         split_name = identifier(name)
         own = [split_name.pieces[index].lower() for index in split_name.words]
-        choices = [(word, *words.SYNONYMS.get(word, ())) for word in own]
+        choices = [(word, *SYNONYMS.get(word, ())) for word in own]
         if all(len(choice) == 1 for choice in choices):
             return tuple(self.fallback.candidates(name, kind)) if self.fallback else ()
         draw = random.Random(f"{kind} {name}")  # noqa: S311  see `_dictionary_candidates`
@@ -149,6 +156,7 @@ class ProposedPool:
     def candidates(self, name: str, kind: NameKind) -> tuple[str, ...]:
         """See `NamePool`."""
         proposals = self.proposals.get(name, ())
+        # a model repeats itself: few proposals would make all variants alike
         if len(proposals) >= LEAST or self.fallback is None:
             return proposals
         return tuple(dict.fromkeys((*proposals, *self.fallback.candidates(name, kind))))[:LEAST]
@@ -165,7 +173,7 @@ def _dictionary_candidates(name: str, kind: NameKind, size: int) -> tuple[str, .
         for index, word in enumerate(lowered)
     ]
     if all(len(choice) == 1 for choice in choices):  # nothing but structural words: the last of them is replaced
-        choices[-1] = words.WORDS_BY_PART["noun"]
+        choices[-1] = WORDS_BY_PART["noun"]
     draw = random.Random(f"{kind} {name}")  # noqa: S311  the candidates of a name are the same in every process
     if len(choices) == 1:
         ordered: list[tuple[str, ...]] = [(word,) for word in draw.sample(choices[0], min(len(choices[0]), size))]
@@ -178,8 +186,8 @@ def _dictionary_candidates(name: str, kind: NameKind, size: int) -> tuple[str, .
 
 def _words_like(word: str, *, first: bool, last: bool, alone: bool, kind: NameKind) -> tuple[str, ...]:
     if len(word) == 1:
-        return tuple(letter for letter in words.LETTERS if letter != word)
-    if word in words.STRUCTURAL and not alone:
+        return tuple(letter for letter in LETTERS if letter != word)
+    if word in STRUCTURAL and not alone:
         return (word,)
     alike = _same_part(word, first=first, last=last, kind=kind)
     return tuple(candidate for candidate in alike if candidate != word) if word in alike else alike
@@ -188,12 +196,12 @@ def _words_like(word: str, *, first: bool, last: bool, alone: bool, kind: NameKi
 @functools.lru_cache(maxsize=4096)
 def _same_part(word: str, *, first: bool, last: bool, kind: NameKind) -> tuple[str, ...]:
     part = _part(word, first=first, last=last, kind=kind)
-    return _plurals() if part == "plural" else words.WORDS_BY_PART[part]
+    return _plurals() if part == "plural" else WORDS_BY_PART[part]
 
 
 @functools.cache
 def _plurals() -> tuple[str, ...]:
-    return tuple(map(plural, words.WORDS_BY_PART["noun"]))
+    return tuple(map(plural, WORDS_BY_PART["noun"]))
 
 
 def _part(word: str, *, first: bool, last: bool, kind: NameKind) -> str:  # noqa: PLR0911  a rule a line
@@ -228,3 +236,112 @@ def plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return noun[:-1] + "ies"
     return noun + "s"
+
+
+# Sources of new names: a pool for each text.
+#
+# A source makes pools for many texts together, so that a model can be asked for all of their names at a time.
+
+
+class NameSource(Protocol):
+    """Makes pools of new names."""
+
+    @property
+    def name(self) -> str:
+        """Identifies the names in calibration files and results."""
+        ...
+
+    def pools(self, texts: Sequence[str], language: str, kinds: Collection[NameKind]) -> Sequence[NamePool]:
+        """Return a pool for each text; the texts are all in one language that has variants."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WordList:
+    """One pool for every text."""
+
+    name: str
+    pool: NamePool
+
+    def pools(self, texts: Sequence[str], language: str, kinds: Collection[NameKind]) -> Sequence[NamePool]:  # noqa: ARG002  the interface passes all
+        """See `NameSource`."""
+        return [self.pool] * len(texts)
+
+
+WORD_LISTS: Mapping[str, NameSource] = {
+    source.name: source for source in (WordList("dictionary", DictionaryPool()), WordList("synonyms", SynonymPool()))
+}
+"""Sources that need no model."""
+
+
+# Names proposed in place: a causal model continues the text before the first use of each name.
+#
+# A name from a word list is less natural than the one that an author chose for this place, so a model may prefer the
+# original without having seen it. A name that a model itself writes at this place is a fair rival.
+
+SAMPLES = 8
+"""Continuations of each place."""
+TOKENS = 6
+"""Tokens of a continuation: enough for a name and the character that ends it."""
+_NAME = re.compile(r"[^\W\d]\w*(?=\W)")
+
+
+@dataclass(frozen=True, slots=True)
+class SampledNames:
+    """Names that a model writes at the first place of every name that may change; see `NameSource`.
+
+    Attributes:
+        generator: a model that continues text, at temperature 1.
+        samples: continuations of each place; the most frequent names come first.
+        seed: of the samples.
+        fallback: fills up the names that get few proposals; None for the proposals alone.
+    """
+
+    generator: Generator
+    samples: int = SAMPLES
+    seed: int = 0
+    fallback: NamePool | None = field(default_factory=SynonymPool)
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return f"names of {self.generator.name}"
+
+    def pools(self, texts: Sequence[str], language: str, kinds: Collection[NameKind]) -> Sequence[NamePool]:
+        """See `NameSource`.
+
+        Raises:
+            ModelError: the model cannot be run.
+        """
+        engine = engine_of(language)
+        places = [
+            (index, name.name, *_before(text, name))
+            for index, text in enumerate(texts)
+            for name in engine.analysis(text, ()).names
+            if name.kind in kinds
+        ]
+        prompts = [prompt for *_, prompt, _ in places for _ in range(self.samples)]
+        replies = iter(
+            self.generator.generate(prompts, max_new_tokens=TOKENS, temperature=1.0, seed=self.seed) if prompts else ()
+        )
+        proposals: list[dict[str, tuple[str, ...]]] = [{} for _ in texts]
+        for index, name, _, space in places:
+            written = Counter(_written(next(replies), space) for _ in range(self.samples))
+            proposals[index][name] = tuple(word for word, _ in written.most_common() if word and word != name)
+        return [ProposedPool(of_text, self.fallback) for of_text in proposals]
+
+
+def _written(reply: str | Rejected, space: str) -> str | None:
+    """Return the name with which a continuation begins; None where it begins with something else or breaks off."""
+    match = None if isinstance(reply, Rejected) else _NAME.match(reply.removeprefix(space))
+    return match and match[0]
+
+
+def _before(text: str, name: Renamable) -> tuple[str, str]:
+    """Return the text before the first place of a name without its last space, and that space.
+
+    Tokenizers join a space with the word behind it: a prompt that ends with it would have a token that the model has
+    hardly seen before a word.
+    """
+    before = text[: name.places[0]]
+    return (before[:-1], " ") if before.endswith(" ") else (before, "")

@@ -19,20 +19,8 @@ _BUILTINS = frozenset(dir(builtins))
 _CONVENTIONAL = frozenset({"self", "cls", "mcs", "mcls", "super"})  # the compiler itself looks for `super`
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _TRANSPARENT = frozenset(
-    {
-        *(
-            "staticmethod",
-            "classmethod",
-            "property",
-            "setter",
-            "getter",
-            "deleter",
-            "abstractmethod",
-            "override",
-            "final",
-        ),
-        *("wraps", "lru_cache", "cache", "contextmanager", "asynccontextmanager", "overload"),
-    }
+    """staticmethod classmethod property setter getter deleter abstractmethod override final wraps lru_cache cache
+    contextmanager asynccontextmanager overload""".split()  # noqa: SIM905  a word list
 )
 """Decorators that look neither at the name of a function nor at those of its parameters."""
 _OWN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "Exception"})

@@ -226,11 +226,7 @@ class _Reader(ast.NodeVisitor):
         self.uses.append(_Use(name, scope or self.scope, place, called, stored, self.shown))
 
     def store(
-        self,
-        name: str,
-        place: int | None,
-        binding: Binding = "variable",
-        definition: FunctionNode | None = None,
+        self, name: str, place: int | None, binding: Binding = "variable", definition: FunctionNode | None = None
     ) -> None:
         """Add a binding of the name, and its use, at the same place."""
         self.bind(name, binding, definition=definition)

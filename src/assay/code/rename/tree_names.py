@@ -72,6 +72,7 @@ def sorted_out(bindings: Bindings, keep: frozenset[str]) -> tuple[dict[Key, list
     for symbol in bindings.symbols:
         name, key = symbol.name, (symbol.space, symbol.name)
         role = _kept_role(symbol)
+        # a method, a field or an import is kept for what it is; elsewhere its name may change
         if role:
             kept[name] = role
             if bindings.misread:
@@ -133,7 +134,7 @@ def _by_convention(name: str, rules: NameRules) -> str | None:
         return "a keyword"
     if not name.isidentifier():
         return "a name with $"
-    return rules.conventional(name)
+    return next((why for why, names in rules.conventional.items() if re.fullmatch(names, name)), None)
 
 
 def _uncertain(symbol: Symbol, rules: NameRules, strings: set[str], free: set[str]) -> str | None:
@@ -192,6 +193,7 @@ def mentions(bindings: Bindings, changing: Mapping[Key, list[Symbol]]) -> Iterat
         for word in mentioned(bindings.tree.text, node.start, node.end, by_name):
             keys = by_name[word[0]]
             called = bindings.tree.text[word.end() :].lstrip(" ").startswith("(") or word[0] not in _values(keys)
+            # where a variable and a method share a name, brackets behind the word decide which of them is meant
             key = next((key for key in keys if (key[0] == METHOD) == called), keys[0])
             if word[0] not in fixed:
                 yield key, word.start()

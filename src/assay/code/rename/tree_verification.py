@@ -62,6 +62,7 @@ class TreeVerifier:
             if symbol and not (symbol.roles & KEPT.keys() - {"method" if symbol.space == METHOD else "", "prototype"})
         }
         comments = sorted((node.start, node.end) for node in bindings.nodes if node.kind in rules.comments)
+        # what may differ: leaves that stand for a symbol that is not kept, and words of comments
         loose = {
             number
             for number, (word, start) in enumerate(zip(words, starts, strict=True))

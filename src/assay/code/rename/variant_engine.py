@@ -140,10 +140,7 @@ def default_pool(rename: Extent) -> NamePool:
 
 
 def _verified(
-    n: int,
-    writer: "_Writer",
-    draws: Iterator[Sequence[str]],
-    verifier: Verifier,
+    n: int, writer: "_Writer", draws: Iterator[Sequence[str]], verifier: Verifier
 ) -> tuple[tuple[Variant, ...], int]:
     """Return at most n distinct verified variants, and how many rewritings failed verification."""
     verified: dict[str, Variant] = {}
@@ -178,6 +175,7 @@ def _choices(name: Renamable, pool: NamePool, unavailable: frozenset[str]) -> li
 
     The first letter keeps its case: in Go it decides whether other packages see a name.
     """
+    # what any text forbids is cached by name; only the words of this text are looked up anew
     candidates = tuple(pool.candidates(name.name, name.kind))
     return [candidate for candidate in _fitting(name.name, candidates) if candidate not in unavailable]
 

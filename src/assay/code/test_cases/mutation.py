@@ -10,7 +10,7 @@ import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
 
-from assay.code.rename.words import WORDS_BY_PART
+from assay.code.rename.pools import WORDS_BY_PART
 from assay.code.test_cases.literals import sorted_values
 
 _WORDS = re.compile(r"[A-Za-z]{3,}")

@@ -6,8 +6,8 @@ Source: Hendrycks et al. 2021, "Measuring Coding Challenge Competence With APPS"
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.datasets.families.selection import Selection, rest, words
-from assay.datasets.sources import Note, SourceRow, decoded, opened, walk
+from assay.datasets.families.selection import Selection, file_text, rest, words
+from assay.datasets.sources import Note, SourceRow, opened, walk
 from assay.errors import DataError, plain_reason
 from assay.files import parse_json
 from assay.types import Sample
@@ -53,10 +53,10 @@ def apps_folders(path: Path, note: Note) -> Iterator[SourceRow]:
         yield {
             "problem_id": folder.name,
             "split": folder.parent.name if folder.parent.name in ("train", "test") else None,
-            "question": _read(question, note),
-            "solutions": _read(folder / "solutions.json", note),
-            "input_output": _read(folder / "input_output.json", note),
-            "starter_code": _read(folder / "starter_code.py", note),
+            "question": file_text(question, note),
+            "solutions": file_text(folder / "solutions.json", note),
+            "input_output": file_text(folder / "input_output.json", note),
+            "starter_code": file_text(folder / "starter_code.py", note),
             **(metadata if isinstance(metadata, dict) else {}),
         }
 
@@ -70,13 +70,6 @@ def _solutions(value: object) -> list[str]:
     if not isinstance(parsed, list) or not all(isinstance(item, str) for item in parsed):
         raise DataError(f"'solutions' holds {str(parsed)[:40]!r}, expected a list of programs")
     return parsed
-
-
-def _read(path: Path, note: Note) -> str:
-    if not path.exists():
-        return ""
-    with opened(path) as stream:
-        return decoded(stream.read(), f"{path.parent.name}/{path.name}", note)
 
 
 def _json(path: Path) -> object:

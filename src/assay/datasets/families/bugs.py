@@ -13,35 +13,33 @@ Sources: Just et al. 2014 (Defects4J), Widyasari et al. 2020 (BugsInPy), Silva e
 import csv
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assay.datasets.families.selection import Selection, rest, words
+from assay.datasets.families.selection import Selection, file_text, rest, words
 from assay.datasets.patches import Side, patch_side, patched_files
-from assay.datasets.sources import Note, SourceRow, decoded, opened, walk
+from assay.datasets.sources import Note, SourceRow, walk
 from assay.errors import DataError, plain_reason
 from assay.files import parse_json
 from assay.languages import language_of
 from assay.types import Sample
 
 FIXED_TO_BUGGY, BUGGY_TO_FIXED = "fixed→buggy", "buggy→fixed"
+SIDES: tuple[Side, Side] = ("old", "new")
+"""The fixed and the buggy side of a patch that turns the fixed source into the buggy one."""
 
+_text = partial(file_text, parts=3)  # projects have files of the same names
 _SETTING = re.compile(r'^(\w+)="(.*)"\s*$', re.MULTILINE)
 
 
-def defects4j(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]:
-    """Id: project and bug number ("Lang-1"). Group: the project. Direction: fixed → buggy."""
-    yield _bug(f"{row['project']}-{row['bug']}", row, selection, FIXED_TO_BUGGY, group=str(row["project"]))
+def defects4j(row: SourceRow, _number: int, selection: Selection, direction: str = FIXED_TO_BUGGY) -> Iterator[Sample]:
+    """Id: project and bug number ("Lang-1"). Group: the project. Direction: fixed → buggy, as of BugsC++."""
+    yield _bug(f"{row['project']}-{row['bug']}", row, selection, direction, group=str(row["project"]))
 
 
-def bugscpp(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]:
-    """Id: project and bug number ("md4c-2"). Group: the project. Direction: fixed → buggy."""
-    yield _bug(f"{row['project']}-{row['bug']}", row, selection, FIXED_TO_BUGGY, group=str(row["project"]))
-
-
-def bugsinpy(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]:
-    """Id: project and bug number ("black-1"). Group: the project. Direction: buggy → fixed."""
-    yield _bug(f"{row['project']}-{row['bug']}", row, selection, BUGGY_TO_FIXED, group=str(row["project"]))
+bugscpp = defects4j
+bugsinpy = partial(defects4j, direction=BUGGY_TO_FIXED)
 
 
 def gitbug_java(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]:
@@ -69,10 +67,10 @@ def defects4j_folders(path: Path, note: Note) -> Iterator[SourceRow]:
         yield {
             "project": project.name,
             "bug": bug,
-            "patch": _read(patch, note),
-            "test_patch": _read(patch.with_name(f"{bug}.test.patch"), note),
-            "modified_classes": _read(project / "modified_classes" / f"{bug}.src", note).split(),
-            "trigger_tests": _read(project / "trigger_tests" / bug, note),
+            "patch": _text(patch, note),
+            "test_patch": _text(patch.with_name(f"{bug}.test.patch"), note),
+            "modified_classes": _text(project / "modified_classes" / f"{bug}.src", note).split(),
+            "trigger_tests": _text(project / "trigger_tests" / bug, note),
             **_record(project / "active-bugs.csv", bug, note),
             **_record(project / "deprecated-bugs.csv", bug, note),
         }
@@ -89,7 +87,7 @@ def bugscpp_folders(path: Path, note: Note) -> Iterator[SourceRow]:
         yield {
             "project": project.name,
             "bug": bug,
-            "patch": _read(patch, note),
+            "patch": _text(patch, note),
             "url": meta.get("info", {}).get("url"),
             **rest(defect, "id"),
         }
@@ -104,16 +102,16 @@ def bugsinpy_folders(path: Path, note: Note) -> Iterator[SourceRow]:
         yield {
             "project": project.name,
             "bug": bug.name,
-            "patch": _read(patch, note),
-            "run_test": _read(bug / "run_test.sh", note),
-            **dict(_SETTING.findall(_read(bug / "bug.info", note))),
-            **dict(_SETTING.findall(_read(project / "project.info", note))),
+            "patch": _text(patch, note),
+            "run_test": _text(bug / "run_test.sh", note),
+            **dict(_SETTING.findall(_text(bug / "bug.info", note))),
+            **dict(_SETTING.findall(_text(project / "project.info", note))),
         }
 
 
 def _bug(name: str, row: SourceRow, selection: Selection, direction: str, *, group: str) -> Sample:
     patch = words(row, "patch")
-    fixed, buggy = _sides(direction)
+    fixed, buggy = SIDES if direction == FIXED_TO_BUGGY else SIDES[::-1]
     files = patched_files(patch)
     return Sample(
         name,
@@ -128,22 +126,9 @@ def _bug(name: str, row: SourceRow, selection: Selection, direction: str, *, gro
     )
 
 
-def _sides(direction: str) -> tuple[Side, Side]:
-    """The fixed and the buggy side of a patch."""
-    return ("old", "new") if direction == FIXED_TO_BUGGY else ("new", "old")
-
-
-def _read(path: Path, note: Note) -> str:
-    """The text of a file that need not be there (the project's own layout leaves some out)."""
-    if not path.exists():
-        return ""
-    with opened(path) as stream:
-        return decoded(stream.read(), f"{path.parent.parent.name}/{path.parent.name}/{path.name}", note)
-
-
 def _record(path: Path, bug: str, note: Note) -> SourceRow:
     """The line of a bug in one of Defects4J's tables, dots in its column names turned to underscores."""
-    records = csv.DictReader(_read(path, note).splitlines())
+    records = csv.DictReader(_text(path, note).splitlines())
     for record in records:
         if record.get("bug.id") == bug:
             return {column.replace(".", "_"): value for column, value in record.items() if column != "bug.id"}
@@ -152,7 +137,7 @@ def _record(path: Path, bug: str, note: Note) -> SourceRow:
 
 def _meta(path: Path, note: Note) -> dict[str, Any]:
     try:
-        meta = parse_json(_read(path, note) or "{}")
+        meta = parse_json(_text(path, note) or "{}")
     except ValueError as fault:
         raise DataError(f"{path}: broken JSON ({plain_reason(fault)})") from fault
     if not isinstance(meta, dict):

@@ -16,36 +16,21 @@ from assay.types import Sample
 def wikimia(row: SourceRow, number: int, selection: Selection) -> Iterator[Sample]:
     """Text: the excerpt. The set has no ids: they are its name and the position in the file."""
     length = row.get("split") or (f"WikiMIA_length{selection.subset}" if selection.subset else "WikiMIA")
-    yield Sample(
-        f"{length}/{number}",
-        words(row, "input"),
-        label=_label(row, "label"),
-        metadata=rest(row, "input", "label"),
-    )
+    yield _passage(f"{length}/{number}", row, "input")
 
 
 def bookmia(row: SourceRow, number: int, _selection: Selection) -> Iterator[Sample]:
     """Text: the snippet. All snippets of a book are one group."""
-    book = row.get("book_id")
-    yield Sample(
-        f"{book}/{row['snippet_id']}" if row.get("snippet_id") is not None else f"BookMIA/{number}",
-        words(row, "snippet"),
-        label=_label(row, "label"),
-        group=str(row.get("book") or book),
-        metadata=rest(row, "snippet", "label"),
-    )
+    book, snippet = row.get("book_id"), row.get("snippet_id")
+    name = f"{book}/{snippet}" if snippet is not None else f"BookMIA/{number}"
+    yield _passage(name, row, "snippet", group=str(row.get("book") or book))
 
 
 def arxivtection(row: SourceRow, number: int, _selection: Selection) -> Iterator[Sample]:
     """Text: the verbatim passage, Example_A (the others paraphrase it). A paper's passages are one group."""
-    yield Sample(
-        f"arXivTection/{number}",
-        words(row, "Example_A"),
-        label=_label(row, "Label"),
-        group=str(row["ID"]),
-        metadata=rest(row, "Example_A", "Label"),
-    )
+    yield _passage(f"arXivTection/{number}", row, "Example_A", label="Label", group=str(row["ID"]))
 
 
-def _label(row: SourceRow, column: str) -> str | None:
-    return memberships([row[column]], f"the column {column!r}")[0]
+def _passage(name: str, row: SourceRow, text: str, *, label: str = "label", group: str | None = None) -> Sample:
+    (membership,) = memberships([row[label]], f"the column {label!r}")
+    return Sample(name, words(row, text), label=membership, group=group, metadata=rest(row, text, label))

@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from assay.datasets.families.selection import Selection, rest, words
-from assay.datasets.sources import Note, SourceRow, decoded, opened, read_rows, walk
+from assay.datasets.families.selection import Selection, file_text, rest, words
+from assay.datasets.sources import Note, SourceRow, read_rows, walk
 from assay.languages import language_named, language_of
 from assay.types import Sample
 
@@ -73,8 +73,8 @@ def _folders(path: Path, note: Note, sides: dict[str, str], is_program: Callable
                 "id": f"{folder.name}/{buggy.name}",
                 "group": buggy.stem if folder.name in HUMANEVAL_JAVA else buggy.stem.lower(),
                 "language": language_of(buggy.name),
-                "fixed": _read(fixed, note),
-                "buggy": _read(buggy, note),
+                "fixed": file_text(fixed, note),
+                "buggy": file_text(buggy, note),
             }
 
 
@@ -87,8 +87,3 @@ def _program(name: str, row: SourceRow, selection: Selection, *, fixed: str, bug
         group=group or None,
         metadata=rest(row, fixed, buggy),
     )
-
-
-def _read(path: Path, note: Note) -> str:
-    with opened(path) as stream:
-        return decoded(stream.read(), f"{path.parent.name}/{path.name}", note)

@@ -1,8 +1,9 @@
 """The requested texts of a benchmark, and the small steps that every family shares."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from assay.datasets.sources import SourceRow
+from assay.datasets.sources import Note, SourceRow, decoded, opened
 from assay.errors import DataError
 
 
@@ -35,3 +36,17 @@ def words(row: SourceRow, column: str) -> str:
 def rest(row: SourceRow, *used: str) -> SourceRow:
     """Return the columns that are not used, for `Sample.metadata`."""
     return {column: value for column, value in row.items() if column not in used}
+
+
+def file_text(path: Path, note: Note, *, parts: int = 2) -> str:
+    """Return the text of a file; "" where it is not there, because official layouts leave some files out.
+
+    Args:
+        path: of the file.
+        note: says where Latin-1 had to be assumed.
+        parts: of the path that a note names.
+    """
+    if not path.exists():
+        return ""
+    with opened(path) as stream:
+        return decoded(stream.read(), "/".join(path.parts[-parts:]), note)

@@ -10,16 +10,7 @@ from assay.datasets.sources.json_text import SourceRow
 from assay.datasets.sources.stream import opened, require_exists, walk
 from assay.datasets.sources.text import Note, decoded
 
-__all__ = [
-    "Note",
-    "SourceRow",
-    "data_files",
-    "decoded",
-    "opened",
-    "read_rows",
-    "require_exists",
-    "walk",
-]
+__all__ = ["Note", "SourceRow", "data_files", "decoded", "opened", "read_rows", "require_exists", "walk"]
 
 
 def read_rows(path: Path, note: Note) -> Iterator[SourceRow]:

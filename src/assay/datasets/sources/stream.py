@@ -25,6 +25,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
     """
     try:
         with path.open("rb") as raw:
+            # by content: a download often loses the suffix of its name
             if raw.peek(2)[:2] == GZIP:
                 # a GzipFile lacks some of what a raw stream declares, but nothing that is used here
                 with io.BufferedReader(cast("Any", Unpacked(gzip.GzipFile(fileobj=raw), raw, path))) as unpacked:

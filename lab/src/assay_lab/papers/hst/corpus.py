@@ -11,8 +11,9 @@ import numpy as np
 
 from assay.code import functions_in
 from assay.evaluation import ShingleIndex, shingles
-from assay.ground_truth import TokenizedText, library_root
+from assay.ground_truth import library_root
 from assay.provenance import Document, Origin
+from assay_lab.clones import TokenizedText
 
 SHORTEST = 7
 """Tokens: the shortest window."""

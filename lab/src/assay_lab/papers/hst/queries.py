@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from assay.ground_truth import adapt, edit_lines, rename_all
+from assay_lab.clones import adapt, edit_lines, rename_all
 from assay_lab.papers.hst.corpus import SearchSpace
 
 Alteration = Literal["type 1", "type 2", "renamed", "type 3"]

@@ -4,43 +4,20 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.code.parse.trees import Node, Tree
-from assay.code.rename.bindings import Binder, Bindings, Bound, NameRules, Role, ScopeKind, field_binder
-from assay.languages import LANGUAGES
+from assay.code.rename.bindings import Binder, Bindings, Bound, Role, name_rules
 
-SCOPES: Mapping[str, ScopeKind] = {
-    "function_definition": "function",
-    **dict.fromkeys(("compound_statement", "for_statement"), "block"),
-}
-_TAGS = frozenset({"struct_specifier.name", "union_specifier.name", "enum_specifier.name"})
 _DEFINITIONS = frozenset({"function_definition", "lambda_expression", "catch_clause", "field_declaration"})
 _WRAPPED = frozenset(
     {"parenthesized_declarator", "reference_declarator", "variadic_declarator", "structured_binding_declarator"}
     | {"attributed_declarator"}
 )
 _SEES_NAMES = frozenset({"__func__", "__FUNCTION__", "__PRETTY_FUNCTION__"})
-FROZEN: Mapping[str, str] = {
-    "preproc_arg": "a preprocessor line names it",
-    "preproc_params": "a preprocessor line names it",
-    "preproc_if.condition": "a preprocessor line names it",
-    "preproc_elif.condition": "a preprocessor line names it",
-    "preproc_ifdef.name": "a preprocessor line names it",
-    "preproc_elifdef.name": "a preprocessor line names it",
-    "preproc_defined": "a preprocessor line names it",
-    "preproc_call": "a preprocessor line names it",
-    "attribute_specifier": "stands in an attribute",
-    "attribute_declaration": "stands in an attribute",
-    "ms_declspec_modifier": "stands in an attribute",
-    "gnu_asm_expression": "stands in assembly",
-}
 _HIDDEN_MACRO = re.compile(r"#[ \t]*define[ \t]+(\w+)\(")
-LISTS = frozenset(
-    {"translation_unit", "compound_statement", "declaration_list", "field_declaration_list", "case_statement"}
-    | {"preproc_if", "preproc_ifdef", "preproc_elif", "preproc_elifdef", "preproc_else"}
-)
 
 
 def declared_names(declarator: Node) -> Iterator[tuple[Node, bool]]:
     """Yield the names that a declarator declares, and whether each is that of a function."""
+    # a declarator of C is read from the inside out: of `int *(*f)(int)` the name stands innermost
     waiting = [(declarator, False)]
     while waiting:
         node, function = waiting.pop()
@@ -56,21 +33,17 @@ def declared_names(declarator: Node) -> Iterator[tuple[Node, bool]]:
 
 def owner(node: Node) -> Node | None:
     """Return the node that the parameters of a declarator belong to."""
+    # the list of parameters hangs below the declarators, and belongs to what they declare
     around: Node | None = node.parent
     while around and (around.kind.endswith("_declarator") or around.kind == "abstract_function_declarator"):
         around = around.parent
     return around
 
 
-def scope_of(node: Node) -> ScopeKind | None:
-    """Return the scope that a node opens.
-
-    Parameters of a declaration have a scope of their own; those of a definition share the function's.
-    """
-    if node.kind == "parameter_list":
-        belongs = owner(node)
-        return None if belongs and belongs.kind in _DEFINITIONS - {"field_declaration"} else "block"
-    return SCOPES.get(node.kind)
+def opens_scope(node: Node) -> bool:
+    """Return whether a list of parameters has a scope of its own: in a declaration; a definition shares its own."""
+    belongs = owner(node) if node.kind == "parameter_list" else None
+    return belongs is None or belongs.kind not in _DEFINITIONS - {"field_declaration"}
 
 
 def definition(node: Node) -> Iterable[Bound]:
@@ -130,6 +103,7 @@ def kept_names(bindings: Bindings) -> Mapping[str, str]:
     if bindings.free() & _SEES_NAMES:
         reason = "the program sees the names of its functions"
         kept.update({symbol.name: reason for symbol in bindings.symbols if "function" in symbol.roles})
+    # `#x` and `a##b` make text of an argument, so its name reaches the program
     spelling = {
         text.of(node.child("name") or node)
         for node in bindings.nodes
@@ -155,33 +129,11 @@ def refusal(tree: Tree) -> str | None:
     return "holds code in strings: uses _Pragma" if "_Pragma" in tree.text else None
 
 
-def conventional(name: str) -> str | None:
-    """Return why a name is kept: the linker looks for it."""
-    return "a name that the linker looks for" if name in {"main", "wmain", "WinMain", "_start"} else None
-
-
-C = NameRules(
-    language=LANGUAGES["c"],
-    leaves=frozenset({"identifier", "type_identifier"}),
-    scope=scope_of,
-    binders={
-        "function_definition": definition,
-        "declaration": declaration,
-        "parameter_list": parameters,
-        "parameter_declaration": parameter,
-        "type_definition": declarator_binder("type"),
-        "enumerator": field_binder("constant"),
-        "preproc_def": field_binder("macro", target="file"),
-        "preproc_function_def": field_binder("macro", target="file"),
-    },
-    elsewhere=_TAGS,
-    frozen=FROZEN,
-    comments=frozenset({"comment"}),
-    strings=frozenset({"string_content"}),
-    directive=r"(?://|/\*)\s*(?:NOLINT|clang-format|LINT|coverity|cppcheck|IWYU|lint )",
-    conventional=conventional,
-    refusal=refusal,
-    kept=kept_names,
-    lists=LISTS,
-    alias=lambda new, old: f"#define {old} {new}",
-)
+BINDERS: Mapping[str, Binder] = {
+    "function_definition": definition,
+    "declaration": declaration,
+    "parameter_list": parameters,
+    "parameter_declaration": parameter,
+    "type_definition": declarator_binder("type"),
+}
+C = name_rules("c", BINDERS, opens=opens_scope, refusal=refusal, kept=kept_names)

@@ -3,26 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from assay.code.parse.trees import WORD, Node, Tree
-from assay.code.rename.bindings import Bindings, Bound, NameRules, ScopeKind, field_binder
+from assay.code.rename.bindings import Bindings, Bound, name_rules
 from assay.code.rename.grammars import c
-from assay.languages import LANGUAGES
 
 _CLASSES = frozenset({"class_specifier", "struct_specifier", "union_specifier"})
-_SCOPES: Mapping[str, ScopeKind] = {
-    **c.SCOPES,
-    "lambda_expression": "function",
-    **dict.fromkeys(("for_range_loop", "if_statement", "while_statement", "switch_statement"), "block"),
-    "catch_clause": "block",
-    **dict.fromkeys(_CLASSES, "class"),
-    "namespace_definition": "file",
-    "template_declaration": "template",
-}
-
-
-def _scope(node: Node) -> ScopeKind | None:
-    if node.kind == "parameter_list":
-        return c.scope_of(node)
-    return _SCOPES.get(node.kind)
 
 
 def _declaration(node: Node) -> Iterable[Bound]:
@@ -51,6 +35,7 @@ _IN_BLOCK = frozenset({"compound_statement", "for_statement", "case_statement", 
 
 def _range(node: Node) -> Iterable[Bound]:
     body = node.child("body")
+    # in `for (auto x : x)` the second x is that of outside: the new one begins with the body
     since = body.start if body else None
     return [
         Bound(name, "variable", since=since)
@@ -90,6 +75,7 @@ _AROUND_NAMES = frozenset({"extern", "class", "struct", "union"})
 
 def _kept_names(bindings: Bindings) -> Mapping[str, str]:
     kept = dict(c.kept_names(bindings))
+    # `A::name` reaches a name of the file past every scope
     qualified = {
         bindings.tree.of(node)
         for node in bindings.nodes
@@ -109,43 +95,21 @@ def _kept_names(bindings: Bindings) -> Mapping[str, str]:
     return kept
 
 
-CPP = NameRules(
-    language=LANGUAGES["cpp"],
-    leaves=frozenset({"identifier", "type_identifier"}),
-    scope=_scope,
-    binders={
-        **c.C.binders,
+CPP = name_rules(
+    "cpp",
+    {
+        **c.BINDERS,
         "declaration": _declaration,
         "field_declaration": c.declarator_binder("field"),
-        "optional_parameter_declaration": c.parameter,
-        "variadic_parameter_declaration": c.parameter,
+        **dict.fromkeys(("optional_parameter_declaration", "variadic_parameter_declaration"), c.parameter),
         "for_range_loop": _range,
-        "lambda_capture_initializer": field_binder("variable", "left", kind="identifier", behind=True),
-        **dict.fromkeys(_CLASSES, field_binder("type", target="outer", kind="type_identifier")),
         "type_parameter_declaration": _template_parameter,
         "optional_type_parameter_declaration": _template_parameter,
         "variadic_type_parameter_declaration": _template_parameter,
-        "alias_declaration": field_binder("type"),
-        "concept_definition": field_binder("type"),
         "using_declaration": _used,
     },
-    elsewhere=frozenset(
-        {"enum_specifier.name", "qualified_identifier.name", "field_initializer.", "using_declaration."}
-    ),
-    frozen={
-        **c.FROZEN,
-        "friend_declaration": "a friend of a class",
-        "linkage_specification": "defined for another language",
-        "namespace_alias_definition": "names a name space",
-        "attribute_declaration": "stands in an attribute",
-    },
-    comments=c.C.comments,
-    strings=frozenset({"string_content", "raw_string_content"}),
-    directive=c.C.directive,
-    conventional=c.conventional,
+    opens=c.opens_scope,
     inherits=_inherits,
     refusal=c.refusal,
     kept=_kept_names,
-    lists=c.LISTS,
-    alias=c.C.alias,
 )

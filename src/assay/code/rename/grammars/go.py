@@ -1,21 +1,11 @@
 """Go: variables, constants, parameters, results, receivers and functions; never methods, fields, types, packages."""
 
-import re
 from collections.abc import Iterable, Mapping
 
 from assay.code.parse.trees import Node, Tree
-from assay.code.rename.bindings import Bindings, Bound, NameRules, ScopeKind, field_binder
-from assay.languages import LANGUAGES
+from assay.code.rename.bindings import Bindings, Bound, name_rules
 
-_SCOPES: Mapping[str, ScopeKind] = {
-    **dict.fromkeys(("function_declaration", "method_declaration", "func_literal"), "function"),
-    **dict.fromkeys(("block", "if_statement", "for_statement", "expression_switch_statement"), "block"),
-    **dict.fromkeys(("type_switch_statement", "select_statement", "expression_case", "type_case"), "block"),
-    **dict.fromkeys(("default_case", "communication_case", "function_type", "method_elem"), "block"),
-    **dict.fromkeys(("type_spec", "type_alias"), "template"),
-}
 _KEYED = frozenset({"map_type", "slice_type", "array_type", "implicit_length_array_type"})
-_TEST = re.compile(r"(?:Test|Benchmark|Example|Fuzz)(?![a-z])")
 _NAMES_SEEN = frozenset({"FuncForPC", "Caller", "Callers", "CallersFrames", "Stack", "PrintStack"})
 
 
@@ -67,38 +57,12 @@ def _of_elements(node: Node) -> bool:
     return written is not None and written.kind in _KEYED
 
 
-def _conventional(name: str) -> str | None:
-    if name in {"main", "init"}:
-        return "a name that Go looks for"
-    return "test runners look for it" if _TEST.match(name) else None
-
-
-GO = NameRules(
-    language=LANGUAGES["go"],
-    leaves=frozenset({"identifier", "type_identifier"}),
-    scope=lambda node: _SCOPES.get(node.kind),
-    binders={
-        "function_declaration": field_binder("function", target="outer"),
-        "parameter_declaration": field_binder("parameter"),
-        "variadic_parameter_declaration": field_binder("parameter"),
-        "type_parameter_declaration": field_binder("template parameter"),
-        "short_var_declaration": _assigned,
-        "range_clause": _assigned,
-        "receive_statement": _assigned,
-        "var_spec": field_binder("variable", kind="identifier", behind=True),
-        "const_spec": field_binder("variable", kind="identifier", behind=True),
+GO = name_rules(
+    "go",
+    {
+        **dict.fromkeys(("short_var_declaration", "range_clause", "receive_statement"), _assigned),
         "type_switch_statement": _type_switch,
-        "type_spec": field_binder("type", target="outer"),
-        "type_alias": field_binder("type", target="outer"),
-        "import_spec": field_binder("import", target="file", kind="package_identifier"),
     },
-    elsewhere=frozenset({"qualified_type.name"}),
-    frozen={},
-    comments=frozenset({"comment"}),
-    strings=frozenset({"interpreted_string_literal_content", "raw_string_literal_content"}),
-    directive=r"//(?:go:|line |export |nolint|lint:|\s*\+build)|/\*line ",
-    conventional=_conventional,
     refusal=_refusal,
     kept=_kept_names,
-    alias=lambda new, old: f"var {old} = {new}",
 )

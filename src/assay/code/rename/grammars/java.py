@@ -5,21 +5,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.code.parse.trees import Node, Tree
-from assay.code.rename.bindings import METHOD, Bindings, Bound, NameRules, Role, ScopeKind, Symbol, field_binder
+from assay.code.rename.bindings import METHOD, Bindings, Bound, Role, Symbol, name_rules
 from assay.languages import LANGUAGES
 
 _CLASSES = frozenset(
     {"class_declaration", "interface_declaration", "enum_declaration", "record_declaration"}
     | {"annotation_type_declaration"}
 )
-_SCOPES: Mapping[str, ScopeKind] = {
-    **dict.fromkeys(("method_declaration", "constructor_declaration", "lambda_expression"), "function"),
-    "compact_constructor_declaration": "function",
-    **dict.fromkeys(("block", "constructor_body", "for_statement", "enhanced_for_statement"), "block"),
-    **dict.fromkeys(("try_with_resources_statement", "catch_clause", "switch_block"), "block"),
-    **dict.fromkeys(("switch_block_statement_group", "switch_rule"), "block"),
-    **dict.fromkeys((*_CLASSES, "class_body"), "class"),
-}
 _HARMLESS = frozenset(
     (
         "Object Comparator Runnable Callable Iterator Iterable Comparable Function BiFunction Supplier Consumer "
@@ -159,6 +151,7 @@ def _followed(bindings: Bindings, symbol: Symbol, of_text: set[str]) -> str | No
         place = use.parent
         if place is None:
             continue
+        # a method has no type here: its calls are known only where nothing else can be meant
         on = place.child("object") if place.kind == "method_invocation" else place.children[0]
         if on is None:
             if any(_inherits(bindings.tree, node) or _anonymous(node) for node in use.around()):
@@ -174,6 +167,7 @@ def _anonymous(node: Node) -> bool:
 
 def _ours(bindings: Bindings, node: Node, of_text: set[str]) -> bool:
     """Return whether an expression certainly is an object of a class of the text, or such a class itself."""
+    # a call can be followed where its object is certainly of a class of the text
     while node.kind == "parenthesized_expression" and len(node.children) > 1:
         node = node.children[1]
     if node.kind == "object_creation_expression":
@@ -217,44 +211,18 @@ def _names_method(node: Node) -> bool:
     return node.role == "name" and place.kind in {"method_invocation", "method_declaration"}
 
 
-JAVA = NameRules(
-    language=LANGUAGES["java"],
-    leaves=frozenset({"identifier"}),
-    scope=lambda node: _SCOPES.get(node.kind),
-    binders={
-        "method_declaration": field_binder("method", target="outer"),
+JAVA = name_rules(
+    "java",
+    {
         "variable_declarator": _declarator,
         "formal_parameter": _parameter,
-        "catch_formal_parameter": field_binder("variable"),
-        "resource": field_binder("variable"),
         "enhanced_for_statement": _for_each,
-        "lambda_expression": field_binder("parameter", "parameters", kind="identifier"),
         "inferred_parameters": lambda node: [Bound(child, "parameter") for child in node.of_kind("identifier")],
-        "instanceof_expression": field_binder("variable"),
         "type_pattern": _last,
         "record_pattern_component": _last,
-        "enum_constant": field_binder("constant"),
         "import_declaration": _import,
     },
-    elsewhere=frozenset(
-        {
-            *("field_access.field", "labeled_statement.", "break_statement.", "continue_statement."),
-            *("scoped_identifier.scope", "scoped_identifier.name", "package_declaration.", "record_pattern."),
-            *("annotation.name", "marker_annotation.name", "element_value_pair.key"),
-            *("constructor_declaration.name", "compact_constructor_declaration.name"),
-            "annotation_type_element_declaration.name",
-            *(f"{kind}.name" for kind in _CLASSES),
-        }
-    ),
     methods=_names_method,
-    frozen={
-        "switch_label": "may be a constant of an enumeration",
-        "annotation": "stands in an annotation",
-        "module_declaration": "stands in the declaration of a module",
-    },
-    comments=frozenset({"line_comment", "block_comment"}),
-    strings=frozenset({"string_fragment"}),
-    directive=r"//\s*(?:noinspection|NOSONAR|CHECKSTYLE|@formatter)",
     inherits=_inherits,
     kept=_kept_names,
 )

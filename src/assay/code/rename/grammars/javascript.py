@@ -3,18 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.code.parse.trees import Node, Tree
-from assay.code.rename.bindings import Bindings, BindingTarget, Bound, NameRules, Role, ScopeKind, field_binder
-from assay.languages import LANGUAGES
+from assay.code.rename.bindings import Bindings, BindingTarget, Bound, Role, name_rules
 
-_FUNCTIONS = frozenset(
-    {"function_declaration", "function_expression", "generator_function", "generator_function_declaration"}
-    | {"arrow_function", "method_definition", "class_static_block"}
-)
-_SCOPES: Mapping[str, ScopeKind] = {
-    **dict.fromkeys(_FUNCTIONS, "function"),
-    **dict.fromkeys(("statement_block", "for_statement", "for_in_statement", "switch_body", "catch_clause"), "block"),
-    **dict.fromkeys(("class", "class_declaration"), "block"),
-}
 _VALUES_WITH_NAMES = frozenset({"arrow_function", "function_expression", "generator_function"})
 _PATTERNS = frozenset({"object_pattern", "array_pattern", "rest_pattern", "assignment_pattern", "pair_pattern"})
 _GLOBAL_OBJECTS = frozenset({"globalThis", "window", "global", "self"})
@@ -39,6 +29,7 @@ def names_of(pattern: Node) -> Iterator[Node]:
 
 def _declarator(node: Node) -> Iterable[Bound]:
     declaration = node.parent
+    # `var` belongs to the function around it, `let` and `const` to the block
     target: BindingTarget = "function" if declaration and declaration.kind == "variable_declaration" else "here"
     value = node.child("value")
     role: Role = "function" if value and value.kind in _VALUES_WITH_NAMES else "variable"
@@ -104,6 +95,7 @@ def _kept_names(bindings: Bindings) -> Mapping[str, str]:
     if spelled & _STACK:
         reason = "the program may see the names of its functions"
         kept.update({symbol.name: reason for symbol in bindings.symbols if "function" in symbol.roles})
+    # names of a script are properties of the global object, which these words reach
     if bindings.free() & _GLOBAL_OBJECTS:
         reason = "the global object shows the names of the script"
         kept.update({symbol.name: reason for symbol in bindings.symbols if symbol.scope.kind == "file"})
@@ -121,46 +113,16 @@ def _kept_names(bindings: Bindings) -> Mapping[str, str]:
     return kept
 
 
-def _conventional(name: str) -> str | None:
-    return "a name that JavaScript looks for" if name in {"arguments", "undefined", "exports", "module"} else None
-
-
-JAVASCRIPT = NameRules(
-    language=LANGUAGES["javascript"],
-    leaves=frozenset({"identifier"}),
-    scope=lambda node: _SCOPES.get(node.kind),
-    binders={
+JAVASCRIPT = name_rules(
+    "javascript",
+    {
         "variable_declarator": _declarator,
-        "function_declaration": _declaration,
-        "generator_function_declaration": _declaration,
-        "function_expression": field_binder("function"),
-        "generator_function": field_binder("function"),
-        "class": field_binder("type"),
-        "class_declaration": field_binder("type", target="outer"),
+        **dict.fromkeys(("function_declaration", "generator_function_declaration"), _declaration),
         "formal_parameters": _parameters,
-        "arrow_function": field_binder("parameter", "parameter"),
         "catch_clause": _catch,
         "for_in_statement": _for_in,
-        "import_clause": _imported,
-        "namespace_import": _imported,
-        "import_specifier": _imported,
+        **dict.fromkeys(("import_clause", "namespace_import", "import_specifier"), _imported),
     },
-    elsewhere=frozenset({"import_specifier.name", "export_specifier.alias", "jsx_namespace_name."}),
-    frozen={
-        "shorthand_property_identifier": "an object takes its name for a key",
-        "shorthand_property_identifier_pattern": "taken out of an object by its name",
-        "export_clause": "exported",
-        "decorator": "a decorator may look at it",
-        "jsx_opening_element.name": "names an element",
-        "jsx_closing_element.name": "names an element",
-        "jsx_self_closing_element.name": "names an element",
-    },
-    comments=frozenset({"comment", "html_comment", "hash_bang_line"}),
-    strings=frozenset({"string_fragment"}),
-    ordered=False,
-    directive=r"#!|(?://|/\*)\s*(?:eslint|jshint|jslint|global|exported|@ts-|prettier-|istanbul|#\s*source|@jsx|webpack)",
-    conventional=_conventional,
     refusal=_refusal,
     kept=_kept_names,
-    alias=lambda new, old: f"var {old} = {new};",
 )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.ground_truth.clones import adapt
+from assay_lab.clones import adapt
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PLAIN = "total = 0\nfor value in values:\n    total = total + value\n    print(total, value)\nreturn total\n"

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from assay.ground_truth.clones import TokenizedText, edit_lines, rename_all, strip_comments
 from assay.retrieval import fingerprint
 from assay.retrieval.fingerprints import Fingerprints
+from assay_lab.clones import TokenizedText, edit_lines, rename_all, strip_comments
 
 FUNCTION = '''def mean(values, weight=1.5):
     """The mean.

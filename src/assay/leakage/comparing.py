@@ -5,12 +5,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.codec import encode
 from assay.errors import DataError
 from assay.evaluation import Estimate, FlagRate
 from assay.leakage.fail_on import DISCOVERIES, FIGURES, VERDICT
 from assay.leakage.naming import compares_variants
 from assay.leakage.results import Audit, ScoreSummary
-from assay.reports import Cell, Column, ColumnKind, Missing, Report, Row, Table, cell_text, encode, listed, percent
+from assay.reports import Cell, Column, ColumnKind, Missing, Report, Row, Table, cell_text, listed, percent
 from assay.types import Decision, Verdict
 
 UNDECIDED = "\u2009†"

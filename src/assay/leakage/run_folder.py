@@ -22,13 +22,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from assay.codec import decode, encode
 from assay.datasets import check_ratio
 from assay.errors import DataError, plain_reason
 from assay.files import atomic_path, parse_json, write_json
 from assay.guard import library_faults
 from assay.leakage.naming import compares_variants, named_samples
 from assay.leakage.results import Audit, SampleTokens, ScoreSummary
-from assay.reports import decode, encode
 from assay.run import MANIFEST, is_finished
 from assay.types import Sample, SampleDecision, Verdict
 

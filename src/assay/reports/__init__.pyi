@@ -8,9 +8,6 @@ from .charts import Series as Series
 from .charts import histogram as histogram
 from .charts import line_chart as line_chart
 from .charts import roc_chart as roc_chart
-from .codec import decode as decode
-from .codec import encode as encode
-from .codec import render_json as render_json
 from .delimited import render_csv as render_csv
 from .html import render_html as render_html
 from .html import write_html as write_html
@@ -34,6 +31,7 @@ from .report import Report as Report
 from .report import Row as Row
 from .report import RowKind as RowKind
 from .report import Table as Table
+from .report import render_json as render_json
 from .results import TabularResult as TabularResult
 from .samples import Excerpt as Excerpt
 from .samples import SampleColumn as SampleColumn

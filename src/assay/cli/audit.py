@@ -97,7 +97,7 @@ def audit_command(
     names = [request.name for request in requests(chosen.specification())]
     for read_rule in rules:
         read_rule.check_score(names if labelled is None else [*names, *DETECTORS])
-    if unseen.data is None and settings.calibration is None:
+    if not settings.compares(unseen=unseen.data is not None):
         _stop_if_undecided({read_rule: read_rule.obstacle_without_unseen() for read_rule in rules}, "Nothing was run.")
     default = Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}"
     run = Run(out or default, "audit", numbered=out is None, force=force)

@@ -11,9 +11,10 @@
 Reading gives back exactly the values that were written.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,19 +83,27 @@ _DECIDED = ("seen_at_least",)
 _NAMING = ("discoveries", "adaptive_discoveries")
 """The same, for scores that name single samples."""
 
+REDACTED = (
+    "Texts are redacted. This run holds ids, groups and labels of the samples, SHA-256 digests of their texts, and "
+    "their values. They still reveal how many samples there are, what the ids and groups say, which samples stand out, "
+    "and, to everybody who has a text, that it is in the benchmark. A very short text can be guessed from its digest. "
+    "The manifest has the command with its paths."
+)
 
-def write_run(folder: str | Path, audit: Audit, manifest: Mapping[str, object]) -> Path:
+
+def write_run(folder: str | Path, audit: Audit, manifest: Mapping[str, object], *, redact: bool = False) -> Path:
     """Write a run folder; files of an earlier run are replaced, each one in a single step.
 
     Args:
         folder: created where it does not exist.
         audit: what was measured.
         manifest: how: anything that JSON can hold.
+        redact: write no texts, for a benchmark that is not public.
 
     Raises:
         DataError: the folder cannot be written.
     """
-    folder = Path(folder)
+    folder, audit = Path(folder), redacted(audit) if redact else audit
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -106,6 +115,16 @@ def write_run(folder: str | Path, audit: Audit, manifest: Mapping[str, object]) 
     write_json(folder / SUMMARY, summary_of(audit), sort_keys=True)
     write_json(folder / MANIFEST, encode(manifest))
     return folder
+
+
+def redacted(audit: Audit) -> Audit:
+    """Return the audit with digests instead of texts, and without metadata and token statistics."""
+
+    def digest(text: str) -> str:
+        return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+    samples = tuple(replace(sample, text=digest(sample.text), metadata={}) for sample in audit.samples)
+    return replace(audit, samples=samples, tokens=(), notes=(REDACTED, *audit.notes))
 
 
 def summary_of(audit: Audit) -> dict[str, Any]:

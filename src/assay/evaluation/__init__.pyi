@@ -55,7 +55,6 @@ from .share_estimate import robust_spread as robust_spread
 from .shares import difference_of_means as difference_of_means
 from .shares import grouped_mean as grouped_mean
 from .shares import grouped_share as grouped_share
-from .thresholds import at_threshold as at_threshold
 from .weighting import DensityRatio as DensityRatio
 from .weighting import density_ratio as density_ratio
 from .weighting import weighted_p_values as weighted_p_values

@@ -26,7 +26,6 @@ from .divergence import mean_kernel as mean_kernel
 from .dose import DosePoint as DosePoint
 from .dose import dose_correlation as dose_correlation
 from .dose import dose_response as dose_response
-from .estimate import ADVISED_GROUPS as ADVISED_GROUPS
 from .estimate import GROUPS_FOR_INTERVAL as GROUPS_FOR_INTERVAL
 from .estimate import Estimate as Estimate
 from .estimate import unknown as unknown

@@ -232,10 +232,14 @@ class ScoreSummary:
         return separation_of(self.ranking, self.doses)
 
     @property
+    def is_open(self) -> bool:
+        """True if this score gives no verdict."""
+        return self.decision.verdict is Verdict.CANNOT_TELL
+
+    @property
     def share(self) -> Estimate | None:
         """Share that looks trained on; None without a verdict by the test, as it may then have another cause."""
-        is_open = self.decision.verdict is Verdict.CANNOT_TELL
-        return None if self.test is None or is_open else self.test.share.estimate
+        return None if self.test is None or self.is_open else self.test.share.estimate
 
 
 def separation_of(ranking: Ranking | None, doses: Sequence[DosePoint]) -> Estimate | None:

@@ -31,7 +31,7 @@ from assay.guard import library_faults
 from assay.leakage.naming import compares_variants, named_samples
 from assay.leakage.results import Audit, SampleTokens, ScoreSummary
 from assay.run import MANIFEST, is_finished
-from assay.types import Sample, SampleDecision, Verdict
+from assay.types import Sample, SampleDecision
 
 SCHEMA = 2
 SUMMARY = "summary.json"
@@ -137,7 +137,7 @@ def summary_of(audit: Audit) -> dict[str, Any]:
             del entry["calibration"][name]
         own = audit.summary(entry["score"])
         calibration = own.calibration
-        if calibration is not None and own.decision.verdict is not Verdict.CANNOT_TELL:
+        if calibration is not None and not own.is_open:
             names = (*_DECIDED, *(_NAMING if compares_variants(entry["score"]) else ()))
             entry["calibration"] |= {name: encode(getattr(calibration, name)) for name in names}
     return summary | {"decision": encode(audit.decision), "named": encode(named_samples(audit))}

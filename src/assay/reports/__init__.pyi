@@ -1,6 +1,5 @@
 from .annotations import render_annotations as render_annotations
 from .answer import Answer as Answer
-from .answer import broken_limits as broken_limits
 from .charts import MOST_SERIES as MOST_SERIES
 from .charts import Axes as Axes
 from .charts import Curve as Curve
@@ -24,7 +23,6 @@ from .report import Column as Column
 from .report import ColumnKind as ColumnKind
 from .report import Fact as Fact
 from .report import Figure as Figure
-from .report import Measured as Measured
 from .report import Method as Method
 from .report import Missing as Missing
 from .report import Report as Report
@@ -36,7 +34,6 @@ from .results import TabularResult as TabularResult
 from .samples import Excerpt as Excerpt
 from .samples import SampleColumn as SampleColumn
 from .samples import SampleList as SampleList
-from .samples import TokenShading as TokenShading
 from .sarif import file_location as file_location
 from .sarif import sarif_log as sarif_log
 from .sarif import sarif_result as sarif_result

@@ -84,7 +84,7 @@ def audit_command(
     **Example**: `assay audit builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh.jsonl`
     """
     from assay import audit, load
-    from assay.cli.present import chosen_format, present_run
+    from assay.cli.present import present_run
     from assay.datasets import read_dataset
     from assay.errors import NothingToCompare
     from assay.leakage import Obstacle, rule
@@ -116,7 +116,7 @@ def audit_command(
     except NothingToCompare as error:
         _stop_if_undecided({each: Obstacle(Undecided.NO_UNSEEN_TEXT, str(error)) for each in rules})
         raise
-    present_run(run.path, chosen_format(), summary=True, draw=False)  # `audit` wrote the page
+    present_run(run.path, summary=True, draw=False)  # `audit` wrote the page
     apply(rules, result, allow_confounded=settings.allow_confounded)
 
 

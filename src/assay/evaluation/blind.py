@@ -167,6 +167,7 @@ def blind_baseline(
     rankings = tuple(rank_all(scores, truths, groups, resamples=resamples, seed=seed, level=level).values())
     best = max(rankings, key=lambda ranking: ranking.auroc.value)
     separates = best.auroc.value >= SEPARATING_AUROC
+    # the better of two was taken, so that its own interval is too hopeful: a stricter one has to confirm it
     if separates:
         name = best.name
         strict = rank_score(name, scores[name], truths, groups, resamples=resamples, seed=seed, level=DECISION_LEVEL)

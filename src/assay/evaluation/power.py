@@ -155,6 +155,7 @@ def detectable_leak(
     test = flag_test(scores, unseen_scores, tail, alpha=alpha, groups=groups)
     if test is None:
         return nothing
+    # the power grows with the leak, so the first one that is enough is the smallest; tied samples cannot move up
     for leaked in range(int((len(values) - tied) / test.inflation) + 1):
         if test.power(leaked) >= POWER:
             return replace(nothing, share=leaked / test.trials)

@@ -43,8 +43,10 @@ def report_cost(
     inform(f"cost: {passes:,.0f} forward passes of one text{f'; the cache holds {cached:,}' if cached else ''}")
     target, texts = missing[0]
     trial = texts[: TRIAL + 1] or [samples[0].text]
+    # per character, since texts differ in length; the first text warms the model up and is not timed
     seconds = _seconds(target, trial) / max(1, sum(map(len, trial[1:] or trial)))
     lengths = sum(len(text) for _, texts in missing for text in texts)
+    # rewritings and training steps have no text yet: each counts as one of typical length
     typical = sum(len(sample.text) for sample in samples) / len(samples)
     characters = lengths + typical * (passes - sum(len(texts) for _, texts in missing))
     inform(f"time: about {time_in_words(characters * seconds)} at the speed of the first texts")

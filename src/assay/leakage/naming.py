@@ -122,6 +122,7 @@ def _none_reached(calibration: Calibration, tested: int) -> str:
     above = int(np.sum(calibration.p_values == lowest))
     if not math.isclose(lowest, 1 / (m + 1)):
         return reason
+    # above all m texts p = 1 / (m + 1), of which Benjamini-Hochberg makes q = p · tested / above: solved for m at q = α
     needed = math.ceil(tested / (above * calibration.alpha)) - 1
     return (
         f"{reason}. {number_of(above, 'sample')} of {tested:,} score above all {number_of(m, 'unseen text')}; to name "

@@ -219,6 +219,7 @@ def plot_of(unseen: Sequence[Sample], doses: Sequence[int], *, seed: int) -> Plo
             f"give {min(map(len, halves))}; expected {MINIMUM_UNSEEN} or more in each half"
         )
     planted = random.permutation(np.array(halves[0], np.int64))
+    # doses take turns in a random order, so that each has as many texts, and as many get none
     levels = np.array([0, *doses], np.int64)
     return Plot(planted, levels[np.arange(len(planted)) % len(levels)], np.array(sorted(halves[1]), np.int64))
 
@@ -280,6 +281,7 @@ def planted_power(
         own, others = (side[~np.isnan(side)] for side in (values[chosen], held_out))
         smallest = math.nan
         if dose and len(own) and len(others):
+            # the verdict takes the allowance off the benchmark, so a leak has only what is left to show
             effect = Effect.of(own - allowance, others)
             smallest = max(
                 detectable_share(
@@ -319,5 +321,6 @@ def beyond_control(evidence: Evidence, flagged: float) -> float:
     if comparability(evidence.blind, replace(control, excess=None), evidence.compared, significant=True) is None:
         return 0.0
     gained, half = flagged - control.flagged.rate.value, (control.excess.high - control.excess.low) / 2
+    # the lower end of the excess has to clear `BEYOND` with 80 % probability; the half width says how far it scatters
     error = half / float(ndtri((1 + control.excess.level) / 2))
     return (BEYOND + half + float(ndtri(POWER)) * error) / gained if gained > 0 else math.inf

@@ -84,6 +84,8 @@ class NegativeControl:
         Args:
             significant: the audited model flags more than chance.
         """
+        # flat: the difference of the texts does nothing to the score. Else the result stands only where the excess over
+        # the control, in which that difference cancels out, is clear in either direction
         if self.is_flat:
             return True
         if self.excess is None or not self.excess.has_interval:

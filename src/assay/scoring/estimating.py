@@ -41,6 +41,7 @@ def estimate_run(samples: Sequence[Sample], plan: Plan) -> RunEstimate:
         return RunEstimate(requests, characters, 0)
     # a rewriting has the length of its sample, more or less: the sample stands for it
     block = cut_block([[sample.text] * (1 + plan.variants) for sample in first], plan)
+    # cutting every sample would take as long as a part of the run: the first ones stand for all
     scale = len(samples) / len(first)
     pieces = [piece for cut in block.cuts.values() for sample in cut for text in sample for piece in text]
     prompts = [piece.question for piece in pieces]

@@ -29,10 +29,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from assay._version import __version__
+from assay.codec import encode
 from assay.errors import AssayError, DataError
 from assay.files import LOCK, check_target, check_target_folder, parse_json, sole_process, write_json
 from assay.progress import inform
-from assay.reports import encode, listed
+from assay.reports import listed
 from assay.settings import Settings
 
 MANIFEST = "manifest.json"

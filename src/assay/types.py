@@ -159,61 +159,47 @@ Indexed = tuple[int, TokenStatistics]
 """A position in the list of texts that were asked for, and the statistics of that text."""
 
 
-@runtime_checkable
-class LogProbScorer(Protocol):
-    """A model that gives at least log-probabilities of a text's tokens, as some HTTP APIs do."""
+class Identified(Protocol):
+    """A model with a name, and a digest of all that its results depend on."""
 
     @property
     def name(self) -> str:
         """The user's name for the model."""
-        ...
 
     @property
     def digest(self) -> str:
-        """Hexadecimal digest of all that is known to change a log-probability."""
-        ...
+        """Hexadecimal digest of all that is known to change a result: weights, tokenizer, dtype, windows, BOS."""
+
+
+@runtime_checkable
+class LogProbScorer(Identified, Protocol):
+    """A model that gives at least log-probabilities of a text's tokens, as some HTTP APIs do."""
 
     @property
     def tokenizer_digest(self) -> str | None:
         """Hexadecimal digest of the tokenizer alone; frequency tables are keyed by it. None where nobody sees it."""
-        ...
 
     def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Rejected]]]:
         """Log-probabilities batch by batch, as they come, in any order: every index exactly once."""
-        ...
 
 
 @runtime_checkable
-class TokenScorer(Protocol):
+class TokenScorer(Identified, Protocol):
     """A gray-box model: it gives token statistics."""
-
-    @property
-    def name(self) -> str:
-        """The user's name for the model."""
-        ...
-
-    @property
-    def digest(self) -> str:
-        """Hexadecimal digest of all that can change a statistic: weights, tokenizer, dtype, windows, BOS."""
-        ...
 
     @property
     def tokenizer_digest(self) -> str:
         """Hexadecimal digest of the tokenizer alone; frequency tables are keyed by it."""
-        ...
 
     @property
     def vocabulary_size(self) -> int:
         """V, the number of token ids."""
-        ...
 
     def completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
         """Statistics batch by batch, as they are computed, in any order: every index exactly once."""
-        ...
 
     def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
         """Statistics in the order of `texts`, as early as that order allows."""
-        ...
 
 
 def gives(model: LogProbScorer, statistics: type[TokenLogProbs]) -> bool:
@@ -232,18 +218,8 @@ Pooling = Literal["last", "mean"]
 
 
 @runtime_checkable
-class Embedder(Protocol):
+class Embedder(Identified, Protocol):
     """A model whose hidden states can be read."""
-
-    @property
-    def name(self) -> str:
-        """The user's name for the model."""
-        ...
-
-    @property
-    def digest(self) -> str:
-        """Hexadecimal digest of all that can change a hidden state."""
-        ...
 
     def hidden_states(self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "last") -> Float32Array:
         """Return one vector per text, float32 [texts, d], in the order of `texts`.
@@ -253,7 +229,6 @@ class Embedder(Protocol):
             layer: 0 is the embedding, -1 the last layer, as in the list of hidden states of transformers.
             pooling: how the tokens of a text become one vector.
         """
-        ...
 
 
 @runtime_checkable
@@ -263,7 +238,6 @@ class Generator(Protocol):
     @property
     def name(self) -> str:
         """The user's name for the model."""
-        ...
 
     def generate(
         self,
@@ -280,7 +254,6 @@ class Generator(Protocol):
         `temperature` 0 is greedy decoding. A continuation ends before the first of `stop`, at the end-of-sequence
         token, or after `max_new_tokens`.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -307,39 +280,24 @@ class TokenGenerator(Generator, Protocol):
     @property
     def context(self) -> int:
         """Tokens that it reads and writes at most, together."""
-        ...
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Each text in tokens."""
-        ...
 
     def continue_tokens(self, prompts: Sequence[Sequence[int]], *, max_new_tokens: int) -> Iterator[tuple[int, ...]]:
         """Greedy continuations in the order of `prompts`, without the prompt, in tokens."""
-        ...
 
 
 @runtime_checkable
-class Encoder(Protocol):
+class Encoder(Identified, Protocol):
     """Text → one vector each, for retrieval."""
-
-    @property
-    def name(self) -> str:
-        """The user's name for it."""
-        ...
-
-    @property
-    def digest(self) -> str:
-        """Hexadecimal digest of all that can change a vector; an index remembers it."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """d, the length of a vector."""
-        ...
 
     def encode(self, texts: Sequence[str]) -> Float32Array:
         """float32 [texts, d], rows of length 1, in the order of `texts`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from assay.authorship.describing import declared_reasons, writer_of
 from assay.authorship.detecting import Detection, Scored, UnitResult
 from assay.authorship.reference import Reference, ReferenceAnswer
 from assay.authorship.units import CodeUnit
-from assay.reports import broken_limits
+from support.first_screen import broken_limits
 
 USUAL, UNUSUAL = ReferenceAnswer(0.4, 0.5, 200), ReferenceAnswer(0.005, 0.02, 200)
 NO_ANSWER = ReferenceAnswer(abstained="unknown language")

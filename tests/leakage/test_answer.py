@@ -7,23 +7,13 @@ import numpy as np
 import pytest
 
 from assay.evaluation import Estimate, Ranking
-from assay.leakage import (
-    VERDICTS,
-    Audit,
-    Calibration,
-    Distribution,
-    Evidence,
-    NegativeControl,
-    ScoreSummary,
-    answer_of,
-    decide,
-    describe_audit,
-    describe_statement,
-)
-from assay.leakage.answer import NEXT_STEPS, REASONS
-from assay.reports import broken_limits, render_html, render_markdown
+from assay.leakage import Audit, Evidence, NegativeControl, answer_of, decide, describe_audit, describe_statement
+from assay.leakage.answer import NEXT_STEPS, REASONS, VERDICTS
+from assay.leakage.results import Calibration, Distribution, ScoreSummary
+from assay.reports import render_html, render_markdown
 from assay.types import Sample, Undecided, Verdict
 from leakage.test_verdict import CASES, FEW, flags
+from support.first_screen import broken_limits
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 NOTHING = Distribution(0.0, 1.0, {0.05: 0.0, 0.5: 0.0, 0.95: 0.0})

@@ -18,10 +18,9 @@ from assay.leakage import (
     describe_audit,
     describe_statement,
     read_run,
-    statement_schema,
     write_run,
 )
-from assay.leakage.statement import statement_data
+from assay.leakage.statement import statement_data, statement_schema
 from assay.reports import Missing, render_html, render_latex, render_markdown
 from assay.scores import dataset_requests, requests
 from assay.scoring import plan

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from assay.evaluation import BlindBaseline, Estimate, Ranking, benjamini_hochberg, flag_rate
-from assay.leakage import Audit, Calibration, Distribution, ScoreSummary, describe_audit, named_samples, rule
+from assay.leakage import Audit, describe_audit, named_samples, rule
 from assay.leakage.describing import facts, sample_list
 from assay.leakage.description.details import details_of
 from assay.leakage.description.tables import distribution_table, named_table
+from assay.leakage.results import Calibration, Distribution, ScoreSummary
 from assay.leakage.run_folder import read_run, summary_of, write_run
 from assay.reports import render_markdown
 from assay.studies import TaskResult, split_by_audit

@@ -7,10 +7,11 @@ import pytest
 
 import assay
 from assay.api import ScoreSelection
+from assay.api.audit_settings import check_doses
 from assay.errors import DataError, MissingCapability
 from assay.evaluation import Estimate, flag_rate
-from assay.leakage import Compared, Evidence, NegativeControl, check_doses, plot_of, read_run
-from assay.leakage.planting import beyond_control, conditions
+from assay.leakage import Compared, Evidence, NegativeControl, read_run
+from assay.leakage.planting import beyond_control, conditions, plot_of
 from assay.models import open_local
 from assay.reports import render_markdown
 from assay.types import Sample, Undecided

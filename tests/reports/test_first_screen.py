@@ -13,9 +13,9 @@ from assay.reports import (
     Report,
     Table,
     TabularResult,
-    broken_limits,
     describe,
 )
+from support.first_screen import broken_limits
 
 ANSWER = Answer(
     "Contaminated",

@@ -85,7 +85,7 @@ def test_progress_ends_where_it_said_it_would():
 def test_the_observer_sees_every_sample_with_its_own_statistics():
     seen = {}
     todo = plan(requests("loss"), {"target": uniform()})
-    score_samples(samples("alpha", "b2", "alpha"), todo, observe=lambda i, found: seen.update({i: len(found)}))
+    score_samples(samples("alpha", "b2", "alpha"), todo, observe=[lambda i, found: seen.update({i: len(found)})])
     assert seen[0] == seen[2] > seen[1]
 
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from assay.errors import AssayError
-from assay.evaluation import at_threshold
-from assay_lab.evaluation.thresholds import best_threshold, threshold_at_fpr
+from assay_lab.evaluation.thresholds import at_threshold, best_threshold, threshold_at_fpr
 
 EXAMPLES = settings(max_examples=30, deadline=None)  # the first call may import scikit-learn
 

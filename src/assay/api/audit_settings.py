@@ -1,5 +1,6 @@
 """The settings of an audit: what it compares with, and how it decides."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -8,10 +9,11 @@ from assay.errors import DataError, MissingCapability
 from assay.settings import Setting, Settings
 
 if TYPE_CHECKING:
-    from assay.leakage import DecisionSettings
+    from assay.leakage import DecisionSettings, PlantOptions
 
 LARGEST_RATE = 1e6
 """Learning rate above which weights are no longer finite after a few steps, whatever the model."""
+MOST_DOSES, LARGEST_DOSE = 8, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +98,7 @@ class AuditSettings(Settings):
         """Check the settings against the rest of the arguments, before anything is loaded.
 
         Raises:
-            DataError: they contradict each other.
+            DataError: they contradict each other, or doses or a rate are out of range.
             MissingCapability: methods of the literature need token probabilities.
         """
         if unseen and self.calibration is not None:
@@ -105,6 +107,22 @@ class AuditSettings(Settings):
             raise DataError("--labelled is for detectors that are fitted on generated text: expected --access black")
         if self.methods and access == "black":
             raise MissingCapability("--methods needs token probabilities: expected --access gray")
+        if self.plant:
+            check_doses(self.plant)
+        elif self.plant_rate is not None:
+            raise DataError("--plant-rate is for planted doses: expected --plant 1,2,4 as well")
+        if self.plant_rate is not None and not 0 < self.plant_rate <= 1:
+            raise DataError(f"--plant-rate {self.plant_rate:g}: expected a number above 0, at most 1")
+
+    def compares(self, *, unseen: bool) -> bool:
+        """Return True if there is unseen text to compare with, or a file with scores of such text."""
+        return unseen or self.calibration is not None
+
+    def planted(self) -> "PlantOptions":
+        """Return the doses that are planted."""
+        from assay.leakage import PlantOptions  # noqa: PLC0415  as below
+
+        return PlantOptions(tuple(sorted(self.plant)), self.plant_rate, self.seed)
 
     def decision(self) -> "DecisionSettings":
         """Return the settings of the decision."""
@@ -117,3 +135,16 @@ class AuditSettings(Settings):
             weights=self.weights,
             allow_confounded=self.allow_confounded,
         )
+
+
+def check_doses(doses: Sequence[int]) -> None:
+    """Check planted doses.
+
+    Raises:
+        DataError: there are none or too many, or a dose is below 1, too large, or given twice.
+    """
+    ordered, listed = sorted(doses), ",".join(map(str, doses))
+    if not ordered or ordered[0] < 1 or len(set(ordered)) < len(ordered):
+        raise DataError(f"doses {listed}: expected whole numbers from 1, each once, such as 1,2,4")
+    if len(ordered) > MOST_DOSES or ordered[-1] > LARGEST_DOSE:
+        raise DataError(f"doses {listed}: expected at most {MOST_DOSES}, none above {LARGEST_DOSE}")

@@ -2,54 +2,45 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assay.api.audit_settings import AuditSettings
-from assay.api.control import named_control, opened_control
-from assay.api.estimating import report_cost, report_spending
 from assay.api.opening import Opener
-from assay.api.planning import plan_scores
-from assay.api.planting import PLANTED, TUNING, PlantOptions, with_progress
+from assay.api.planning import named_control, opened_control, plan_scores
 from assay.api.scores import Scores
 from assay.api.selection import ScoreSelection
 from assay.datasets import DataSelection, Dataset, RepeatedIds, read_dataset
-from assay.errors import DataError, NothingToCompare, did_you_mean
-from assay.evaluation import check_unseen, unseen_note
+from assay.errors import DataError, did_you_mean
+from assay.evaluation import unseen_note
 from assay.leakage import (
     Audit,
+    AuditedTexts,
     AuditLabels,
     ComparisonData,
     UnseenScores,
     describe_run,
     fit_all,
     headline_of,
-    redacted,
-    without,
+    literature_of,
+    report_cost,
     write_run,
 )
 from assay.leakage import audit as audit_samples
-from assay.models import CachedLogProbScorer, ModelSettings, display_name, gguf_note, gguf_of
-from assay.progress import progress_bar, warn
+from assay.models import ModelSettings, display_name, gguf_note, gguf_of
+from assay.progress import Phases, progress_bar, warn
 from assay.reports import write_html
 from assay.run import PAGE, Run
-from assay.scores import DatasetRequest, ScoreRequest, dataset_requests, requests
-from assay.scoring import Plan, Progress, Rewriter, ScoredSample, score_stream
-from assay.types import MEMBER, NONMEMBER, Sample
-
-if TYPE_CHECKING:
-    from assay.leakage import Literature
+from assay.scores import ScoreRequest, dataset_requests, requests
+from assay.scoring import Plan, ScoredSample, report_spending, score_stream
+from assay.types import Sample
 
 Texts = str | Path | Dataset | Sequence[Sample] | Callable[[], Dataset]
 """A benchmark's name, a file or folder, a data set that `assay.load` returned, samples, or a function that loads a data
 set once the other arguments have been checked."""
 
-NO_VERDICT = (
-    "there will be no verdict, because there is no text to compare with that the model has certainly not seen: "
-    "expected --unseen DATA (`assay unseen build REPOSITORY… --like BENCHMARK` makes it), or --describe to see the "
-    "scores alone"
-)
+PLANTED, TUNING = "planting", "fine-tuning"
+"""Folders, inside the state of a run, of a training on planted doses, and for methods of the literature."""
+
 _TEXTS_EXPECTED = (
     "expected a benchmark's name, a file, a folder, or samples such as assay.Sample('name', 'def f(x): ...')"
 )
@@ -91,53 +82,65 @@ def audit(
     if run:
         run.refuse_finished()
     options.check(unseen=unseen is not None, labelled=labelled is not None, access=selection.access)
-    planted = PlantOptions.of(options.plant or None, options.plant_rate, options.seed)
     methods = dataset_requests(options.methods) if options.methods else ()
     specification = selection.specification()  # a misspelt score is reported before anything is loaded
     _check_primary(options.primary, requests(specification))
     opener = Opener(model_settings or ModelSettings())
     opener.check(model, *selection.other_models(), named_control(options.control))
-    texts = AuditedTexts.of(benchmark, unseen, labelled, options)
-    planted.check(model, texts.dataset, texts.fresh, selection.access)
+    dataset = dataset_of(benchmark)
+    unseen_set = None if unseen is None else dataset_of(unseen, repeated="number")
+    lessons = None if labelled is None else dataset_of(labelled)
+    needs_unseen = not options.describe and not options.compares(unseen=unseen is not None)
+    texts = AuditedTexts.of(dataset, unseen_set, lessons, needs_unseen=needs_unseen)
+    planted = options.planted()
+    planted.check(model, texts, selection.access)
     unseen_scores = None if options.calibration is None else UnseenScores.load(Path(options.calibration))
     identity = {"model": model, "scores": specification, **texts.digests()}
     # claimed before a model is loaded; what is refused from here on leaves no folder
     with run.begun(selection, options, opener.settings, **identity) if run else nullcontext():
         plan, notes = plan_scores(selection, model, opener)
+        report_spending(model, plan, texts.samples, opener.settings)
         if note := gguf_note(plan.models.get("target", plan.generator)):
             notes = (*notes, note)
         _check_primary(options.primary, plan.requests)
-        contrast, control_notes = (
-            opened_control(options.control, model, selection, opener) if texts.fresh else (None, ())
-        )
         if unseen_scores is not None:
             unseen_scores.check(plan, Path(str(options.calibration)))
-        report_spending(model, plan, texts.samples, opener.settings)
-        headline_name = options.primary or headline_of(plan.requests)
-        headline = next(entry for entry in plan.requests if entry.name == headline_name)
-        planting = planted.opened(
-            plan, headline, (texts.dataset, texts.fresh), opener, run.state / PLANTED if run else None
-        )
-        learned = {}
-        if texts.lessons and plan.generator:
-            lessons = texts.lessons.samples
-            learned = fit_all(lessons, plan.generator, unlabelled=texts.samples, seed=options.seed)
-        with progress_bar(f"auditing {texts.dataset.name}", shown=progress) as report, _rejections(plan.rewriter):
-            state = run.state / TUNING if run else None
-            literature = literature_of(methods, plan, texts, opener, options, state=state, progress=report)
+        facts, cache = facts_of(plan, dataset), opener.open_cache()
+        with _reported(f"auditing {dataset.name}", plan, shown=progress) as report:
+            contrast, control_notes = (
+                opened_control(options.control, model, selection, opener) if texts.fresh else (None, ())
+            )
+            primary = options.primary or headline_of(plan.requests)
+            headline = next(entry for entry in plan.requests if entry.name == primary)
+            planting = planted.opened(
+                plan, headline, texts, cache=cache, folder=run.state / PLANTED if run else None, progress=report
+            )
+            literature = literature_of(
+                methods,
+                plan,
+                texts,
+                cache=cache,
+                rate=options.rate,
+                seed=options.seed,
+                folder=run.state / TUNING if run else None,
+                progress=report,
+            )
+            learned = {}
+            if lessons and plan.generator:
+                learned = fit_all(lessons.samples, plan.generator, unlabelled=texts.samples, seed=options.seed)
             if progress:
                 report_cost(plan, texts.samples, contrast, literature)
             result = audit_samples(
-                texts.dataset.samples,
+                dataset.samples,
                 plan,
-                benchmark=texts.dataset.name,
+                benchmark=dataset.name,
                 comparison=ComparisonData(
-                    unseen=texts.fresh.samples if texts.fresh else (),
+                    unseen=texts.unseen,
                     unseen_source=texts.fresh.source if texts.fresh else "",
                     calibration=unseen_scores,
                     learned=learned,
                     control=contrast,
-                    planting=with_progress(planting, report),
+                    planting=planting,
                     literature=literature,
                 ),
                 decision=options.decision(),
@@ -156,8 +159,7 @@ def audit(
                 "plant": planting and {"doses": planting.doses, "rate": planting.rate},
                 "rate": literature and literature.model.rate_used,
             }
-            record = run.record(resolved, **facts_of(plan, texts.dataset))
-            write_run(run.path, redacted(result) if options.redact else result, record)
+            write_run(run.path, result, run.record(resolved, **facts), redact=options.redact)
             write_html(describe_run(run.path), run.path / PAGE)
             run.finish()
     return result
@@ -197,7 +199,7 @@ def calibrate(
         for note in (*dataset.notes, *notes, unseen_note(len(dataset.samples))):
             if note:
                 warn(note)
-        with progress_bar(f"scoring {dataset.name}", shown=progress) as report, _rejections(plan.rewriter):
+        with _reported(f"scoring {dataset.name}", plan, shown=progress) as report:
             result = UnseenScores.measure(dataset.samples, plan, source=dataset.source, progress=report)
         if run:
             result.save(run.result)
@@ -221,7 +223,7 @@ def scored(
     plan, notes = plan_scores(selection, model, opener)
     for note in (*dataset.notes, *notes):
         warn(note)
-    with progress_bar(f"scoring {dataset.name}", shown=progress) as report, _rejections(plan.rewriter):
+    with _reported(f"scoring {dataset.name}", plan, shown=progress) as report:
         yield dataset, plan, score_stream(dataset.samples, plan, progress=report)
 
 
@@ -292,108 +294,6 @@ def dataset_of(texts: Texts, repeated: RepeatedIds = "refuse") -> Dataset:
     return Dataset.of("samples", samples, source="samples")
 
 
-@dataclass(frozen=True, slots=True)
-class AuditedTexts:
-    """The texts of an audit, read and checked before a model is opened.
-
-    Attributes:
-        dataset: the benchmark.
-        fresh: unseen text that is not in the benchmark; None without any.
-        lessons: other texts of known membership, to fit detectors on; None without any.
-        overlap: a note where unseen texts were in the benchmark.
-    """
-
-    dataset: Dataset
-    fresh: Dataset | None
-    lessons: Dataset | None
-    overlap: tuple[str, ...]
-
-    @classmethod
-    def of(
-        cls, benchmark: Texts, unseen: Texts | None, labelled: Texts | None, options: AuditSettings
-    ) -> "AuditedTexts":
-        """Read the texts.
-
-        Raises:
-            NothingToCompare: there will be no verdict.
-            DataError: a text cannot be read, or there are too few.
-        """
-        dataset, fresh = dataset_of(benchmark), None
-        overlap: tuple[str, ...] = ()
-        if unseen is not None:
-            unseen_set = dataset_of(unseen, repeated="number")
-            kept, overlap = without(unseen_set.samples, dataset.samples)
-            check_unseen(len(kept))
-            fresh = Dataset.of(unseen_set.name, kept, source=unseen_set.source, notes=unseen_set.notes)
-        elif options.calibration is None and not options.describe and not _is_labelled(dataset):
-            raise NothingToCompare(f"{dataset.name}: {NO_VERDICT}")
-        lessons = None if labelled is None else dataset_of(labelled)
-        return cls(dataset, fresh, lessons, overlap)
-
-    @property
-    def samples(self) -> list[Sample]:
-        """The benchmark, then the unseen text."""
-        return [*self.dataset.samples, *(self.fresh.samples if self.fresh else ())]
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Return what a reader needs to know of the texts."""
-        return (*self.dataset.notes, *(self.fresh.notes if self.fresh else ()), *self.overlap)
-
-    def digests(self) -> dict[str, object]:
-        """Return the texts as the identity of a run holds them."""
-        return {
-            "data": self.dataset.digest,
-            "unseen": self.fresh and self.fresh.digest,
-            "labelled": self.lessons and self.lessons.digest,
-        }
-
-    def sources(self) -> dict[str, object]:
-        """Return the texts as the manifest of a run names them."""
-        return {"unseen": self.fresh and self.fresh.source, "labelled": self.lessons and self.lessons.source}
-
-
-def literature_of(
-    methods: Sequence[DatasetRequest],
-    plan: Plan,
-    texts: AuditedTexts,
-    opener: Opener,
-    options: AuditSettings,
-    *,
-    state: Path | None,
-    progress: Progress | None,
-) -> "Literature | None":
-    """Return the methods of the literature with the audited model as they use it; None without methods.
-
-    Raises:
-        MissingCapability: a method needs weights or hidden states, and the model shows none.
-    """
-    if not methods:
-        return None
-    from assay.leakage import Literature, MeasuredModel, TuningOptions  # noqa: PLC0415  they import torch
-
-    scorer = plan.models["target"]
-    measured = MeasuredModel(
-        scorer.scorer if isinstance(scorer, CachedLogProbScorer) else scorer,
-        texts.dataset.samples,
-        texts.fresh.samples if texts.fresh else (),
-        tuning=TuningOptions(rate=options.rate, seed=options.seed, folder=state),
-        cache=opener.open_cache(),
-        frequencies=plan.frequencies,
-        progress=progress,
-    )
-    literature = Literature(measured, methods)
-    literature.work()  # what this model cannot give is refused before anything runs
-    return literature
-
-
-def _is_labelled(dataset: Dataset) -> bool:
-    """Return True if the samples are known to be seen and never seen."""
-    labels = {sample.label for sample in dataset.samples}
-    doses = {sample.metadata.get("dose") for sample in dataset.samples}
-    return {MEMBER, NONMEMBER} <= labels or (0 in doses and len(doses) > 1)
-
-
 def _selection(selection: ScoreSelection | str | None) -> ScoreSelection:
     return selection if isinstance(selection, ScoreSelection) else ScoreSelection(selection)
 
@@ -408,8 +308,9 @@ def _check_primary(primary: str | None, scores: Sequence[ScoreRequest]) -> None:
 
 
 @contextmanager
-def _rejections(rewriter: Rewriter) -> Iterator[None]:
-    """Report, when the block ends, which rewritings were rejected, what stayed as it was, and why."""
-    yield
-    for reason, count in sorted(rewriter.counts.items(), key=lambda entry: -entry[1]):
-        warn(f"rewritings by {rewriter.name}: {count} {reason}")
+def _reported(description: str, plan: Plan, *, shown: bool) -> Iterator[Phases | None]:
+    """Show progress; when the block ends, report which rewritings were rejected, what stayed as it was, and why."""
+    with progress_bar(description, shown=shown) as report:
+        yield report
+    for reason, count in sorted(plan.rewriter.counts.items(), key=lambda entry: -entry[1]):
+        warn(f"rewritings by {plan.rewriter.name}: {count} {reason}")

@@ -22,18 +22,15 @@ from assay.errors import MissingCapability
 from assay.models import (
     ModelPair,
     Seq2SeqModel,
-    cached_generator,
-    cached_scorer,
     check_follows_instructions,
     is_remote,
     open_local,
     open_model,
 )
 from assay.models import open_seq2seq as open_restorer
-from assay.progress import warn
 from assay.retrieval import open_encoder
 from assay.scores import SCORES, DerivationKind, ModelRole, ScoreDefinition, ScoreRequest
-from assay.scoring import Deriver, Plan, check_models, generator_digest, plan
+from assay.scoring import Deriver, Plan, check_models, plan
 from assay.types import Generator, LogProbScorer, TokenScorer
 
 NEEDED_FOR: Mapping[str, frozenset[str]] = MappingProxyType(
@@ -156,16 +153,11 @@ class DetectorModels(ScoreModels):
             if is_remote(name):
                 raise MissingCapability(f"{name} shows no distributions: expected two models opened from their weights")
         observer, performer = (open_local(name, opener.of_other_model().settings) for name in names)
-        pair = ModelPair(observer, performer, opener.of_other_model().settings)
-        cache = opener.open_cache()
-        return pair if cache is None else cached_scorer(pair, cache, on_problem=warn)
+        return opener.cached_scorer(ModelPair(observer, performer, opener.of_other_model().settings))
 
 
 def _filler(name: str, opener: Opener) -> SentinelFiller | CausalFiller:
     """Open a filler: the kind of model decides how it is asked."""
     model: Generator = open_model(name, opener.settings)
     kind = SentinelFiller if isinstance(model, Seq2SeqModel) else CausalFiller
-    cache = opener.open_cache()
-    if cache is not None:
-        model = cached_generator(model, cache, digest=generator_digest(model), on_problem=warn)
-    return kind(model)
+    return kind(opener.cached_generator(model))

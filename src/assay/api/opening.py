@@ -61,8 +61,7 @@ class Opener:
             raise MissingCapability(
                 f"{name} only generates text: expected --access black, or a model with token probabilities"
             )
-        cache = self.open_cache()
-        return model if cache is None else cached_scorer(model, cache, on_problem=warn)
+        return self.cached_scorer(model)
 
     def generator(self, name: str) -> Generator:
         """Open a model that generates text.
@@ -70,7 +69,15 @@ class Opener:
         Raises:
             ModelError: the model cannot be opened.
         """
-        model: Generator = open_model(name, self.settings)
+        return self.cached_generator(open_model(name, self.settings))
+
+    def cached_scorer(self, model: LogProbScorer) -> LogProbScorer:
+        """Return a model behind the cache, if that is used."""
+        cache = self.open_cache()
+        return model if cache is None else cached_scorer(model, cache, on_problem=warn)
+
+    def cached_generator(self, model: Generator) -> Generator:
+        """Return a model behind the cache, if that is used."""
         cache = self.open_cache()
         if cache is None:
             return model

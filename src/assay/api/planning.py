@@ -1,12 +1,19 @@
-"""From a selection of scores to a plan: which can be computed with the access, models and tables at hand."""
+"""From a selection of scores to a plan: which can be computed with the access, models and tables at hand.
+
+The negative control is planned here, too: which model it is, and how it is opened.
+"""
 
 from assay.api.opening import Opener
 from assay.api.selection import OWN_NAMES, ScoreSelection, tier
-from assay.errors import MissingCapability, ScoreError
-from assay.models import CachedScorer, builtin_folder
-from assay.scores import FrequencyTable, ScoreDefinition, ScoreRequest, requests
+from assay.errors import DataError, MissingCapability, ScoreError
+from assay.ground_truth import trained_texts
+from assay.leakage import Control
+from assay.models import CachedScorer, builtin_folder, default_control
+from assay.scores import FrequencyTable, ModelRole, ScoreDefinition, ScoreRequest, requests
 from assay.scoring import Plan, Rewriter, plan
 from assay.types import Generator, LogProbScorer, RankedLogProbs, gives
+
+NO_CONTROL = "none"
 
 
 def plan_scores(selection: ScoreSelection, model: str, opener: Opener) -> tuple[Plan, tuple[str, ...]]:
@@ -31,14 +38,17 @@ def plan_scores(selection: ScoreSelection, model: str, opener: Opener) -> tuple[
     if selection.access == "black":
         if selection.reference is not None:
             raise ScoreError("--reference needs the token probabilities of both models: expected --access gray")
+        models: dict[ModelRole, LogProbScorer] = {}
         chosen, notes = _computable(selection, names, None, None)
-        generator = opener.generator(model)
-        return plan(chosen, {}, generator=generator, rewriter=ready or rewriter(generator)), notes
-    named = None if selection.frequencies is None else FrequencyTable.load(selection.frequencies)
-    models = opener.roles(model, selection.reference)
-    table = frequencies_for(models["target"], named)
-    chosen, notes = _computable(selection, names, models["target"], table)
-    return plan(chosen, models, table, rewriter=ready or rewriter(_generator_of(models["target"]))), notes
+        table, generator = None, opener.generator(model)
+        engine = ready or rewriter(generator)
+    else:
+        named = None if selection.frequencies is None else FrequencyTable.load(selection.frequencies)
+        models = opener.roles(model, selection.reference)
+        table, generator = frequencies_for(models["target"], named), None
+        chosen, notes = _computable(selection, names, models["target"], table)
+        engine = ready or rewriter(_generator_of(models["target"]))
+    return plan(chosen, models, table, generator=generator, rewriter=engine), notes
 
 
 def _computable(
@@ -94,3 +104,38 @@ def frequencies_for(scorer: LogProbScorer, named: FrequencyTable | None) -> Freq
         return named
     shipped = FrequencyTable.load(builtin_folder("small") / "frequencies.npz")
     return shipped if shipped.tokenizer_digest == scorer.tokenizer_digest else None
+
+
+def named_control(name: str | None) -> str | None:
+    """Return the model that a user named as negative control; None for none, or for the default."""
+    return None if name == NO_CONTROL else name
+
+
+def opened_control(
+    name: str | None, audited: str, selection: ScoreSelection, opener: Opener
+) -> tuple[Control | None, tuple[str, ...]]:
+    """Open the negative control.
+
+    Args:
+        name: a model; None for the default one, "none" for no control.
+        audited: name of the audited model.
+        selection: the scores of the audit.
+        opener: opens models.
+
+    Returns:
+        The control, and a note where it is not the one that a reader would expect. None where there is no control.
+
+    Raises:
+        DataError: the named control is the audited model.
+    """
+    if name == NO_CONTROL or (name is None and selection.access == "black"):
+        return None, ()
+    if name == audited:
+        raise DataError(f"--control {name} is the audited model itself; expected one that never saw the benchmark")
+    chosen = name or default_control(audited)
+    plan = plan_scores(selection.for_control(), chosen, opener.of_other_model())[0]
+    trained = trained_texts(chosen)
+    notes = (
+        () if name or chosen == default_control() else (f"{audited} is audited itself, so {chosen} is the control.",)
+    )
+    return Control(plan, None if trained is None else trained.contain), notes

@@ -69,7 +69,7 @@ def by_scores_in_context(units: Sequence[CodeUnit], plan: Plan, progress: Progre
     samples = [Sample(str(row), own.text, units[row].language) for row, own in zip(rows, around, strict=True)]
     keeper = LineKeeper(plan.requests[0], around, plan.frequencies)
     whole = replace(plan, requests=tuple(requests), views=(View(),))
-    table = score_samples(samples, whole, progress=_shifted(progress, len(units) - len(left_out), 0), observe=keep)
+    table = score_samples(samples, whole, progress=_shifted(progress, len(units) - len(left_out), 0), observe=[keep])
     for request, position in product(requests, sorted({*range(len(rows))} - read)):
         values[request.name][rows[position]] = math.nan
         reasons[request.name][rows[position]] = table.reasons[request.name][position]

@@ -198,7 +198,7 @@ def by_scores(
     rows = [row for row, unit in enumerate(units) if len(unit.text) <= LONGEST_TEXT and row not in left_out]
     samples = [Sample(str(row), units[row].text, units[row].language) for row in rows]
     keeper = LineKeeper(plan.requests[0], [whole(units[row]) for row in rows], plan.frequencies)
-    table = score_samples(samples, plan, progress=progress, observe=keeper if has_parts(keeper.request) else None)
+    table = score_samples(samples, plan, progress=progress, observe=[keeper] if has_parts(keeper.request) else ())
     lines = {rows[position]: of_piece for position, of_piece in keeper.lines.items()}
     names = [request.name for request in plan.requests]
     values = {name: np.full(len(units), np.nan) for name in names}

@@ -74,7 +74,7 @@ def annotate_command(
     **Example**: `assay annotate samples_humaneval.jsonl --audit runs/humaneval --clean clean_ids.txt`
     """
     from assay.api import annotate
-    from assay.cli.present import chosen_format, show
+    from assay.cli.present import show
     from assay.datasets import read_dataset
 
     if (audit is None) == (index is None):
@@ -91,7 +91,7 @@ def annotate_command(
         metric=metric,
     )
     if STANDARD_OUTPUT not in (clean, output):
-        show(annotated.describe(), chosen_format())
+        show(annotated.describe())
     if output is not None:
         _write(_lines(annotated), output)
     if clean is not None:  # last: a split that names no task has no cleaned list, but it has been printed

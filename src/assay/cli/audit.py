@@ -84,7 +84,7 @@ def audit_command(
     **Example**: `assay audit builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh.jsonl`
     """
     from assay import audit, load
-    from assay.cli.present import chosen_format, present_run
+    from assay.cli.present import present_run
     from assay.datasets import read_dataset
     from assay.errors import NothingToCompare
     from assay.leakage import Obstacle, rule
@@ -97,7 +97,7 @@ def audit_command(
     names = [request.name for request in requests(chosen.specification())]
     for read_rule in rules:
         read_rule.check_score(names if labelled is None else [*names, *DETECTORS])
-    if unseen.data is None and settings.calibration is None:
+    if not settings.compares(unseen=unseen.data is not None):
         _stop_if_undecided({read_rule: read_rule.obstacle_without_unseen() for read_rule in rules}, "Nothing was run.")
     default = Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}"
     run = Run(out or default, "audit", numbered=out is None, force=force)
@@ -116,7 +116,7 @@ def audit_command(
     except NothingToCompare as error:
         _stop_if_undecided({each: Obstacle(Undecided.NO_UNSEEN_TEXT, str(error)) for each in rules})
         raise
-    present_run(run.path, chosen_format(), summary=True, draw=False)  # `audit` wrote the page
+    present_run(run.path, summary=True, draw=False)  # `audit` wrote the page
     apply(rules, result, allow_confounded=settings.allow_confounded)
 
 

@@ -62,15 +62,14 @@ def calibrate_authorship_command(
             f"{received}: expected --before YYYY-MM-DD for git repositories, or --undated for folders that people wrote"
         )
     from assay.api import DetectorChoice, calibrate_authorship
-    from assay.cli.present import chosen_format, show
+    from assay.cli.present import show
     from assay.reports import describe
 
-    form = chosen_format()
     refuse_unused(context, DetectorChoice(detector).unused())
     reference, left_out = calibrate_authorship(
         past, output, before=_day(before) if before else None, detector=detector, by=by, most=most
     )
-    show(describe(reference, left_out=left_out), form)
+    show(describe(reference, left_out=left_out))
 
 
 def _day(text: str) -> date:

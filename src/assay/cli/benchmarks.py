@@ -21,7 +21,7 @@ def list_command() -> None:
 
     **Example**: `assay benchmarks list`
     """
-    from assay.cli.present import chosen_format, show
+    from assay.cli.present import show
     from assay.datasets import list_benchmarks
     from assay.reports import Column, Report, Row, Table
 
@@ -49,7 +49,7 @@ def list_command() -> None:
     )
     table = Table("benchmarks", "Benchmarks", columns, rows)
     data = [facts(info) for info in benchmarks]
-    show(Report(title="Benchmarks", statement="", tables=(table,), data=data), chosen_format())
+    show(Report(title="Benchmarks", statement="", tables=(table,), data=data))
 
 
 @benchmarks_app.command("show")
@@ -63,7 +63,7 @@ def show_command(
 
     **Example**: `assay benchmarks show mbpp`
     """
-    from assay.cli.present import chosen_format, show
+    from assay.cli.present import show
     from assay.datasets import benchmark
     from assay.reports import Column, Report, Row, Table
 
@@ -75,7 +75,7 @@ def show_command(
         (Column("entry", "name"), Column("value")),
         tuple(Row((key.replace("_", " "), in_words(value))) for key, value in described.items()),
     )
-    show(Report(title=name, statement="", tables=(table,), data=described), chosen_format())
+    show(Report(title=name, statement="", tables=(table,), data=described))
 
 
 def facts(info: "BenchmarkInfo") -> dict[str, object]:

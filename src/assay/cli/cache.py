@@ -39,7 +39,7 @@ def info_command(*, which: CacheFile) -> None:
 
     **Example**: `assay cache info`
     """
-    from assay.cli.present import chosen_format, show
+    from assay.cli.present import show
     from assay.models import StatisticsCache
     from assay.reports import Column, Report, Row, Table
 
@@ -53,7 +53,7 @@ def info_command(*, which: CacheFile) -> None:
         tables=(Table("models", "Texts by model", columns, rows),) if rows else (),
         data=asdict(info) | {"path": str(info.path)},
     )
-    show(report, chosen_format())
+    show(report)
 
 
 @cache_app.command("clear")
@@ -63,12 +63,11 @@ def clear_command(*, which: Cleared) -> None:
 
     **Example**: `assay cache clear --model 3f2a9c`
     """
-    from assay.cli.present import chosen_format, show
+    from assay.cli.present import show
     from assay.models import StatisticsCache
     from assay.reports import Report
 
-    form = chosen_format()
     with StatisticsCache(which.path) as cache:
         removed = cache.clear(which.model)
         place = str(cache.path)
-    show(Report("Cache", f"{place}: {removed} texts removed", data={"path": place, "removed": removed}), form)
+    show(Report("Cache", f"{place}: {removed} texts removed", data={"path": place, "removed": removed}))

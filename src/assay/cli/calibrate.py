@@ -33,13 +33,12 @@ def calibrate_command(
     **Example**: `assay calibrate builtin:small fresh_functions.jsonl -o fresh.json`
     """
     from assay import calibrate
-    from assay.cli.present import chosen_format, show
+    from assay.cli.present import show
     from assay.cli.terminal import OUTPUT_SETTINGS
     from assay.datasets import read_dataset
     from assay.reports import Report
     from assay.run import Run
 
-    form = chosen_format()
     refuse_unused_rewriting(context, chosen)
     result = calibrate(
         model,
@@ -50,4 +49,4 @@ def calibrate_command(
     )
     statement = f"{output}: {result.texts} unseen texts under {model}, {len(result.values)} scores"
     data_shown = {"file": str(output), "model": model, "texts": result.texts, "scores": list(result.values)}
-    show(Report("Calibration", statement, data=data_shown), form)
+    show(Report("Calibration", statement, data=data_shown))

@@ -47,12 +47,11 @@ def calibrate_index_command(
     **Example**: `assay index calibrate --index corpus.index --unrelated our/own/code`
     """
     from assay.api import open_index
-    from assay.cli.present import chosen_format, show
+    from assay.cli.present import show
     from assay.progress import progress_bar, warn
     from assay.provenance import calibrate_index, source_texts
     from assay.provenance.search import sampled_functions
 
-    form = chosen_format()
     with open_index(at) as index, progress_bar("calibrating") as report:
         calibration = calibrate_index(
             index,
@@ -67,7 +66,7 @@ def calibrate_index_command(
         else:
             calibration.save(out)
             path = str(out)
-    show(describe_calibration(calibration, path), form)
+    show(describe_calibration(calibration, path))
     if not calibration.tables:
         warn("no unrelated function is long enough for a fingerprint: nothing was measured")
 

@@ -37,7 +37,7 @@ def config_command(
         path = allow(Path(command[1]) if command[1:] else None)
         echo(f"assay: note: {path} may set everything, until it changes", err=True)
         return
-    from assay.cli.present import chosen_format, show
+    from assay.cli.present import show
     from assay.reports import Column, Report, Row, Table
 
     root = context.find_root().command
@@ -84,7 +84,7 @@ def config_command(
             "plug_ins": [dict(zip(entry_titles, row, strict=True)) for row in plugged],
         },
     )
-    show(report, chosen_format())
+    show(report)
 
 
 def _below(defaults: Mapping[str, Any], name: str) -> Mapping[str, Any]:

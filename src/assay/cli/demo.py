@@ -80,7 +80,7 @@ def demo_command(
             measured = demo_audit(functions, plan, progress=report)
         write_run(run.path, measured, run.record(**facts_of(plan, functions)))
         run.finish()
-    present_run(run.path, chosen_format(), summary=True)
+    present_run(run.path, summary=True)
     if chosen_format() == "table" and not OUTPUT_SETTINGS.get().quiet:
         show_traced(functions, run.path)
         if settings.live:

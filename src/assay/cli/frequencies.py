@@ -28,14 +28,13 @@ def frequencies_command(
 
     **Example**: `assay frequencies builtin:small my_corpus/ -o frequencies.npz`
     """
-    from assay.cli.present import chosen_format, show
+    from assay.cli.present import show
     from assay.datasets import read_dataset
     from assay.models import open_tokenizer
     from assay.progress import warn
     from assay.reports import Report
     from assay.scores import FrequencyTable
 
-    form = chosen_format()
     dataset = read_dataset(corpus, which)
     tokenizer = open_tokenizer(model, revision=settings.revision, trust_remote_code=settings.trust_remote_code)
     for note in dataset.notes:
@@ -50,4 +49,4 @@ def frequencies_command(
     seen = int((table.counts > 0).sum())
     statement = f"{output}: {table.total:,} tokens, {seen:,} of {len(table.counts):,} token ids occur"
     data = {"file": str(output), "tokens": table.total, "token_ids": seen, "vocabulary_size": len(table.counts)}
-    show(Report("Token frequencies", statement, data=data), form)
+    show(Report("Token frequencies", statement, data=data))

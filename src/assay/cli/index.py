@@ -230,9 +230,9 @@ def show_counts(counts: "BuildCounts", at: str) -> None:
 
 
 def _show_report(report: "Report") -> None:
-    from assay.cli.present import chosen_format, show
+    from assay.cli.present import show
 
-    show(report, chosen_format())
+    show(report)
 
 
 def described_counts(counts: "BuildCounts", at: str) -> "Report":

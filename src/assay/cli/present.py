@@ -23,16 +23,19 @@ def chosen_format() -> Format:
     return OUTPUT_SETTINGS.get().form or "table"
 
 
-def show(report: Report, form: Format, page: Path | None = None, *, summary: bool = False, err: bool = False) -> None:
+def show(
+    report: Report, form: Format | None = None, page: Path | None = None, *, summary: bool = False, err: bool = False
+) -> None:
     """Print a report.
 
     Args:
         report: what is printed.
-        form: its format.
+        form: its format; None for the one that the command line names.
         page: of the report, named after a table.
         summary: print tables only with --verbose; always so where the report has an answer.
         err: print on standard error, because standard output holds the result itself.
     """
+    form = form or chosen_format()
     if form != "table":
         typer.echo(RENDERERS[form](report), nl=False, err=err)
         return
@@ -48,14 +51,14 @@ def show(report: Report, form: Format, page: Path | None = None, *, summary: boo
         console.print(f"Report: {page}", soft_wrap=True)
 
 
-def present_run(folder: Path, form: Format, *, summary: bool = False, draw: bool = True) -> None:
+def present_run(folder: Path, *, summary: bool = False, draw: bool = True) -> None:
     """Show a run; with `summary` its tables only with --verbose. With `draw` its page is written before.
 
     Raises:
         DataError: the folder cannot be read, or the page cannot be written.
     """
     report = describe_run(folder)
-    show(report, form, write_html(report, folder / PAGE) if draw else folder / PAGE, summary=summary)
+    show(report, page=write_html(report, folder / PAGE) if draw else folder / PAGE, summary=summary)
     settings = OUTPUT_SETTINGS.get()
-    if summary and form == "table" and not (settings.quiet or settings.verbose):
+    if summary and chosen_format() == "table" and not (settings.quiet or settings.verbose):
         echo(f"More: assay report {shlex.quote(str(folder))} -v  (all tables)")

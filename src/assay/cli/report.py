@@ -44,16 +44,15 @@ def report_command(
 
     **Example**: `assay report assay-runs/builtin-small-humaneval --statement --format markdown`
     """
-    from assay.cli.present import chosen_format, present_run, show
+    from assay.cli.present import present_run, show
     from assay.leakage import compare, describe_comparison, describe_statement, read_run
 
-    form = chosen_format()
     if settings.statement:
         refuse_unused(context, dict.fromkeys(("figure", "score"), "a statement states the verdicts of runs"))
-        show(describe_statement([read_run(run) for run in runs]), form)
+        show(describe_statement([read_run(run) for run in runs]))
     elif len(runs) == 1 and settings.figure is None and settings.score is None:
-        present_run(runs[0], form)
+        present_run(runs[0])
     else:
         figure = settings.figure or "verdict"
         compared = compare({str(run): read_run(run)[0] for run in runs}, figure, settings.score)
-        show(describe_comparison(compared, figure), form)
+        show(describe_comparison(compared, figure))

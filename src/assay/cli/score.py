@@ -56,13 +56,13 @@ def score_command(
     **Example**: `assay score builtin:small functions.jsonl --scores loss,min_k:k=0.1 -o scores.jsonl`
     """
     from assay.api import Opener, scored
-    from assay.cli.present import chosen_format, show
+    from assay.cli.present import show
     from assay.cli.score_files import ScoreRow, checked_output, write_scores
     from assay.cli.terminal import OUTPUT_SETTINGS
     from assay.datasets import read_dataset
 
     if list_scores:
-        show(score_list(), chosen_format())
+        show(score_list())
         return
     if model is None or texts is None:
         raise DataError("assay score takes MODEL and DATA, for example: assay score builtin:small texts.jsonl")

@@ -52,7 +52,7 @@ def trace_whole_benchmark(
     name: str, which: DataSelection, index: "Searchable", search: MatchSettings, *, clean: Path | None
 ) -> None:
     """Look for the samples of a benchmark, print the result, and write the benchmark without those that occur."""
-    from assay.cli.present import chosen_format, show
+    from assay.cli.present import show
     from assay.datasets import benchmark as benchmark_named
     from assay.datasets import is_benchmark, read_dataset
     from assay.progress import progress_bar
@@ -72,7 +72,7 @@ def trace_whole_benchmark(
             sure=search.min_confidence,
             progress=report,
         )
-    show(result.describe(), chosen_format())
+    show(result.describe())
     if clean is not None:
         removed, evidence = write_clean(clean, dataset.samples, result)
         kept = number_of(len(dataset.samples) - removed, "sample")

@@ -26,7 +26,6 @@ from .divergence import mean_kernel as mean_kernel
 from .dose import DosePoint as DosePoint
 from .dose import dose_correlation as dose_correlation
 from .dose import dose_response as dose_response
-from .estimate import ADVISED_GROUPS as ADVISED_GROUPS
 from .estimate import GROUPS_FOR_INTERVAL as GROUPS_FOR_INTERVAL
 from .estimate import Estimate as Estimate
 from .estimate import unknown as unknown
@@ -55,7 +54,6 @@ from .share_estimate import robust_spread as robust_spread
 from .shares import difference_of_means as difference_of_means
 from .shares import grouped_mean as grouped_mean
 from .shares import grouped_share as grouped_share
-from .thresholds import at_threshold as at_threshold
 from .weighting import DensityRatio as DensityRatio
 from .weighting import density_ratio as density_ratio
 from .weighting import weighted_p_values as weighted_p_values

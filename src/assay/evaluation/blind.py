@@ -18,7 +18,7 @@ vocabulary and the document frequencies are counted once over all texts, which u
 import re
 import zlib
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -116,10 +116,12 @@ class BlindFeatures:
         """Return the features of texts."""
         pattern = re.compile(WORD_PATTERN)
         shape = np.array([lexical_shape(text) for text in texts]).reshape(len(texts), -1)
-        words = tuple(
-            dict(sorted(Counter(_bucket(word) for word in pattern.findall(text[:LONGEST_HEAD])).items()))
-            for text in texts
+        # a word is hashed into its bucket, so that it cannot be read from the features
+        buckets = (
+            Counter(zlib.crc32(word.encode("utf-8", "surrogatepass")) % BUCKETS for word in pattern.findall(head))
+            for head in (text[:LONGEST_HEAD] for text in texts)
         )
+        words = tuple(dict(sorted(counts.items())) for counts in buckets)
         return cls(shape, words)
 
     def __len__(self) -> int:
@@ -128,10 +130,6 @@ class BlindFeatures:
     def joined(self, other: "BlindFeatures") -> "BlindFeatures":
         """Return the features of these texts, then of others."""
         return BlindFeatures(np.concatenate([self.shape, other.shape]), (*self.words, *other.words))
-
-
-def _bucket(word: str) -> int:
-    return zlib.crc32(word.encode("utf-8", "surrogatepass")) % BUCKETS
 
 
 def blind_baseline(
@@ -169,6 +167,7 @@ def blind_baseline(
     rankings = tuple(rank_all(scores, truths, groups, resamples=resamples, seed=seed, level=level).values())
     best = max(rankings, key=lambda ranking: ranking.auroc.value)
     separates = best.auroc.value >= SEPARATING_AUROC
+    # the better of two was taken, so that its own interval is too hopeful: a stricter one has to confirm it
     if separates:
         name = best.name
         strict = rank_score(name, scores[name], truths, groups, resamples=resamples, seed=seed, level=DECISION_LEVEL)
@@ -198,7 +197,7 @@ def blind_scores(
     reason = _too_few(truths, group)
     if reason is not None:
         return reason
-    folds_of_samples = _folds(truths, group, folds, seed)
+    folds_of_samples = grouped_folds(truths, group, folds, seed)
     if any(len(np.unique(truths[fitted])) == 1 for fitted, _ in folds_of_samples):
         return "the groups cannot be divided into folds with both classes to fit on"
     if isinstance(texts, BlindFeatures):
@@ -206,7 +205,7 @@ def blind_scores(
     else:
         shape = np.array([lexical_shape(text) for text in texts])
         words = {BAG_OF_WORDS: _logistic(_bag_of_words(texts), truths, folds_of_samples)}
-    return words | {LEXICAL_SHAPE: _shape(shape, truths, folds_of_samples)}
+    return words | {LEXICAL_SHAPE: _logistic(shape, truths, folds_of_samples, with_squares)}
 
 
 def _too_few(truths: BooleanArray, group: Indices) -> str | None:
@@ -220,8 +219,8 @@ def _too_few(truths: BooleanArray, group: Indices) -> str | None:
     return None
 
 
-def _folds(truths: BooleanArray, group: Indices, folds: int, seed: int) -> list[Fold]:
-    # no group is on both sides; classes are spread as evenly as the groups allow
+def grouped_folds(truths: BooleanArray, group: Indices, folds: int, seed: int) -> list[Fold]:
+    """Divide samples into folds: no group is on both sides, classes are spread as evenly as the groups allow."""
     from sklearn.model_selection import StratifiedGroupKFold  # noqa: PLC0415  slow to import, needed only here
 
     fewest = min(len(np.unique(group[side])) for side in (truths, ~truths))
@@ -261,27 +260,28 @@ def _hashed_words(features: BlindFeatures) -> "csr_matrix":
     return TfidfTransformer(sublinear_tf=True).fit_transform(bags)
 
 
-def _logistic(features: "csr_matrix | None", truths: BooleanArray, folds: Sequence[Fold]) -> Float64Array:
+def _logistic(
+    features: "csr_matrix | Float64Array | None",
+    truths: BooleanArray,
+    folds: Sequence[Fold],
+    design: Callable[[Any, Indices], Any] = lambda features, _: features,
+) -> Float64Array:
+    """Return log-odds out of fold; `design` makes the features of a fold from the samples that it is fitted on."""
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  as above
 
     scores = np.zeros(len(truths))
     if features is None:
         return scores
     for fitted, scored in folds:
-        model = LogisticRegression(**LOGISTIC).fit(features[fitted], truths[fitted])
-        scores[scored] = model.decision_function(features[scored])
+        own = design(features, fitted)
+        model = LogisticRegression(**LOGISTIC).fit(own[fitted], truths[fitted])
+        scores[scored] = model.decision_function(own[scored])
     return scores
 
 
-def _shape(features: Float64Array, truths: BooleanArray, folds: Sequence[Fold]) -> Float64Array:
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  as above
-
-    scores = np.zeros(len(features))
-    for fitted, scored in folds:
-        centre, spread = features[fitted].mean(0), features[fitted].std(0)
-        standard = np.clip((features - centre) / np.where(spread > 0, spread, 1), -CLIPPED_AT, CLIPPED_AT)
-        # squares too: the values of a class may lie between those of the other
-        both = np.hstack([standard, standard**2])
-        model = LogisticRegression(**LOGISTIC).fit(both[fitted], truths[fitted])
-        scores[scored] = model.decision_function(both[scored])
-    return scores
+def with_squares(features: Float64Array, fitted: Indices) -> Float64Array:
+    """Return features in standard deviations of the fitted samples, clipped, and their squares."""
+    centre, spread = features[fitted].mean(0), features[fitted].std(0)
+    standard = np.clip((features - centre) / np.where(spread > 0, spread, 1), -CLIPPED_AT, CLIPPED_AT)
+    # squares too: the values of a class may lie between those of the other
+    return np.hstack([standard, standard**2])

@@ -31,6 +31,9 @@ MINIMUM_UNSEEN = 20
 ADVISED_UNSEEN = 100
 """Below this the false-positive rate at a nominal 5 % deviates by more than 2 % (one standard deviation)."""
 
+HALF = 0.5
+"""Storey's threshold: p-values above it are mostly those of unseen text."""
+
 QUADRATURE = 64
 """Thresholds at which the flagged share is read, at equal steps of probability."""
 
@@ -77,8 +80,8 @@ def unseen_note(unseen: int) -> str | None:
     )
 
 
-def null_share(p_values: ArrayLike, *, threshold: float = 0.5) -> float:
-    """Return Storey's estimate of the share of null (unseen) samples: (1 + #{p > t}) / (m (1 - t)), at most 1.
+def null_share(p_values: ArrayLike) -> float:
+    """Return Storey's estimate of the share of null (unseen) samples: 2 (1 + #{p > 1/2}) / m, at most 1.
 
     Storey, Taylor and Siegmund 2004; the added 1 keeps it from being too small in finite samples. NaN
     p-values are left out; NaN if no p-value remains.
@@ -87,7 +90,7 @@ def null_share(p_values: ArrayLike, *, threshold: float = 0.5) -> float:
     tested = values[~np.isnan(values)]
     if not len(tested):
         return np.nan
-    return min(1.0, float((1 + (tested > threshold).sum()) / (len(tested) * (1 - threshold))))
+    return min(1.0, float((1 + (tested > HALF).sum()) / (len(tested) * HALF)))
 
 
 def benjamini_hochberg(p_values: ArrayLike, *, adaptive: bool = False) -> Float64Array:

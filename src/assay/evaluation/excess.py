@@ -11,7 +11,6 @@ from assay.types import BooleanArray, Float64Array
 
 EXCESS_LEVEL = 0.9
 """Of the interval: each of its ends is a one-sided bound at 95 %."""
-RESAMPLES = 1000
 
 
 def flagged_excess(
@@ -19,9 +18,6 @@ def flagged_excess(
     second: tuple[ArrayLike, ArrayLike],
     groups: tuple[Sequence[Hashable], Sequence[Hashable]],
     alpha: float,
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> Estimate:
     """Return the share that one model flags at `alpha` minus that of another model, with a 90 % interval over groups.
 
@@ -33,8 +29,6 @@ def flagged_excess(
         second: the same of the other model, for the same texts.
         groups: of the tasks [n] and of the unseen texts [m]; None is a group of its own.
         alpha: nominal false-positive rate of a flag.
-        resamples: number of draws.
-        seed: of the draws.
     """
     sides = [np.column_stack([np.asarray(model[at], np.float64) for model in (first, second)]) for at in (0, 1)]
     kept: list[BooleanArray] = [np.asarray(np.isfinite(side).all(axis=1)) for side in sides]
@@ -63,7 +57,4 @@ def flagged_excess(
             excess: Float64Array = (shares[0] - shares[1]) / of_tasks.sum(axis=1, keepdims=True)
         return excess
 
-    (estimate,) = grouped_bootstrap(
-        statistic, names, is_task, resamples=resamples, seed=seed, within=None, level=EXCESS_LEVEL
-    )
-    return estimate
+    return grouped_bootstrap(statistic, names, is_task, level=EXCESS_LEVEL)[0]

@@ -9,6 +9,8 @@ from scipy.special import ndtr
 
 from assay.types import Float64Array
 
+LEVEL = 0.05
+
 
 @dataclass(frozen=True, slots=True)
 class MeanGradient:
@@ -43,9 +45,9 @@ class MeanGradient:
         return cls(squared, error, count)
 
 
-def clearly_smaller(own: MeanGradient, unseen: MeanGradient, *, level: float = 0.05) -> bool:
-    """Return True if the mean gradient of a set is smaller than that of unseen text, by a one-sided test."""
+def clearly_smaller(own: MeanGradient, unseen: MeanGradient) -> bool:
+    """Return True if the mean gradient of a set is smaller than that of unseen text, by a one-sided test at `LEVEL`."""
     error = math.hypot(own.error, unseen.error)
     if error == 0:
         return own.squared < unseen.squared
-    return bool(ndtr((own.squared - unseen.squared) / error) < level)
+    return bool(ndtr((own.squared - unseen.squared) / error) < LEVEL)

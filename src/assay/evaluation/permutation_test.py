@@ -140,6 +140,7 @@ def permuted(inside: BooleanArray, group: Indices, count: int, random: np.random
     of_set = np.bincount(group, weights=inside)
     pure = (of_set == 0) | (of_set == sizes)
     sides = np.zeros((count, len(sizes)), np.bool_)
+    # a group of one set changes sides as a whole; the rows keep the number of groups of each side
     sides[:, pure] = random.permuted(np.tile(of_set[pure] > 0, (count, 1)), axis=1)
     drawn = sides[:, group]
     for mixed in np.flatnonzero(~pure):

@@ -131,9 +131,8 @@ def detectable_leak(
     *,
     alpha: float = 0.05,
     groups: Sequence[Hashable] | None = None,
-    power: float = POWER,
 ) -> DetectableLeak:
-    """Return the smallest share of a benchmark whose leak `flag_rate` detects at `SIGNIFICANT` with a given power.
+    """Return the smallest share of a benchmark whose leak `flag_rate` detects at `SIGNIFICANT` with the power `POWER`.
 
     Args:
         scores: [n] of the benchmark, NaN where unscorable.
@@ -141,7 +140,6 @@ def detectable_leak(
         tail: of the unseen texts at `alpha`.
         alpha: level at which single samples are flagged.
         groups: [n].
-        power: to reach.
 
     Raises:
         AssayError: too few unseen texts, see `conformal_p_values`.
@@ -149,16 +147,17 @@ def detectable_leak(
     values = scorable(scores)
     values = values[~np.isnan(values)]
     if not len(values):
-        return DetectableLeak(np.nan, power, 0, 0, np.nan)
+        return DetectableLeak(np.nan, POWER, 0, 0, np.nan)
     distinct, counts = np.unique(values, return_counts=True)
     most = int(counts.max())
     tied, tied_value = (most, float(distinct[counts.argmax()])) if most > 1 else (0, np.nan)
-    nothing = DetectableLeak(np.nan, power, len(values), tied, tied_value)
+    nothing = DetectableLeak(np.nan, POWER, len(values), tied, tied_value)
     test = flag_test(scores, unseen_scores, tail, alpha=alpha, groups=groups)
     if test is None:
         return nothing
+    # the power grows with the leak, so the first one that is enough is the smallest; tied samples cannot move up
     for leaked in range(int((len(values) - tied) / test.inflation) + 1):
-        if test.power(leaked) >= power:
+        if test.power(leaked) >= POWER:
             return replace(nothing, share=leaked / test.trials)
     return nothing
 

@@ -65,11 +65,6 @@ class Ranking:
         return scored / (scored + self.unscorable_positives + self.unscorable_negatives)
 
     @property
-    def resolution(self) -> float:
-        """The smallest false-positive rate above zero that this many negatives can show."""
-        return 1 / self.negatives if self.negatives else np.nan
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on the limits of the metrics, for the reader of a report."""
         notes = []

@@ -1,11 +1,8 @@
 """The contaminated share of a benchmark: an estimate with an interval, an upper bound, and what can be detected.
 
 The share λ is 1 - π₀, where π₀ is the share of samples whose conformal p-values are those of unseen text. Near 1 the
-density of the p-values is π₀, as members seldom score below most unseen texts. Two estimates of that density:
-
-- "storey": the share of p-values above one half, doubled (Storey, Taylor and Siegmund 2004);
-- "boundary": a beta kernel at 1 (Chen 1999) at two bandwidths, combined so that the bias of first order cancels (a
-  generalised jackknife), as in the estimate JKBB of PTDI (arXiv 2510.09717). The bandwidth is ours.
+density of the p-values is π₀, as members seldom score below most unseen texts. It is estimated by the share of p-values
+above one half, doubled (Storey, Taylor and Siegmund 2004).
 
 The interval is Student's over resamples of the groups of both sides: the unseen text is drawn too.
 
@@ -34,9 +31,8 @@ from assay.evaluation.estimate import GROUPS_FOR_INTERVAL, Estimate, counted, un
 from assay.evaluation.permutation_test import TOP
 from assay.types import BooleanArray, Float64Array
 
-NullDensity = Literal["storey", "boundary"]
-BANDWIDTH = 0.25
-"""Of the smaller of the two beta kernels: its weights reach down to p-values of about one half."""
+HALF = 0.5
+"""Storey's threshold: p-values above it are taken for those of unseen text."""
 SHARE_LEVEL = 0.9
 ALPHA, POWER = 0.05, 0.8
 NORMAL_QUARTILES = float(ndtri(0.75) - ndtri(0.25))
@@ -60,7 +56,7 @@ class ContaminatedShare:
     top: Estimate
     samples: int
     unseen: int
-    density: NullDensity
+    density: Literal["storey"] = "storey"
 
     def upper_at(self, reached: float) -> float:
         """Return the upper 95 % bound on the share of samples of which a part would show; NaN without an interval.
@@ -112,7 +108,6 @@ def contaminated_share(
     unseen_groups: Sequence[Hashable],
     *,
     allowance: float = 0.0,
-    density: NullDensity = "storey",
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> ContaminatedShare:
@@ -124,7 +119,6 @@ def contaminated_share(
         groups: [n]; None is a group of its own.
         unseen_groups: [m].
         allowance: how much higher texts may score that were not trained on, in units of the score.
-        density: the estimate of the density of p-values at 1.
         resamples: behind the interval.
         seed: of the resamples.
 
@@ -140,12 +134,13 @@ def contaminated_share(
     kept_groups = [group for group, keep in zip([*groups, *unseen_groups], kept, strict=True) if keep]
     n, m = int(side.sum()), int((~side).sum())
     if not n or not m:
-        return ContaminatedShare(unknown(SHARE_LEVEL), unknown(SHARE_LEVEL), n, m, density)
+        return ContaminatedShare(unknown(SHARE_LEVEL), unknown(SHARE_LEVEL), n, m)
     top = _top_share(pooled, side, kept_groups)
     draws = Resamples.of(kept_groups, side, resamples=resamples, seed=seed)
     lowered = np.where(side, pooled - allowance, pooled)
-    ranks = [_ranks_among(each[side], pooled[~side]) for each in ((pooled, lowered) if allowance else (pooled,))]
     order = np.argsort(pooled[~side], kind="stable")
+    ordered = pooled[~side][order]
+    ranks = [np.searchsorted(ordered, each[side]) for each in ((pooled, lowered) if allowance else (pooled,))]
 
     def shares(weights: Float64Array) -> Float64Array:
         own, others = weights[:, side], weights[:, ~side][:, order]
@@ -153,7 +148,7 @@ def contaminated_share(
         below = np.concatenate([np.zeros((len(weights), 1)), np.cumsum(others, axis=1)], axis=1)
         total = own.sum(axis=1)
         p_values = ((1 + below[:, -1:] - below[:, reached]) / (below[:, -1:] + 1) for reached in ranks)
-        sums = np.column_stack([(own * _at_one(each, density)).sum(axis=1) for each in p_values])
+        sums = np.column_stack([(own * np.where(each > HALF, 2.0, 0.0)).sum(axis=1) for each in p_values])
         null: Float64Array = 1 - sums / np.where(total > 0, total, np.nan)[:, None]
         return null
 
@@ -162,18 +157,17 @@ def contaminated_share(
     inside = min(1.0, max(0.0, value))
     if support.fewest < GROUPS_FOR_INTERVAL or math.isnan(uncertainty.error):
         reason = f"too few groups for an interval: {counted(support.groups)}"
-        return ContaminatedShare(
-            Estimate(inside, math.nan, math.nan, SHARE_LEVEL, support.groups, reason), top, n, m, density
-        )
+        return ContaminatedShare(Estimate(inside, math.nan, math.nan, SHARE_LEVEL, support.groups, reason), top, n, m)
     half = uncertainty.quantile(SHARE_LEVEL) * uncertainty.error
     least = value - half
     if allowance:
         both = (1 + SHARE_LEVEL) / 2  # the better of two bounds
+        # what exceeds the allowance, seen twice: over all ranks, and in the top, where texts seen often stand out
         beyond, exceeding_it = spread.uncertainty(1), _top_share(lowered, side, kept_groups, both)
         bounds = [float(spread.values[1]) - beyond.quantile(both) * beyond.error, (exceeding_it.low - TOP) / (1 - TOP)]
         least = min(least, max((bound for bound in bounds if not math.isnan(bound)), default=0.0))
     low, high = (min(1.0, max(0.0, end)) for end in (least, value + half))
-    return ContaminatedShare(Estimate(inside, low, high, SHARE_LEVEL, support.groups), top, n, m, density)
+    return ContaminatedShare(Estimate(inside, low, high, SHARE_LEVEL, support.groups), top, n, m)
 
 
 def detectable_share(
@@ -183,10 +177,8 @@ def detectable_share(
     effect: Effect,
     *,
     allowance: float = 0.0,
-    alpha: float = ALPHA,
-    power: float = POWER,
 ) -> float:
-    """Return the smallest λ that the test of a whole set reveals with this power; above 1 where none does.
+    """Return the smallest λ that the test of a whole set reveals with the power `POWER`; above 1 where none does.
 
     The test is `set_test` with `TOP`: the larger of two statistics, each of which is taken at half the level. Samples
     of a group depend on each other as much as the unseen texts of a group do. With an allowance the samples that were
@@ -198,8 +190,6 @@ def detectable_share(
         unseen_groups: [m].
         effect: how far samples that were trained on stand out after the allowance is taken off their scores.
         allowance: taken off every score of the benchmark.
-        alpha: level of the test.
-        power: probability of a significant result.
     """
     from scipy.stats import rankdata  # noqa: PLC0415  slow to import, needed only here
 
@@ -211,7 +201,7 @@ def detectable_share(
     codes = group_codes([group for group, keep in zip(unseen_groups, kept, strict=True) if keep], m)
     own_codes = group_codes(list(groups), len(groups))
     ranks = rankdata(values[kept]) / m
-    quantiles = float(ndtri(1 - alpha / 2) + ndtri(power))
+    quantiles = float(ndtri(1 - ALPHA / 2) + ndtri(POWER))
     smallest = math.inf
     rest = Effect.of(values[kept] - allowance, values[kept]) if allowance else Effect(0.5, TOP)
     for column, variance, gain, loss in (
@@ -219,6 +209,8 @@ def detectable_share(
         ((ranks > 1 - TOP).astype(np.float64), TOP * (1 - TOP), effect.top - TOP, TOP - rest.top),
     ):
         if gain > 0:
+            # a share λ lifts the statistic by λ · gain, the rest lowers it by (1 - λ) · loss: λ has to make up for
+            # both the loss and the quantiles of level and power
             dependence = _intraclass(column, codes)
             own, others = _inflation(own_codes, dependence), _inflation(codes, dependence)
             error = math.sqrt(variance * (own / len(groups) + others / m))
@@ -242,21 +234,6 @@ def _top_share(
         level=level,
     )
     return rate.rate
-
-
-def _ranks_among(values: Float64Array, unseen: Float64Array) -> Indices:
-    """Return how many unseen values are smaller than each value."""
-    return np.searchsorted(np.sort(unseen), values, side="left")
-
-
-def _at_one(p_values: Float64Array, density: NullDensity) -> Float64Array:
-    """Return what each p-value adds to the mean that estimates their density at 1."""
-    if density == "storey":
-        above: BooleanArray = p_values > 0.5  # noqa: PLR2004  Storey's threshold
-        return np.where(above, 2.0, 0.0)
-    narrow, wide = ((1 / width + 1) * p_values ** (1 / width) for width in (BANDWIDTH, 2 * BANDWIDTH))
-    density_at_one: Float64Array = 2 * narrow - wide
-    return density_at_one
 
 
 def _intraclass(values: Float64Array, codes: Indices) -> float:

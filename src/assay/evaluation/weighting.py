@@ -13,16 +13,17 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import AssayError, DataError
 from assay.evaluation.arrays import group_codes, scorable
+from assay.evaluation.blind import grouped_folds, with_squares
 from assay.evaluation.bootstrap import SEED
 from assay.evaluation.calibration import MINIMUM_UNSEEN, UnseenTail
 from assay.types import Float64Array
 
-CLIPPED_AT = 4.0
-"""Standard deviations at which a feature is clipped, so that one unusual text does not dominate a fit."""
+FOLDS = 5
+"""At most; fewer where a set has fewer groups."""
 
 LARGEST_LOG_RATIO = 5.0
 """Largest logarithm of a weight: one unseen text then counts for at most 150 of weight 1."""
@@ -106,7 +107,7 @@ def weighted_tail(
 
 
 def density_ratio(
-    features: ArrayLike, unseen_features: ArrayLike, groups: Sequence[Hashable], *, folds: int = 5, seed: int = SEED
+    features: ArrayLike, unseen_features: ArrayLike, groups: Sequence[Hashable], *, seed: int = SEED
 ) -> DensityRatio:
     """Estimate the density ratio by logistic regression on standard features and their squares.
 
@@ -116,7 +117,6 @@ def density_ratio(
         features: float64 [n, features] of the samples; a row with a NaN gets the weight NaN.
         unseen_features: float64 [m, features] of the unseen texts.
         groups: [n + m], of the samples and then of the unseen texts.
-        folds: at most this many; fewer where a set has fewer groups.
         seed: of the folds.
 
     Raises:
@@ -124,7 +124,6 @@ def density_ratio(
         DataError: the arrays are not two-dimensional with the same number of columns.
     """
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  slow to import, needed only here
-    from sklearn.model_selection import StratifiedGroupKFold  # noqa: PLC0415  as above
 
     first, second = np.asarray(features, np.float64), np.asarray(unseen_features, np.float64)
     if first.ndim != 2 or second.ndim != 2 or first.shape[1] != second.shape[1]:  # noqa: PLR2004  texts × features
@@ -133,29 +132,17 @@ def density_ratio(
     codes = group_codes(groups, len(both))
     positive = np.arange(len(both)) < len(first)
     complete = ~np.isnan(both).any(axis=1)
-    fewest = MINIMUM_UNSEEN
     for side, name in ((positive, "samples"), (~positive, "unseen samples")):
         usable = complete & side
         if usable.sum() < MINIMUM_UNSEEN or len(np.unique(codes[usable])) < 2:  # noqa: PLR2004  a fold and the others
             raise AssayError(f"{usable.sum()} {name} with all features; weights need {MINIMUM_UNSEEN} in two groups")
-        fewest = min(fewest, len(np.unique(codes[usable])))
     rows = np.flatnonzero(complete)
     logits = np.full(len(both), np.nan)
-    splitter = StratifiedGroupKFold(min(folds, fewest), shuffle=True, random_state=seed)
-    for fitted, scored in splitter.split(both[rows], positive[rows], codes[rows]):
-        centre, spread = both[rows[fitted]].mean(0), both[rows[fitted]].std(0)
-        design = _with_squares(both[rows], centre, spread)
+    for fitted, scored in grouped_folds(positive[rows], codes[rows], FOLDS, seed):
+        design = with_squares(both[rows], fitted)
         model = LogisticRegression(max_iter=1000).fit(design[fitted], positive[rows[fitted]])
         # the log-odds of a fit are log density ratio + log prior odds; only the first is wanted
         prior = np.log(positive[rows[fitted]].mean() / (1 - positive[rows[fitted]].mean()))
         logits[rows[scored]] = model.decision_function(design[scored]) - prior
     weights = np.exp(np.clip(logits, -LARGEST_LOG_RATIO, LARGEST_LOG_RATIO))
     return DensityRatio(weights[: len(first)], weights[len(first) :])
-
-
-def _with_squares(
-    features: NDArray[np.float64], centre: NDArray[np.float64], spread: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return standard features, clipped, and their squares: a set may lie between two parts of the other."""
-    standard = np.clip((features - centre) / np.where(spread > 0, spread, 1), -CLIPPED_AT, CLIPPED_AT)
-    return np.hstack([standard, standard**2])

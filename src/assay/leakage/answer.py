@@ -8,8 +8,7 @@ import math
 from collections.abc import Mapping
 
 from assay.evaluation import CHANCE, GROUPS_FOR_INTERVAL, Estimate
-from assay.leakage.results import Audit, NegativeControl, ScoreSummary
-from assay.leakage.unseen_test import UnseenTest
+from assay.leakage.results import Audit, ScoreSummary
 from assay.reports import Answer, percent
 from assay.types import Undecided, Verdict
 
@@ -61,19 +60,19 @@ def reason_of(summary: ScoreSummary) -> str:
 
 
 def _open_reason(reason: Undecided, summary: ScoreSummary) -> str:
-    control = _control(summary)
+    control, test = summary.calibration.control if summary.calibration else None, summary.test
     if reason is Undecided.NOT_MEASURED and not summary.scored:
         return "No sample of the benchmark could be scored."
     if reason is Undecided.CONTROL_NOT_FLAT and control is not None and control.is_below_chance:
         return "A model that never saw the benchmark knows the unseen text better, which hides a leak."
-    if reason is Undecided.TOO_FEW and summary.test is not None and _has_interval(summary.test):
+    if reason is Undecided.TOO_FEW and test is not None and test.share.estimate.has_interval:
         return "Nothing shows, but there are too few independent texts to rule out a leak."
     return REASONS[reason]
 
 
 def share_of(summary: ScoreSummary) -> str:
     """Return the line on the share, with its interval; no share stands beside "cannot tell"."""
-    if summary.decision.verdict is Verdict.CANNOT_TELL:
+    if summary.is_open:
         return "Share that looks trained on: not stated without a verdict."
     if summary.separation is not None:
         return f"Pairs in which the seen sample ranks higher: {_interval(summary.separation)}."
@@ -102,14 +101,6 @@ def _few_samples(summary: ScoreSummary) -> bool:
     """Return True if the benchmark itself has too few groups for an interval."""
     groups = summary.test.share.estimate.groups if summary.test is not None else ()
     return bool(groups) and groups[0] < GROUPS_FOR_INTERVAL
-
-
-def _has_interval(test: UnseenTest) -> bool:
-    return test.share.estimate.has_interval
-
-
-def _control(summary: ScoreSummary) -> NegativeControl | None:
-    return None if summary.calibration is None else summary.calibration.control
 
 
 def _interval(measured: Estimate) -> str:

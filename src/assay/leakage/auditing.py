@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.heat_map import TokenKeeper
 from assay.leakage.naturalness import naturalness_notes
 from assay.leakage.negative_control import Control, ControlScores, control_scores
-from assay.leakage.parts import PartGroups, PartKeeper, by_part, observers
+from assay.leakage.parts import PartGroups, PartKeeper, by_part
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.leakage.summarising import (
     ALPHA,
@@ -34,10 +35,12 @@ from assay.leakage.summarising import (
     groups_of,
     summaries,
 )
+from assay.leakage.texts import AuditedTexts, without
 from assay.leakage.unseen_test import Compared
 from assay.leakage.verdict import unfit_score
 from assay.leakage.weighting import Weights, weights_note, weights_of
-from assay.scores import SCORES, Fitted, FrequencyTable, ScoreRequest, request
+from assay.models import CachedLogProbScorer, StatisticsCache
+from assay.scores import SCORES, DatasetRequest, Fitted, FrequencyTable, ScoreRequest, request
 from assay.scoring import Plan, Progress, ScoreTable, has_parts, score_samples
 from assay.types import Float64Array, Sample
 
@@ -157,13 +160,14 @@ def audit(
     keeper = TokenKeeper(audited)
     headline = next((entry for entry in plan.requests if entry.name == primary), None)
     in_question = bool(fresh) and all(sample.label not in LABELLED for sample in audited)
-    parts = None
-    if in_question and headline is not None and has_parts(headline):
-        parts = PartKeeper([*audited, *fresh], headline, plan.frequencies)
-    observe = keeper if parts is None else observers(keeper, parts)
+    parts = (
+        PartKeeper([*audited, *fresh], headline, plan.frequencies)
+        if in_question and headline is not None and has_parts(headline)
+        else None
+    )
     begin = phase or (lambda _: None)
     begin(f"scoring {benchmark}")
-    table = score_samples([*audited, *fresh], plan, progress=progress, observe=observe)
+    table = score_samples([*audited, *fresh], plan, progress=progress, observe=(keeper, parts) if parts else (keeper,))
     table = with_learned(table, learned, [*audited, *fresh])
     names += learned
     values = {name: table.values[name][: len(audited)] for name in names}
@@ -314,19 +318,54 @@ def with_learned(table: ScoreTable, learned: Mapping[str, Fitted], samples: Sequ
     )
 
 
-def without(unseen: Sequence[Sample], audited: Sequence[Sample]) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
-    """Return the unseen texts that are not in the benchmark itself, and a note where any are."""
-    present = {sample.text for sample in audited}
-    fresh = tuple(sample for sample in unseen if sample.text not in present)
-    if unseen and not fresh:
-        raise DataError(f"all {len(unseen)} unseen texts are in the audited benchmark too; expected other texts")
-    left_out = len(unseen) - len(fresh)
-    note = f"{left_out} of {len(unseen)} unseen texts are in the benchmark too and were left out."
-    return fresh, (note,) if left_out else ()
-
-
 def unseen_side(comparison: ComparisonData, fresh: Sequence[Sample]) -> UnseenSide:
     """Return the unseen texts that calibrate: those of the comparison that are left, or those of its file."""
     if comparison.calibration is None:
         return UnseenSide(comparison.unseen_source, groups_of(fresh, "unseen"))
     return UnseenSide(comparison.calibration.source, file_groups(comparison.calibration))
+
+
+def literature_of(
+    methods: Sequence[DatasetRequest],
+    plan: Plan,
+    texts: AuditedTexts,
+    *,
+    cache: StatisticsCache | None,
+    rate: float | None,
+    seed: int,
+    folder: Path | None,
+    progress: Progress | None,
+) -> "Literature | None":
+    """Return the methods of the literature with the audited model as they use it; None without methods.
+
+    Args:
+        methods: that are asked for.
+        plan: of the audit.
+        texts: the benchmark and the unseen text.
+        cache: of statistics and hidden states; None runs without.
+        rate: learning rate of a fine-tuning; None finds one.
+        seed: of a fine-tuning.
+        folder: keeps the state of a fine-tuning; None keeps none.
+        progress: called after every batch.
+
+    Raises:
+        MissingCapability: a method needs weights or hidden states, and the model shows none.
+    """
+    if not methods:
+        return None
+    from assay.leakage.literature import Literature  # noqa: PLC0415  they import torch
+    from assay.leakage.measured_model import MeasuredModel, TuningOptions  # noqa: PLC0415
+
+    scorer = plan.models["target"]
+    measured = MeasuredModel(
+        scorer.scorer if isinstance(scorer, CachedLogProbScorer) else scorer,
+        texts.dataset.samples,
+        texts.unseen,
+        tuning=TuningOptions(rate=rate, seed=seed, folder=folder),
+        cache=cache,
+        frequencies=plan.frequencies,
+        progress=progress,
+    )
+    literature = Literature(measured, methods)
+    literature.work()  # what this model cannot give is refused before anything runs
+    return literature

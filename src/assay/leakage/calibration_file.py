@@ -12,10 +12,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.codec import decode, encode
 from assay.errors import DataError
 from assay.evaluation import BlindFeatures, group_codes
 from assay.files import parse_json, write_json
-from assay.reports import decode, encode
 from assay.scoring import Plan, Progress, score_samples
 from assay.types import Sample
 

@@ -5,12 +5,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.codec import encode
 from assay.errors import DataError
 from assay.evaluation import Estimate, FlagRate
 from assay.leakage.fail_on import DISCOVERIES, FIGURES, VERDICT
-from assay.leakage.naming import compares_variants
+from assay.leakage.naming import names_samples
 from assay.leakage.results import Audit, ScoreSummary
-from assay.reports import Cell, Column, ColumnKind, Missing, Report, Row, Table, cell_text, encode, listed, percent
+from assay.reports import Cell, Column, ColumnKind, Missing, Report, Row, Table, cell_text, listed, percent
 from assay.types import Decision, Verdict
 
 UNDECIDED = "\u2009†"
@@ -125,7 +126,7 @@ def _value(summary: ScoreSummary, figure: str) -> Estimate | float | str | None:
         return f"{decision.verdict} ({decision.reason})" if decision.reason else str(decision.verdict)
     if figure == SHARE:
         return summary.share
-    if figure == DISCOVERIES and (decision.verdict is Verdict.CANNOT_TELL or not compares_variants(summary.score)):
+    if figure == DISCOVERIES and not names_samples(summary):
         return None
     measured = FIGURES[figure].of(summary)
     return measured.rate if isinstance(measured, FlagRate) else measured

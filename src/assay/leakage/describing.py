@@ -11,7 +11,7 @@ from assay.leakage.description.details import details_of
 from assay.leakage.description.figures import figures
 from assay.leakage.description.methods import NOTATION, evaluation_methods, literature_methods, score_methods, titled
 from assay.leakage.description.tables import tables
-from assay.leakage.naming import compares_variants, named_samples, naming_score
+from assay.leakage.naming import named_samples, names_samples, naming_score
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.leakage.run_folder import read_run, summary_of
 from assay.leakage.unseen_test import BOUND_AT
@@ -27,7 +27,7 @@ from assay.reports import (
     percent_interval,
     short_p_value,
 )
-from assay.types import NONMEMBER, Decision, Verdict
+from assay.types import NONMEMBER, Decision
 
 DOSE = "dose"
 P = "p: how often unseen text scores as high"
@@ -51,7 +51,11 @@ def describe_audit(audit: Audit, manifest: Mapping[str, object] = MappingProxyTy
         answer=answer_of(audit),
         tables=tables(audit),
         figures=figures(audit),
-        notes=(*audit.notes, *_gate_notes(audit), *_score_notes(audit)),
+        notes=(
+            *audit.notes,
+            *_gate_notes(audit),
+            *(f"{summary.score}: {' '.join(summary.notes)}" for summary in audit.summaries if summary.notes),
+        ),
         data=summary_of(audit),
         kind="leakage report · ground-truth demonstration" if is_demo else "leakage report",
         details=details_of(audit),
@@ -149,7 +153,7 @@ def _calibration_facts(audit: Audit, summary: ScoreSummary) -> list[Fact]:
 def _naming_facts(audit: Audit) -> list[Fact]:
     """Return how many single samples are named; nothing where no score can name any."""
     named = named_samples(audit)
-    if named.score is None or not _names(audit, named.score):
+    if named.score is None or not names_samples(audit.summary(named.score)):
         return []
     return [Fact("Single samples named", f"{len(named.samples):,}", f"by {named.score}, q ≤ {named.level:g}")]
 
@@ -183,10 +187,6 @@ def _gate_notes(audit: Audit) -> list[str]:
     return [closed]
 
 
-def _score_notes(audit: Audit) -> list[str]:
-    return [f"{summary.score}: {' '.join(summary.notes)}" for summary in audit.summaries if summary.notes]
-
-
 def sample_list(audit: Audit) -> SampleList:
     """Return the samples with their values, the primary score first; empty columns are left out."""
     rows = {sample.id: row for row, sample in enumerate(audit.samples)}
@@ -196,7 +196,7 @@ def sample_list(audit: Audit) -> SampleList:
     if naming is not None and naming != audit.primary:
         columns += _p_columns(audit, naming)
     summary = [P] if any(column.kind == "p_value" for column in columns) else []
-    if naming is not None and _names(audit, naming):
+    if naming is not None and names_samples(audit.summary(naming)):
         summary.append(Q)
     samples = audit.samples
     properties = [
@@ -215,18 +215,14 @@ def sample_list(audit: Audit) -> SampleList:
     )
 
 
-def _names(audit: Audit, score: str) -> bool:
-    """Return True if there is a verdict by a score that names single samples, so that its q-values count."""
-    return compares_variants(score) and audit.summary(score).decision.verdict is not Verdict.CANNOT_TELL
-
-
 def _p_columns(audit: Audit, score: str) -> list[SampleColumn]:
-    calibration = audit.summary(score).calibration
+    summary = audit.summary(score)
+    calibration = summary.calibration
     if calibration is None:
         return []
     of = "" if score == audit.primary else f" of {score}"
     columns = [SampleColumn(f"p-value{of}", calibration.p_values, "p_value")]
-    if _names(audit, score):
+    if names_samples(summary):
         columns.append(SampleColumn(f"q-value{of}", calibration.q_values, "p_value"))
     return columns
 

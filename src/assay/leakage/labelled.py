@@ -7,6 +7,7 @@ ones is refused.
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,23 +76,25 @@ class TrainingTexts:
         first, second = ([i for i in places if side[group_of(self.samples[i])] == half] for half in (0, 1))
         return first, second
 
-    def refuse_unknown(self, samples: Sequence[Sample], judged: frozenset[str] | None, model: str) -> None:
-        """Refuse a text that was not among those to judge when the detector was fitted.
+    def divided(
+        self, texts: Literal["all", "labelled half"], unlabelled: Sequence[Sample]
+    ) -> tuple[list[str], Sequence[int], frozenset[str] | None]:
+        """Divide the texts between a model that is trained without labels and a classifier that is fitted on labels.
 
         Args:
-            samples: to judge.
-            judged: the texts that the fitted model was trained on without labels; None where any text may be judged.
-            model: the fitted model, for the message.
+            texts: "all": the model sees every text, the unlabelled ones too. "labelled half": it sees one half, and the
+                classifier is fitted on the other.
+            unlabelled: the samples to be judged.
 
-        Raises:
-            DataError: there is such a text among the samples.
+        Returns:
+            The distinct texts of the model, the places of the classifier's, and the texts that may be judged; None for
+            any.
         """
-        unknown = [sample.id for sample in samples if judged is not None and sample.text not in judged]
-        if unknown:
-            raise DataError(
-                f"{len(unknown)} of {len(samples)} samples (first {unknown[0]!r}) are unknown to the {model}: "
-                "expected every judged text among those that the detector was fitted with"
-            )
+        if texts == "labelled half":
+            training, fitting = self.halves()
+            return list(dict.fromkeys(self.samples[i].text for i in training)), fitting, None
+        seen = dict.fromkeys(sample.text for sample in (*self.samples, *unlabelled))
+        return list(seen), range(len(self.samples)), frozenset(sample.text for sample in unlabelled)
 
     def refuse_overlap(self, samples: Sequence[Sample]) -> None:
         """Refuse to judge a labelled text, a copy of one, or a text of its group.
@@ -106,6 +109,45 @@ class TrainingTexts:
             raise DataError(
                 f"{len(labelled)} of {len(samples)} samples (first {labelled[0]!r}) share a group with the labelled "
                 "texts: expected labelled texts and judged ones that share no group"
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedOnTexts:
+    """A detector that was fitted on texts of known membership.
+
+    Attributes:
+        labelled: the labelled texts.
+        judged: the texts, besides the labelled ones, that its own model was trained on without labels; None where any
+            text may be judged.
+        generator: the audited model.
+    """
+
+    labelled: TrainingTexts
+    judged: frozenset[str] | None
+    generator: Generator
+
+    @property
+    def labels(self) -> int:
+        """The number of labelled texts that it was fitted on."""
+        return len(self.labelled.labels)
+
+    def refuse(self, samples: Sequence[Sample], model: str) -> None:
+        """Refuse to judge a labelled text, one of its group, or one that was not known when the detector was fitted.
+
+        Args:
+            samples: to judge.
+            model: the fitted model, for the message.
+
+        Raises:
+            DataError: there is such a text among the samples.
+        """
+        self.labelled.refuse_overlap(samples)
+        unknown = [sample.id for sample in samples if self.judged is not None and sample.text not in self.judged]
+        if unknown:
+            raise DataError(
+                f"{len(unknown)} of {len(samples)} samples (first {unknown[0]!r}) are unknown to the {model}: "
+                "expected every judged text among those that the detector was fitted with"
             )
 
 

@@ -1,6 +1,5 @@
 """The audited model as dataset-level detectors use it: every text is run once, and fine-tuned once for all of them."""
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -179,18 +178,6 @@ class MeasuredModel:
         """Return the mean gradient of a set of texts under the model as it is."""
         texts = [sample.text for sample in samples]
         return mean_gradient(self.weights, texts, KERNEL_DIVERGENCE, seed=self._options.seed)
-
-    def seconds_for(self, texts: Sequence[str]) -> float:
-        """Return the seconds that one pass over texts takes, without the cache.
-
-        The first pass of a model also prepares it, so one over the first text is made before and does not count.
-        """
-        for _ in self._model.completed(texts[:1]):
-            pass
-        start = time.perf_counter()
-        for _ in self._model.completed(texts):
-            pass
-        return time.perf_counter() - start
 
     @property
     def probe_share(self) -> float:

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.errors import ScoreError
-from assay.leakage.results import Audit, Calibration
+from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.reports import number_of, three_decimals
 from assay.scores import request
-from assay.types import Verdict
 
 NO_CONTRAST = (
     "a model that was trained on a part of a benchmark finds the other samples familiar too, so only a score that "
@@ -71,6 +70,11 @@ def compares_variants(score: str) -> bool:
         return False
 
 
+def names_samples(summary: ScoreSummary) -> bool:
+    """Return True if there is a verdict by a score that names single samples, so that its q-values count."""
+    return compares_variants(summary.score) and not summary.is_open
+
+
 def naming_score(audit: Audit) -> str | None:
     """Return the score that names single samples, chosen without a look at the values.
 
@@ -92,9 +96,9 @@ def named_samples(audit: Audit) -> NamedSamples:
     if calibration is None:
         return NamedSamples(score, level, reason="nothing says what unseen text scores (--unseen)")
     tested = int(np.sum(~np.isnan(calibration.p_values)))
-    decision = audit.summary(score).decision
-    if decision.verdict is Verdict.CANNOT_TELL:
-        return NamedSamples(score, level, tested, reason=f"no verdict follows from {score} ({decision.reason})")
+    summary = audit.summary(score)
+    if summary.is_open:
+        return NamedSamples(score, level, tested, reason=f"no verdict follows from {score} ({summary.decision.reason})")
     order = np.argsort(calibration.q_values, kind="stable")
     samples = tuple(
         NamedSample(
@@ -118,6 +122,7 @@ def _none_reached(calibration: Calibration, tested: int) -> str:
     above = int(np.sum(calibration.p_values == lowest))
     if not math.isclose(lowest, 1 / (m + 1)):
         return reason
+    # above all m texts p = 1 / (m + 1), of which Benjamini-Hochberg makes q = p · tested / above: solved for m at q = α
     needed = math.ceil(tested / (above * calibration.alpha)) - 1
     return (
         f"{reason}. {number_of(above, 'sample')} of {tested:,} score above all {number_of(m, 'unseen text')}; to name "

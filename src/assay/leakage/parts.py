@@ -6,7 +6,7 @@ model runs twice. Each part of the benchmark is compared with the same part of t
 
 import ast
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,16 +117,6 @@ def by_part(values: Mapping[str, Float64Array], groups: PartGroups, alpha: float
         rate = flag_rate(conformal_p_values(own, unseen), alpha, groups=groups.samples, unseen=tail)
         results.append(PartResult(part, rate, tail.texts))
     return tuple(results)
-
-
-def observers(*each: Callable[[int, TokenLogProbs], None]) -> Callable[[int, TokenLogProbs], None]:
-    """Return an observer that calls several."""
-
-    def observe(index: int, statistics: TokenLogProbs) -> None:
-        for observer in each:
-            observer(index, statistics)
-
-    return observe
 
 
 def _words(value: object) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
-from assay.errors import DataError
+from assay.errors import DataError, MissingCapability
 from assay.evaluation import (
     MINIMUM_UNSEEN,
     Effect,
@@ -26,14 +26,18 @@ from assay.evaluation import (
 )
 from assay.leakage.results import BEYOND, PlantedDose, PlantedPower
 from assay.leakage.summarising import ALPHA, groups_of
+from assay.leakage.texts import AuditedTexts
 from assay.leakage.unseen_test import Compared
 from assay.leakage.verdict import Evidence, comparability, unfit_score
-from assay.scores import FrequencyTable, ScoreRequest
+from assay.models import CachedScorer, StatisticsCache, is_remote
+from assay.progress import inform
+from assay.scores import FrequencyTable, ScoreRequest, View
+from assay.scoring import Plan, Progress
 from assay.training import TrainingSettings
-from assay.types import Int64Array, Sample, TokenScorer
+from assay.types import MEMBER, NONMEMBER, Int64Array, Sample, TokenScorer
 
 if TYPE_CHECKING:  # these import torch, and an audit of a server has none
-    from assay.models import StatisticsCache, TransformersModel
+    from assay.models import TransformersModel
     from assay.training import TrainingProgress
 
 PLANTED_RATE = 1e-3
@@ -49,7 +53,6 @@ SETTINGS = TrainingSettings(
     alpha=32,
 )
 POWER = 0.8
-MOST_DOSES, LARGEST_DOSE = 8, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +75,7 @@ class Planting:
     doses: tuple[int, ...]
     rate: float = PLANTED_RATE
     seed: int = 0
-    cache: "StatisticsCache | None" = None
+    cache: StatisticsCache | None = None
     folder: Path | None = None
     progress: "TrainingProgress | None" = None
 
@@ -97,23 +100,98 @@ class Plot:
         return int(self.doses.sum())
 
 
-def check_doses(doses: Sequence[int]) -> tuple[int, ...]:
-    """Return the doses in rising order.
+@dataclass(frozen=True, slots=True)
+class PlantOptions:
+    """Doses that are planted in a copy of the audited model.
 
-    Raises:
-        DataError: there are none or too many, or a dose is below 1, too large, or given twice.
+    Attributes:
+        doses: times that a planted text is trained on, in rising order; none plants nothing.
+        rate: learning rate; None for `PLANTED_RATE`.
+        seed: which texts are planted, and the order of the training.
     """
-    ordered = tuple(sorted(doses))
-    if not ordered or ordered[0] < 1 or len(set(ordered)) < len(ordered):
-        raise DataError(f"doses {listed_doses(doses)}: expected whole numbers from 1, each once, such as 1,2,4")
-    if len(ordered) > MOST_DOSES or ordered[-1] > LARGEST_DOSE:
-        raise DataError(f"doses {listed_doses(doses)}: expected at most {MOST_DOSES}, none above {LARGEST_DOSE}")
-    return ordered
+
+    doses: tuple[int, ...]
+    rate: float | None
+    seed: int
+
+    def check(self, model: str, texts: AuditedTexts, access: str) -> None:
+        """Check, before a model is opened, that texts can be planted.
+
+        Raises:
+            DataError: there are no unseen texts, or too few, or the benchmark has labels.
+            MissingCapability: the model only generates text, or is behind a server.
+        """
+        if not self.doses:
+            return
+        if is_remote(model):
+            raise _without_weights(model)
+        if access != "gray":
+            raise MissingCapability(
+                "--plant trains a copy of the model: expected --access gray and a model with weights"
+            )
+        if texts.fresh is None:
+            raise DataError("--plant trains on a part of the unseen texts: expected --unseen DATA")
+        if any(sample.label in (MEMBER, NONMEMBER) for sample in texts.dataset.samples):
+            raise DataError(f"--plant states the power of a verdict without labels; {texts.dataset.name} has labels")
+        plot_of(texts.unseen, self.doses, seed=self.seed)
+
+    def opened(
+        self,
+        plan: Plan,
+        primary: ScoreRequest,
+        texts: AuditedTexts,
+        *,
+        cache: StatisticsCache | None,
+        folder: Path | None,
+        progress: Progress | None,
+    ) -> Planting | None:
+        """Return the model that is tuned and its settings, and print the cost; None where nothing is planted.
+
+        Args:
+            plan: of the audit.
+            primary: score of the headline.
+            texts: the benchmark and the unseen texts.
+            cache: of statistics under the tuned model; None keeps nothing.
+            folder: of the state of the training; None keeps none.
+            progress: called after each step of the training.
+
+        Raises:
+            MissingCapability: the model does not show its weights, or the score takes more than one pass.
+        """
+        if not self.doses:
+            return None
+        from assay.models import TransformersModel  # noqa: PLC0415  it imports torch
+
+        scorer = plan.models["target"]
+        model = scorer.scorer if isinstance(scorer, CachedScorer) else scorer
+        if not isinstance(model, TransformersModel) or not isinstance(scorer, CachedScorer | TransformersModel):
+            raise _without_weights(plan.name)
+        if set(primary.definition.views.values()) != {View()} or primary.variants:
+            raise MissingCapability(
+                f"--plant takes a headline score of one pass, such as mid_pit; received {primary.name} (--primary)"
+            )
+        exposures = plot_of(texts.unseen, self.doses, seed=self.seed).exposures
+        inform(
+            f"planted doses: {exposures:,} training passes, each about three forward passes, and {len(texts.unseen):,} "
+            f"forward passes, beside {len(texts.samples):,} of the audit"
+        )
+        return Planting(
+            model=model,
+            scorer=scorer,
+            doses=self.doses,
+            rate=PLANTED_RATE if self.rate is None else self.rate,
+            seed=self.seed,
+            cache=cache,
+            folder=folder,
+            progress=progress and (lambda record, steps: progress(int(record["step"]), steps)),
+        )
 
 
-def listed_doses(doses: Sequence[int]) -> str:
-    """Return doses as they are given on the command line."""
-    return ",".join(map(str, doses))
+def _without_weights(model: str) -> MissingCapability:
+    return MissingCapability(
+        f"--plant trains a copy of the model, and {model} does not show its weights: expected a model folder, a hub "
+        "id, a GGUF file or a built-in model; without --plant the report states the power from the scores alone"
+    )
 
 
 def plot_of(unseen: Sequence[Sample], doses: Sequence[int], *, seed: int) -> Plot:
@@ -141,6 +219,7 @@ def plot_of(unseen: Sequence[Sample], doses: Sequence[int], *, seed: int) -> Plo
             f"give {min(map(len, halves))}; expected {MINIMUM_UNSEEN} or more in each half"
         )
     planted = random.permutation(np.array(halves[0], np.int64))
+    # doses take turns in a random order, so that each has as many texts, and as many get none
     levels = np.array([0, *doses], np.int64)
     return Plot(planted, levels[np.arange(len(planted)) % len(levels)], np.array(sorted(halves[1]), np.int64))
 
@@ -202,6 +281,7 @@ def planted_power(
         own, others = (side[~np.isnan(side)] for side in (values[chosen], held_out))
         smallest = math.nan
         if dose and len(own) and len(others):
+            # the verdict takes the allowance off the benchmark, so a leak has only what is left to show
             effect = Effect.of(own - allowance, others)
             smallest = max(
                 detectable_share(
@@ -241,5 +321,6 @@ def beyond_control(evidence: Evidence, flagged: float) -> float:
     if comparability(evidence.blind, replace(control, excess=None), evidence.compared, significant=True) is None:
         return 0.0
     gained, half = flagged - control.flagged.rate.value, (control.excess.high - control.excess.low) / 2
+    # the lower end of the excess has to clear `BEYOND` with 80 % probability; the half width says how far it scatters
     error = half / float(ndtri((1 + control.excess.level) / 2))
     return (BEYOND + half + float(ndtri(POWER)) * error) / gained if gained > 0 else math.inf

@@ -84,6 +84,8 @@ class NegativeControl:
         Args:
             significant: the audited model flags more than chance.
         """
+        # flat: the difference of the texts does nothing to the score. Else the result stands only where the excess over
+        # the control, in which that difference cancels out, is clear in either direction
         if self.is_flat:
             return True
         if self.excess is None or not self.excess.has_interval:
@@ -232,10 +234,14 @@ class ScoreSummary:
         return separation_of(self.ranking, self.doses)
 
     @property
+    def is_open(self) -> bool:
+        """True if this score gives no verdict."""
+        return self.decision.verdict is Verdict.CANNOT_TELL
+
+    @property
     def share(self) -> Estimate | None:
         """Share that looks trained on; None without a verdict by the test, as it may then have another cause."""
-        is_open = self.decision.verdict is Verdict.CANNOT_TELL
-        return None if self.test is None or is_open else self.test.share.estimate
+        return None if self.test is None or self.is_open else self.test.share.estimate
 
 
 def separation_of(ranking: Ranking | None, doses: Sequence[DosePoint]) -> Estimate | None:

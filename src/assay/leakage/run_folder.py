@@ -11,9 +11,10 @@
 Reading gives back exactly the values that were written.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from assay.codec import decode, encode
 from assay.datasets import check_ratio
 from assay.errors import DataError, plain_reason
 from assay.files import atomic_path, parse_json, write_json
 from assay.guard import library_faults
 from assay.leakage.naming import compares_variants, named_samples
 from assay.leakage.results import Audit, SampleTokens, ScoreSummary
-from assay.reports import decode, encode
 from assay.run import MANIFEST, is_finished
-from assay.types import Sample, SampleDecision, Verdict
+from assay.types import Sample, SampleDecision
 
 SCHEMA = 2
 SUMMARY = "summary.json"
@@ -82,19 +83,27 @@ _DECIDED = ("seen_at_least",)
 _NAMING = ("discoveries", "adaptive_discoveries")
 """The same, for scores that name single samples."""
 
+REDACTED = (
+    "Texts are redacted. This run holds ids, groups and labels of the samples, SHA-256 digests of their texts, and "
+    "their values. They still reveal how many samples there are, what the ids and groups say, which samples stand out, "
+    "and, to everybody who has a text, that it is in the benchmark. A very short text can be guessed from its digest. "
+    "The manifest has the command with its paths."
+)
 
-def write_run(folder: str | Path, audit: Audit, manifest: Mapping[str, object]) -> Path:
+
+def write_run(folder: str | Path, audit: Audit, manifest: Mapping[str, object], *, redact: bool = False) -> Path:
     """Write a run folder; files of an earlier run are replaced, each one in a single step.
 
     Args:
         folder: created where it does not exist.
         audit: what was measured.
         manifest: how: anything that JSON can hold.
+        redact: write no texts, for a benchmark that is not public.
 
     Raises:
         DataError: the folder cannot be written.
     """
-    folder = Path(folder)
+    folder, audit = Path(folder), redacted(audit) if redact else audit
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -108,6 +117,16 @@ def write_run(folder: str | Path, audit: Audit, manifest: Mapping[str, object]) 
     return folder
 
 
+def redacted(audit: Audit) -> Audit:
+    """Return the audit with digests instead of texts, and without metadata and token statistics."""
+
+    def digest(text: str) -> str:
+        return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+    samples = tuple(replace(sample, text=digest(sample.text), metadata={}) for sample in audit.samples)
+    return replace(audit, samples=samples, tokens=(), notes=(REDACTED, *audit.notes))
+
+
 def summary_of(audit: Audit) -> dict[str, Any]:
     """Return what `summary.json` holds: all summaries without what stands in the tables."""
     summary = {"schema": SCHEMA} | {
@@ -118,7 +137,7 @@ def summary_of(audit: Audit) -> dict[str, Any]:
             del entry["calibration"][name]
         own = audit.summary(entry["score"])
         calibration = own.calibration
-        if calibration is not None and own.decision.verdict is not Verdict.CANNOT_TELL:
+        if calibration is not None and not own.is_open:
             names = (*_DECIDED, *(_NAMING if compares_variants(entry["score"]) else ()))
             entry["calibration"] |= {name: encode(getattr(calibration, name)) for name in names}
     return summary | {"decision": encode(audit.decision), "named": encode(named_samples(audit))}

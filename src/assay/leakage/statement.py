@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from assay import __version__
+from assay.codec import encode
 from assay.errors import DataError
 from assay.evaluation import Estimate
 from assay.leakage.answer import VERDICTS, answer_of
@@ -27,7 +28,6 @@ from assay.reports import (
     Row,
     Table,
     area_with_interval,
-    encode,
     listed,
     percent,
     points_with_interval,

@@ -91,6 +91,7 @@ class Compared(NamedTuple):
         Args:
             familiarity: the same in standard deviations of the unseen text.
         """
+        # text of the same projects is as familiar as the benchmark is, so nothing has to be allowed for
         return 0.0 if self.is_covered else familiarity * robust_spread(self.unseen)
 
     def p_value(self, less: float = 0.0, *, permutations: int = PERMUTATIONS, seed: int = 0) -> float:

@@ -1,6 +1,5 @@
 from .annotations import render_annotations as render_annotations
 from .answer import Answer as Answer
-from .answer import broken_limits as broken_limits
 from .charts import MOST_SERIES as MOST_SERIES
 from .charts import Axes as Axes
 from .charts import Curve as Curve
@@ -8,9 +7,6 @@ from .charts import Series as Series
 from .charts import histogram as histogram
 from .charts import line_chart as line_chart
 from .charts import roc_chart as roc_chart
-from .codec import decode as decode
-from .codec import encode as encode
-from .codec import render_json as render_json
 from .delimited import render_csv as render_csv
 from .html import render_html as render_html
 from .html import write_html as write_html
@@ -27,18 +23,17 @@ from .report import Column as Column
 from .report import ColumnKind as ColumnKind
 from .report import Fact as Fact
 from .report import Figure as Figure
-from .report import Measured as Measured
 from .report import Method as Method
 from .report import Missing as Missing
 from .report import Report as Report
 from .report import Row as Row
 from .report import RowKind as RowKind
 from .report import Table as Table
+from .report import render_json as render_json
 from .results import TabularResult as TabularResult
 from .samples import Excerpt as Excerpt
 from .samples import SampleColumn as SampleColumn
 from .samples import SampleList as SampleList
-from .samples import TokenShading as TokenShading
 from .sarif import file_location as file_location
 from .sarif import sarif_log as sarif_log
 from .sarif import sarif_result as sarif_result

@@ -7,6 +7,8 @@ from assay.escaping import visible
 from assay.reports.report import Annotation, Report
 
 Level = Literal["notice", "warning", "error"]
+UNQUOTED = " /._-()?'+=@!<>|&*"
+"""Signs that a property of a command may hold as they are."""
 
 
 def render_annotations(report: Report) -> str:
@@ -24,14 +26,10 @@ def _command(level: Level, message: str, title: str, place: Annotation | None = 
         properties |= {"file": place.path}
         if place.line:
             properties |= {"line": str(place.line), "endLine": str(max(place.line, place.last_line))}
-    listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    listed = ",".join(f"{name}={quote(visible(value), safe=UNQUOTED)}" for name, value in properties.items())
     return f"::{level} {listed}::{_data(message)}"
 
 
 def _data(text: str) -> str:
     """Return text that GitHub reads back as it is: a per cent sign would start an escape."""
     return visible(text).replace("%", "%25")
-
-
-def _property(text: str) -> str:
-    return quote(visible(text), safe=" /._-()?'+=@!<>|&*")

@@ -3,10 +3,10 @@
 import csv
 import io
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from assay.escaping import spreadsheet_cell, visible
-from assay.reports.report import Cell, Missing, Report, Table
+from assay.reports.report import Cell, Missing, Report
 
 
 def render_csv(report: Report) -> str:
@@ -24,19 +24,17 @@ def render_csv(report: Report) -> str:
         lines.writerow([cell for value in single.values() for cell in _values(value, has_ends=False)])
         return text.getvalue() if single else ""
     table = report.tables[0]
-    measured = [any(_is_measured(row.cells[i]) for row in table.rows) for i in range(len(table.columns))]
-    lines.writerow([spreadsheet_cell(visible(title)) for title in _titles(table, measured)])
+    measured = [
+        not all(isinstance(row.cells[i], str | int | float | Missing) for row in table.rows)
+        for i in range(len(table.columns))
+    ]
+    endings = [("", " low", " high") if has_ends else ("",) for has_ends in measured]
+    titles = [f"{c.title}{ending}" for c, own in zip(table.columns, endings, strict=True) for ending in own]
+    lines.writerow([spreadsheet_cell(visible(title)) for title in titles])
     for row in table.rows:
         cells = zip(row.cells, measured, strict=True)
         lines.writerow([value for cell, has_ends in cells for value in _values(cell, has_ends=has_ends)])
     return text.getvalue()
-
-
-def _titles(table: Table, measured: list[bool]) -> Iterator[str]:
-    for column, has_ends in zip(table.columns, measured, strict=True):
-        yield column.title
-        if has_ends:
-            yield from (f"{column.title} low", f"{column.title} high")
 
 
 def _values(cell: Cell, *, has_ends: bool) -> list[str]:
@@ -54,7 +52,3 @@ def _values(cell: Cell, *, has_ends: bool) -> list[str]:
 
 def _number(value: float) -> str:
     return "" if math.isnan(value) else repr(value)
-
-
-def _is_measured(cell: Cell) -> bool:
-    return not isinstance(cell, str | int | float | Missing)

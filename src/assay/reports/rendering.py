@@ -17,11 +17,10 @@ from typing import Any
 from assay.errors import DataError
 from assay.files import check_target, write_text
 from assay.reports.annotations import render_annotations
-from assay.reports.codec import render_json
 from assay.reports.delimited import render_csv
 from assay.reports.latex import render_latex
 from assay.reports.markdown import render_markdown
-from assay.reports.report import Report
+from assay.reports.report import Report, render_json
 from assay.reports.terminal import render_text
 
 

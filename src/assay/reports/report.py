@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
+from assay.codec import encode
+from assay.escaping import json_text
 from assay.reports.answer import Answer
 from assay.reports.samples import Excerpt, SampleList
 
@@ -292,3 +294,8 @@ class Report:
         """The part that is read first: the lines of the answer, then the statement where there is one."""
         lines = self.answer.lines if self.answer else ()
         return (*lines, self.statement) if self.statement else lines
+
+
+def render_json(report: Report) -> str:
+    """Return the data of a report as indented JSON, with a line break at its end."""
+    return json_text(encode(report.data), indent=1, ensure_ascii=False) + "\n"

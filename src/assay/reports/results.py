@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import require
-from assay.reports.codec import render_json
 from assay.reports.rendering import RENDERERS, describe, write_report
-from assay.reports.report import Cell, Missing, Report, Table
+from assay.reports.report import Cell, Missing, Report, Table, render_json
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -3,8 +3,7 @@ from .cutting import CutText as CutText
 from .cutting import Question as Question
 from .cutting import cut_texts as cut_texts
 from .deriving import Deriver as Deriver
-from .estimating import RunEstimate as RunEstimate
-from .estimating import estimate_run as estimate_run
+from .estimating import report_spending as report_spending
 from .planning import Plan as Plan
 from .planning import check_models as check_models
 from .planning import generator_digest as generator_digest

@@ -13,7 +13,6 @@ class Deriver(Protocol):
     @property
     def digest(self) -> str:
         """Hexadecimal digest of all that can change a derivation: models, prompts, settings."""
-        ...
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Derived | Rejected]:
         """Return at most n derivations of each sample, or the reason why there are none.
@@ -25,4 +24,3 @@ class Deriver(Protocol):
         Raises:
             ModelError: a model cannot be run.
         """
-        ...

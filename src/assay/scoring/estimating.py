@@ -1,8 +1,11 @@
-"""The requests and characters of a run, before it is run."""
+"""The requests and characters of a run, before it is run, and what they cost at a server."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.errors import ModelError
+from assay.models import ModelSettings, is_server, tokens_of_length
+from assay.progress import inform
 from assay.scoring.continuing import cut_block
 from assay.scoring.planning import Plan
 from assay.scoring.run import pairs_to_run
@@ -38,6 +41,7 @@ def estimate_run(samples: Sequence[Sample], plan: Plan) -> RunEstimate:
         return RunEstimate(requests, characters, 0)
     # a rewriting has the length of its sample, more or less: the sample stands for it
     block = cut_block([[sample.text] * (1 + plan.variants) for sample in first], plan)
+    # cutting every sample would take as long as a part of the run: the first ones stand for all
     scale = len(samples) / len(first)
     pieces = [piece for cut in block.cuts.values() for sample in cut for text in sample for piece in text]
     prompts = [piece.question for piece in pieces]
@@ -46,3 +50,26 @@ def estimate_run(samples: Sequence[Sample], plan: Plan) -> RunEstimate:
         characters + round(sum(len(question.prompt) for question in prompts) * scale),
         round(sum(question.max_new_tokens for question in prompts) * scale),
     )
+
+
+def report_spending(model: str, plan: Plan, samples: Sequence[Sample], settings: ModelSettings) -> None:
+    """Print what a run may send to a model behind a server; nothing for other models.
+
+    Raises:
+        ModelError: the estimate exceeds a limit of the settings.
+    """
+    if not is_server(model):
+        return
+    estimate, limits = estimate_run(samples, plan), settings.limits
+    tokens = tokens_of_length(estimate.characters) + estimate.generated
+    cost = limits.cost(tokens)
+    in_money = "" if cost is None else f", a cost of about {cost:.2f}"
+    minutes = limits.requests_per_minute and estimate.requests / limits.requests_per_minute
+    in_time = f", {minutes:.0f} min at {limits.requests_per_minute:g} requests a minute" if minutes else ""
+    words = f"about {estimate.requests:,} requests and {tokens:,} tokens{in_money}{in_time}"
+    exceeded = limits.exceeded(estimate.requests, tokens)
+    if exceeded:
+        raise ModelError(
+            f"nothing was sent: the estimate is {exceeded} ({words}); expected a smaller --limit of samples"
+        )
+    inform(f"{model}: {words}; replies in the cache cost nothing")

@@ -120,6 +120,7 @@ def plan(
     """
     if "target" not in models and generator is None:
         raise MissingCapability("no model to audit: expected one in the role target, or one that generates text")
+    # the union of the needs: a view that several scores share is run once
     plain = [View()] if "target" in models else []
     views = dict.fromkeys([*plain, *(view for request in requests for view in request.definition.views.values())])
     check_models(requests, models, derivers or {})

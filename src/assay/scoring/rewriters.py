@@ -37,16 +37,13 @@ class Rewriter(Protocol):
     @property
     def name(self) -> str:
         """Identifies its rewritings in calibration files and results."""
-        ...
 
     @property
     def counts(self) -> Mapping[str, int]:
         """Event that a reader should know of → its number so far."""
-        ...
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Rewritten]:
         """Return at most n verified rewritings of each sample."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def score_stream(
     *,
     block: int = 1024,
     progress: Progress | None = None,
-    observe: Observer | None = None,
+    observe: Sequence[Observer] = (),
 ) -> Iterator[ScoredSample]:
     """Yield scores in input order, block by block.
 
@@ -117,8 +117,9 @@ def score_stream(
             own_derived = {kind: column[position - begin] for kind, column in derived.items()}
             inputs = SampleInputs(sample.text, views, plan.frequencies, replies, rewriting.reason, cuts, own_derived)
             yield score_sample(position, sample.id, inputs, plan)
-            if observe and isinstance(own := views.get(View()), TokenLogProbs):
-                observe(position, own)
+            if isinstance(own := views.get(View()), TokenLogProbs):
+                for observer in observe:
+                    observer(position, own)
         for pair in texts:
             uses[pair] -= 1
             if not uses[pair]:
@@ -160,7 +161,7 @@ def score_samples(
     plan: Plan,
     *,
     progress: Progress | None = None,
-    observe: Observer | None = None,
+    observe: Sequence[Observer] = (),
 ) -> ScoreTable:
     """Score all samples, and return columns."""
     names = [request.name for request in plan.requests]

@@ -26,6 +26,9 @@ PRESENT_KINDS = MATCH_KINDS[:3]
 LEAST_CONTAINMENT = 0.5
 """Containment from which a sample that is not a clone of type 1 or 2 is a near-duplicate."""
 
+COMPARED = 5
+"""Documents that each sample is compared with in full."""
+
 LEAST_CONFIDENCE = 0.95
 """Confidence that a clone of type 2 or a near-duplicate needs: short texts often share a structure by chance."""
 
@@ -95,9 +98,7 @@ def trace_benchmark(
     *,
     benchmark: str,
     method: SearchMethod = "union",
-    near: float = LEAST_CONTAINMENT,
     sure: float = LEAST_CONFIDENCE,
-    top: int = 5,
     progress: Callable[[int, int], None] | None = None,
 ) -> BenchmarkTrace:
     """Search an index for every sample of a benchmark.
@@ -107,24 +108,22 @@ def trace_benchmark(
         index: of the corpus.
         benchmark: its name.
         method: see `trace`.
-        near: least containment of a near-duplicate.
         sure: least confidence of a clone of type 2 and of a near-duplicate; see `Match.confidence`.
-        top: documents that each sample is compared with in full.
         progress: is called with the samples done and their total.
     """
     places = []
     calibrated = True
     with index.snapshot():
         for done, sample in enumerate(samples, 1):
-            traced = trace(sample.text, index, language=sample.language, method=method, top=top)
+            traced = trace(sample.text, index, language=sample.language, method=method, top=COMPARED)
             calibrated &= all(match.confidence is not None or match.channel == "vector" for match in traced.matches)
-            places.append(_judged(sample, traced, index, near, sure))
+            places.append(_judged(sample, traced, index, sure))
             if progress is not None:
                 progress(done, len(samples))
-        return BenchmarkTrace(benchmark, tuple(places), len(index), near, sure, calibrated)
+        return BenchmarkTrace(benchmark, tuple(places), len(index), LEAST_CONTAINMENT, sure, calibrated)
 
 
-def _judged(sample: Sample, traced: Trace, index: Searchable, near: float, sure: float) -> SampleTrace:
+def _judged(sample: Sample, traced: Trace, index: Searchable, sure: float) -> SampleTrace:
     if traced.too_short is not None:
         return SampleTrace(sample.id, "too short", None, (), traced.too_short, sample.group)
     numbers = [match.document_id for match in traced.matches]
@@ -137,7 +136,7 @@ def _judged(sample: Sample, traced: Trace, index: Searchable, near: float, sure:
             kinds.setdefault("type 1", match)
         elif is_sure and occurs_in(sample.text, document.text, "tokens", sample.language, document.language):
             kinds.setdefault("type 2", match)
-        elif is_sure and match.channel != "vector" and match.containment >= near:
+        elif is_sure and match.channel != "vector" and match.containment >= LEAST_CONTAINMENT:
             kinds.setdefault("near-duplicate", match)
     for kind in PRESENT_KINDS:
         if kind in kinds:

@@ -4,9 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from assay.codec import encode
 from assay.evaluation import Estimate
 from assay.provenance.search import confidence_text, place_of
-from assay.reports import Column, Missing, Report, Row, Table, describe, encode, number_of, percent, percent_interval
+from assay.reports import Column, Missing, Report, Row, Table, describe, number_of, percent, percent_interval
 from assay.studies.contamination import MATCH_KINDS, PRESENT_KINDS, BenchmarkTrace, SampleTrace
 
 MOST_SAMPLES = 50

@@ -332,7 +332,7 @@ def likelihood_table(labelled: LabelledCode) -> Float64Array:
             profiles[position] = profile(samples[position].text, statistics)
 
     names = requests(SCORES)
-    table = score_samples(samples, plan(names, {"target": model}), observe=observe)
+    table = score_samples(samples, plan(names, {"target": model}), observe=[observe])
     return np.column_stack([*(table.values[request.name] for request in names), profiles])
 
 

@@ -18,17 +18,8 @@ from assay.evaluation import (
     contaminated_share,
     flag_rate,
 )
-from assay.leakage import (
-    LEVEL,
-    Compared,
-    ControlScores,
-    Evidence,
-    UnseenTest,
-    decide,
-    half_of,
-    projected,
-    welch,
-)
+from assay.leakage import LEVEL, Compared, ControlScores, Evidence, UnseenTest, decide
+from assay.leakage.detectors import half_of, projected, welch
 from assay.scores import SCORES, headline_score, one_pass
 from assay.types import Float64Array, Sample, Verdict
 from assay_lab.reliability.planted_pools import CONTEXT_CHANGE

@@ -34,7 +34,8 @@ from assay.errors import DataError
 from assay.evaluation import ShingleIndex
 from assay.files import LOCK, atomic_folder, sole_process, write_json
 from assay.ground_truth import known_dose_functions, trained_texts
-from assay.leakage import Control, MeasuredModel, context_changes, control_scores
+from assay.leakage import Control, MeasuredModel, control_scores
+from assay.leakage.detectors import context_changes
 from assay.models import StatisticsCache, combined, default_control, open_local, quiet
 from assay.scores import DatasetInputs, headline_score, requests
 from assay.scoring import plan

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from assay.codec import decode, encode
 from assay.errors import DataError, plain_reason
 from assay.files import parse_json, write_json
-from assay.reports import decode, encode
 from assay_lab.testbed.evaluation_result import Evaluation
 
 SCHEMA = 1

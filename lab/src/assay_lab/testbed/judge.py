@@ -10,7 +10,6 @@ import numpy as np
 
 from assay.evaluation import (
     MINIMUM_UNSEEN,
-    at_threshold,
     blind_baseline,
     conformal_p_values,
     flag_rate,
@@ -20,7 +19,7 @@ from assay.evaluation import (
 from assay.scores import flagged
 from assay.types import MEMBER, BooleanArray, Float64Array, Sample
 from assay_lab.evaluation.differences import paired_difference
-from assay_lab.evaluation.thresholds import best_threshold
+from assay_lab.evaluation.thresholds import at_threshold, best_threshold
 from assay_lab.testbed.detectors import ComparedDetector
 from assay_lab.testbed.evaluation_result import Blind, Contest, Decided, DetectorResult, Null, SampleView
 from assay_lab.testbed.plant import Planted

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import load
-from assay.evaluation import Estimate, at_threshold, rank_all
+from assay.evaluation import Estimate, rank_all
 from assay.models import CachedScorer, StatisticsCache, open_local
 from assay.scores import requests
 from assay.scoring import CHANGES, Deterministic, plan, score_samples
@@ -26,6 +26,7 @@ from assay.scoring.views import Rewritten
 from assay.training import TrainingSettings, member_rows
 from assay.types import Sample
 from assay_lab.evaluation.differences import paired_difference
+from assay_lab.evaluation.thresholds import at_threshold
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
 from assay_lab.training.finetuning import Task, checkpoint_folder, finetune
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -132,11 +133,8 @@ def _dose_figure(
     values = [point.value for points in series.values() for point in points.values()]
     lows = [point.low for point in first.values() if point.has_interval]
     lowest = min(value for value in [axes.chance or 0.0, *values, *lows] if not math.isnan(value))
-    labelled = Axes(
-        axes.x,
-        axes.y,
-        axes.percent,
-        axes.chance,
+    labelled = replace(
+        axes,
         labels={dose: "never" if dose == 0 else f"{dose:g}" for dose in doses},
         range=(max(0.0, math.floor(lowest * 10 - 0.5) / 10), 1.0),
     )

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from assay.evaluation import Estimate, FlagRate, Ranking
 from assay.leakage.description.blind import baseline_separates_labels, measured_baseline
-from assay.leakage.naming import FALSE_SHARE, compares_variants, named_samples
+from assay.leakage.naming import FALSE_SHARE, named_samples, names_samples
 from assay.leakage.results import BEYOND, NO_MORE, Audit, Calibration, MethodResult, ScoreSummary
 from assay.leakage.unseen_test import FAMILIARITY
 from assay.leakage.verdict import more_or_less
@@ -22,7 +22,6 @@ from assay.reports import (
     percent,
     percent_interval,
 )
-from assay.types import Verdict
 
 SCORES, EXPOSURES, DISTRIBUTIONS = "Scores", "Exposures", "Distributions"
 """Sections of the page, shared with figures."""
@@ -231,7 +230,7 @@ def distribution_table(audit: Audit) -> Table:
     summaries = sorted(audit.summaries, key=lambda summary: summary.score != audit.primary)
     calibration = next((s.calibration for s in summaries if s.calibration is not None), None)
     control = next((s.calibration.control for s in summaries if s.calibration and s.calibration.control), None)
-    naming = any(_names(summary) for summary in summaries)
+    naming = any(names_samples(summary) for summary in summaries)
     columns = [
         Column("score", "name"),
         Column("mean", "number", optional=True),
@@ -363,7 +362,7 @@ def part_table(audit: Audit) -> Table | None:
         f"By {audit.primary}, given what stands before the part; compared with the same part of the unseen texts.",
         f"Chance flags {chance}. p: how often as many would be flagged had nothing leaked.",
     ]
-    if not _is_decided(audit.summary(audit.primary)):
+    if audit.summary(audit.primary).is_open:
         caption.append("No verdict follows from these figures.")
     return Table(
         name="parts",
@@ -391,14 +390,6 @@ def by_area(audit: Audit) -> list[ScoreSummary]:
     return sorted(audit.summaries, key=order)
 
 
-def _is_decided(summary: ScoreSummary) -> bool:
-    return summary.decision.verdict is not Verdict.CANNOT_TELL
-
-
-def _names(summary: ScoreSummary) -> bool:
-    return compares_variants(summary.score) and _is_decided(summary)
-
-
 def _distribution_row(audit: Audit, summary: ScoreSummary, *, calibrated: bool, controlled: bool, naming: bool) -> Row:
     spread, calibration = summary.distribution, summary.calibration
     low, middle, high = (spread.quantiles.get(share, math.nan) for share in (0.05, 0.5, 0.95))
@@ -409,7 +400,7 @@ def _distribution_row(audit: Audit, summary: ScoreSummary, *, calibrated: bool, 
             control = calibration.control if calibration else None
             cells.append(control.flagged.rate if control else Missing("the control has no value of this score"))
         if naming:
-            own = calibration is not None and _names(summary)
+            own = calibration is not None and names_samples(summary)
             cells.append(calibration.discoveries if own and calibration else Missing("this score names no samples"))
     cells += [summary.scored / summary.total if summary.total else math.nan, summary.scored]
     return _row(audit, summary, cells)

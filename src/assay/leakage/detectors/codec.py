@@ -72,6 +72,7 @@ def change(alone: TokenStatistics, joined: TokenStatistics, start: int, context:
         context: tokens that the model reads at most; later tokens no longer see the whole context.
     """
     visible = joined.offsets[: None if context is None else context - 1]
+    # tokens are paired by where they begin in the text: behind a context the tokenizer may cut the first ones otherwise
     places = {int(begin) - start: at for at, (begin, _) in enumerate(visible) if begin > start}
     pairs = [(at, places[int(begin)]) for at, (begin, _) in enumerate(alone.offsets) if int(begin) in places]
     if len(pairs) < 2:  # noqa: PLR2004  a mean of one token says nothing

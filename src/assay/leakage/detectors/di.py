@@ -73,6 +73,7 @@ def projected(features: Float64Array, suspect: NDArray[np.bool_], fitted: NDArra
     centre, spread = np.nanmean(clipped[fitted], axis=0), np.nanstd(clipped[fitted], axis=0)
     scaled = np.nan_to_num((clipped - centre) / np.where(spread > 0, spread, 1))
     design = np.column_stack([scaled, np.ones(len(scaled))])
+    # a regression on "is of the benchmark": its direction separates the sides best; Welch's test does not see its scale
     weights, *_ = np.linalg.lstsq(design[fitted], suspect[fitted].astype(np.float64), rcond=None)
     values: Float64Array = design @ weights
     return values

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
-from assay.leakage.labelled import NO_CONTINUATION, Completion, TrainingTexts, check_classes, completions
+from assay.leakage.labelled import NO_CONTINUATION, Completion, FittedOnTexts, TrainingTexts, check_classes, completions
 from assay.models import TransformersModel, open_local
 from assay.scores import SRDETECTION, fitted
 from assay.training import TrainingSettings, tune
@@ -64,29 +64,18 @@ PUBLISHED = DpdllmSettings()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DPDLLM:
+class DPDLLM(FittedOnTexts):
     """A fitted detector.
 
     Attributes:
-        labelled: the labelled texts.
-        judged: the texts, besides the labelled ones, that the reference knows; None where it need not.
-        generator: the audited model.
         reference: the tuned model.
         classifier: fitted on features of labelled texts.
         settings: of the method.
     """
 
-    labelled: TrainingTexts
-    judged: frozenset[str] | None
-    generator: Generator
     reference: TransformersModel
     classifier: GaussianNB
     settings: DpdllmSettings
-
-    @property
-    def labels(self) -> int:
-        """The number of labelled texts that it was fitted on."""
-        return len(self.labelled.labels)
 
     def scores(self, samples: Sequence[Sample]) -> list[Score]:
         """Return ln p(features, member) - ln p(features, non-member) of each sample.
@@ -95,8 +84,7 @@ class DPDLLM:
             DataError: a sample, or one of its group, is among the labelled; or the reference does not know it.
             ModelError: a model cannot be run.
         """
-        self.labelled.refuse_overlap(samples)
-        self.labelled.refuse_unknown(samples, self.judged, "reference")
+        self.refuse(samples, "reference")
         pairs = completed([sample.text for sample in samples], self.generator, self.settings, self.labelled.seed)
         scores = []
         for sample, pair, row in zip(samples, pairs, features(pairs, self.reference), strict=True):
@@ -139,12 +127,8 @@ def fit(
         ModelError: a model cannot be opened or run.
     """
     labelled = TrainingTexts(tuple(samples), tuple(map(bool, labels)), seed)
-    tuning, fitting = (range(len(samples)),) * 2 if settings.texts == "all" else labelled.halves()
-    texts = [samples[i].text for i in tuning]
-    judged = frozenset(sample.text for sample in unlabelled) if settings.texts == "all" else None
-    if judged is not None:
-        texts += [sample.text for sample in unlabelled]
-    reference = tuned_reference(tuple(dict.fromkeys(texts)), settings, seed)
+    texts, fitting, judged = labelled.divided(settings.texts, unlabelled)
+    reference = tuned_reference(tuple(texts), settings, seed)
     pairs = completed([samples[i].text for i in fitting], generator, settings, seed)
     columns = features(pairs, reference)
     truths = np.array([labelled.labels[i] for i in fitting])

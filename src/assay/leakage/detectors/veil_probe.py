@@ -47,7 +47,7 @@ from transformers import (
 )
 
 from assay.leakage.key_tokens import perturbed
-from assay.leakage.labelled import CUT, Completion, TrainingTexts, check_classes
+from assay.leakage.labelled import CUT, Completion, FittedOnTexts, TrainingTexts, check_classes
 from assay.models import located, one_line, open_local, quiet, resolve_device
 from assay.scores import SRDETECTION, fitted
 from assay.scoring import cut_texts, rewritten
@@ -144,29 +144,18 @@ class Prototypes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class VeilProbe:
+class VeilProbe(FittedOnTexts):
     """A fitted detector.
 
     Attributes:
-        labelled: the labelled texts.
-        judged: the texts, besides the labelled ones, that the mapping knows; None where it need not.
-        generator: the audited model.
         mapping: trained on answers of the audited model.
         prototypes: fitted on features of labelled texts.
         settings: of the method.
     """
 
-    labelled: TrainingTexts
-    judged: frozenset[str] | None
-    generator: Generator
     mapping: Mapping
     prototypes: Prototypes
     settings: VeilProbeSettings
-
-    @property
-    def labels(self) -> int:
-        """The number of labelled texts that it was fitted on."""
-        return len(self.labelled.labels)
 
     def scores(self, samples: Sequence[Sample]) -> list[Score]:
         """Return how much nearer each sample is to the members' prototype than to the others'.
@@ -175,8 +164,7 @@ class VeilProbe:
             DataError: a sample, or one of its group, is among the labelled; or the mapping does not know it.
             ModelError: a model cannot be run.
         """
-        self.labelled.refuse_overlap(samples)
-        self.labelled.refuse_unknown(samples, self.judged, "mapping")
+        self.refuse(samples, "mapping")
         rows, reasons = features(samples, self.generator, self.mapping, self.settings, seed=self.labelled.seed)
         values = np.full(len(samples), np.nan)
         scored = ~np.isnan(rows).any(axis=1)
@@ -219,12 +207,8 @@ def fit(
         ModelError: a model cannot be opened or run.
     """
     labelled = TrainingTexts(tuple(samples), tuple(map(bool, labels)), seed)
-    training, fitting = (range(len(samples)),) * 2 if settings.texts == "all" else labelled.halves()
-    texts = [samples[i].text for i in training]
-    judged = frozenset(sample.text for sample in unlabelled) if settings.texts == "all" else None
-    if judged is not None:
-        texts += [sample.text for sample in unlabelled]
-    prompts = [prompt for prompt in prompts_of(list(dict.fromkeys(texts)), generator, settings) if prompt is not None]
+    texts, fitting, judged = labelled.divided(settings.texts, unlabelled)
+    prompts = [prompt for prompt in prompts_of(texts, generator, settings) if prompt is not None]
     pairs = answered(prompts, generator, settings, answers=settings.answers, seed=seed)
     mapping = open_mapping(settings, seed=seed)
     learn(mapping, [pair for pair in pairs if pair.reason is None], settings, seed=seed)

@@ -109,6 +109,7 @@ def annotate_tasks(
         values = [task.correct for task, _ in rows if task.correct is not None]
         return values, [split.groups.get(task.id) for task, _ in rows], [status == chosen[0] for _, status in rows]
 
+    compared, groups, first = part("contaminated", "clean")
     return AnnotatedTasks(
         name=name,
         tasks=tuple(tasks),
@@ -116,13 +117,9 @@ def annotate_tasks(
         split=split,
         accuracy={status: grouped_mean(*part(status)[:2]) for status in TASK_STATUSES},
         counts={status: (statuses.count(status), len(part(status)[0])) for status in TASK_STATUSES},
-        difference=_difference(*part("contaminated", "clean")),
+        difference=difference_of_means(compared, first, groups),
         notes=tuple(notes),
     )
-
-
-def _difference(values: list[float], groups: list[str | None], first: list[bool]) -> Estimate:
-    return difference_of_means(values, first, groups)
 
 
 def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:

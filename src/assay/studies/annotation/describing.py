@@ -2,7 +2,8 @@
 
 import math
 
-from assay.reports import Column, Report, Table, describe, encode, percent
+from assay.codec import encode
+from assay.reports import Column, Report, Table, describe, percent
 from assay.studies.annotation.annotating import TASK_STATUSES, AnnotatedTasks
 
 CAUSE = (

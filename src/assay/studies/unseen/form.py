@@ -82,7 +82,7 @@ class BenchmarkForm:
         if self.documentation != "none" and not words:
             return None
         if self.documentation == "own":
-            code = _with_documentation(function, text)
+            code = _dedented(text, _whole(function))
         else:
             code = _without_documentation(function, text)
         if self.documentation == "sentence" and words:
@@ -172,10 +172,6 @@ def _whole(function: Function) -> TextSpan:
     if function.documentation_span is None:
         return function.span
     return TextSpan(min(function.span.start, function.documentation_span.start), function.span.stop)
-
-
-def _with_documentation(function: Function, text: str) -> str:
-    return _dedented(text, _whole(function))
 
 
 def _without_documentation(function: Function, text: str) -> str:

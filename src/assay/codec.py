@@ -1,4 +1,4 @@
-"""Results as strict JSON: a report's data, and frozen dataclasses there and back, led by their type annotations.
+"""Values as strict JSON: frozen dataclasses there and back, led by their type annotations.
 
 NaN is written as null and the infinities as strings, since JSON has neither; reading turns them back where the
 annotation says float.
@@ -13,15 +13,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
-from assay.escaping import json_text
-from assay.reports.report import Report
-
 T = TypeVar("T")
-
-
-def render_json(report: Report) -> str:
-    """Return the data of a report as indented JSON, with a line break at its end."""
-    return json_text(encode(report.data), indent=1, ensure_ascii=False) + "\n"
 
 
 def encode(value: object) -> Any:  # noqa: ANN401  JSON has no narrower type

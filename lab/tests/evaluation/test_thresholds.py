@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from assay.evaluation import at_threshold
+from assay_lab.evaluation.thresholds import at_threshold
 
 EXAMPLES = settings(max_examples=30, deadline=None)  # the first call may import scikit-learn
 

@@ -1,48 +1,24 @@
-"""Cost of a run before it begins: requests and tokens of a model behind a server, passes and time of any other."""
+"""Cost of an audit before it begins: forward passes, and their time from a short trial."""
 
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.errors import ModelError
-from assay.models import CachedLogProbScorer, ModelSettings, is_server, tokens_of_length
+from assay.leakage.negative_control import Control
+from assay.models import CachedLogProbScorer
 from assay.progress import inform, time_in_words
-from assay.scoring import Plan, estimate_run, pairs_to_run
+from assay.scoring import Plan, pairs_to_run
 from assay.types import LogProbScorer, Sample
 
-if TYPE_CHECKING:  # they import torch
-    from assay.leakage import Control, Literature
-
-
-def report_spending(model: str, plan: Plan, samples: Sequence[Sample], settings: ModelSettings) -> None:
-    """Print what a run may send to a model behind a server; nothing for other models.
-
-    Raises:
-        ModelError: the estimate exceeds a limit of the settings.
-    """
-    if not is_server(model):
-        return
-    estimate, limits = estimate_run(samples, plan), settings.limits
-    tokens = tokens_of_length(estimate.characters) + estimate.generated
-    cost = limits.cost(tokens)
-    in_money = "" if cost is None else f", a cost of about {cost:.2f}"
-    minutes = limits.requests_per_minute and estimate.requests / limits.requests_per_minute
-    in_time = f", {minutes:.0f} min at {limits.requests_per_minute:g} requests a minute" if minutes else ""
-    words = f"about {estimate.requests:,} requests and {tokens:,} tokens{in_money}{in_time}"
-    exceeded = limits.exceeded(estimate.requests, tokens)
-    if exceeded:
-        raise ModelError(
-            f"nothing was sent: the estimate is {exceeded} ({words}); expected a smaller --limit of samples"
-        )
-    inform(f"{model}: {words}; replies in the cache cost nothing")
-
+if TYPE_CHECKING:  # it imports torch
+    from assay.leakage.literature import Literature
 
 TRIAL = 3
 """Texts that are timed after a first one, which also prepares the model."""
 
 
 def report_cost(
-    plan: Plan, samples: Sequence[Sample], control: "Control | None" = None, literature: "Literature | None" = None
+    plan: Plan, samples: Sequence[Sample], control: Control | None = None, literature: "Literature | None" = None
 ) -> None:
     """Print the forward passes of an audit that the cache does not hold, and then their time, from a short trial.
 
@@ -67,8 +43,10 @@ def report_cost(
     inform(f"cost: {passes:,.0f} forward passes of one text{f'; the cache holds {cached:,}' if cached else ''}")
     target, texts = missing[0]
     trial = texts[: TRIAL + 1] or [samples[0].text]
+    # per character, since texts differ in length; the first text warms the model up and is not timed
     seconds = _seconds(target, trial) / max(1, sum(map(len, trial[1:] or trial)))
     lengths = sum(len(text) for _, texts in missing for text in texts)
+    # rewritings and training steps have no text yet: each counts as one of typical length
     typical = sum(len(sample.text) for sample in samples) / len(samples)
     characters = lengths + typical * (passes - sum(len(texts) for _, texts in missing))
     inform(f"time: about {time_in_words(characters * seconds)} at the speed of the first texts")

@@ -1,0 +1,102 @@
+"""The texts of an audit: the benchmark, the unseen text that it is compared with, and texts to fit detectors on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.datasets import Dataset
+from assay.errors import DataError, NothingToCompare
+from assay.evaluation import check_unseen
+from assay.types import MEMBER, NONMEMBER, Sample
+
+NO_VERDICT = (
+    "there will be no verdict, because there is no text to compare with that the model has certainly not seen: "
+    "expected --unseen DATA (`assay unseen build REPOSITORY… --like BENCHMARK` makes it), or --describe to see the "
+    "scores alone"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedTexts:
+    """The texts of an audit, read and checked before a model is opened.
+
+    Attributes:
+        dataset: the benchmark.
+        fresh: unseen text that is not in the benchmark; None without any.
+        lessons: other texts of known membership, to fit detectors on; None without any.
+        overlap: a note where unseen texts were in the benchmark.
+    """
+
+    dataset: Dataset
+    fresh: Dataset | None
+    lessons: Dataset | None
+    overlap: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, dataset: Dataset, unseen: Dataset | None, lessons: Dataset | None, *, needs_unseen: bool
+    ) -> "AuditedTexts":
+        """Check the texts.
+
+        Args:
+            dataset: the benchmark.
+            unseen: text that the model has certainly not seen.
+            lessons: other texts of known membership.
+            needs_unseen: nothing else is compared with, so that a benchmark without labels gets no verdict.
+
+        Raises:
+            NothingToCompare: there will be no verdict.
+            DataError: there are too few unseen texts.
+        """
+        if unseen is None:
+            if needs_unseen and not _is_labelled(dataset):
+                raise NothingToCompare(f"{dataset.name}: {NO_VERDICT}")
+            return cls(dataset, None, lessons, ())
+        kept, overlap = without(unseen.samples, dataset.samples)
+        check_unseen(len(kept))
+        fresh = Dataset.of(unseen.name, kept, source=unseen.source, notes=unseen.notes)
+        return cls(dataset, fresh, lessons, overlap)
+
+    @property
+    def unseen(self) -> tuple[Sample, ...]:
+        """The unseen text that is not in the benchmark; empty without any."""
+        return self.fresh.samples if self.fresh else ()
+
+    @property
+    def samples(self) -> list[Sample]:
+        """The benchmark, then the unseen text."""
+        return [*self.dataset.samples, *self.unseen]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what a reader needs to know of the texts."""
+        return (*self.dataset.notes, *(self.fresh.notes if self.fresh else ()), *self.overlap)
+
+    def digests(self) -> dict[str, object]:
+        """Return the texts as the identity of a run holds them."""
+        return {
+            "data": self.dataset.digest,
+            "unseen": self.fresh and self.fresh.digest,
+            "labelled": self.lessons and self.lessons.digest,
+        }
+
+    def sources(self) -> dict[str, object]:
+        """Return the texts as the manifest of a run names them."""
+        return {"unseen": self.fresh and self.fresh.source, "labelled": self.lessons and self.lessons.source}
+
+
+def without(unseen: Sequence[Sample], audited: Sequence[Sample]) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
+    """Return the unseen texts that are not in the benchmark itself, and a note where any are."""
+    present = {sample.text for sample in audited}
+    fresh = tuple(sample for sample in unseen if sample.text not in present)
+    if unseen and not fresh:
+        raise DataError(f"all {len(unseen)} unseen texts are in the audited benchmark too; expected other texts")
+    left_out = len(unseen) - len(fresh)
+    note = f"{left_out} of {len(unseen)} unseen texts are in the benchmark too and were left out."
+    return fresh, (note,) if left_out else ()
+
+
+def _is_labelled(dataset: Dataset) -> bool:
+    """Return True if the samples are known to be seen and never seen."""
+    labels = {sample.label for sample in dataset.samples}
+    doses = {sample.metadata.get("dose") for sample in dataset.samples}
+    return {MEMBER, NONMEMBER} <= labels or (0 in doses and len(doses) > 1)

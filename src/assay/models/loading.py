@@ -164,8 +164,8 @@ def check_config(name: str, config: PretrainedConfig) -> None:
     kernels = [str(part._attn_implementation) for part in (config, config.get_text_config())]  # noqa: SLF001  no other
     if any("/" in kernel for kernel in kernels):
         raise ModelError(
-            f"{name}: config.json names the kernel {kernels[-1]!r}, which is code of a hub: expected none, or the kernel "
-            "in --model-option attention=NAME"
+            f"{name}: config.json names the kernel {kernels[-1]!r}, which is code of a hub: expected none, or your own "
+            "choice in --model-option attention=NAME"
         )
     layers = getattr(config.get_text_config(), "num_hidden_layers", None)
     if isinstance(layers, int) and layers > MOST_LAYERS:

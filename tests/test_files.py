@@ -16,6 +16,7 @@ from assay.files import (
     check_target,
     durable_file,
     parse_json,
+    parse_toml,
     write_json,
     write_text,
 )
@@ -103,6 +104,17 @@ def test_json_refuses_what_json_does_not_know(tmp_path):
 def test_json_that_cannot_be_read_is_a_value_error(text, words):
     with pytest.raises(ValueError, match=words):
         parse_json(text)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "text",
+    ["a." * 99_999 + "b = 1", f"[{'a.' * 99_999}b]", "x = [\n{" + "a." * 2000 + "b = 1}]", "x = " + "[" * 9999, "x"],
+)
+def test_toml_that_would_keep_its_parser_busy_is_a_value_error(text):
+    with pytest.raises(ValueError, match=r"TOML|Expected"):
+        parse_toml(text)
+    assert parse_toml("a.b = 'c. d. e.'") == {"a": {"b": "c. d. e."}}
 
 
 def test_a_target_is_checked_before_the_work(tmp_path):

@@ -118,6 +118,24 @@ def test_a_plug_in_that_cannot_be_used_ends_with_one_line_that_names_it(
     assert re.search(expected, done.stderr)
 
 
+@pytest.mark.parametrize(
+    ("entry", "body", "expected"),
+    [
+        ("loud = broken:loud", "raise RuntimeError('no\\nlicence')", "(RuntimeError: no licence)"),
+        ("loud = broken:loud", "import sys\nsys.exit(1)", "(SystemExit: 1)"),
+        ("audit = broken:loud", "", "assay itself uses this name"),
+    ],
+)
+def test_a_command_that_cannot_be_imported_is_one_line_as_well(command, tmp_path, entry, body, expected):
+    (tmp_path / "broken-0.3.dist-info").mkdir()
+    (tmp_path / "broken-0.3.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 0.3\n")
+    (tmp_path / "broken-0.3.dist-info" / "entry_points.txt").write_text(f"[assay.commands]\n{entry}\n")
+    (tmp_path / "broken.py").write_text(body)
+    done = command("benchmarks", "list", path=(tmp_path,))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert expected in done.stderr
+
+
 def points(*entries):
     return lambda group: [EntryPoint(name, value, group) for name, value in entries]
 

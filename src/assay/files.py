@@ -6,6 +6,7 @@ That holds whenever the writer is killed.
 import json
 import os
 import shutil
+import tomllib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from errno import ENOSPC
@@ -20,6 +21,8 @@ from assay.errors import AssayError, DataError, plain_reason
 UNFINISHED = ".unfinished"
 LOCK = ".lock"
 """Name of the lock of a folder that one process at a time works in."""
+MOST_DOTS = 10**6
+"""Sum of the squares of the dots in the lines of a TOML text."""
 
 
 @contextmanager
@@ -147,6 +150,21 @@ def parse_json(text: str | bytes) -> Any:  # noqa: ANN401  whatever JSON can hol
         return json.loads(text)
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the table of a TOML text from outside.
+
+    Raises:
+        ValueError: it is not TOML, has a number of thousands of digits, is nested too deeply, or has keys of so many
+            parts that its parser would take hours: their number counts squared.
+    """
+    if sum(line.count(".") ** 2 for line in text.splitlines()) > MOST_DOTS:
+        raise ValueError("TOML with thousands of dots in a line")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("TOML that is nested too deeply") from None
 
 
 def check_target(*paths: Path | None) -> None:

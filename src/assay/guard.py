@@ -44,8 +44,12 @@ MOST_UNPACKED = 64 * 10**9
 """Bytes of all members of an archive together."""
 LARGEST_MEMBER = 2**40
 """Bytes that a header may state for a member; reading stops earlier, at the limits of the archive."""
-LONGEST_HEADER = MiB
+LONGEST_HEADER = MiB // 4
 """Bytes of a name or an extended header in an archive; paths of the systems have 4096 at most."""
+MOST_RECORDS = 1000
+"""Records of the extended headers that hold for one member of an archive."""
+LONGEST_NUMBER = 100
+"""Digits in a row in an extended header."""
 LONGEST_PATH = 2**15
 """Characters of the path of a member; a longer one counts as one that leads outside."""
 

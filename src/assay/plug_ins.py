@@ -83,7 +83,7 @@ class PlugIns(Mapping[str, Plugged], Generic[Plugged]):
     def _load(self, entry: EntryPoint) -> Plugged:
         try:
             loaded: Plugged = entry.load()
-        except Exception as error:  # importing a plug-in runs code of others, which may raise anything
+        except (Exception, SystemExit) as error:  # importing a plug-in runs code of others, which may raise anything
             message = " ".join(f"{type(error).__name__}: {error}".split())
             raise PlugInError(
                 f"{plug_in_origin(entry)} cannot be imported ({message}); expected a plug-in that works: "

@@ -1,5 +1,6 @@
 """Model files of others that attack: each ends with one line, exit code 2, and within seconds."""
 
+import base64
 import json
 import shutil
 import struct
@@ -84,6 +85,11 @@ def replace(pattern, content):
     return {"type": "Replace", "pattern": pattern, "content": content}
 
 
+def precompiled(text):
+    table = base64.b64encode(struct.pack("<I", 0) + text.encode() + b"\0").decode()
+    return {"type": "Precompiled", "precompiled_charsmap": table}
+
+
 NINE = {"type": "Sequence", "normalizers": [replace({"String": "a"}, "a" * 10)] * 9}
 
 
@@ -95,11 +101,33 @@ NINE = {"type": "Sequence", "normalizers": [replace({"String": "a"}, "a" * 10)] 
         replace({"Regex": ""}, "a" * 100),
         replace({"String": ""}, "a" * 100),
         {"type": "Prepend", "prepend": "a" * 100},
+        precompiled("a" * 1000),
+        {"type": "Sequence", "normalizers": [precompiled("a" * 60)] * 5},
     ],
 )
 @pytest.mark.parametrize("opened", [open_model, open_tokenizer])
 def test_a_tokenizer_that_multiplies_text_is_refused(opened, normalizer, forged):
     assert "characters of one, expected at most 16" in refusal(opened, forged(normalizer=normalizer))
+
+
+def test_a_tokenizer_that_turns_bytes_into_characters_again_and_again_is_refused(forged):
+    step = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    again = {"type": "Sequence", "pretokenizers": [step] * 40}
+    assert "characters of one, expected at most 16" in refusal(open_tokenizer, forged(pre_tokenizer=again))
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ({"_attn_implementation": "somebody/kernel"}, "names the kernel 'somebody/kernel'"),
+        ({"num_hidden_layers": 9999}, "states 9,999 layers"),
+    ],
+)
+def test_a_configuration_that_names_code_or_endless_layers_is_refused(setting, words, forged):
+    folder = forged()
+    config = Path(folder, "config.json")
+    config.write_text(json.dumps(json.loads(config.read_text("utf-8")) | setting), "utf-8")
+    assert words in refusal(open_model, folder)
 
 
 @pytest.mark.parametrize("expression", [r"(a+)+b", r"(\w+\s?)+$", r"(\s|\n)+\S$", r"([ab]+)+!\d"])
@@ -143,9 +171,14 @@ def test_an_expression_that_only_a_text_of_the_user_keeps_busy_is_one_line(forge
         "{{ raise_exception('no') }}",
         "{% if %}",
         "{{ 1 / 0 }}",
+        "{{ 'a' * 10**10 }}",
+        "{{ 9 ** (9 ** 9) }}",
+        "{% for _ in range(99999) %}{% for _ in range(99999) %}{% endfor %}{% endfor %}",
     ],
 )
-def test_a_chat_template_that_cannot_be_used_is_refused(template, forged):
+@pytest.mark.timeout(200)
+def test_a_chat_template_that_cannot_be_used_is_refused(template, forged, monkeypatch):
+    monkeypatch.setattr("assay.models.encoding.CHAT_SECONDS", 20.0)
     folder = forged()
     path = Path(folder, "tokenizer_config.json")
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"chat_template": template}), "utf-8")

@@ -124,7 +124,7 @@ def test_a_folder_has_no_revisions(folder):
 def test_a_configuration_of_a_million_layers_is_refused_at_once(folder):
     config = folder / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"num_hidden_layers": 10**6}))
-    with pytest.raises(ModelError, match="states 1,000,000 layers, expected at most 10,000"):
+    with pytest.raises(ModelError, match="states 1,000,000 layers, expected at most 1,000"):
         load_checkpoint(str(folder))
 
 

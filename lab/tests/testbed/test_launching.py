@@ -1,15 +1,14 @@
 """Training in several processes starts a command of this program once for each."""
 
 import pytest
-from typer.main import get_command
 
-from assay.cli.app import app
+from assay.cli.app import command_line
 from assay.errors import AssayError
 from assay_lab.testbed import running
 
 
 def test_the_command_of_each_process_exists():
-    command = get_command(app)
+    command = command_line()
     for word in running.TRAIN_COMMAND:
         command = command.commands[word]
     assert [argument.name for argument in command.params if argument.param_type_name == "argument"] == ["folder"]

@@ -5,6 +5,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -101,8 +102,6 @@ COMMANDS: PlugIns[typer.Typer] = PlugIns(
     "assay.commands", lambda loaded: isinstance(loaded, typer.Typer), "a typer app with commands", lambda: RESERVED
 )
 """Commands of other distributions, as `lab` of assay-lab."""
-for plugged in COMMANDS:
-    app.add_typer(COMMANDS[plugged], name=plugged, rich_help_panel=RESEARCH)
 
 
 def show_version(requested: bool) -> None:  # noqa: FBT001  the shape that typer calls back with
@@ -171,8 +170,20 @@ def _metavar(option: Any) -> str:  # noqa: ANN401
     return "|".join(values) or (METAVARS[inner[0]] if inner else "")
 
 
+@cache
+def add_plugged_commands() -> None:
+    """Add the commands of other distributions; not on import, so that one that cannot be imported is one line.
+
+    Raises:
+        PlugInError: one cannot be imported, or is none.
+    """
+    for plugged in COMMANDS:
+        app.add_typer(COMMANDS[plugged], name=plugged, rich_help_panel=RESEARCH)
+
+
 def command_line() -> Any:  # noqa: ANN401
     """Return the whole command, with the options that every command has and with plain names of types."""
+    add_plugged_commands()
     return with_plain_types(with_common_options(typer.main.get_command(app)))
 
 

@@ -11,7 +11,6 @@ file.
 
 import hashlib
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,8 @@ from typing import Any
 from assay.cli.common import leaves
 from assay.cli.groups import Bundles, bundles_of
 from assay.errors import AssayError, DataError, did_you_mean
+from assay.files import parse_toml
+from assay.guard import LARGEST_METADATA
 from assay.settings import Declared, from_pairs
 
 VARIABLE = "ASSAY_CONFIG"
@@ -168,16 +169,20 @@ def _unsafe(command: Any, table: Mapping[str, Any], path: Path, place: str = "")
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(LARGEST_METADATA + 1)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}, expected a configuration file") from error
+    if len(content) > LARGEST_METADATA:
+        raise DataError(f"{path}: more than {LARGEST_METADATA:,} bytes, expected a configuration file")
+    return content
 
 
 def _table(path: Path, data: bytes) -> dict[str, Any] | None:
     """Return the table of ours in a file; None in a `pyproject.toml` without one."""
     try:
-        content = tomllib.loads(data.decode("utf-8").replace("\r\n", "\n"))
-    except (ValueError, RecursionError) as error:  # no TOML, no text, a number too long, or nested too deeply
+        content = parse_toml(data.decode("utf-8").replace("\r\n", "\n"))
+    except ValueError as error:  # no TOML or no text
         if path.name == "pyproject.toml" and VARIABLE not in os.environ:
             return None  # of another project; its own tools report what is wrong with it
         raise DataError(f"{path} is not a TOML file: {error}") from error

@@ -27,6 +27,7 @@ from .joint import measured as measured
 from .loading import DTYPE_ARGUMENT as DTYPE_ARGUMENT
 from .loading import DTYPES as DTYPES
 from .loading import Checkpoint as Checkpoint
+from .loading import check_config as check_config
 from .loading import load_checkpoint as load_checkpoint
 from .loading import one_line as one_line
 from .loading import open_tokenizer as open_tokenizer

@@ -1,15 +1,19 @@
 """Text → token ids as the model is meant to read them, and each token's place in the text (METHODS §0)."""
 
+import json
 import re
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from pathlib import Path
+from typing import IO, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 from assay.errors import ModelError, plain_reason
+from assay.guard import child_value
 from assay.models.settings import Bos
 
 NO_OFFSET = -1
@@ -19,6 +23,8 @@ _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _PROBE = "def f"
 CHAT_REQUEST = "Write code."
 """Message of the user before a text that is scored as the assistant's reply."""
+CHAT_SECONDS = 60.0
+"""On the clock, for the process that writes a chat; it takes five on an idle machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,15 +160,35 @@ def _before_reply(tokenizer: PreTrainedTokenizerBase, bos: Bos) -> tuple[int, ..
         raise ModelError(f"bos {bos!r} with a chat template, which has its own first tokens: expected one of the two")
     if tokenizer.chat_template is None:
         raise ModelError("the tokenizer has no chat template: expected an instruct model, or no chat-template=true")
-    messages = [{"role": "user", "content": CHAT_REQUEST}]
     try:
-        start = str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
-    except Exception as error:  # the sandbox of Jinja refuses it, or the template raises what it likes
+        chat = {"chat_template": tokenizer.get_chat_template(), **tokenizer.special_tokens_map}
+        with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+            file = Path(folder, "chat.json")
+            file.write_text(json.dumps(chat, default=str), "utf-8")
+            start = str(child_value(render_chat, file, expected="a chat", error=ModelError, in_all=CHAT_SECONDS))
+    except (ModelError, ValueError) as error:
+        reason = plain_reason(error).rpartition("chat.json: ")[2].removesuffix(", expected a chat")
         raise ModelError(
-            f"the chat template cannot be used ({plain_reason(error)[:200]}): expected one that writes a chat of one "
+            f"the chat template cannot be used ({reason[:200]}): expected one that writes a chat of one "
             "request, or no chat-template=true"
         ) from error
     return tuple(tokenizer(start, add_special_tokens=False)["input_ids"])
+
+
+def render_chat(stream: IO[bytes], path: str) -> None:
+    """Write the text of a chat of one request, in a child process: the sandbox of Jinja bounds neither time nor memory.
+
+    Args:
+        stream: to write to.
+        path: JSON of the template and of the tokenizer's special tokens.
+    """
+    from transformers import PreTrainedTokenizerBase  # noqa: PLC0415  in the child alone
+
+    chat = json.loads(Path(path).read_text("utf-8"))
+    messages = [{"role": "user", "content": CHAT_REQUEST}]
+    # of a tokenizer no more is needed than its template and the special tokens that it names
+    text = PreTrainedTokenizerBase(**chat).apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    stream.write(json.dumps(text).encode())
 
 
 def _specials_before(tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 import json
 import string
+from base64 import b64decode
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -78,7 +79,9 @@ def has_none(folder: Path, patterns: tuple[str, ...]) -> bool:
 # A tokenizer.json of others: one that multiplies text, or that a text can keep busy, is refused before it is used.
 
 MOST_GROWTH = 16
-"""Characters that the replacements of a normaliser may make of one; those of models in use make two at most."""
+"""Characters that the steps before the vocabulary may make of one; those of models in use make four at most."""
+LONGEST_FORM = 33
+"""Bytes of the longest form of a character in Unicode, that of U+FDFA."""
 SECONDS = 60.0
 """On the clock, for the probe of a tokenizer; a tokenizer of 20 MB takes two on an idle machine."""
 EXPECTED = "a tokenizer that reads any text in little time and memory"
@@ -104,7 +107,7 @@ def _checked(path: Path, _changed: int, _size: int) -> None:
     if not isinstance(content, dict):
         raise ModelError(f"{path}: not a JSON object, expected {EXPECTED}")
     # growth is a product over the steps of the normaliser, so it is known without a text: ten steps of ten are 10^10
-    growth = _growth(content.get("normalizer"))
+    growth = _growth(content.get("normalizer")) * _growth(content.get("pre_tokenizer"))
     if growth > MOST_GROWTH:
         raise ModelError(f"{path}: makes up to {growth:,} characters of one, expected at most {MOST_GROWTH}")
     # a search cannot be stopped from inside this process: the expressions are tried where the kernel can
@@ -132,14 +135,19 @@ def probe(stream: IO[bytes], path: str) -> None:
 
 
 def _growth(step: Any) -> int:  # noqa: ANN401  whatever JSON holds
-    """Return the most characters that a step of a normaliser makes of one, as far as its file says so.
+    """Return the most characters that a step makes of one, as far as its file says so.
 
-    Forms of Unicode and lower case are the library's own and bounded; they count as one.
+    Forms of Unicode and lower case are the library's own and bounded; they count as one, as does a table that makes no
+    more characters than they do. The bytes of a character become two characters at least.
     """
     if not isinstance(step, dict):
         return 1
-    growth = 1
-    for inner in step.get("normalizers") or ():
+    growth = 2 if step.get("type") == "ByteLevel" else 1
+    if step.get("type") == "Precompiled":
+        table = b64decode(str(step.get("precompiled_charsmap")))
+        texts = table[4 + int.from_bytes(table[:4], "little") :].split(b"\0")
+        growth = -(-max(map(len, texts)) // LONGEST_FORM)
+    for inner in (*(step.get("normalizers") or ()), *(step.get("pretokenizers") or ())):
         growth *= _growth(inner)
     pattern = step.get("pattern")
     if step.get("type") == "Replace" and isinstance(pattern, dict):

@@ -38,7 +38,7 @@ from assay.models.settings import ModelSettings
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
-MOST_LAYERS = 10_000
+MOST_LAYERS = 1_000
 
 DEVICE_MAPS = ("balanced", "balanced_low_0", "sequential")
 """Devices that spread one model over all accelerators, by accelerate's names."""
@@ -102,7 +102,7 @@ def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Che
         source = base if gguf is None else str(gguf.path.parent)
         common = source_arguments(source, gguf, settings)
         config = AutoConfig.from_pretrained(source, **common)
-        _check_layers(name, config)
+        check_config(name, config)
         if gguf is not None:
             _check_positions(gguf, config)
         tokenizer = _load_tokenizer(source, adapter, common)
@@ -152,12 +152,18 @@ def _check_positions(gguf: GgufFile, config: PretrainedConfig) -> None:
         )
 
 
-def _check_layers(name: str, config: PretrainedConfig) -> None:
-    """Check that a configuration states a number of layers that can be: even empty ones take time and memory.
+def check_config(name: str, config: PretrainedConfig) -> None:
+    """Check that a configuration names no kernel of a hub, which would be code, and a number of layers that can be.
 
     Raises:
-        ModelError: it does not.
+        ModelError: it does; or its layers would take much time and memory, even if they are empty.
     """
+    kernels = [str(part._attn_implementation) for part in (config, config.get_text_config())]  # noqa: SLF001  no other
+    if any("/" in kernel for kernel in kernels):
+        raise ModelError(
+            f"{name}: config.json names the kernel {kernels[-1]!r}, which is code of a hub: expected none, or your own "
+            "choice in --model-option attention=NAME"
+        )
     layers = getattr(config.get_text_config(), "num_hidden_layers", None)
     if isinstance(layers, int) and layers > MOST_LAYERS:
         raise ModelError(f"{name}: config.json states {layers:,} layers, expected at most {MOST_LAYERS:,}")

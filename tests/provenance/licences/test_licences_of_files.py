@@ -131,3 +131,8 @@ def test_a_distribution_states_its_licence(fields, licence):
     for name, value in fields:
         metadata[name] = value
     assert stated_licence(metadata) == licence
+
+
+def test_an_expression_of_megabytes_states_nothing():
+    """The parser of the library would take a minute and a gigabyte."""
+    assert canonical_licence("MIT OR " * 1_000_000 + "MIT") is None

@@ -23,6 +23,9 @@ HEAD = 4096
 LARGEST_LICENCE_FILE = 200_000
 """Bytes; longer ones are collections of many licences, which no single identifier names."""
 
+LONGEST_EXPRESSION = 10_000
+"""Characters; those of whole distributions of Linux have some thousand."""
+
 _TAG = re.compile(r"SPDX-License-Identifier:[ \t]*([^\r\n]+)", re.IGNORECASE)
 _TAG_ENDS = re.compile(r"\s*(?:\*/|-->|--\]\]|[*}\"'`;,#]|\*\)|\\n).*$")
 # Python's own licence file, and those made after it: a history, the licence that holds, and those of the past
@@ -108,6 +111,8 @@ def canonical_licence(expression: str) -> str | None:
 
     The GNU licences' deprecated identifiers become today's: `GPL-3.0` is `GPL-3.0-only`, `GPL-3.0+` `GPL-3.0-or-later`.
     """
+    if len(expression) > LONGEST_EXPRESSION:
+        return None
     try:
         canonical = str(canonicalize_license_expression(expression.strip()))
     except InvalidLicenseExpression:
@@ -139,7 +144,7 @@ def stated_licence(metadata: Metadata) -> str | None:
     It comes from the `License-Expression` field (PEP 639), else the trove classifiers, else a short `License` field.
     """
     if expression := metadata.get_all("License-Expression", [""])[0]:
-        return canonical_licence(str(expression)) or str(expression)
+        return canonical_licence(str(expression)) or str(expression)[:LONGEST_EXPRESSION]
     names = [str(name) for name in metadata.get_all("Classifier", []) if str(name).startswith("License ::")]
     if any(not name.endswith("OSI Approved") for name in names):
         return of_classifiers(names)

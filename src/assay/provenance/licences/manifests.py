@@ -3,11 +3,11 @@
 import ast
 import configparser
 import json
-import tomllib
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
+from assay.files import parse_toml
 from assay.provenance.licences.expressions import canonical_licence, of_classifiers, spelt_licence
 
 MANIFESTS = frozenset({"pyproject.toml", "Cargo.toml", "package.json", "setup.cfg", "setup.py", "REUSE.toml"})
@@ -100,8 +100,8 @@ def _in_toml(text: str) -> str | None:
 
 def _toml(text: str) -> Mapping[str, object]:
     try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError):
+        return parse_toml(text)
+    except ValueError:
         return {}
 
 

@@ -24,8 +24,10 @@ from assay.guard import (
     LARGEST_METADATA,
     LARGEST_RATIO,
     LONGEST_HEADER,
+    LONGEST_NUMBER,
     LONGEST_PATH,
     MOST_MEMBERS,
+    MOST_RECORDS,
     MOST_UNPACKED,
     RATIO_FROM,
 )
@@ -45,12 +47,15 @@ _BROKEN = (
     tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile, EOFError, pa.ArrowException,
     ValueError, OverflowError, struct.error,
     NotImplementedError,  # zipfile, for a version that it does not know
+    RecursionError,  # tarfile, for a header before a header before a header
 )  # fmt: skip
 _READ_WHOLE = frozenset(
     (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 )
 """Types of headers whose content tarfile reads whole before it yields a member."""
 _PIECE = 1 << 20
+MOST_EMPTY_READS = 100
+"""Reads after the end of a stream; tarfile needs a few to find the end."""
 _HEAD = 512
 
 NAMED_ARCHIVE = re.compile(r"\.(?:whl|egg|zip|jar|war|tar|tgz|tbz2?|txz|tar\.(?:gz|bz2|xz|zst))$", re.IGNORECASE)
@@ -239,19 +244,44 @@ class _GuardedInfo(tarfile.TarInfo):
             raise tarfile.ReadError("a sparse file")
         return info
 
+    def _proc_pax(self, archive: Any) -> Any:  # noqa: ANN401  a hook that typeshed leaves out
+        # tarfile searches the records by expressions that take quadratic time and memory where the records are wrong
+        stream = archive.fileobj
+        content = stream.read(self._block(self.size))  # type: ignore[attr-defined]  # a method that typeshed leaves out
+        _check_records(content[: self.size])
+        stream.buf, stream.pos = content + stream.buf, stream.pos - len(content)
+        return super()._proc_pax(archive)  # type: ignore[misc]
+
     def _apply_pax_info(self, pax_headers: Mapping[str, str], encoding: str, errors: str) -> None:
-        if any(name.startswith("GNU.sparse") for name in pax_headers):
-            raise tarfile.ReadError("a sparse file")
+        if len(pax_headers) > MOST_RECORDS:  # tarfile copies those for all members once for each
+            raise tarfile.ReadError(f"more than {MOST_RECORDS:,} records in extended headers")
         super()._apply_pax_info(pax_headers, encoding, errors)  # type: ignore[misc]  # a hook that typeshed leaves out
         if not 0 <= self.size <= LARGEST_MEMBER:
             raise tarfile.ReadError(f"a member of {self.size:,} bytes")
 
 
+def _check_records(content: bytes) -> None:
+    """Check the records of an extended header, `LENGTH NAME=VALUE` and a line break each."""
+    if b"GNU.sparse" in content:
+        raise tarfile.ReadError("a sparse file")
+    if any(len(digits) > LONGEST_NUMBER for digits in re.findall(rb"\d+", content)):
+        raise tarfile.ReadError(f"a number of more than {LONGEST_NUMBER} digits in an extended header")
+    start = 0
+    while start < len(content):
+        number = content[start : start + LONGEST_NUMBER].partition(b" ")[0]
+        end = start + int(number)
+        record = content[start:end]
+        if end <= start or end > len(content) or b"=" not in record or not record.endswith(b"\n"):
+            raise tarfile.ReadError("a wrong record in an extended header")
+        start = end
+
+
 class _Counted(io.RawIOBase):
-    """Stream that stops with an error beyond the archive's limits."""
+    """Stream that stops with an error beyond the archive's limits, and when it is read on and on after its end."""
 
     def __init__(self, stream: IO[bytes], archive: Archive, packed: int) -> None:
         self._stream, self._archive, self._packed, self._total = stream, archive, packed, 0
+        self._empty = 0
 
     def read(self, size: int = -1) -> bytes:
         """Read as from any stream, in pieces, so that a bomb is detected before it fills the memory."""
@@ -265,6 +295,9 @@ class _Counted(io.RawIOBase):
             size -= len(piece) if size > 0 else 0
             self._total += len(piece)
             self._archive.limits.check(self._archive.path, entries=0, total=self._total, packed=self._packed)
+        self._empty += not pieces
+        if self._empty > MOST_EMPTY_READS:  # tarfile skips the stated size of a member, whether it is there or not
+            raise EOFError("cut off")
         return b"".join(pieces)
 
 

@@ -24,6 +24,7 @@ from assay.models import (
     DTYPE_ARGUMENT,
     DTYPES,
     TokenBudget,
+    check_config,
     check_folder,
     check_vocabulary,
     combined,
@@ -227,6 +228,7 @@ def _file_of(name: str, revision: str | None, path: str) -> Path | None:
 
 def _load_model(name: str, source: str, common: dict[str, Any], dtype: object) -> Any:  # noqa: ANN401  any architecture
     config = AutoConfig.from_pretrained(source, **common)
+    check_config(name, config)
     # the encoder of T5 and similar models; AutoModel for most families
     alone = type(config) in MODEL_FOR_TEXT_ENCODING_MAPPING
     kind: Any = AutoModelForTextEncoding if alone else AutoModel

@@ -16,7 +16,7 @@ from assay.api.scores import Scores
 from assay.api.selection import ScoreSelection
 from assay.datasets import DataSelection, Dataset, RepeatedIds, read_dataset
 from assay.errors import DataError, NothingToCompare, did_you_mean
-from assay.evaluation import check_unseen, unseen_note
+from assay.evaluation import GROUPS_FOR_INTERVAL, check_unseen, unseen_note
 from assay.leakage import (
     Audit,
     AuditLabels,
@@ -32,7 +32,7 @@ from assay.leakage import (
 from assay.leakage import audit as audit_samples
 from assay.models import CachedLogProbScorer, ModelSettings, display_name, gguf_note, gguf_of
 from assay.progress import progress_bar, warn
-from assay.reports import write_html
+from assay.reports import number_of, write_html
 from assay.run import PAGE, Run
 from assay.scores import DatasetRequest, ScoreRequest, dataset_requests, requests
 from assay.scoring import Plan, Progress, Rewriter, ScoredSample, score_stream
@@ -98,6 +98,8 @@ def audit(
     opener = Opener(model_settings or ModelSettings())
     opener.check(model, *selection.other_models(), named_control(options.control))
     texts = AuditedTexts.of(benchmark, unseen, labelled, options)
+    if (foregone := texts.foregone) and not options.describe:
+        warn(foregone)
     planted.check(model, texts.dataset, texts.fresh, selection.access)
     unseen_scores = None if options.calibration is None else UnseenScores.load(Path(options.calibration))
     identity = {"model": model, "scores": specification, **texts.digests()}
@@ -334,6 +336,24 @@ class AuditedTexts:
     def samples(self) -> list[Sample]:
         """The benchmark, then the unseen text."""
         return [*self.dataset.samples, *(self.fresh.samples if self.fresh else ())]
+
+    @property
+    def foregone(self) -> str | None:
+        """Why these texts admit no verdict, whatever the model does; None where they may."""
+        if self.fresh is None or _is_labelled(self.dataset):
+            return None
+        for side, samples, advice in (
+            ("benchmark", self.dataset.samples, "audit more of it"),
+            ("unseen text", self.fresh.samples, "add text of other projects"),
+        ):
+            # a sample without a group is one by itself
+            count = len({("sample", s.id) if s.group is None else ("group", s.group) for s in samples})
+            if count < GROUPS_FOR_INTERVAL:
+                return (
+                    f"there will be no verdict: the {side} is of {number_of(count, 'group')}, expected at least "
+                    f"{GROUPS_FOR_INTERVAL}; {advice}"
+                )
+        return None
 
     @property
     def notes(self) -> tuple[str, ...]:

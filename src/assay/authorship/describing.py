@@ -147,7 +147,7 @@ def _answer(detection: Detection) -> Answer:
             "A model took part",
             "Authors or tools declare it in the code or in its history.",
             f"{number_of(about_code, 'declared signal')}{usual}.",
-            "-v shows where it is declared",
+            "look at the lines that declare it, and at the history",
         )
     # a configuration file says that an agent is used in this project, and not that it wrote this code
     configured = "A coding agent is set up here; that does not say what it wrote." if detection.signals else ""

@@ -75,3 +75,9 @@ def test_an_agent_that_is_set_up_does_not_make_the_code_a_models() -> None:
     assert report.answer.verdict == "Cannot tell"
     assert "set up here" in report.answer.measured
     assert not list(broken_limits(report.answer))
+
+
+def test_a_declaration_counts_its_signals_before_what_style_says() -> None:
+    found = detection(USUAL, UNUSUAL, signals=DECLARED).describe().answer
+    assert found is not None
+    assert found.measured == "1 declared signal; 1 of 2 texts unusual."

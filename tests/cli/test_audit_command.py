@@ -43,6 +43,21 @@ def test_without_labels_and_unseen_text_nothing_is_run_unless_it_shall_only_desc
     assert "--unseen" in done.out
 
 
+def test_an_audit_of_too_few_projects_says_at_once_that_there_will_be_no_verdict(
+    assay, texts, unseen, golden, tmp_path
+):
+    rows = [
+        json.loads(line) | {"group": f"project {at % 4}"} for at, line in enumerate(unseen.read_text().splitlines())
+    ]
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ("audit", golden / "model", texts, "--columns", "group=id", "--scores", "loss", "--control", "none")
+    command = (*command, "--unseen")
+    first = assay(*command, few).err.splitlines()[0]
+    assert first.startswith("assay: warning: there will be no verdict: the unseen text is of 4 groups")
+    assert "no verdict" not in assay(*command, unseen).err
+
+
 def test_an_audit_and_the_demo_print_one_screen(assay, texts, unseen, golden):
     base = ("audit", golden / "model", texts, "--scores", "one-pass")
     for options in (("--describe",), ("--unseen", unseen), ("--columns", "label=label", "--unseen", unseen)):
@@ -59,6 +74,7 @@ def test_an_audit_and_the_demo_print_one_screen(assay, texts, unseen, golden):
 
 def test_cost_and_time_are_the_first_lines_and_cached_texts_cost_nothing(assay, texts, unseen, golden):
     command = ("audit", golden / "model", texts, "--scores", "loss", "--unseen", unseen, "--control", "none")
+    command = (*command, "--columns", "group=id")  # enough groups for a verdict, so that no warning precedes
     first, second = (assay(*command).err.splitlines() for _ in range(2))
     assert first[0] == "assay: note: cost: 54 forward passes of one text"
     assert first[1].startswith("assay: note: time: about ")

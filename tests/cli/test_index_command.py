@@ -166,3 +166,15 @@ def test_a_sparse_file_of_2_gb_costs_nothing(assay, corpus):
         file.truncate(2 * 10**9)
     done = assay("index", "build", corpus, "--index", "i", "--jobs", 1)
     assert (done.code, bool(re.search(r"too large.* 1\n", done.out))) == (0, True)
+
+
+def test_a_build_without_code_and_a_trace_in_an_empty_index_say_what_they_need(assay, tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "read.me").write_text("no code\n")
+    built = assay("index", "build", tmp_path / "notes", "--index", tmp_path / "code.index")
+    assert "No code was read" in built.out
+    code = tmp_path / "code.py"
+    code.write_text("def double(x):\n    return 2 * x\n")
+    traced = assay("trace", code, "--index", tmp_path / "code.index")
+    assert traced.code == 2
+    assert "the index holds no document" in traced.err

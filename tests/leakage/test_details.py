@@ -7,7 +7,7 @@ import pytest
 
 from assay.evaluation import BlindBaseline, DosePoint, Estimate, FlagRate, Ranking
 from assay.leakage.description.blind import baseline_sentence
-from assay.leakage.description.details import details_of, sufficient_dose
+from assay.leakage.description.details import bound_sentence, details_of, sufficient_dose
 from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
 from assay.types import Sample
 from support.audits import OPEN, decided
@@ -145,3 +145,10 @@ def test_every_kind_of_audit_has_its_sentences(every_audit: dict[str, Audit]):
     for subject in every_audit.values():
         assert all(detail.endswith(".") for detail in details_of(subject))
         assert "nan" not in words(subject)
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"), [(0.0, "Fewer than 1 %"), (0.004, "Fewer than 1 %"), (0.07, "At most 7 %")]
+)
+def test_a_bound_of_a_sample_never_says_that_no_text_was_seen(bound, words):
+    assert bound_sentence(bound).replace("\xa0", " ").startswith(f"{words} of the texts")

@@ -92,6 +92,8 @@ def audit(
     lessons = None if labelled is None else dataset_of(labelled)
     needs_unseen = not options.describe and not options.compares(unseen=unseen is not None)
     texts = AuditedTexts.of(dataset, unseen_set, lessons, needs_unseen=needs_unseen)
+    if (foregone := texts.foregone) and not options.describe:
+        warn(foregone)
     planted = options.planted()
     planted.check(model, texts, selection.access)
     unseen_scores = None if options.calibration is None else UnseenScores.load(Path(options.calibration))

@@ -141,16 +141,15 @@ def _answer(detection: Detection) -> Answer:
         bound = detection.judged[0].judgement.bound or 0
         measured = f"At most {percent(bound)} of the people's code scores as high."
     elif judged:
-        measured = (
-            f"{unusual:,} of {number_of(judged, 'text')} unusual; chance alone gives up to {NOMINAL * judged:.3g}."
-        )
+        measured = f"{unusual:,} of {number_of(judged, 'text')} unusual; up to {percent(NOMINAL)} are by chance alone."
     about_code = sum(signal.is_about_code for signal in detection.signals)
     if about_code:
+        usual = f"; {unusual:,} of {judged:,} texts unusual" if judged > 1 else ""
         return Answer(
             "A model took part",
             "Authors or tools declare it in the code or in its history.",
-            measured or f"{number_of(about_code, 'declared signal')}.",
-            "-v shows where it is declared",
+            f"{number_of(about_code, 'declared signal')}{usual}.",
+            "look at the lines that declare it, and at the history",
         )
     # a configuration file says that an agent is used in this project, and not that it wrote this code
     configured = "A coding agent is set up here; that does not say what it wrote." if detection.signals else ""
@@ -182,14 +181,16 @@ def _answer(detection: Detection) -> Answer:
 def _(reference: Reference, left_out: int = 0) -> Report:
     """Return the report on a calibration: sizes, and the realised beside the nominal false-positive rate."""
     realised = reference.realised()
-    shown = "not measured: too few texts" if realised is None else percent(realised.rate.value)
+    rate = percent(NOMINAL)
+    checked = (
+        f"too few to check that at most {rate} of such code is called unusual"
+        if realised is None
+        else f"{percent(realised.rate.value)} of them are called unusual, expected at most {rate}"
+    )
     return Report(
         title="Human code for comparison",
         kind="authorship",
-        statement=(
-            f"{len(reference):,} texts of {reference.source}; realised false-positive rate {shown} at a nominal "
-            f"{percent(NOMINAL)}."
-        ),
+        statement=f"{number_of(len(reference), 'text')} of {reference.source}: {checked}.",
         facts=(
             Fact("detector", reference.detector),
             Fact("unit", reference.unit or "not recorded"),

@@ -1,5 +1,6 @@
 """`assay authorship`: calibration on older code."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
@@ -69,7 +70,8 @@ def calibrate_authorship_command(
     reference, left_out = calibrate_authorship(
         past, output, before=_day(before) if before else None, detector=detector, by=by, most=most
     )
-    show(describe(reference, left_out=left_out))
+    report = describe(reference, left_out=left_out)
+    show(replace(report, notes=(f"next: assay detect CODE --reference {output}", *report.notes)))
 
 
 def _day(text: str) -> date:

@@ -31,7 +31,7 @@ def source_files(code: Sequence[Path], language: str | None) -> "list[SourceText
                 if language is None or file.language == language
             ]
             if not inside:
-                raise DataError(f"{path}: no source file in it")
+                raise DataError(f"{path}: no source file in it; expected files with the suffix of a known language")
             files += inside
             continue
         try:

@@ -235,6 +235,9 @@ def _show_report(report: "Report") -> None:
     show(report)
 
 
+NOTHING_READ = "No code was read, so nothing was added: expected files with the suffix of a known language."
+
+
 def described_counts(counts: "BuildCounts", at: str) -> "Report":
     """Return what a build read as a report: the skipped files and the notes by reason."""
     from assay.reports import Column, Report, Row, Table
@@ -242,13 +245,14 @@ def described_counts(counts: "BuildCounts", at: str) -> "Report":
     rate = f", {counts.bytes / counts.seconds / 1e6:.1f} MB/s" if counts.bytes else ""
     reasons = sorted([*counts.skipped.items(), *counts.notes.items()], key=lambda pair: -pair[1])
     columns = (Column("reason"), Column("files", "count"))
+    any_code = counts.documents or counts.duplicates or counts.unchanged
     return Report(
         title="Build",
         statement=f"{counts.files:,} files: {counts.read:,} read, {counts.unchanged:,} unchanged, "
         f"{counts.gone:,} gone, {sum(counts.skipped.values()):,} skipped; {counts.documents:,} new documents, "
         f"{counts.duplicates:,} known ones; {counts.seconds:.1f} s{rate}",
         tables=(Table("reasons", "Skipped files and notes", columns, tuple(map(Row, reasons))),) if reasons else (),
-        notes=(f"Index: {at}",),
+        notes=(f"The index is {at}.", *(() if any_code else (NOTHING_READ,))),
         data=asdict(counts),
     )
 

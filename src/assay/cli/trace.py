@@ -87,6 +87,8 @@ def trace_command(
     _check(code or [], benchmark, gate, verbatim=verbatim, write_clean=write_clean)
     _refuse_unused(context, "--verbatim" if verbatim else "--benchmark" if benchmark else TRACING)
     with open_index(at, vectors=False if verbatim else NEEDS_VECTORS.get(search.method)) as index:
+        if not len(index):
+            raise DataError(f"{at}: the index holds no document; expected one that `assay index build CORPUS` filled")
         if benchmark is not None:
             trace_whole_benchmark(benchmark, which, index, search, clean=write_clean)
             return

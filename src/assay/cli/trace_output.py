@@ -32,7 +32,7 @@ def print_files(files: "Sequence[TracedFile]", judgement: "Judgement | None", to
         for denial in judgement.failures if judgement else ():
             echo(f"assay: finding: {finding_line(denial.finding, denial)}", err=True)
     elif console.is_terminal:
-        first, *rest = answer_lines(files, top, judgement)
+        first, *rest = answer_lines(files, judgement)
         console.print(Text(first, style="bold"), soft_wrap=True)
         for line in rest:
             console.print(Text(line), soft_wrap=True)

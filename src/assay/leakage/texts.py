@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from assay.datasets import Dataset
 from assay.errors import DataError, NothingToCompare
-from assay.evaluation import check_unseen
+from assay.evaluation import GROUPS_FOR_INTERVAL, check_unseen
+from assay.reports import number_of
 from assay.types import MEMBER, NONMEMBER, Sample
 
 NO_VERDICT = (
@@ -65,6 +66,24 @@ class AuditedTexts:
     def samples(self) -> list[Sample]:
         """The benchmark, then the unseen text."""
         return [*self.dataset.samples, *self.unseen]
+
+    @property
+    def foregone(self) -> str | None:
+        """Why these texts admit no verdict, whatever the model does; None where they may."""
+        if self.fresh is None or _is_labelled(self.dataset):
+            return None
+        for side, samples, advice in (
+            ("benchmark", self.dataset.samples, "audit more of it"),
+            ("unseen text", self.fresh.samples, "add text of other projects"),
+        ):
+            # a sample without a group is one by itself
+            count = len({("sample", s.id) if s.group is None else ("group", s.group) for s in samples})
+            if count < GROUPS_FOR_INTERVAL:
+                return (
+                    f"there will be no verdict: the {side} is of {number_of(count, 'group')}, expected at least "
+                    f"{GROUPS_FOR_INTERVAL}; {advice}"
+                )
+        return None
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -58,9 +58,10 @@ def print_summary(report: Report, console: Console) -> None:
         console.print()
         print_table(table, console)
     further = len(report.tables) - report.on_first_screen
-    if further > 0 or report.notes:
-        counts = f"{number_of(further, 'table')} and {number_of(len(report.notes), 'note')}"
-        console.print(Text(f"{counts} in the report, and with -v.", style="dim"))
+    notes = len(report.notes)
+    if further > 0 or notes:
+        counted = (number_of(further, "table") if further > 0 else "", number_of(notes, "note") if notes else "")
+        console.print(Text(f"{' and '.join(filter(None, counted))} in the report, and with -v.", style="dim"))
 
 
 def print_report(report: Report, console: Console) -> None:

@@ -1,9 +1,13 @@
 """The answer of a trace: a headline for a copy, and none for what is too weak to be one."""
 
+from dataclasses import replace
+
 import pytest
 
 from assay.provenance import CodeIndex, Document, Origin, SourceText, describe_files, trace_file
-from assay.provenance.findings import answer_lines, trace_verdict
+from assay.provenance.findings import Denial, Judgement, answer_lines, trace_verdict
+from assay.provenance.sources import short_name
+from assay.reports.answer import LONGEST_LINE
 
 SHIFT = """
 def shift_block(data, start, size, offset):
@@ -62,9 +66,11 @@ def traced(tmp_path_factory):
 def test_a_copy_is_the_headline_with_licence_lines_and_project(traced):
     copied = traced("copied.py", RENAMED)
     assert trace_verdict([copied]) == "GPL-2.0-or-later: 13 of 14 lines of shift_part, renamed, from mutagen"
-    first, step, *_ = answer_lines([copied], 10)
+    first, step, place, *_ = answer_lines([copied])
     assert first == trace_verdict([copied])
-    assert step.startswith("    next: compare copied.py:2-14 with mutagen/util.py:2-14; keep its licence and notice")
+    assert step.startswith("    next: keep its licence and notice")
+    assert place == "    compare copied.py:2-14 with mutagen/util.py:2-14"
+    assert all(len(line) <= LONGEST_LINE for line in (first, step, place))
 
 
 def test_what_is_too_little_for_a_copy_is_no_headline(traced):
@@ -72,14 +78,45 @@ def test_what_is_too_little_for_a_copy_is_no_headline(traced):
     assert own.findings
     assert not any(finding.is_copy for finding in own.findings)
     assert trace_verdict([own]) == "no copy found; similar code in 1 source, too little for a copy"
-    first, *rest = answer_lines([own], 10)
+    first, *rest = answer_lines([own])
     assert "GPL" not in first
     assert any(line.startswith("    own.py:") and "GPL-2.0-or-later" in line for line in rest)
     assert describe_files([own], 10).statement == first
 
 
 def test_of_many_files_only_those_with_a_copy_have_a_headline(traced):
-    lines = list(answer_lines([traced("copied.py", RENAMED), traced("own.py", OWN)], 10))
+    lines = list(answer_lines([traced("copied.py", RENAMED), traced("own.py", OWN)]))
     assert lines[0] == "copies in 1 of 2 files: GPL-2.0-or-later"
     assert [line for line in lines if line.startswith("\ncopied.py: GPL-2.0-or-later: 13 of 14 lines")]
     assert not [line for line in lines if line.startswith("\nown.py")]
+
+
+def test_a_file_without_a_copy_shows_its_best_similar_code_and_one_with_a_copy_none(traced):
+    copied, own = traced("copied.py", RENAMED), traced("own.py", OWN)
+    both = replace(copied, findings=(*copied.findings, *own.findings))
+    assert not [line for line in answer_lines([both]) if "similar code" in line]
+    twice = replace(own, findings=own.findings * 2)
+    assert sum(line.startswith("    own.py:") for line in answer_lines([twice])) == 1
+
+
+def test_what_the_gate_denies_comes_before_other_copies(traced):
+    files = [traced("allowed.py", SHIFT), traced("denied.py", RENAMED)]
+    finding = files[1].findings[0]
+    denial = Denial(finding, finding.evidence[:1], finding.places[0])
+    lines = list(answer_lines(files, Judgement((denial,), parts=2, weak=0, uncalibrated=0, false_alarms=0)))
+    headlines = [line for line in lines if line.startswith("\n") and "lines of" in line]
+    assert [line[1:].split(":")[0] for line in headlines] == ["denied.py", "allowed.py"]
+
+
+@pytest.mark.parametrize(
+    ("source", "repository", "name"),
+    [
+        ("mutagen-1.47.tar.gz", None, "mutagen"),
+        ("mutagen-1.47.tar.gz", "https://github.com/quodlibet/mutagen", "quodlibet/mutagen"),
+        ("shop", "https://gitlab.example.org/owner/shop.git", "owner/shop"),
+        ("mutagen-1.47.tar.gz", "https://mutagen.readthedocs.io/en/latest", "mutagen"),
+        ("stack.parquet", "owner/shop", "owner/shop"),
+    ],
+)
+def test_a_source_has_the_short_name_that_people_know(source, repository, name):
+    assert short_name(source, repository) == name

@@ -86,6 +86,15 @@ def test_archives_have_the_day_of_their_release(tmp_path):
         assay.build_unseen(archive, after="2025-03-01", released="2025-02-03")
 
 
+@pytest.mark.parametrize("unit", ["function", "file"])
+def test_line_ends_are_those_of_a_benchmark(tmp_path, unit):
+    (tmp_path / "windows").mkdir()
+    (tmp_path / "windows" / "a.py").write_bytes(function(1).replace("\n", "\r\n").encode())
+    (sample,) = assay.build_unseen(tmp_path / "windows", released="2025-06-01", unit=unit).samples
+    assert "\r" not in sample.text
+    assert sample.text.strip() == function(1).strip()
+
+
 def test_copies_of_the_benchmark_and_of_each_other_are_left_out(tmp_path):
     like = benchmark()
     repository = DatedRepository(tmp_path / "project")

@@ -27,6 +27,10 @@ UNCALIBRATED = (
 )
 
 
+SMALLEST_SHOWN = 0.005
+"""Bound on a share below which "at most 0 %" would be printed, as if no text could have been seen."""
+
+
 def details_of(audit: Audit) -> tuple[str, ...]:
     """Return the figures behind the verdict in sentences, the most important first."""
     summary = audit.summary(audit.primary)
@@ -80,6 +84,8 @@ def bound_sentence(bound: float) -> str:
     """Return the upper bound in words."""
     if bound >= 1:
         return f"All of the texts may have been seen {BOUND_AT} times or more (95 % bound)."
+    if bound < SMALLEST_SHOWN:
+        return f"Fewer than {percent(0.01)} of the texts were seen {BOUND_AT} times or more (95 % bound)."
     return f"At most {percent(bound)} of the texts were seen {BOUND_AT} times or more (95 % bound)."
 
 

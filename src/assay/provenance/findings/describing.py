@@ -13,7 +13,7 @@ from assay.provenance.findings.finding import Place, SourceFinding, TracedFile
 from assay.provenance.findings.gate import Denial, Judgement, denials_by_finding
 from assay.provenance.licences import UNKNOWN_LICENCE
 from assay.provenance.search import confidence_text
-from assay.provenance.sources import lines_text, project_named
+from assay.provenance.sources import lines_text, short_name
 from assay.reports import Annotation, Column, Report, Row, Table, number_of
 
 FINDING_COLUMNS = (Column("place", "name"), Column("finding"), Column("source"))
@@ -27,7 +27,7 @@ def headline(finding: SourceFinding, place: Place | None = None) -> str:
     place = place or finding.places[0]
     origin, best = place.origin, finding.best
     part = best.part.name or ("the file" if best.part.kind == "file" else "the code outside of functions")
-    source = origin.repository or project_named(origin.source)
+    source = short_name(origin.source, origin.repository)
     licence = _licence(origin.licence)
     if best.match.channel == "vector":
         return f"{licence}: {part} resembles code from {source}"
@@ -39,12 +39,10 @@ def next_step(finding: SourceFinding) -> str:
     """Return what to do about a copy."""
     origin = finding.places[0].origin
     if finding.conflict:
-        then = f"it occurs under {' and '.join(finding.conflict)}: find out which one holds"
-    elif origin.licence == UNKNOWN_LICENCE:
-        then = "find out its licence"
-    else:
-        then = "keep its licence and notice, or write the code anew"
-    return f"compare {finding.path}:{_lines(finding)} with {_path(finding.places[0])}; {then}"
+        return f"it occurs under {' and '.join(finding.conflict)}: find out which one holds"
+    if origin.licence == UNKNOWN_LICENCE:
+        return "find out its licence"
+    return "keep its licence and notice, or write the code anew"
 
 
 def place_details(finding: SourceFinding, place: Place | None = None) -> str:
@@ -93,11 +91,14 @@ def trace_verdict(files: Sequence[TracedFile]) -> str:
     return headline(copies[0]) + (f", and {number_of(others, 'more source')}: {licences}" if others else "")
 
 
-def answer_lines(files: Sequence[TracedFile], top: int, judgement: Judgement | None = None) -> Iterator[str]:
+def answer_lines(files: Sequence[TracedFile], judgement: Judgement | None = None) -> Iterator[str]:
     """Yield the first screen: a headline for each file with a copy and what to do next, then similar code."""
     yield trace_verdict(files)
     denials = denials_by_finding(judgement)
-    copied = [file for file in files if _has_copy(file)]
+    # what the gate denies comes first, so that it is not among the files that a long list leaves out
+    copied = sorted(
+        filter(_has_copy, files), key=lambda file: not any(id(finding) in denials for finding in file.findings)
+    )
     for file in copied[:MOST_HEADLINES]:
         # the findings are in order of weight, copies first; a denied one comes before the others
         finding = min(file.findings, key=lambda finding: (not finding.is_copy, id(finding) not in denials))
@@ -107,9 +108,11 @@ def answer_lines(files: Sequence[TracedFile], top: int, judgement: Judgement | N
         if denial is not None:
             yield f"    {_lead(finding, denial)}{_licence(denial.place.origin.licence)}"
         yield f"    next: {next_step(finding)}"
+        yield f"    compare {finding.path}:{_lines(finding)} with {_path(finding.places[0])}"
     if len(copied) > MOST_HEADLINES:
         yield f"\n{number_of(len(copied) - MOST_HEADLINES, 'more file')} with copies; -v lists them"
-    similar = [finding for file in files for finding in shown_findings(file, top, judgement) if not finding.is_copy]
+    # beside a copy the weaker findings of the same file say nothing; a file without one shows its best
+    similar = [file.findings[0] for file in files if file.findings and not _has_copy(file)]
     if similar:
         yield "\nsimilar code:"
         yield from (

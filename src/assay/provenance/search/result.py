@@ -59,8 +59,7 @@ class Trace(TabularResult):
         if self.too_short:
             return self.too_short
         if self.below:
-            subject = "1 document shares" if self.below == 1 else f"{self.below} documents share"
-            return f"{subject} fingerprints with it, but less than the thresholds require"
+            return "what documents of the index share with it is too little for a source"
         if not any(channel.distinctive for channel in self.evidence):
             return "all of its fingerprints are boilerplate"
         looked_up = any(channel.looked_up for channel in self.evidence)

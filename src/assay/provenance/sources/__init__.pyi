@@ -26,6 +26,7 @@ from .lines import lines_text as lines_text
 from .lines import merge_lines as merge_lines
 from .open import open_sources as open_sources
 from .open import project_named as project_named
+from .open import short_name as short_name
 from .open import source_name as source_name
 from .settings import CorpusSettings as CorpusSettings
 from .settings import Granularity as Granularity

@@ -97,6 +97,19 @@ def _opened(path: Path, name: str, form: CorpusForm, settings: CorpusSettings, c
             return Folder(path, name, not settings.no_ignore, settings.exclude)
 
 
+_FORGE = re.compile(r"https?://(?:www\.)?(?:git[^/]*|codeberg\.org|bitbucket\.org)/([^/]+/[^/]+?)(?:\.git)?/?")
+"""Address of a repository: its owner and its name are what people know it by."""
+
+
+def short_name(source: str, repository: str | None) -> str:
+    """Return the short name of a source: the project behind it, or owner and name of its repository."""
+    if repository is None:
+        return project_named(source)
+    if address := _FORGE.fullmatch(repository):
+        return address[1]
+    return project_named(source) if "://" in repository else repository
+
+
 def project_named(source: str) -> str:
     """Return the project behind a corpus: a folder's name, or an archive's without version and suffix."""
     stem = NAMED_ARCHIVE.sub("", PurePath(source).name)

@@ -6,8 +6,8 @@ from assay.studies.unseen.building import UnseenSet, tells_apart
 
 STILL_APART = (
     "The texts alone still tell benchmark and unseen text apart, so the verdict of `assay audit` will rest on the "
-    "negative control (--control MODEL). Further repositories of the same kind help. `assay audit` can compare within "
-    "the benchmark, too: --variants 10, --reference BASE."
+    "negative control, a built-in model that saw neither (--control names another). Further repositories of the same "
+    "kind help. `assay audit` can compare within the benchmark, too: --variants 10, --reference BASE."
 )
 NOTHING_MATCHED = "Too few of the texts resemble the benchmark, so none was left out to match it."
 

@@ -2,6 +2,7 @@
 
     audit(model, benchmark, unseen=…)          was the benchmark in the training data?
     score(model, texts, "loss,min_k")          the values of scores, one row per sample
+    report(run, …)                             finished runs side by side, or a statement
     calibrate(model, unseen)                   scores of known-unseen text, for later audits
     trace(text, "code.index")                  the sources of a piece of code
     build_index(corpora, "code.index")         an index of code

@@ -9,6 +9,8 @@ from .api.indexing import build_index as build_index
 from .api.loading import load as load
 from .api.loading import load_run as load_run
 from .api.opening import Opener as Opener
+from .api.report_settings import ReportSettings as ReportSettings
+from .api.reporting import report as report
 from .api.scores import Scores as Scores
 from .api.selection import ScoreSelection as ScoreSelection
 from .api.tracing import open_index as open_index

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import assay
-from assay.errors import AssayError, DataError, MissingExtra, NothingToCompare
+from assay.errors import AssayError, DataError, MissingExtra, NothingToCompare, SettingError
 from assay.models import display_name
 from assay.types import Undecided
 
@@ -107,6 +107,19 @@ def test_a_run_folder_is_opened_as_the_value_that_the_audit_returned(audited):
 
     assert opened.to_json() == result.to_json()
     assert opened.to_arrow().equals(result.to_arrow())
+
+
+def test_finished_runs_are_shown_side_by_side_or_as_a_statement(audited):
+    result, folder = audited
+    assert assay.report(folder).describe().answer == result.describe().answer
+    assert assay.report(folder, folder, statement=True).describe().title == "Contamination statement"
+    compared = assay.report(folder, figure="flagged").to_arrow()
+    assert compared.num_rows == 1
+
+
+def test_a_setting_of_a_report_that_is_not_there_is_refused(audited):
+    with pytest.raises(SettingError, match="figures"):
+        assay.report(audited[1], figures="flagged")
 
 
 def test_code_gets_an_answer_and_a_row_for_each_piece(tmp_path):

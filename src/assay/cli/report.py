@@ -1,33 +1,13 @@
 """`assay report`: finished runs as tables and a page, side by side, or as a contamination statement."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from assay.api.report_settings import ReportSettings
 from assay.cli.groups import grouped
 from assay.cli.unused import refuse_unused
-from assay.settings import Setting, Settings
-
-ComparedFigure = Literal["verdict", "share", "flagged", "discoveries", "auroc", "coverage"]
-
-
-@dataclass(frozen=True, slots=True)
-class ReportSettings(Settings):
-    """Parts of finished runs that are printed."""
-
-    statement: Annotated[
-        bool,
-        Setting("Write a contamination statement for a paper, a model card or a leaderboard.", common=True),
-    ] = False
-    figure: Annotated[ComparedFigure | None, Setting("Figure in which runs are compared (verdict).", common=True)] = (
-        None
-    )
-    score: Annotated[
-        str | None,
-        Setting("Score to compare runs by (each run's own).", metavar="SCORE", common=True, completes="score"),
-    ] = None
 
 
 @grouped
@@ -44,15 +24,12 @@ def report_command(
 
     **Example**: `assay report assay-runs/builtin-small-humaneval --statement --format markdown`
     """
+    from assay.api.reporting import report
     from assay.cli.present import present_run, show
-    from assay.leakage import compare, describe_comparison, describe_statement, read_run
 
     if settings.statement:
         refuse_unused(context, dict.fromkeys(("figure", "score"), "a statement states the verdicts of runs"))
-        show(describe_statement([read_run(run) for run in runs]))
-    elif len(runs) == 1 and settings.figure is None and settings.score is None:
+    if len(runs) == 1 and settings == ReportSettings():
         present_run(runs[0])
     else:
-        figure = settings.figure or "verdict"
-        compared = compare({str(run): read_run(run)[0] for run in runs}, figure, settings.score)
-        show(describe_comparison(compared, figure))
+        show(report(*runs, settings=settings).describe())

@@ -161,6 +161,12 @@ def licences(file: File) -> str:
     return table(["read from", "scanner", "recall", "precision", "recall, family", "precision, family"], rows)
 
 
+def pasted_language(file: File) -> str:
+    """How often the language of pasted code is found."""
+    rows = [[row["language"], *(f"{row[key]:,}" for key in ("functions", "first", "among"))] for row in file["results"]]
+    return table(["", "functions", "named first", "among those named"], rows)
+
+
 def pairs(file: File) -> str:
     """Copies among all pairs of files, beside copydetect."""
     kinds = list(file["results"][0]["found"])

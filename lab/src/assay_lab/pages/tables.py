@@ -37,6 +37,7 @@ from assay_lab.pages.provenance_tables import (
     licence_plants,
     licences,
     pairs,
+    pasted_language,
     provenance_peers,
     provenance_peers_cost,
 )
@@ -116,6 +117,7 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "licence-gate": ("licence_gate", licence_gate),
     "licence-plants": ("licence_gate", licence_plants),
     "pairs": ("pairs", pairs),
+    "pasted-language": ("pasted_language", pasted_language),
     "provenance-peers": ("provenance_peers", provenance_peers),
     "provenance-peers-cost": ("provenance_peers", provenance_peers_cost),
     "service": ("service", service),

@@ -36,7 +36,7 @@ def fill_files(monkeypatch, suffix):
 
     def opening(path, mode="r", *arguments, **options):
         file = opened(path, mode, *arguments, **options)
-        return Filling(file) if path.suffix == suffix and "w" in mode else file
+        return Filling(file) if path.name.removesuffix(files.UNFINISHED).endswith(suffix) and "w" in mode else file
 
     monkeypatch.setattr(Path, "open", opening)
 
@@ -67,8 +67,8 @@ def module(seed):
     [
         (fill_files, ".segment", ".segment"),
         (fill_files, ".vectors", ".vectors"),
-        (fill_files, ".unfinished", ".json"),
-        (fill_folder, "", ".json"),
+        (fill_files, ".json", ".json"),
+        (fill_folder, "", ".segment"),
         (fill_catalogue, "", ".sqlite"),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from assay.provenance import CodeIndex, Document, Origin, SourceText, describe_files, trace_file
 from assay.provenance.findings import Denial, Judgement, answer_lines, trace_verdict
 from assay.provenance.sources import short_name
-from assay.reports.answer import LONGEST_LINE
+from support.first_screen import LONGEST_LINE
 
 SHIFT = """
 def shift_block(data, start, size, offset):

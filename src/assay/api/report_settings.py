@@ -1,4 +1,4 @@
-"""What is shown of finished runs."""
+"""Settings of `assay report`."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

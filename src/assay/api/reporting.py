@@ -11,7 +11,7 @@ from assay.reports import Report, TabularResult
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RunsReport(TabularResult):
-    """What finished runs say.
+    """Finished runs as one report.
 
     Attributes:
         described: answer, tables and figures.

@@ -1,6 +1,9 @@
 """The idiom: an experiment is checked, finds its data, runs, writes its JSON, and its table is made from the JSON."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -161,3 +164,17 @@ def test_one_that_fails_does_not_stop_the_others(assay, monkeypatch):
     assert "tests/fails: failed: ValueError: on purpose" in done.err
     assert "tests/counting: 0." in done.err
     assert "1 of 2 experiments failed: tests/fails" in done.err
+
+
+def test_the_list_needs_no_optional_package():
+    hidden = ("gguf", "pandas", "statsmodels", "datasets", "inspect_ai", "lm_eval", "ray", "qdrant_client", "llama_cpp")
+    program = (
+        f"import sys; sys.modules |= dict.fromkeys({hidden!r}); "
+        "from assay_lab.experiments import all_experiments, all_measurements; "
+        "print(len(all_experiments()) + len(all_measurements()))"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    arguments = [sys.executable, "-c", program]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) == len(all_experiments()) + len(all_measurements())

@@ -20,7 +20,6 @@ from assay.scoring import plan, score_samples
 from assay.types import MEMBER, Float64Array, Sample
 from assay_lab.evaluation.independent import spearman
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.gguf_export import export_gguf
 
 FORMATS = ("F16", "Q8_0", "Q5_1", "Q4_1", "Q4_0")
 
@@ -33,6 +32,8 @@ def scores_of(model: TransformersModel, samples: list[Sample]) -> dict[str, Floa
 
 def run(scale: tuple[int, tuple[str, ...]], seed: int, data: Data) -> Result:
     """Scores of a quantised model beside those of the same model in float32."""
+    from assay_lab.gguf_export import export_gguf  # gguf is optional, and the list needs no extra
+
     most, formats = scale
     samples = list(known_dose_functions().samples)
     picked = np.random.default_rng(seed).permutation(len(samples))[:most]

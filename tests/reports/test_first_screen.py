@@ -107,3 +107,9 @@ def test_a_result_is_a_table_a_page_and_json() -> None:
 def test_a_type_without_description_is_refused() -> None:
     with pytest.raises(TypeError, match="received a int, expected a result that has a description"):
         describe(3)
+
+
+def test_a_page_shows_a_command_as_code_and_escapes_it() -> None:
+    step = "see `assay report <b>run</b>`, and ` alone"
+    page = RENDERERS["html"](Report("Question?", "", answer=replace(ANSWER, next_step=step)))
+    assert "see <code>assay report &lt;b&gt;run&lt;/b&gt;</code>, and ` alone" in page

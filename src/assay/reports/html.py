@@ -183,8 +183,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"place": _place, "as_text": as_text}
+    environment.filters |= {"place": _place, "as_text": as_text, "with_code": _with_code}
     return environment
+
+
+def _with_code(line: str) -> Markup:
+    """Return a line with what stands between backticks as code; an odd backtick stays."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(Markup.escape(line))))  # noqa: S704  escaped before
 
 
 @cache

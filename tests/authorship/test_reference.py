@@ -138,6 +138,7 @@ def test_other_files_are_refused_in_one_line(tmp_path, content):
         {"scores": [float("nan"), 1.0], "groups": ["a", "b"], "digests": ["", ""]},
         {"scores": [[1.0]]},
         {"groups": []},
+        {"groups": [[1]]},
         {"digests": ["", ""]},
         {"length": "long"},
     ],
@@ -153,6 +154,15 @@ def test_a_forged_reference_is_refused_in_one_line(tmp_path, changes):
     with pytest.raises(DataError, match="expected a file of") as ended:
         Reference.load(path)
     assert len(str(ended.value)) < 300
+
+
+@pytest.mark.parametrize("changes", [{"source": [1]}, {"before": 7}, {"unit": ["file"]}, {"left_out": [None]}], ids=str)
+def test_a_forged_statement_of_a_reference_is_refused(tmp_path, changes):
+    path = tmp_path / "past.json"
+    about = {"format": 2, "detector": "d", "left_out": [], "source": "", "before": None, "cells": []}
+    path.write_text(json.dumps(about | changes))
+    with pytest.raises(DataError, match="expected a file of"):
+        Reference.load(path)
 
 
 def code(tokens, language="python", per_line=10):

@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 from scipy.special import betaincinv
 
 from assay.authorship.normalising import Code
 from assay.authorship.units import ReferenceUnit
+from assay.codec import decode
 from assay.errors import DataError, plain_reason
 from assay.evaluation import FlagRate, flag_rate
 from assay.files import parse_json, write_json
@@ -267,13 +268,15 @@ class Reference(TabularResult):
             reference = cls(
                 str(content["detector"]),
                 {key: np.array(cell["scores"], np.float64) for key, cell in cells.items()},
-                {key: tuple(cell["groups"]) for key, cell in cells.items()},
-                {key: tuple(cell["digests"]) for key, cell in cells.items()},
-                tuple(content["left_out"]),
-                content["source"],
-                content["before"],
+                {key: decode(tuple[str, ...], cell["groups"]) for key, cell in cells.items()},
+                {key: decode(tuple[str, ...], cell["digests"]) for key, cell in cells.items()},
+                decode(tuple[str, ...], content["left_out"]),
+                decode(str, content["source"]),
+                None if content["before"] is None else decode(str, content["before"]),
                 content.get("unit"),
             )
+            if reference.unit not in (None, *get_args(ReferenceUnit)):
+                raise ValueError(f"unit {reference.unit!r:.40}")  # noqa: TRY301
             for key, scores in reference.cells.items():
                 counts = {scores.size, len(reference.groups[key]), len(reference.digests[key])}
                 if scores.ndim != 1 or len(counts) > 1 or key[1] not in _CLASSES or not (np.diff(scores) >= 0).all():

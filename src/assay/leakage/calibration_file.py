@@ -112,19 +112,20 @@ class UnseenScores:
             values = {name: np.array(column, np.float64) for name, column in content["values"].items()}
             groups, features = content.get("groups"), content.get("blind_features")
             loaded = cls(
-                source=content["source"],
-                model=content["model"],
-                digests=content["digests"],
+                source=decode(str, content["source"]),
+                model=decode(str, content["model"]),
+                digests=decode(dict[str, str], content["digests"]),
                 values=values,
                 groups=None if groups is None else tuple(map(int, groups)),
                 features=None if features is None else decode(BlindFeatures, features),
             )
+            columns = (*values.values(), loaded.groups, loaded.features)
+            lengths = {len(column) for column in columns if column is not None}
         except OSError as error:
             raise DataError(f"{path}: cannot be read ({error.strerror})") from error
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise DataError(f"{path} is not a calibration file: expected one that `assay calibrate` wrote") from error
-        columns = (*values.values(), loaded.groups, loaded.features)
-        if len({len(column) for column in columns if column is not None}) > 1:
+        if len(lengths) > 1 or any(column.ndim != 1 for column in values.values()):
             raise DataError(f"{path} is not a calibration file: its columns differ in length")
         return loaded
 

@@ -10,7 +10,7 @@ value is looked at, in the first of these ways for which there are data:
 - *Flags.* For scores of generated text, for fitted detectors, and where p-values are weighted, the test of the groups
   has not been measured. The result is significant if the unseen text would be flagged as often with p ≤ `LEVEL`.
 
-**What stands in the way.** A result is a verdict only if nothing does; what could not be measured never counts as
+**Obstacles.** A result is a verdict only without an obstacle; what could not be measured never counts as
 passed. The first obstacle is the reason of "cannot tell":
 
 1. no sample has a value, or there is nothing to compare with;
@@ -160,7 +160,7 @@ def finding(evidence: Evidence, benchmark: str, model: str) -> str:
 
 
 def obstacles(evidence: Evidence, benchmark: str, model: str, *, margin: float = MARGIN) -> Iterator[Obstacle]:
-    """Yield all that stands in the way of a verdict, in the order of the head of this file."""
+    """Yield every obstacle to a verdict, in the order of the head of this file."""
     test, flags, significant = evidence.test, evidence.flagged, is_significant(evidence)
     if not evidence.scored:
         yield Obstacle(Undecided.NOT_MEASURED, f"No sample of {benchmark} could be scored by {evidence.score}.")

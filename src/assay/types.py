@@ -46,9 +46,13 @@ class Sample:
 
 
 class Verdict(StrEnum):
-    """Answer to the question whether a benchmark was in the training data of a model; the same in every command."""
+    """Answer to the question whether a benchmark was in the training data of a model; the same in every command.
+
+    "Contaminated" is about the benchmark itself; "familiar" is about the benchmark or other texts of its form.
+    """
 
     CONTAMINATED = "contaminated"
+    FAMILIAR = "familiar"
     NO_EVIDENCE = "no evidence"
     CANNOT_TELL = "cannot tell"
 
@@ -62,6 +66,9 @@ class Undecided(StrEnum):
     UNFIT_SCORE = "score carries no verdict"
     NOT_MEASURED = "not measured"
     FAMILIAR_PROJECTS = "familiar projects"
+    EASIER = "unseen text is easier"
+    OUTSIDE = "outside the unseen text"
+    FORM = "form of the benchmark"
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def test_what_is_no_rule_is_refused_before_anything_runs(text):
         ("flagged>0.1", Undecided.NO_UNSEEN_TEXT),
         ("flagged.p<0.05", Undecided.NO_UNSEEN_TEXT),
         ("discoveries>0", Undecided.NO_UNSEEN_TEXT),
-        ("verdict", Undecided.NO_UNSEEN_TEXT),
+        ("familiar", Undecided.NO_UNSEEN_TEXT),
         ("auroc>0.6", Undecided.NOT_MEASURED),
     ],
 )
@@ -113,7 +113,7 @@ def test_an_interval_that_few_groups_do_not_give_decides_nothing(few_groups, tex
         assert "too few groups for an interval: 2 + 2" in obstacle.explanation
 
 
-@pytest.mark.parametrize("text", ["flagged.p<0.05", "verdict", "flagged.low>0.05", "discoveries>0"])
+@pytest.mark.parametrize("text", ["flagged.p<0.05", "familiar", "flagged.low>0.05", "discoveries>0"])
 def test_texts_of_another_kind_decide_nothing_unless_that_is_allowed(text, confounded_calibration, allowed):
     assert rule(text).obstacle(confounded_calibration).reason is Undecided.NOT_MEASURED
     assert rule(text).obstacle(allowed, allow_confounded=True) is None
@@ -137,4 +137,4 @@ def test_the_end_of_the_interval_can_be_asked_for():
 
 
 def test_a_verdict_can_be_asked_for_by_score():
-    assert (rule("mid_pit.verdict").score, rule("verdict").figure) == ("mid_pit", "verdict")
+    assert (rule("mid_pit.familiar").score, rule("contaminated").figure) == ("mid_pit", "contaminated")

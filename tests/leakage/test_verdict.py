@@ -63,9 +63,9 @@ SEEN = against(p_value=0.001, value=0.5, upper=0.6)
 TIED = DetectableLeak(math.nan, 0.8, 164, 155, 0.0)
 CASES = [
     (evidence(), Verdict.NO_EVIDENCE, None),
-    (evidence(SEEN), Verdict.CONTAMINATED, None),
+    (evidence(SEEN), Verdict.FAMILIAR, None),
     (evidence(against(0.001, p_beyond=0.2)), Verdict.CANNOT_TELL, Undecided.FAMILIAR_PROJECTS),
-    (evidence(against(0.001, p_beyond=math.nan)), Verdict.CONTAMINATED, None),
+    (evidence(against(0.001, p_beyond=math.nan)), Verdict.FAMILIAR, None),
     (evidence(against(upper=2 * MARGIN)), Verdict.CANNOT_TELL, Undecided.TOO_FEW),
     (evidence(against(share=FEW)), Verdict.CANNOT_TELL, Undecided.TOO_FEW),
     (Evidence("mid_pit", 40), Verdict.CANNOT_TELL, Undecided.NO_UNSEEN_TEXT),
@@ -82,10 +82,10 @@ CASES = [
     (evidence(SEEN, blind=blind(0.52, math.nan, math.nan)), Verdict.CANNOT_TELL, Undecided.TOO_FEW),
     (evidence(SEEN, control=STEEP), Verdict.CANNOT_TELL, Undecided.CONTROL_NOT_FLAT),
     (evidence(SEEN, blind=DIFFERENT, control=WIDE), Verdict.CANNOT_TELL, Undecided.CONTROL_NOT_FLAT),
-    (evidence(SEEN, blind=DIFFERENT, control=FLAT), Verdict.CONTAMINATED, None),
-    (evidence(SEEN, blind=None, control=FLAT), Verdict.CONTAMINATED, None),
-    (evidence(SEEN, control=WIDE), Verdict.CONTAMINATED, None),
-    (flagged(0.05), Verdict.CONTAMINATED, None),
+    (evidence(SEEN, blind=DIFFERENT, control=FLAT), Verdict.FAMILIAR, None),
+    (evidence(SEEN, blind=None, control=FLAT), Verdict.FAMILIAR, None),
+    (evidence(SEEN, control=WIDE), Verdict.FAMILIAR, None),
+    (flagged(0.05), Verdict.FAMILIAR, None),
     (flagged(0.051), Verdict.NO_EVIDENCE, None),
     (flagged(rate=FEW), Verdict.CANNOT_TELL, Undecided.TOO_FEW),
     (flagged(0.6, detectable=TIED), Verdict.CANNOT_TELL, Undecided.TOO_FEW),
@@ -105,11 +105,11 @@ def test_what_stands_in_the_way_of_a_verdict_comes_first(measured, verdict, reas
 def test_texts_that_may_differ_can_be_compared_on_request_and_the_decision_says_so():
     different = evidence(SEEN, blind=DIFFERENT)
     strict, allowed = (decide(different, "words", "model", allow_confounded=allow) for allow in (False, True))
-    assert (allowed.verdict, allowed.set_aside) == (Verdict.CONTAMINATED, strict.explanation)
+    assert (allowed.verdict, allowed.set_aside) == (Verdict.FAMILIAR, strict.explanation)
     assert strict.set_aside is None
     explained = evidence(against(0.001, p_beyond=0.2))
     assert "same projects" in decide(explained, "words", "model").explanation
-    assert decide(explained, "words", "model", allow_confounded=True).verdict is Verdict.CONTAMINATED
+    assert decide(explained, "words", "model", allow_confounded=True).verdict is Verdict.FAMILIAR
 
 
 def test_a_control_is_flat_if_its_whole_interval_is_within_the_margin_of_chance():
@@ -121,7 +121,7 @@ def test_a_control_is_flat_if_its_whole_interval_is_within_the_margin_of_chance(
 @pytest.mark.parametrize(
     ("test", "excess", "verdict"),
     [
-        (SEEN, Estimate(0.4, 0.3, 0.5, 0.9), Verdict.CONTAMINATED),
+        (SEEN, Estimate(0.4, 0.3, 0.5, 0.9), Verdict.FAMILIAR),
         (SEEN, Estimate(0.13, 0.09, 0.17, 0.9), Verdict.CANNOT_TELL),
         (against(), Estimate(0.05, -0.03, 0.13, 0.9), Verdict.NO_EVIDENCE),
         (against(), Estimate(0.09, -0.03, 0.18, 0.9), Verdict.CANNOT_TELL),
@@ -146,7 +146,7 @@ def test_an_excess_is_worded_by_its_sign():
 def test_a_control_below_chance_hides_a_leak_from_flags_and_clears_nobody():
     low = NegativeControl("builtin:small", flags(Estimate(0.0, 0.0, 0.03), 1.0))
     assert decide(flagged(0.4, control=low), "words", "model").reason is Undecided.CONTROL_NOT_FLAT
-    assert decide(flagged(0.001, control=low), "words", "model").verdict is Verdict.CONTAMINATED
+    assert decide(flagged(0.001, control=low), "words", "model").verdict is Verdict.FAMILIAR
 
 
 def shifted(by: float, groups: str = "", unseen_groups: str = "unseen ") -> Compared:

@@ -30,6 +30,15 @@ class AuditSettings(Settings):
             completes="models",
         ),
     ] = None
+    parent: Annotated[
+        str | None,
+        Setting(
+            "The model that the audited one was trained from, if it is older than the benchmark: the better control.",
+            metavar="MODEL",
+            common=True,
+            completes="models",
+        ),
+    ] = None
     calibration: Annotated[
         Path | None, Setting("Instead of --unseen: a file of `assay calibrate`.", metavar="FILE")
     ] = None
@@ -87,6 +96,8 @@ class AuditSettings(Settings):
     def __post_init__(self) -> None:
         """Check what needs neither data nor a model."""
         Settings.__post_init__(self)
+        if self.parent is not None and self.control is not None:
+            raise DataError("both --control and --parent were given; expected one of them")
         if self.rate is not None and not 0 < self.rate <= LARGEST_RATE:
             raise DataError(f"--rate {self.rate:g}: expected a number above 0 and at most {LARGEST_RATE:g}")
         if self.rate is not None and not self.methods:
@@ -94,15 +105,19 @@ class AuditSettings(Settings):
         if self.plant and self.weights != "none":
             raise DataError("--plant states the power of the test without weights: expected --weights none")
 
-    def check(self, *, unseen: bool, labelled: bool, access: str) -> None:
+    def check(self, *, unseen: bool, same_form: bool, labelled: bool, access: str) -> None:
         """Check the settings against the rest of the arguments, before anything is loaded.
 
         Raises:
             DataError: they contradict each other, or doses or a rate are out of range.
             MissingCapability: methods of the literature need token probabilities.
         """
-        if unseen and self.calibration is not None:
-            raise DataError("both --unseen and --calibration were given; expected one of them")
+        given = {"--unseen": unseen, "--same-form": same_form, "--calibration": self.calibration is not None}
+        named = [name for name, present in given.items() if present]
+        if len(named) > 1:
+            raise DataError(f"both {' and '.join(named)} were given; expected one of them")
+        if self.parent is not None and access == "black":
+            raise MissingCapability("--parent needs token probabilities: expected --access gray")
         if labelled and access != "black":
             raise DataError("--labelled is for detectors that are fitted on generated text: expected --access black")
         if self.methods and access == "black":

@@ -51,6 +51,7 @@ def audit(
     benchmark: Texts,
     *,
     unseen: Texts | None = None,
+    same_form: Texts | None = None,
     labelled: Texts | None = None,
     scores: ScoreSelection | str | None = None,
     settings: AuditSettings | None = None,
@@ -63,7 +64,9 @@ def audit(
     Args:
         model: `builtin:small`, a folder, a hub id, a GGUF file, `vllm:ID` or `openai:MODEL@URL`.
         benchmark: what is audited.
-        unseen: text of the same kind that the model has certainly not seen.
+        unseen: text of the same kind that the model has certainly not seen. It supports "familiar".
+        same_form: instead, such text of the same form: tasks of the benchmark that were kept private, or later ones. It
+            supports "contaminated", and names tasks.
         labelled: with black access, other texts of known membership, on which the fitted detectors are fitted.
         scores: names with commas between them, a list (`one-pass`, `black`, `all`), or a `ScoreSelection`; None for the
             default list.
@@ -81,23 +84,30 @@ def audit(
     run = out if out is None or isinstance(out, Run) else Run(out, "audit")
     if run:
         run.refuse_finished()
-    options.check(unseen=unseen is not None, labelled=labelled is not None, access=selection.access)
+    options.check(
+        unseen=unseen is not None,
+        same_form=same_form is not None,
+        labelled=labelled is not None,
+        access=selection.access,
+    )
     methods = dataset_requests(options.methods) if options.methods else ()
     specification = selection.specification()  # a misspelt score is reported before anything is loaded
     _check_primary(options.primary, requests(specification))
     opener = Opener(model_settings or ModelSettings())
-    opener.check(model, *selection.other_models(), named_control(options.control))
+    second = options.parent or options.control
+    opener.check(model, *selection.other_models(), named_control(second))
     dataset = dataset_of(benchmark)
-    unseen_set = None if unseen is None else dataset_of(unseen, repeated="number")
+    others = unseen if same_form is None else same_form
+    unseen_set = None if others is None else dataset_of(others, repeated="number")
     lessons = None if labelled is None else dataset_of(labelled)
-    needs_unseen = not options.describe and not options.compares(unseen=unseen is not None)
+    needs_unseen = not options.describe and not options.compares(unseen=others is not None)
     texts = AuditedTexts.of(dataset, unseen_set, lessons, needs_unseen=needs_unseen)
     if (foregone := texts.foregone) and not options.describe:
         warn(foregone)
     planted = options.planted()
     planted.check(model, texts, selection.access)
     unseen_scores = None if options.calibration is None else UnseenScores.load(Path(options.calibration))
-    identity = {"model": model, "scores": specification, **texts.digests()}
+    identity = {"model": model, "scores": specification, "same_form": same_form is not None, **texts.digests()}
     # claimed before a model is loaded; what is refused from here on leaves no folder
     with run.begun(selection, options, opener.settings, **identity) if run else nullcontext():
         plan, notes = plan_scores(selection, model, opener)
@@ -110,7 +120,9 @@ def audit(
         facts, cache = facts_of(plan, dataset), opener.open_cache()
         with _reported(f"auditing {dataset.name}", plan, shown=progress) as report:
             contrast, control_notes = (
-                opened_control(options.control, model, selection, opener) if texts.fresh else (None, ())
+                opened_control(second, model, selection, opener, parent=options.parent is not None)
+                if texts.fresh
+                else (None, ())
             )
             primary = options.primary or headline_of(plan.requests)
             headline = next(entry for entry in plan.requests if entry.name == primary)
@@ -139,6 +151,7 @@ def audit(
                 comparison=ComparisonData(
                     unseen=texts.unseen,
                     unseen_source=texts.fresh.source if texts.fresh else "",
+                    same_form=same_form is not None,
                     calibration=unseen_scores,
                     learned=learned,
                     control=contrast,

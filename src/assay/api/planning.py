@@ -112,7 +112,7 @@ def named_control(name: str | None) -> str | None:
 
 
 def opened_control(
-    name: str | None, audited: str, selection: ScoreSelection, opener: Opener
+    name: str | None, audited: str, selection: ScoreSelection, opener: Opener, *, parent: bool = False
 ) -> tuple[Control | None, tuple[str, ...]]:
     """Open the negative control.
 
@@ -121,6 +121,7 @@ def opened_control(
         audited: name of the audited model.
         selection: the scores of the audit.
         opener: opens models.
+        parent: the named model is the one that the audited model was trained from.
 
     Returns:
         The control, and a note where it is not the one that a reader would expect. None where there is no control.
@@ -131,11 +132,12 @@ def opened_control(
     if name == NO_CONTROL or (name is None and selection.access == "black"):
         return None, ()
     if name == audited:
-        raise DataError(f"--control {name} is the audited model itself; expected one that never saw the benchmark")
+        option = "--parent" if parent else "--control"
+        raise DataError(f"{option} {name} is the audited model itself; expected one that never saw the benchmark")
     chosen = name or default_control(audited)
     plan = plan_scores(selection.for_control(), chosen, opener.of_other_model())[0]
     trained = trained_texts(chosen)
     notes = (
         () if name or chosen == default_control() else (f"{audited} is audited itself, so {chosen} is the control.",)
     )
-    return Control(plan, None if trained is None else trained.contain), notes
+    return Control(plan, None if trained is None else trained.contain, parent), notes

@@ -46,6 +46,16 @@ def audit_command(
         ),
     ],
     *,
+    same_form: Annotated[
+        str | None,
+        typer.Option(
+            "--same-form",
+            metavar="DATA",
+            help="Instead of --unseen: unseen text of the same form, as tasks of the benchmark that were kept private. "
+            "Only this supports “contaminated”, and names tasks.",
+            rich_help_panel="Data",
+        ),
+    ] = None,
     labelled: Annotated[
         str | None,
         typer.Option(
@@ -60,7 +70,8 @@ def audit_command(
         list[str] | None,
         typer.Option(
             metavar="RULE",
-            help="Exit with 1 if this rule holds, as flagged.p<0.05, and with 3 if it is undecided; repeatable.",
+            help="Exit with 1 if this holds (`familiar`, `contaminated`, or a rule as flagged.p<0.05), with 3 if it is "
+            "undecided; repeatable.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -75,11 +86,12 @@ def audit_command(
     data: Annotated[DataSelection, Shown("data", "columns")],
     model_settings: ModelSettings,
 ) -> None:
-    """Give the verdict on a benchmark: contaminated, no evidence, or cannot tell yet.
+    """Give the verdict on a benchmark: familiar, contaminated, no evidence, or cannot tell yet.
 
-    It needs --unseen text of the same kind that the model has certainly not seen. Then follow the share that looks
-    trained on, the tasks that stand out, and with --methods what the literature says. Killed and started again, it
-    continues.
+    It needs --unseen text of the same kind that the model has certainly not seen. Other code supports “familiar” (the
+    benchmark, or text of its form, was trained on); for “contaminated” it takes --same-form. Then follow the share that
+    looks trained on, the tasks that stand out, and with --methods what the literature says. Killed and started again,
+    it continues.
 
     **Example**: `assay audit builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh.jsonl`
     """
@@ -97,7 +109,7 @@ def audit_command(
     names = [request.name for request in requests(chosen.specification())]
     for read_rule in rules:
         read_rule.check_score(names if labelled is None else [*names, *DETECTORS])
-    if not settings.compares(unseen=unseen.data is not None):
+    if not settings.compares(unseen=unseen.data is not None or same_form is not None):
         _stop_if_undecided({read_rule: read_rule.obstacle_without_unseen() for read_rule in rules}, "Nothing was run.")
     default = Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}"
     run = Run(out or default, "audit", numbered=out is None, force=force)
@@ -106,6 +118,7 @@ def audit_command(
             model,
             partial(read_dataset, benchmark, data),
             unseen=None if unseen.data is None else partial(read_dataset, unseen.data, unseen.selection),
+            same_form=None if same_form is None else partial(read_dataset, same_form, unseen.selection),
             labelled=labelled
             and partial(load, labelled, text=data.text, label=data.label or "label", group=data.group),
             scores=chosen,

@@ -46,6 +46,10 @@ from .ranking import tpr_at_fpr as tpr_at_fpr
 from .ranking_result import Ranking as Ranking
 from .ranking_result import rank_all as rank_all
 from .ranking_result import rank_score as rank_score
+from .residual import FEWEST_GROUPS as FEWEST_GROUPS
+from .residual import FormResidual as FormResidual
+from .residual import Side as Side
+from .residual import form_residual as form_residual
 from .share_estimate import ContaminatedShare as ContaminatedShare
 from .share_estimate import Effect as Effect
 from .share_estimate import contaminated_share as contaminated_share

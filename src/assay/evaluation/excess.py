@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.evaluation.bootstrap import grouped_bootstrap
+from assay.evaluation.bootstrap import SEED, grouped_bootstrap
 from assay.evaluation.estimate import Estimate, unknown
 from assay.types import BooleanArray, Float64Array
 
@@ -18,6 +18,8 @@ def flagged_excess(
     second: tuple[ArrayLike, ArrayLike],
     groups: tuple[Sequence[Hashable], Sequence[Hashable]],
     alpha: float,
+    *,
+    seed: int = SEED,
 ) -> Estimate:
     """Return the share that one model flags at `alpha` minus that of another model, with a 90 % interval over groups.
 
@@ -29,6 +31,7 @@ def flagged_excess(
         second: the same of the other model, for the same texts.
         groups: of the tasks [n] and of the unseen texts [m]; None is a group of its own.
         alpha: nominal false-positive rate of a flag.
+        seed: of the resamples.
     """
     sides = [np.column_stack([np.asarray(model[at], np.float64) for model in (first, second)]) for at in (0, 1)]
     kept: list[BooleanArray] = [np.asarray(np.isfinite(side).all(axis=1)) for side in sides]
@@ -57,4 +60,4 @@ def flagged_excess(
             excess: Float64Array = (shares[0] - shares[1]) / of_tasks.sum(axis=1, keepdims=True)
         return excess
 
-    return grouped_bootstrap(statistic, names, is_task, level=EXCESS_LEVEL)[0]
+    return grouped_bootstrap(statistic, names, is_task, level=EXCESS_LEVEL, seed=seed)[0]

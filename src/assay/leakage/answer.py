@@ -8,12 +8,14 @@ import math
 from collections.abc import Mapping
 
 from assay.evaluation import CHANCE, GROUPS_FOR_INTERVAL, Estimate
+from assay.leakage.form_test import FormTest, groups_needed
 from assay.leakage.results import Audit, ScoreSummary
-from assay.reports import Answer, percent
+from assay.reports import Answer, number_of, percent
 from assay.types import Undecided, Verdict
 
 VERDICTS: Mapping[Verdict, str] = {
     Verdict.CONTAMINATED: "Contaminated",
+    Verdict.FAMILIAR: "Familiar",
     Verdict.NO_EVIDENCE: "No evidence",
     Verdict.CANNOT_TELL: "Cannot tell yet",
 }
@@ -24,6 +26,9 @@ REASONS: Mapping[Undecided, str] = {
     Undecided.UNFIT_SCORE: "The chosen score measures how predictable a text is, and carries no verdict.",
     Undecided.NOT_MEASURED: "The texts that are compared may differ, and nothing shows what that does to the scores.",
     Undecided.FAMILIAR_PROJECTS: "Training on other texts of the same projects would explain the result as well.",
+    Undecided.EASIER: "The unseen text is easier for the model than the benchmark, which would hide a leak.",
+    Undecided.OUTSIDE: "Too much of the benchmark is unlike all unseen text.",
+    Undecided.FORM: "The benchmark and the unseen text differ in form by more than a leak would show.",
 }
 NEXT_STEPS: Mapping[Undecided, str] = {
     Undecided.NO_UNSEEN_TEXT: "make unseen text with `assay unseen build REPOSITORY… --like BENCHMARK`, give --unseen.",
@@ -32,6 +37,19 @@ NEXT_STEPS: Mapping[Undecided, str] = {
     Undecided.UNFIT_SCORE: "leave out --primary, or choose a score that may carry a verdict (`assay score --list`).",
     Undecided.NOT_MEASURED: "give unseen text more like the benchmark, or --control MODEL that saw neither.",
     Undecided.FAMILIAR_PROJECTS: "give unseen text of the same projects, with the same groups.",
+    Undecided.EASIER: "give --parent MODEL, or unseen tasks of the same form with --same-form.",
+    Undecided.OUTSIDE: "give unseen text more like the benchmark: `assay unseen build … --like BENCHMARK`.",
+    Undecided.FORM: "give --parent MODEL, or unseen tasks of the same form with --same-form.",
+}
+
+POSITIVE: Mapping[Verdict, str] = {
+    Verdict.CONTAMINATED: "The model knows this benchmark better than unseen text of the same form.",
+    Verdict.FAMILIAR: "This benchmark, or text of its form, was in the training data.",
+}
+AFTERWARDS: Mapping[Verdict, str] = {
+    Verdict.CONTAMINATED: "split the results of an evaluation by this run: `assay annotate RESULTS --audit RUN`.",
+    Verdict.FAMILIAR: "give --same-form DATA, unseen tasks of the same form, to tell the benchmark from its form.",
+    Verdict.NO_EVIDENCE: "more unseen texts would narrow the interval.",
 }
 
 
@@ -43,20 +61,20 @@ def answer_of(audit: Audit) -> Answer:
 
 def reason_of(summary: ScoreSummary) -> str:
     """Return the reason of the verdict by a score, without figures."""
-    reason, test, separation = summary.decision.reason, summary.test, summary.separation
+    reason, verdict, separation = summary.decision.reason, summary.decision.verdict, summary.separation
     if reason is not None:
         return _open_reason(reason, summary)
-    seen = summary.decision.verdict is Verdict.CONTAMINATED
     if separation is not None:
+        seen = verdict is Verdict.CONTAMINATED
         rank = "above" if seen else "below" if separation.high < CHANCE else "no higher than"
         return f"Samples that the model saw rank {rank} samples that it never saw."
-    if test is None:
-        return f"{'More' if seen else 'No more'} samples stand out than unseen text of the same kind shows."
-    if not seen:
-        return "The model knows these texts no better than text that it has certainly not seen."
-    if not math.isnan(test.p_beyond):  # an allowance was made
-        return "The model knows these texts better than unseen text, and better than familiar projects explain."
-    return "The model knows these texts better than unseen text of the same projects."
+    if verdict is not Verdict.NO_EVIDENCE:
+        return POSITIVE[verdict]
+    if summary.form is not None:
+        return "A leak of a fifth of the tasks, seen twice, would have shown; nothing did."
+    if summary.test is None:
+        return "No more samples stand out than unseen text of the same kind shows."
+    return "The model knows these texts no better than text that it has certainly not seen."
 
 
 def _open_reason(reason: Undecided, summary: ScoreSummary) -> str:
@@ -72,6 +90,8 @@ def _open_reason(reason: Undecided, summary: ScoreSummary) -> str:
 
 def share_of(summary: ScoreSummary) -> str:
     """Return the line on the share, with its interval; no share stands beside "cannot tell"."""
+    if summary.form is not None:
+        return _residual_line(summary.form, summary.decision.reason)
     if summary.is_open:
         return "Share that looks trained on: not stated without a verdict."
     if summary.separation is not None:
@@ -83,18 +103,38 @@ def share_of(summary: ScoreSummary) -> str:
     return f"Share that stands out one by one: {_interval(summary.calibration.flagged.rate)}."
 
 
+def _residual_line(form: FormTest, reason: Undecided | None) -> str:
+    if reason in (Undecided.FORM, Undecided.TOO_FEW) and not math.isnan(form.hidden):
+        return f"Largest leak that may be hidden: {percent(form.hidden_share)} of the tasks, seen twice."
+    if reason is not None:
+        return "Share that looks trained on: not stated without a verdict."
+    measured = form.residual.estimate
+    ends = f"{_signed(measured.low)} to {_signed(measured.high)}"
+    return f"Standard deviations above the unseen text: {_signed(measured.value)} ({ends})."
+
+
 def next_step_of(summary: ScoreSummary) -> str:
     """Return what would decide an open case, or what to do with the answer."""
-    decision = summary.decision
-    if decision.reason is Undecided.NOT_MEASURED and not summary.scored:
+    reason = summary.decision.reason
+    if reason is None:
+        return AFTERWARDS[summary.decision.verdict]
+    if reason is Undecided.NOT_MEASURED and not summary.scored:
         return "read in the table why no sample has a value."
-    if decision.reason is Undecided.TOO_FEW and _few_samples(summary):
+    if reason is Undecided.TOO_FEW and _few_samples(summary):
         return "give the groups of the samples (--columns group=NAME), or a benchmark of more tasks."
-    if decision.reason is not None:
-        return NEXT_STEPS[decision.reason]
-    if decision.verdict is Verdict.CONTAMINATED:
-        return "split the results of an evaluation by this run: `assay annotate RESULTS --audit RUN`."
-    return "more unseen texts would narrow the interval."
+    return groups_step(summary.form) if reason is Undecided.TOO_FEW and summary.form else NEXT_STEPS[reason]
+
+
+def groups_step(form: FormTest) -> str:
+    """Return how much more unseen text would decide."""
+    needed, given = groups_needed(parent=form.is_parent), form.residual.estimate.groups[1]
+    if needed is None or needed <= given:
+        return NEXT_STEPS[Undecided.FORM]
+    return f"give unseen text of {number_of(needed - given, 'more project')}."
+
+
+def _signed(value: float) -> str:
+    return f"{value:.1f}".replace("-", "−")
 
 
 def _few_samples(summary: ScoreSummary) -> bool:

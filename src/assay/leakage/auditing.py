@@ -19,6 +19,7 @@ from assay.leakage.audit_notes import (
     tier_notes,
 )
 from assay.leakage.calibration_file import UnseenScores
+from assay.leakage.form_test import TESTED_SCORE, FormTest, form_test
 from assay.leakage.heat_map import TokenKeeper
 from assay.leakage.naturalness import naturalness_notes
 from assay.leakage.negative_control import Control, ControlScores, control_scores
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
     from assay.leakage.literature import Literature
     from assay.leakage.planting import Planting
 
+SAME_FORM = (
+    "The unseen text counts as text of the same form. That is exact if it was drawn at random from the same tasks; "
+    "where it was written later, it supposes that it is alike."
+)
 COVERED_GROUPS = (
     "There is unseen text of the groups of the benchmark, so no allowance was made for projects that the model knows "
     "from other texts."
@@ -65,6 +70,7 @@ class ComparisonData:
     Attributes:
         unseen: text of the same kind that the model has certainly not seen; it calibrates every score.
         unseen_source: source of that text, for the report.
+        same_form: the unseen text has the form of the benchmark.
         calibration: instead of `unseen`: scores of such text, from a file.
         learned: name → a detector that was fitted on other texts of known membership, see `assay.leakage.supervised`.
         control: model that never saw the benchmark, for the same audit; used with `unseen` alone.
@@ -74,6 +80,7 @@ class ComparisonData:
 
     unseen: Sequence[Sample] = ()
     unseen_source: str = ""
+    same_form: bool = False
     calibration: UnseenScores | None = None
     learned: Mapping[str, Fitted] = field(default_factory=dict)
     control: Control | None = None
@@ -186,16 +193,21 @@ def audit(
     }
     if control is not None:
         sides = (groups_of(audited), side.groups)
-        calibrated = with_control(calibrated, control, (values, references), sides, primary=primary, ratio=ratio)
+        calibrated = with_control(
+            calibrated, control, (values, references), sides, primary=primary, ratio=ratio, seed=decision.seed
+        )
     compared = {
-        name: Compared(values[name], references[name], groups_of(audited), side.groups)
+        name: Compared(values[name], references[name], groups_of(audited), side.groups, comparison.same_form)
         for name in references
         if ratio is None and is_tested(name, primary)
     }
     blind, compares = blind_check(audited, fresh, calibration, draws)
     begin(f"testing {benchmark} against unseen text")
     name = labels.model or plan.name
-    judging = Judging(benchmark, name, compared, blind, compares, decision.allow_confounded)
+    forms = forms_of(compared, control, audited, fresh)
+    judging = Judging(
+        benchmark, name, compared, blind, compares, decision.allow_confounded, forms, comparison.same_form
+    )
     concluded = summaries(audited, table, values, calibrated, draws=draws, judging=judging)
     if comparison.planting is not None and headline is not None and primary in compared:
         begin("planting doses")
@@ -233,12 +245,37 @@ def audit(
             *(naturalness_notes(plan, references, side.groups) if references else ()),
             *overlap,
             *((control.note,) if control and control.note else ()),
-            *((COVERED_GROUPS,) if primary in compared and compared[primary].is_covered else ()),
+            *(covered_note(compared[primary]) if primary in compared else ()),
             *weights_note(decision.weights, ratio),
             *calibration_notes(len(references[primary]) if references else 0, calibration),
             *(group_notes(audited, fresh, calibration) if references else ()),
         ),
     )
+
+
+def forms_of(
+    compared: Mapping[str, Compared], control: ControlScores | None, audited: Sequence[Sample], fresh: Sequence[Sample]
+) -> dict[str, FormTest]:
+    """Return the residual of the score that has placebos, where a second model scored the texts."""
+    if control is None or TESTED_SCORE not in compared or compared[TESTED_SCORE].same_form:
+        return {}
+    own = compared[TESTED_SCORE]
+    measured = form_test(
+        (own.values, own.unseen),
+        (control.samples, control.unseen),
+        (audited, fresh),
+        (own.groups, own.unseen_groups),
+        control.model,
+        parent=control.is_parent,
+    )
+    return {} if measured is None else {TESTED_SCORE: measured}
+
+
+def covered_note(compared: Compared) -> tuple[str, ...]:
+    """Return why no allowance was made; empty where one was."""
+    if not compared.is_covered:
+        return ()
+    return (SAME_FORM if compared.same_form else COVERED_GROUPS,)
 
 
 def with_planted_power(
@@ -286,6 +323,7 @@ def with_control(
     *,
     primary: str,
     ratio: DensityRatio | None,
+    seed: int,
 ) -> dict[str, Calibration]:
     """Return the calibrations with what the control flags by the same score.
 
@@ -296,13 +334,14 @@ def with_control(
         groups: of the samples and of the unseen texts.
         primary: score of the verdict.
         ratio: weights of the texts; None for equal ones.
+        seed: of the resamples behind the excess.
     """
     deciding = [name for name in calibrated if name == primary or unfit_score(name) is None]
     judged = {name: (audited[0][name], audited[1][name]) for name in deciding}
     return {
         name: replace(
             calibration,
-            control=control.flags(name, calibration.alpha, groups, ratio, audited=judged.get(name)),
+            control=control.flags(name, calibration.alpha, groups, ratio, audited=judged.get(name), seed=seed),
         )
         for name, calibration in calibrated.items()
     }

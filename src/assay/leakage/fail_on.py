@@ -1,8 +1,9 @@
-"""Rules for use in CI: `flagged.p<0.05`, `verdict`, `SCORE.discoveries>0`, `coverage<0.9`.
+"""Rules for use in CI: `contaminated`, `familiar`, `flagged.p<0.05`, `SCORE.discoveries>0`, `coverage<0.9`.
 
 A rule is [SCORE.]FIGURE[.low|.high|.p] then > or < and a number. Without a score it is about that of the headline.
-`low` and `high` are the ends of the figure's interval, `p` is the p-value of the flagged share. `verdict` alone holds
-where the verdict is "contaminated". A rule that the data cannot decide has an obstacle, and never passes.
+`low` and `high` are the ends of the figure's interval, `p` is the p-value of the flagged share. `contaminated` holds
+where that is the verdict, `familiar` where the verdict is "familiar" or "contaminated". A rule that the data cannot
+decide has an obstacle, and never passes.
 """
 
 import math
@@ -14,14 +15,27 @@ from types import MappingProxyType
 
 from assay.errors import DataError, did_you_mean
 from assay.evaluation import Estimate, FlagRate
-from assay.leakage.naming import NO_CONTRAST, compares_variants
+from assay.leakage.naming import NO_NAMES, may_name
 from assay.leakage.results import Audit, ScoreSummary
 from assay.leakage.verdict import Obstacle
 from assay.types import Undecided, Verdict
 
+_OF_OTHER_FORM = Obstacle(
+    Undecided.FORM,
+    "The unseen text has another form than the benchmark, so what stands out against it says nothing: expected the "
+    "rule `familiar`, or --same-form.",
+    is_confound=True,
+)
 SIGNS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType({"<": operator.lt, ">": operator.gt})
 VERDICT, DISCOVERIES = "verdict", "discoveries"
-_NOT_NAMING = Obstacle(Undecided.UNFIT_SCORE, f"{NO_CONTRAST[0].upper()}{NO_CONTRAST[1:]}.", is_confound=True)
+FIRING: Mapping[str, tuple[Verdict, ...]] = MappingProxyType(
+    {
+        Verdict.FAMILIAR.value: (Verdict.FAMILIAR, Verdict.CONTAMINATED),
+        Verdict.CONTAMINATED.value: (Verdict.CONTAMINATED,),
+    }
+)
+"""Rule on the verdict → the verdicts at which it fires."""
+_NOT_NAMING = Obstacle(Undecided.UNFIT_SCORE, f"{NO_NAMES[0].upper()}{NO_NAMES[1:]}.", is_confound=True)
 
 
 def _flagged(summary: ScoreSummary) -> FlagRate | None:
@@ -70,7 +84,7 @@ PATTERN = re.compile(
     rf"\s*(?:(?P<score>\S+)\.)?(?P<figure>{'|'.join(FIGURES)})(?:\.(?P<end>low|high|p))?"
     r"\s*(?P<sign>[<>])\s*(?P<limit>[^\s=]\S*)\s*"
 )
-VERDICT_PATTERN = re.compile(rf"\s*(?:(?P<score>\S+)\.)?{VERDICT}\s*")
+VERDICT_PATTERN = re.compile(rf"\s*(?:(?P<score>\S+)\.)?(?P<verdict>{'|'.join(FIRING)})\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +94,7 @@ class Rule:
     Attributes:
         text: as the user wrote it.
         score: by name; None for that of the headline.
-        figure: a name of `FIGURES`, or "verdict".
+        figure: a name of `FIGURES`, or a verdict of `FIRING`.
         end: part of the figure: "low", "high" or "p"; None for its value.
         sign: "<" or ">"; "" for a verdict.
         limit: the number; NaN for a verdict.
@@ -104,7 +118,7 @@ class Rule:
             DataError: the rule names a score that was not run.
         """
         summary = self._summary(audit)
-        if self.figure != VERDICT:
+        if self.figure not in FIRING:
             figure = FIGURES[self.figure]
             if figure.lacking is None:
                 return None
@@ -115,8 +129,10 @@ class Rule:
         decision = summary.decision
         if decision.reason is not None:
             return Obstacle(decision.reason, decision.explanation)
+        if self.figure in ("flagged", DISCOVERIES) and summary.form is not None and not allow_confounded:
+            return _OF_OTHER_FORM
         names = self.figure == DISCOVERIES and not allow_confounded
-        return _NOT_NAMING if names and not compares_variants(summary.score) else None
+        return _NOT_NAMING if names and not may_name(summary) else None
 
     def is_strict(self, audit: Audit) -> bool:
         """Return True if the rule is decided although nothing is set aside (--allow-confounded)."""
@@ -143,7 +159,7 @@ class Rule:
 
     def measured(self, audit: Audit) -> str:
         """Return the value that the rule is decided by, for people. Raises as `fires`."""
-        if self.figure == VERDICT:
+        if self.figure in FIRING:
             return self._summary(audit).decision.verdict
         return f"{self.value(audit):.3g}"
 
@@ -153,8 +169,8 @@ class Rule:
         Raises:
             DataError: the audit lacks what the figure is made of; `obstacle` says so beforehand.
         """
-        if self.figure == VERDICT:
-            return self._summary(audit).decision.verdict is Verdict.CONTAMINATED
+        if self.figure in FIRING:
+            return self._summary(audit).decision.verdict in FIRING[self.figure]
         return SIGNS[self.sign](self.value(audit), self.limit)
 
     def value(self, audit: Audit) -> float:
@@ -191,12 +207,12 @@ def rule(text: str) -> Rule:
     """
     verdict = VERDICT_PATTERN.fullmatch(text)
     if verdict is not None:
-        return Rule(text.strip(), verdict["score"], VERDICT)
+        return Rule(text.strip(), verdict["score"], verdict["verdict"])
     match = PATTERN.fullmatch(text)
     if match is None:
         raise DataError(
-            f"--fail-on {text!r}: expected {VERDICT}, or a rule such as flagged.p<0.05: [SCORE.]FIGURE, < or >, and a "
-            f"number, with FIGURE one of {', '.join(FIGURES)}"
+            f"--fail-on {text!r}: expected {' or '.join(FIRING)}, or a rule such as flagged.p<0.05: [SCORE.]FIGURE, < "
+            f"or >, and a number, with FIGURE one of {', '.join(FIGURES)}"
         )
     figure, end = match["figure"], match["end"]
     if end and end not in FIGURES[figure].ends:

@@ -1,8 +1,8 @@
-"""Single samples: only a score that compares a sample with variants of itself names them.
+"""Single samples: only unseen text of the same form names them.
 
-A model that was trained on a part of a benchmark learns its form, so that its other samples look familiar too. A score
-of familiarity alone flags them as well, and says something of the benchmark, not of one of its samples. The other names
-of a variant leave the form as it is, so that the form cancels out in the difference.
+A model that was trained on a part of a benchmark learns its form, so that its other samples look familiar too. Against
+other text they are flagged as well, which says something of the benchmark, not of one of its samples. Against unseen
+text of the same form that cancels out.
 """
 
 import math
@@ -14,16 +14,13 @@ from assay.errors import ScoreError
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.reports import number_of, three_decimals
 from assay.scores import request
+from assay.types import Verdict
 
-NO_CONTRAST = (
-    "a model that was trained on a part of a benchmark finds the other samples familiar too, so only a score that "
-    "compares a sample with its own variants names single samples (--variants 10 --rename one)"
+NO_NAMES = (
+    "a model that was trained on a part of a benchmark finds its other samples familiar too, so only unseen text of "
+    "the same form names single samples (--same-form DATA)"
 )
-FALSE_SHARE = (
-    "On the only real model of known truth, up to 18 % of the tasks that scored above all unseen texts were not "
-    "trained on (of 5 to 39 tasks, by benchmark, score and source of names; intervals reach 42 %)."
-)
-"""From lab/results/real/named-tasks-*.json."""
+FALSE_SHARE = "At most one in twenty of them is expected to be named wrongly, if the unseen text is of the same form."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,7 @@ class NamedSamples:
     """The single samples that an audit names.
 
     Attributes:
-        score: the score that names them; None where no score of the audit compares variants.
+        score: the score that names them; None where none may.
         level: largest q-value of a sample that is named.
         tested: number of samples with a p-value.
         samples: by ascending q-value, then in the order of the benchmark.
@@ -70,20 +67,25 @@ def compares_variants(score: str) -> bool:
         return False
 
 
+def may_name(summary: ScoreSummary) -> bool:
+    """Return True if the unseen text behind a verdict has the form of the benchmark, so that q-values count."""
+    return summary.calibration is not None and summary.decision.verdict is Verdict.CONTAMINATED
+
+
 def names_samples(summary: ScoreSummary) -> bool:
-    """Return True if there is a verdict by a score that names single samples, so that its q-values count."""
-    return compares_variants(summary.score) and not summary.is_open
+    """Return True if a score names single samples."""
+    return may_name(summary) and summary.ranking is None and not summary.doses
 
 
 def naming_score(audit: Audit) -> str | None:
     """Return the score that names single samples, chosen without a look at the values.
 
-    That is the score of the headline if it compares variants, else the score that is flagged for it, else the first
-    score that compares variants; None where there is none.
+    That is the score that is flagged for it, if its verdict allows that, else the score of the headline; None where
+    neither has such a verdict.
     """
-    contrasts = [name for name in audit.values if compares_variants(name)]
-    flagged = [name for name in contrasts if "naming" in request(name).definition.flags]
-    return audit.primary if audit.primary in contrasts else next(iter([*flagged, *contrasts]), None)
+    flagged = [name for name in audit.values if compares_variants(name) and "naming" in request(name).definition.flags]
+    allowed = [name for name in (*flagged, audit.primary) if names_samples(audit.summary(name))]
+    return next(iter(allowed), None)
 
 
 def named_samples(audit: Audit) -> NamedSamples:
@@ -91,14 +93,9 @@ def named_samples(audit: Audit) -> NamedSamples:
     score = naming_score(audit)
     calibration = audit.summary(score or audit.primary).calibration
     level = calibration.alpha if calibration else math.nan
-    if score is None:
-        return NamedSamples(None, level, reason=NO_CONTRAST)
-    if calibration is None:
-        return NamedSamples(score, level, reason="nothing says what unseen text scores (--unseen)")
+    if score is None or calibration is None:
+        return NamedSamples(None, level, reason=NO_NAMES)
     tested = int(np.sum(~np.isnan(calibration.p_values)))
-    summary = audit.summary(score)
-    if summary.is_open:
-        return NamedSamples(score, level, tested, reason=f"no verdict follows from {score} ({summary.decision.reason})")
     order = np.argsort(calibration.q_values, kind="stable")
     samples = tuple(
         NamedSample(

@@ -37,10 +37,12 @@ class Control:
     Attributes:
         plan: the scores of the audit, and those with the flag `weights`, under that model.
         trained_on: marks texts that the model was trained on after all; None where its training texts are unknown.
+        is_parent: the audited model was trained from it.
     """
 
     plan: Plan
     trained_on: TrainedOn | None = None
+    is_parent: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,12 +54,14 @@ class ControlScores:
         samples: score → float64 [samples]; NaN where unscorable, or where the control was trained on the text.
         unseen: score → float64 [unseen texts], the same.
         note: how many texts were refused because the control was trained on them; None if none were.
+        is_parent: the audited model was trained from it.
     """
 
     model: str
     samples: Mapping[str, Float64Array]
     unseen: Mapping[str, Float64Array]
     note: str | None = None
+    is_parent: bool = False
 
     def weights(self, groups: Sequence[Hashable], *, seed: int) -> DensityRatio:
         """Return how much more frequent texts like each are in the benchmark than in the unseen text.
@@ -84,6 +88,7 @@ class ControlScores:
         ratio: DensityRatio | None = None,
         *,
         audited: tuple[Float64Array, Float64Array] | None = None,
+        seed: int = 0,
     ) -> NegativeControl | None:
         """Return what the control flags by a score; None where it has no value for too many texts.
 
@@ -93,6 +98,7 @@ class ControlScores:
             groups: of the samples and of the unseen texts.
             ratio: weights of the texts; None for equal ones.
             audited: values of the samples and of the unseen texts under the audited model.
+            seed: of the resamples behind the excess.
         """
         if score not in self.samples:
             return None
@@ -105,7 +111,7 @@ class ControlScores:
         flags = flag_rate(p_values, alpha, groups=groups[0], unseen=tail)
         excess = None
         if audited is not None and ratio is None:
-            excess = flagged_excess(audited, (values, unseen), groups, alpha)
+            excess = flagged_excess(audited, (values, unseen), groups, alpha, seed=seed)
         return NegativeControl(self.model, flags, excess=excess)
 
 
@@ -129,6 +135,7 @@ def control_scores(
         {name: column[:count] for name, column in columns.items()},
         {name: column[count:] for name, column in columns.items()},
         _refusal(control.plan.name, int(refused[:count].sum()), int(refused[count:].sum()), len(texts)),
+        control.is_parent,
     )
 
 

@@ -289,6 +289,8 @@ def planted_power(
                 ),
                 beyond_control(evidence, flags.rate.value),
             )
+        if evidence.decides_by_form:
+            smallest = math.nan  # the residual decides, whose power is stated by `assay.leakage.form_test`
         gain = gains[chosen][np.isfinite(gains[chosen])]
         return PlantedDose(dose, flags, float(gain.mean()) if len(gain) else math.nan, smallest)
 
@@ -299,6 +301,8 @@ def planted_power(
 def conditions(evidence: Evidence) -> str:
     """Return the category of what forbids the verdict "contaminated" at any share; "" where nothing does."""
     control, unfit = evidence.control, unfit_score(evidence.score)
+    if unfit is None and evidence.decides_by_form:
+        return ""
     if unfit is None and control is not None and control.excess is not None and control.excess.has_interval:
         return ""  # the excess over the control decides, which grows with the share
     obstacle = unfit or comparability(evidence.blind, control, evidence.compared, significant=True)

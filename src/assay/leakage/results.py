@@ -21,6 +21,7 @@ from assay.evaluation import (
     clearly_smaller,
     seen_share_bound,
 )
+from assay.leakage.form_test import FormTest
 from assay.leakage.unseen_test import BOUND_AT, UnseenTest
 from assay.reports import TabularResult
 from assay.scores import DatasetScore
@@ -210,7 +211,8 @@ class ScoreSummary:
         doses: one point per known dose against never-seen samples; empty where doses are unknown.
         dose_correlation: Spearman correlation of value and dose; None where doses are unknown.
         calibration: None without known-unseen text.
-        test: of the whole benchmark against known-unseen text; None where labels or flags decide, or nothing does.
+        test: of the whole benchmark against known-unseen text; None where something else decides, or nothing does.
+        form: the residual of the benchmark beside placebos; None where it does not decide.
         decision: the verdict by this score, made once, see `assay.leakage.verdict`.
         notes: sentences on this score that a reader needs.
     """
@@ -226,6 +228,7 @@ class ScoreSummary:
     dose_correlation: Estimate | None = None
     calibration: Calibration | None = None
     test: UnseenTest | None = None
+    form: FormTest | None = None
     notes: tuple[str, ...] = ()
 
     @property

@@ -5,7 +5,7 @@
     scores.parquet      one row per sample and score: sample_id, score, value (null where unscorable), reason
     decisions.parquet   one row per sample and calibrated score: positive (p ≤ alpha), value, threshold, p and q
     tokens.parquet      one row per sample of the heat map, with a list per statistic
-    summary.json        all summaries: rankings with curves, dose points, calibration, blind baseline (schema 2), and
+    summary.json        all summaries: rankings with curves, dose points, calibration, blind baseline (schema 3), and
                         the verdict
 
 Reading gives back exactly the values that were written.
@@ -28,12 +28,12 @@ from assay.datasets import check_ratio
 from assay.errors import DataError, plain_reason
 from assay.files import atomic_path, parse_json, write_json
 from assay.guard import library_faults
-from assay.leakage.naming import compares_variants, named_samples
+from assay.leakage.naming import named_samples, names_samples
 from assay.leakage.results import Audit, SampleTokens, ScoreSummary
 from assay.run import MANIFEST, is_finished
 from assay.types import Sample, SampleDecision
 
-SCHEMA = 2
+SCHEMA = 3
 SUMMARY = "summary.json"
 
 _SAMPLES = pa.schema(
@@ -138,7 +138,7 @@ def summary_of(audit: Audit) -> dict[str, Any]:
         own = audit.summary(entry["score"])
         calibration = own.calibration
         if calibration is not None and not own.is_open:
-            names = (*_DECIDED, *(_NAMING if compares_variants(entry["score"]) else ()))
+            names = (*_DECIDED, *(_NAMING if names_samples(own) else ()))
             entry["calibration"] |= {name: encode(getattr(calibration, name)) for name in names}
     return summary | {"decision": encode(audit.decision), "named": encode(named_samples(audit))}
 

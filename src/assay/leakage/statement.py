@@ -38,6 +38,7 @@ SCHEMA_FILE = "contamination-statement.schema.json"
 FORMAT = "assay contamination statement 1"
 SENTENCES: Mapping[Verdict, str] = {
     Verdict.CONTAMINATED: "{benchmark}, or a part of it, was probably in the training data of {model}.",
+    Verdict.FAMILIAR: "{benchmark}, or text of its form, was probably in the training data of {model}.",
     Verdict.NO_EVIDENCE: "We found no evidence that {benchmark} was in the training data of {model}.",
     Verdict.CANNOT_TELL: "We cannot tell whether {benchmark} was in the training data of {model} ({reason}).",
 }
@@ -112,7 +113,7 @@ def sentence(audit: Audit) -> str:
     text = SENTENCES[decision.verdict].format(benchmark=audit.benchmark, model=audit.model, reason=reason)
     if bound is not None:
         text += f" {bound_sentence(bound)}"
-    if decision.verdict is Verdict.CONTAMINATED and share is not None:
+    if decision.verdict in (Verdict.CONTAMINATED, Verdict.FAMILIAR) and share is not None:
         text += (
             f" {percent(share.value)} of its texts look trained on ({percent(share.level)} interval "
             f"{percent(share.low)} to {percent(share.high)}); texts of the same form may be counted although they were "

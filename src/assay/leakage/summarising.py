@@ -1,7 +1,7 @@
 """Summaries of the scores of an audit: rankings, doses, calibration, and a baseline that never sees the model."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypedDict
 
 import numpy as np
@@ -28,6 +28,7 @@ from assay.evaluation import (
     weighted_tail,
 )
 from assay.leakage.calibration_file import UnseenScores
+from assay.leakage.form_test import FormTest
 from assay.leakage.results import Calibration, Distribution, ScoreSummary, separation_of
 from assay.leakage.unseen_test import Compared, UnseenTest
 from assay.leakage.verdict import COMPARED, Evidence, decide
@@ -131,6 +132,8 @@ class Judging:
         blind: baseline that never sees the model; None where none was measured.
         compares: the two sets of texts in words; "" where there are not two.
         allow_confounded: decide although the result may have another cause than training.
+        forms: score → its residual after the scores of a second model, where it was measured.
+        same_form: the unseen text has the form of the benchmark.
     """
 
     benchmark: str
@@ -139,6 +142,8 @@ class Judging:
     blind: BlindBaseline | None
     compares: str
     allow_confounded: bool
+    forms: Mapping[str, FormTest] = field(default_factory=dict)
+    same_form: bool = False
 
     def evidence(
         self, score: str, scored: int, separation: Estimate | None, test: UnseenTest | None, flags: Calibration | None
@@ -153,6 +158,8 @@ class Judging:
             detectable=None if flags is None else flags.detectable,
             blind=self.blind,
             control=None if flags is None or separation is not None else flags.control,
+            form=self.forms.get(score),
+            same_form=self.same_form,
             compared=self.compares or COMPARED,
         )
 
@@ -181,6 +188,8 @@ def summaries(
         separation, test = separation_of(ranking, points), None
         if separation is None and name in judging.compared:
             test = judging.compared[name].test(seed=draws["seed"])
+        evidence = judging.evidence(name, scored, separation, test, calibration)
+        by_form = evidence.decides_by_form
         summarised.append(
             ScoreSummary(
                 score=name,
@@ -188,12 +197,13 @@ def summaries(
                 total=len(samples),
                 distribution=distribution(column),
                 unscorable={reason: reasons.count(reason) for reason in sorted(set(reasons))},
-                decision=judging.decide(judging.evidence(name, scored, separation, test, calibration)),
+                decision=judging.decide(evidence),
                 ranking=ranking,
                 doses=points,
                 dose_correlation=None if doses is None else dose_correlation(column, doses, groups, **draws),
                 calibration=calibration,
-                test=test,
+                test=None if by_form else test,
+                form=evidence.form if by_form else None,
                 notes=score_notes(name, table, ranking),
             )
         )

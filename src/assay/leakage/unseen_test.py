@@ -9,13 +9,17 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from assay.evaluation import (
     PERMUTATIONS,
     TOP,
     ContaminatedShare,
     Effect,
+    Estimate,
     contaminated_share,
     detectable_share,
+    rank_score,
     robust_spread,
     set_test,
 )
@@ -57,12 +61,15 @@ class UnseenTest:
         share: that looks trained on.
         detectable: times seen → the smallest share of such texts that the test reveals with 80 % power; infinite where
             none does.
+        superiority: probability that a sample scores above an unseen text, with its interval; None where it was not
+            measured.
     """
 
     p_value: float
     p_beyond: float
     share: ContaminatedShare
     detectable: Mapping[int, float]
+    superiority: Estimate | None = None
 
     def upper_bound(self, times: int = BOUND_AT) -> float:
         """Return the upper 95 % bound on the share of texts that were seen so often or more; NaN without one."""
@@ -76,10 +83,13 @@ class Compared(NamedTuple):
     unseen: Float64Array
     groups: Sequence[Hashable]
     unseen_groups: Sequence[Hashable]
+    same_form: bool = False
 
     @property
     def is_covered(self) -> bool:
-        """True if there is unseen text of the groups of nearly all samples."""
+        """True if there is unseen text of the form, or of the groups of nearly all samples."""
+        if self.same_form:
+            return True
         with_unseen_text = set(self.unseen_groups)
         return sum(group in with_unseen_text for group in self.groups) >= COVERED * len(self.groups)
 
@@ -96,7 +106,7 @@ class Compared(NamedTuple):
 
     def p_value(self, less: float = 0.0, *, permutations: int = PERMUTATIONS, seed: int = 0) -> float:
         """Return the p-value of the permutation test after so much is taken off the scores of the benchmark."""
-        return set_test(self.values - less, *self[1:], top=TOP, permutations=permutations, seed=seed).p_value
+        return set_test(self.values - less, *self[1:4], top=TOP, permutations=permutations, seed=seed).p_value
 
     def p_beyond(self, familiarity: float = FAMILIARITY, *, permutations: int = PERMUTATIONS, seed: int = 0) -> float:
         """Return the p-value after the allowance is taken off; NaN where none is made."""
@@ -114,5 +124,8 @@ class Compared(NamedTuple):
 
     def test(self, *, seed: int = 0) -> UnseenTest:
         """Return the test of the benchmark, with the share and the power."""
-        share = contaminated_share(*self, seed=seed, allowance=self.allowance())
-        return UnseenTest(self.p_value(seed=seed), self.p_beyond(seed=seed), share, self.detectable())
+        share = contaminated_share(*self[:4], seed=seed, allowance=self.allowance())
+        both = np.concatenate([self.values, self.unseen])
+        is_own = np.arange(len(both)) < len(self.values)
+        above = rank_score("", both, is_own, [*self.groups, *self.unseen_groups], seed=seed).auroc
+        return UnseenTest(self.p_value(seed=seed), self.p_beyond(seed=seed), share, self.detectable(), above)

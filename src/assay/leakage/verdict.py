@@ -1,12 +1,22 @@
 """The verdict on a benchmark: one rule. Evidence goes in, a `Decision` comes out, and every output reads that value.
 
-**What is tested.** Was the benchmark, or a part of it, in the training data? One score answers, declared before any
-value is looked at, in the first of these ways for which there are data:
+**What is claimed.** The claim is as narrow as the evidence:
+
+- *Familiar*: "this benchmark, or text of its form, was in the training data". That is all that a comparison with other
+  text (functions of packages) supports.
+- *Contaminated*: "this benchmark was in the training data". That takes unseen text of the same form: tasks of the same
+  benchmark that were kept private, or labels. Only then are single tasks named.
+
+**What is tested.** One score answers, declared before any value is looked at, in the first of these ways for which
+there are data:
 
 - *Labels.* Samples are known to be seen and never seen. The result is significant if seen samples rank above the
   others: the whole interval of the AUROC is above one half.
-- *Unseen text.* The benchmark is compared with text that the model has certainly not seen, by a permutation test over
-  groups (a project, a file: texts of one are not independent). The result is significant if p ≤ `LEVEL`.
+- *A form of its own.* The unseen text differs from the benchmark in its very text (a blind baseline or a negative
+  control shows it), or there is a parent model. The residual of the benchmark after the scores of the second model is
+  judged against placebos, see `assay.leakage.form_test`.
+- *Unseen text that is alike, or of the same form.* A permutation test over groups (a project, a file: texts of one are
+  not independent). The result is significant if p ≤ `LEVEL`; with text of the same form, p ≤ `SAME_FORM_LEVEL`.
 - *Flags.* For scores of generated text, for fitted detectors, and where p-values are weighted, the test of the groups
   has not been measured. The result is significant if the unseen text would be flagged as often with p ≤ `LEVEL`.
 
@@ -16,16 +26,15 @@ passed. The first obstacle is the reason of "cannot tell":
 1. no sample has a value, or there is nothing to compare with;
 2. the score is not declared to carry a verdict (raw likelihoods measure first how predictable a text is);
 3. there are too few groups for an interval; of flags, no leak, however large, would have been detected;
-4. the texts that are compared may differ for a reason other than training. A blind baseline shows that they are alike,
-   or a negative control shows what their difference does: the control is flat (equivalence, not a test that fails to
-   reject), or the audited model flags clearly more than the control, or clearly no more than it. A control that reacts
-   overrules a baseline that sees no difference. A control that flags less than chance hides a leak from flags;
-5. against unseen text, a significant result may be familiarity with the projects of the benchmark: the test is made
-   again after an allowance for that, which unseen text of the same projects does not need;
-6. against unseen text, where nothing shows, a large part may have leaked unnoticed: the upper bound on the share that
-   was seen `BOUND_AT` times or more is above `MARGIN`.
+4. the texts that are compared differ, and neither a residual nor a flat control shows what that does to the scores;
+5. too much of the benchmark is unlike every unseen text, or the nearest unseen texts contradict the residual;
+6. against unseen text that is alike, a significant result may be familiarity with the projects of the benchmark: the
+   test is made again after an allowance for that, which unseen text of the same projects does not need;
+7. where nothing shows, a leak may be hidden: the benchmark ranks clearly below the unseen text, the forms differ by
+   more than a leak of a fifth would raise the scores, or the upper bound on the share that was seen `BOUND_AT` times
+   or more is above `MARGIN`.
 
-Without an obstacle the verdict is "contaminated" if the result is significant, else "no evidence".
+Without an obstacle the verdict is "familiar" or "contaminated" if the result is significant, else "no evidence".
 """
 
 import math
@@ -42,6 +51,7 @@ from assay.evaluation import (
     Estimate,
     FlagRate,
 )
+from assay.leakage.form_test import LEAST_SUPPORTED, FormTest
 from assay.leakage.results import BEYOND, NO_MORE, NegativeControl
 from assay.leakage.unseen_test import BOUND_AT, FAMILIARITY, UnseenTest
 from assay.reports import (
@@ -57,7 +67,9 @@ from assay.scores import flagged, request
 from assay.types import Decision, Undecided, Verdict
 
 LEVEL = 0.05
-"""Largest p-value of the verdict "contaminated": so many clean benchmarks get it where all assumptions hold."""
+"""Largest p-value of the verdict "familiar": so many clean benchmarks get it where all assumptions hold."""
+SAME_FORM_LEVEL = 0.01
+"""The same of the verdict "contaminated", which accuses a benchmark for its own sake."""
 MARGIN = 0.15
 """Largest upper bound on the share of texts seen `BOUND_AT` times with which "no evidence" may be said: the largest of
 four margins with at most 5 % wrong verdicts on the choice half of the reliability grid."""
@@ -77,6 +89,8 @@ class Evidence:
         detectable: the smallest leak that the flags would have shown.
         blind: baseline that never sees the model; None where none was measured.
         control: what a model flags that saw neither set of texts; None where none was run.
+        form: the residual after the scores of a second model, beside placebos; None where it was not measured.
+        same_form: the unseen text has the form of the benchmark, so that the result is about the benchmark alone.
         compared: the two sets of texts in words.
     """
 
@@ -88,7 +102,29 @@ class Evidence:
     detectable: DetectableLeak | None = None
     blind: BlindBaseline | None = None
     control: NegativeControl | None = None
+    form: FormTest | None = None
+    same_form: bool = False
     compared: str = COMPARED
+
+    @property
+    def decides_by_form(self) -> bool:
+        """True if the residual decides: there is a parent model, or the texts differ or may differ in form."""
+        if self.form is None or self.same_form or self.separation is not None:
+            return False
+        reacts = self.control is not None and self.control.flagged.p_value <= LEVEL
+        return self.form.is_parent or reacts or _blind_obstacle(self.blind, self.compared) is not None
+
+    @property
+    def is_significant(self) -> bool:
+        """True if the result is more than chance."""
+        level = SAME_FORM_LEVEL if self.same_form else LEVEL
+        if self.separation is not None:
+            return self.separation.low > CHANCE
+        if self.decides_by_form:
+            return self.form is not None and self.form.is_familiar
+        if self.test is not None:
+            return self.test.p_value <= level
+        return self.flagged is not None and self.flagged.p_value <= level
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +159,9 @@ def decide(
     set_aside = standing[0].explanation if standing and standing[0] not in kept else None
     if kept:
         return Decision(Verdict.CANNOT_TELL, kept[0].explanation, kept[0].reason, set_aside)
-    verdict = Verdict.CONTAMINATED if is_significant(evidence) else Verdict.NO_EVIDENCE
+    seen = Verdict.CONTAMINATED if evidence.separation is not None or evidence.same_form else Verdict.FAMILIAR
+    verdict = seen if evidence.is_significant else Verdict.NO_EVIDENCE
     return Decision(verdict, finding(evidence, benchmark, model), None, set_aside)
-
-
-def is_significant(evidence: Evidence) -> bool:
-    """Return True if the result is more than chance."""
-    if evidence.separation is not None:
-        return evidence.separation.low > CHANCE
-    if evidence.test is not None:
-        return evidence.test.p_value <= LEVEL
-    return evidence.flagged is not None and evidence.flagged.p_value <= LEVEL
 
 
 def finding(evidence: Evidence, benchmark: str, model: str) -> str:
@@ -143,6 +171,8 @@ def finding(evidence: Evidence, benchmark: str, model: str) -> str:
             f"By {evidence.score}, seen samples of {benchmark} rank above samples never seen with AUROC "
             f"{area_with_interval(evidence.separation)}, where chance is .5."
         )
+    if evidence.decides_by_form and evidence.form is not None:
+        return form_finding(evidence.form, benchmark, model)
     if evidence.test is not None:
         share = evidence.test.share.estimate
         return (
@@ -161,7 +191,7 @@ def finding(evidence: Evidence, benchmark: str, model: str) -> str:
 
 def obstacles(evidence: Evidence, benchmark: str, model: str, *, margin: float = MARGIN) -> Iterator[Obstacle]:
     """Yield every obstacle to a verdict, in the order of the head of this file."""
-    test, flags, significant = evidence.test, evidence.flagged, is_significant(evidence)
+    test, flags, significant = evidence.test, evidence.flagged, evidence.is_significant
     if not evidence.scored:
         yield Obstacle(Undecided.NOT_MEASURED, f"No sample of {benchmark} could be scored by {evidence.score}.")
         return
@@ -170,6 +200,10 @@ def obstacles(evidence: Evidence, benchmark: str, model: str, *, margin: float =
         explanation = f"There is no unseen text to compare the scores of {model} with."
         yield Obstacle(Undecided.NO_UNSEEN_TEXT, explanation)
         return
+    if evidence.decides_by_form and evidence.form is not None:
+        obstacles_of_form = (unfit_score(evidence.score), *form_obstacles(evidence.form, benchmark, model))
+        yield from (obstacle for obstacle in obstacles_of_form if obstacle is not None)
+        return
     by_flags = flags if evidence.separation is None and test is None else None
     for obstacle in (
         None if evidence.separation is not None else unfit_score(evidence.score),
@@ -177,7 +211,8 @@ def obstacles(evidence: Evidence, benchmark: str, model: str, *, margin: float =
         _without_power(by_flags, evidence.detectable),
         comparability(evidence.blind, evidence.control, evidence.compared, significant=significant),
         _hiding_control(by_flags, evidence.control),
-        _familiar_projects(evidence, benchmark) if significant else _unnoticed_leak(evidence, benchmark, margin),
+        _familiar_projects(evidence, benchmark) if significant else _easier_unseen_text(evidence, benchmark),
+        None if significant else _unnoticed_leak(evidence, benchmark, margin),
     ):
         if obstacle is not None:
             yield obstacle
@@ -305,6 +340,67 @@ def _hiding_control(flags: FlagRate | None, control: NegativeControl | None) -> 
         f"({percent_interval(control.flagged.rate)}, where {percent(control.flagged.chance)} is chance): the unseen "
         "text scores higher for a reason other than training, which would hide a leak.",
         is_confound=True,
+    )
+
+
+def form_finding(form: FormTest, benchmark: str, model: str) -> str:
+    """Return the residual of a benchmark in one sentence, beside what placebos reach."""
+    measured = form.residual.estimate
+    direction = "higher" if measured.value >= 0 else "lower"
+    ends = sorted((abs(measured.low), abs(measured.high))) if measured.low * measured.high > 0 else None
+    interval = (
+        f"{ends[0]:.1f} to {ends[1]:.1f}" if ends else f"{measured.low:.1f} to {measured.high:.1f}".replace("-", "−")
+    )
+    return (
+        f"Under {model}, {benchmark} scores {abs(measured.value):.1f} standard deviations {direction} than the unseen "
+        f"text ({percent(measured.level)} interval {interval}) after its scores under {form.model} are taken off; of "
+        f"{form.placebos} benchmarks that a model saw nothing of, 95 % stay below {form.margin:.1f}."
+    )
+
+
+def form_obstacles(form: FormTest, benchmark: str, model: str) -> Iterator[Obstacle]:
+    """Yield what stands in the way of a verdict by the residual, see the head of this file."""
+    residual = form.residual
+    if not residual.estimate.has_interval:
+        yield Obstacle(Undecided.TOO_FEW, f"There is no interval of the residual: {residual.estimate.reason}.")
+        return
+    if residual.supported < LEAST_SUPPORTED:
+        yield Obstacle(
+            Undecided.OUTSIDE,
+            f"{percent(1 - residual.supported)} of {benchmark} is unlike the unseen text by its scores under "
+            f"{form.model}, so nothing can be compared with it; at least {percent(LEAST_SUPPORTED)} has to be alike.",
+            is_confound=True,
+        )
+    found = form_finding(form, benchmark, model)
+    if form.is_familiar:
+        if not residual.nearest > 0:
+            yield Obstacle(
+                Undecided.OUTSIDE,
+                f"{found} The nearest unseen text of each task contradicts that.",
+                is_confound=True,
+            )
+        return
+    if residual.estimate.high < form.floor:
+        yield Obstacle(
+            Undecided.EASIER, f"{found} That is below all placebos ({form.floor:.1f}), which would hide a leak."
+        )
+    if not form.rules_out:
+        reason = Undecided.TOO_FEW if form.can_decide else Undecided.FORM
+        yield Obstacle(
+            reason,
+            f"{found} Up to {percent(form.hidden_share)} of the tasks may have been seen twice without showing.",
+        )
+
+
+def _easier_unseen_text(evidence: Evidence, benchmark: str) -> Obstacle | None:
+    """Return an obstacle where nothing shows because the unseen text ranks above the benchmark by itself."""
+    above = None if evidence.test is None else evidence.test.superiority
+    if evidence.separation is not None or evidence.same_form or above is None or not above.high < CHANCE:
+        return None
+    return Obstacle(
+        Undecided.EASIER,
+        f"A task of {benchmark} scores higher than an unseen text in only {percent(above.value)} of pairs "
+        f"({percent_interval(above)}), where half is chance: the unseen text is easier, which would hide a leak.",
     )
 
 

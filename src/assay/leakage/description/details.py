@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.evaluation import CHANCE, DosePoint, Estimate
 from assay.leakage.description.blind import baseline_sentence
 from assay.leakage.description.methods import titled
+from assay.leakage.form_test import LEAK, FormTest, groups_needed, power
 from assay.leakage.naming import FALSE_SHARE, named_samples
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.leakage.unseen_test import BOUND_AT, FAMILIARITY
@@ -54,9 +55,9 @@ def _verdict_sentences(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
     yield decision.explanation
     if bound is not None:
         yield f"{bound_sentence(bound)} Both are measured by {titled(audit.primary)}."
-    if summary.test is not None and decision.verdict is Verdict.CONTAMINATED:
+    if decision.verdict is Verdict.FAMILIAR:
         yield FAMILIAR_FORM
-        if not math.isnan(summary.test.p_beyond) and decision.set_aside is None:
+        if summary.test is not None and not math.isnan(summary.test.p_beyond) and decision.set_aside is None:
             yield ALLOWANCE
 
 
@@ -66,6 +67,8 @@ def _limits(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
         yield at_threshold
     if summary.test is not None:
         yield from power_sentences(summary.test.detectable)
+    if summary.form is not None:
+        yield form_power_sentence(summary.form)
     if audit.blind is not None:
         yield baseline_sentence(audit)
     if summary.scored < summary.total:
@@ -96,6 +99,19 @@ def power_sentences(detectable: Mapping[int, float]) -> tuple[str, ...]:
     )
     assumed = "This assumes that the model remembers as well as `builtin:small`."
     return (f"Smallest share that this run reveals with 80 % power: {shown}. {assumed}",)
+
+
+def form_power_sentence(form: FormTest) -> str:
+    """Return how often the rule finds the leak that "no evidence" rules out, and what would find it."""
+    groups = form.residual.estimate.groups[1]
+    needed = groups_needed(parent=form.is_parent)
+    enough = "no number of groups is enough" if needed is None else f"{number_of(needed, 'group')} find it in 80 %"
+    found = percent(power(max(2, groups), parent=form.is_parent))
+    return (
+        f"With {number_of(groups, 'group')} of unseen text, a leak of {percent(LEAK)} of the tasks, seen twice, would "
+        f"be called familiar in {found} of cases; {enough}. This assumes that it raises the residual by "
+        f"{form.effect:.1f}, the least that was measured on models of known truth."
+    )
 
 
 def sufficient_dose(points: Sequence[DosePoint]) -> float | None:

@@ -317,7 +317,11 @@ def planted_table(audit: Audit) -> Table | None:
                 entry.flagged.samples,
                 entry.flagged.rate,
                 entry.gain,
-                nothing if not entry.dose else entry.detectable if entry.detectable <= 1 else Missing("no share is"),
+                nothing
+                if not entry.dose
+                else entry.detectable
+                if entry.detectable <= 1
+                else Missing("the residual decides" if math.isnan(entry.detectable) else "no share is"),
             )
         )
         for entry in planted.doses

@@ -13,6 +13,8 @@ from .describing import describe_audit as describe_audit
 from .describing import describe_run as describe_run
 from .fail_on import Rule as Rule
 from .fail_on import rule as rule
+from .form_test import FormTest as FormTest
+from .form_test import form_test as form_test
 from .literature import Literature as Literature
 from .measured_model import MeasuredModel as MeasuredModel
 from .measured_model import TuningOptions as TuningOptions

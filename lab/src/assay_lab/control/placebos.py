@@ -1,0 +1,459 @@
+"""Residuals of benchmarks of other forms: placebos of the verdict, and how often its rule finds a leak.
+
+A form is a set of texts of one kind: benchmarks, solutions that a model wrote, programs, classes and whole modules of
+packages. Each is compared with functions of other packages, in its form where that is possible. A model that saw
+neither gives a placebo. Copies of the models are trained on functions of packages alone (placebos with the parent as
+second model), and on a part of some forms beside such functions (leaks of known truth).
+
+With the seed and the packages of the shipped placebos the rows choose; with others they confirm.
+`data["placebos"]`, a file, gets the summary in the form in which the package ships it.
+"""
+
+import ast
+import gzip
+import json
+import math
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow.parquet as pq
+
+import assay
+from assay.datasets import Dataset
+from assay.errors import DataError
+from assay.evaluation import FormResidual
+from assay.files import write_json
+from assay.leakage import Compared, FormTest, MeasuredModel, form_test
+from assay.leakage.verdict import SAME_FORM_LEVEL
+from assay.models import ModelSettings, StatisticsCache, open_local
+from assay.training import TrainingSettings, member_rows, tune
+from assay.types import Float64Array, Sample
+from assay_lab.control.plant_tasks import tasks
+from assay_lab.experiments.declaration import SHARED_DATA, WORK, Data, Experiment, Result
+
+SCORE = "mid_pit"
+SHORTEST, LONGEST = 150, 2000
+"""Characters of a text."""
+PER_PACKAGE, PER_PACKAGE_OF_FORM = 4, 8
+PACKAGES_OF_FORMS = 3
+"""Every third package gives the classes, modules and training texts; the others give the unseen text."""
+AFTER, RELEASED = "2025-02-07", "2025-08-01"
+LEAST_OF_KIND = 0.8
+RATES = {"builtin": 5e-4, "other": 5e-5}
+SECONDS = {"builtin:small": "builtin:control", "builtin:control": "builtin:small"}
+PLANTS: Mapping[str, tuple[float, int, int]] = {
+    "packages alone": (0.0, 1, 0),
+    "a fifth, twice": (0.2, 2, 3),
+    "half, once": (0.5, 1, 3),
+}
+"""Plant → share of the tasks that is trained on, how often, and in how many forms."""
+IN_EVERY_CORPUS = ("contest programs", "leetcode")
+"""Forms that a real model has certainly seen: public solutions of contests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Size of a run.
+
+    Attributes:
+        tasks: of a form, at most.
+        packages: of unseen text, for a form.
+        forms: at most.
+        beside: functions of packages that a copy is trained on, beside the leak.
+        seen: of the packages, at most.
+    """
+
+    tasks: int
+    packages: int
+    forms: int
+    beside: int
+    seen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Texts of one form and the unseen text that they are compared with."""
+
+    name: str
+    own: tuple[Sample, ...]
+    unseen: tuple[Sample, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One comparison of known truth.
+
+    Attributes:
+        model, second: names.
+        form: name.
+        share, times: of the tasks that was trained on, and how often; 0 for a form that was not.
+        test: its residual beside the shipped placebos.
+        by_same_form: p-value of the tasks, trained on or not, against other tasks that were not; NaN without a leak.
+        siblings: the same of tasks that were not trained on.
+    """
+
+    model: str
+    second: str
+    form: str
+    share: float
+    times: int
+    test: FormTest
+    by_same_form: float = math.nan
+    siblings: float = math.nan
+
+
+def run(size: Size, seed: int, data: Data) -> Result:
+    """Residuals of benchmarks of other forms under models of known truth."""
+    found = list(forms(data, size, seed))
+    if len(found) < 2:
+        raise DataError(f"{len(found)} forms have enough texts; expected at least 2: more packages are needed")
+    cases = list(cases_of(found, size, seed, data))
+    if "placebos" in data:
+        write_json(data["placebos"], {"command": "assay lab run control/placebos --scale full", **summaries(cases)})
+    return Result([row_of(case) for case in cases], notes_of(cases))
+
+
+# Texts
+
+
+def forms(data: Data, size: Size, seed: int) -> Iterator[Form]:
+    """Yield the forms with their unseen text."""
+    of_forms, others = packages_of(data, size, seed)
+    sources = {**public_forms(data), **package_forms(of_forms)}
+    for name, texts in list(sources.items())[: size.forms]:
+        usual = list({s.text: s for s in texts if SHORTEST <= len(s.text) <= LONGEST}.values())
+        chosen = drawn(seed, usual, min(size.tasks, len(usual)))
+        unseen = unseen_for(name, chosen, others, size, seed)
+        if len(chosen) >= min(30, size.tasks) and unseen:
+            yield Form(name, tuple(chosen), unseen)
+
+
+def packages_of(data: Data, size: Size, seed: int) -> tuple[list[Path], list[Path]]:
+    """Return the packages of the forms and of the training, and those of the unseen text."""
+    wheels = sorted(data["packages"].glob("*.whl"))[: size.seen]
+    of_forms = wheels[seed % PACKAGES_OF_FORMS :: PACKAGES_OF_FORMS]
+    return of_forms, [wheel for wheel in wheels if wheel not in of_forms]
+
+
+def unseen_for(name: str, own: Sequence[Sample], wheels: Sequence[Path], size: Size, seed: int) -> tuple[Sample, ...]:
+    """Return functions of packages in the form of a set of texts; as they stand where that is not possible."""
+    settings: dict[str, Any] = {"after": AFTER, "released": RELEASED, "most": None, "seed": seed}
+    like = Dataset.of(name, tuple(own), source=name)
+    try:
+        built = assay.build_unseen(wheels, like=like, **settings).samples
+    except DataError:  # fewer than half of its texts hold a function
+        built = assay.build_unseen(wheels, **settings).samples
+    usual = [s for s in built if SHORTEST <= len(s.text) <= LONGEST]
+    packages = drawn(seed, sorted({str(s.group) for s in usual}), len({s.group for s in usual}))
+    counts: Counter[str] = Counter()
+    kept = []
+    for sample in drawn(seed, usual, len(usual)):
+        counts[str(sample.group)] += 1
+        if sample.group in packages[: size.packages] and counts[str(sample.group)] <= PER_PACKAGE:
+            kept.append(sample)
+    return tuple(kept)
+
+
+def public_forms(data: Data) -> dict[str, list[Sample]]:
+    """Return the forms that the given data have."""
+    found = {name: tasks(name, data[name]) for name in ("humaneval", "mbpp", "bigcodebench") if name in data}
+    readers: Mapping[str, Any] = {
+        "classeval": (
+            "classeval/classeval.jsonl.gz",
+            lambda entry: entry["text"] if entry["label"] == "human" else None,
+        ),
+        "o1 programs": (
+            "livecodebench/o1.jsonl.gz",
+            lambda entry: entry["text"] if entry["language"] == "python" else None,
+        ),
+        "quixbugs": (
+            "quixbugs/pairs.jsonl.gz",
+            lambda entry: entry["fixed"] if entry["language"] == "python" else None,
+        ),
+        "leetcode": (
+            "debugbench/pairs.jsonl.gz",
+            lambda entry: entry["fixed"] if entry["language"].startswith("python") else None,
+        ),
+        "gpt functions": (
+            "llm-generations-ldb/mbpp/gpt-3.5-turbo-0613/seed.jsonl",
+            lambda entry: str(entry["solution"]),
+        ),
+    }
+    for name, (source, text_of) in readers.items():
+        folder, _, file = source.partition("/")
+        if folder in data:
+            entries = json_lines(data[folder] / file)
+            texts = [(text_of(entry), entry.get("group", str(at))) for at, entry in enumerate(entries)]
+            found[name] = [Sample(f"{name}/{at}", text, group=group) for at, (text, group) in enumerate(texts) if text]
+    if "semeval2026-task13" in data:
+        path = data["semeval2026-task13"] / "task_a_trial.parquet"
+        for entry in pq.read_table(path).to_pylist():
+            if entry["language"] == "Python":
+                name = "contest programs" if entry["generator"] == "Human" else "generated programs"
+                own = found.setdefault(name, [])
+                own.append(Sample(f"{name}/{len(own)}", entry["code"], language="python"))
+    return found
+
+
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a file of JSON lines, compressed or not."""
+    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return [json.loads(line) for line in content.splitlines()]
+
+
+T = TypeVar("T")
+
+
+def drawn(seed: int, items: Sequence[T], count: int) -> list[T]:
+    """Return so many items in random order."""
+    return [items[at] for at in np.random.default_rng(seed).permutation(len(items))[:count]]
+
+
+def package_forms(wheels: Sequence[Path]) -> dict[str, list[Sample]]:
+    """Return classes and whole modules of packages."""
+    classes: list[Sample] = []
+    modules: list[Sample] = []
+    for wheel, text, tree in parsed(wheels):
+        modules.append(Sample(f"module/{len(modules)}", text, language="python", group=wheel))
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                source = f"{ast.get_source_segment(text, node)}\n"
+                classes.append(Sample(f"class/{len(classes)}", source, language="python", group=wheel))
+    return {"classes": thinned(classes), "modules": thinned(modules)}
+
+
+def parsed(wheels: Sequence[Path]) -> Iterator[tuple[str, str, ast.Module]]:
+    """Yield wheel, text and tree of every module that Python can read."""
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as archive:
+            for name in archive.namelist():
+                if name.endswith(".py"):
+                    text = archive.read(name).decode("utf-8", "replace")
+                    try:
+                        yield wheel.name, text, ast.parse(text)
+                    except (SyntaxError, ValueError):  # of another version of Python
+                        continue
+
+
+def thinned(samples: Sequence[Sample]) -> list[Sample]:
+    """Return at most `PER_PACKAGE_OF_FORM` samples of a package."""
+    counts: Counter[str | None] = Counter()
+    kept = []
+    for sample in samples:
+        if SHORTEST <= len(sample.text) <= LONGEST:
+            counts[sample.group] += 1
+            if counts[sample.group] <= PER_PACKAGE_OF_FORM:
+                kept.append(sample)
+    return kept
+
+
+# Models
+
+
+def cases_of(found: Sequence[Form], size: Size, seed: int, data: Data) -> Iterator[Case]:
+    """Yield every comparison: each model as it is, and its plants, beside a second model and beside the parent."""
+    others = [
+        function
+        for _, text, tree in parsed(packages_of(data, size, seed)[0])
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and 200 <= len(function := f"{ast.get_source_segment(text, node)}\n") <= 1200
+    ]
+    for base in ("builtin:small", "builtin:control", *([str(data["model"])] if "model" in data else [])):
+        real = base not in SECONDS
+        second = SECONDS.get(base, "builtin:control")
+        usable = [form for form in found if not (real and form.name in IN_EVERY_CORPUS)]
+        for form in usable:
+            yield case_of(form, (base, second), data, (0.0, 0), parent=False)
+        for number, (plant, (share, times, count)) in enumerate(PLANTS.items()):
+            chosen = drawn(seed + number, usable, min(count, len(usable)))
+            leak = (share, times if share else 0)
+            folder = data[WORK] / f"{Path(base).stem.replace(':', '-')}-{seed}-{number}"
+            planted = {form.name: planted_tasks(form, share, seed) for form in chosen}
+            if not folder.is_dir():
+                leaked = [sample.text for samples in planted.values() for sample in samples]
+                beside = drawn(seed, others, size.beside)
+                train(folder, base, leaked * times + beside, seed)
+            for form in usable if plant == "packages alone" else chosen:
+                for other in (second, base):
+                    case = case_of(form, (str(folder), other), data, leak, parent=other == base)
+                    yield with_same_form(case, form, planted[form.name], str(folder), data) if share else case
+
+
+def planted_tasks(form: Form, share: float, seed: int) -> list[Sample]:
+    """Return the tasks of a form that are trained on."""
+    return drawn(seed, form.own, round(share * len(form.own)))
+
+
+def train(folder: Path, base: str, texts: list[str], seed: int) -> None:
+    """Train a copy of a model once on texts in random order."""
+    model = open_local(base, ModelSettings(dtype="float32"))
+    rate = RATES["builtin" if base in SECONDS else "other"]
+    mixed = drawn(seed, texts, len(texts))
+    rows = member_rows(model.checkpoint.tokenizer, mixed, context=min(512, model.context))
+    settings = TrainingSettings(method="full", rate=rate, batch=4, epochs=1, micro=1)
+    tuned = tune(model.checkpoint.model, rows, settings, seed=seed)
+    tuned.save_pretrained(folder)
+    model.checkpoint.tokenizer.save_pretrained(folder)
+
+
+def case_of(form: Form, names: tuple[str, str], data: Data, leak: tuple[float, int], *, parent: bool) -> Case:
+    """Return one comparison of the audited model, the first of the names, by the second model."""
+    (model, second), sides = names, (form.own, form.unseen)
+    audited, other = ([scored(name, side, data) for side in sides] for name in (model, second))
+    own = [("own", sample.group or sample.id) for sample in form.own]
+    test = form_test(
+        (audited[0], audited[1]),
+        ({SCORE: other[0]}, {SCORE: other[1]}),
+        sides,
+        (own, [sample.group for sample in form.unseen]),
+        second,
+        parent=parent,
+    )
+    assert test is not None
+    return Case(Path(model).name, Path(second).name, form.name, *leak, test)
+
+
+def with_same_form(case: Case, form: Form, planted: Sequence[Sample], model: str, data: Data) -> Case:
+    """Return a case with the tests against tasks of the form that were kept private: a half of those not trained on."""
+    leaked = {sample.id for sample in planted}
+    others = drawn(len(leaked), [sample for sample in form.own if sample.id not in leaked], len(form.own))
+    private, siblings = others[::2], others[1::2]
+
+    def p_value(judged: Sequence[Sample]) -> float:
+        values, unseen = (scored(model, side, data) for side in (judged, private))
+        groups = [[sample.group or sample.id for sample in side] for side in (judged, private)]
+        return Compared(values, unseen, groups[0], groups[1], same_form=True).p_value()
+
+    return replace(case, by_same_form=p_value([*planted, *siblings]), siblings=p_value(siblings))
+
+
+def scored(model: str, samples: Sequence[Sample], data: Data) -> Float64Array:
+    """Return the score of texts; token statistics are kept, so that a text is read once by each model."""
+    with StatisticsCache(data[WORK] / "statistics.sqlite") as cache:
+        return MeasuredModel(open_local(model, ModelSettings(dtype="float32")), samples, cache=cache).scores(
+            SCORE, samples
+        )
+
+
+# Figures
+
+
+def row_of(case: Case) -> dict[str, object]:
+    """Return the row of one case."""
+    residual: FormResidual = case.test.residual
+    return {
+        "model": case.model,
+        "second": case.second,
+        "parent": case.test.is_parent,
+        "form": case.form,
+        "share": case.share,
+        "times": case.times,
+        "residual": residual.estimate.value,
+        "low": residual.estimate.low,
+        "high": residual.estimate.high,
+        "error": residual.error,
+        "supported": residual.supported,
+        "answer": answer_of(case.test),
+        "p_by_same_form": case.by_same_form,
+        "p_of_siblings": case.siblings,
+    }
+
+
+def answer_of(test: FormTest) -> str:
+    """Return the verdict of the rule, without what stands in its way beside the residual."""
+    residual = test.residual
+    if not residual.estimate.has_interval or residual.supported < LEAST_OF_KIND:
+        return "cannot tell"
+    if test.is_familiar:
+        return "familiar" if residual.nearest > 0 else "cannot tell"
+    return "no evidence" if test.rules_out and residual.estimate.high >= test.floor else "cannot tell"
+
+
+def summaries(cases: Sequence[Case]) -> dict[str, dict[str, object]]:
+    """Return the placebos in the form in which the package ships them."""
+    return {
+        name: summary([case for case in cases if case.test.is_parent == parent])
+        for name, parent in (("control", False), ("parent", True))
+    }
+
+
+def summary(cases: Sequence[Case]) -> dict[str, object]:
+    """Return the placebos of one kind of second model."""
+    clean = [case for case in cases if not case.share]
+    supported = [case for case in clean if case.test.residual.supported >= LEAST_OF_KIND]
+    values = np.array([case.test.residual.estimate.value for case in supported])
+    median = float(np.median(values))
+    distances = np.square(values - median)
+    by_form = {
+        form: float(np.median([c.test.residual.estimate.value for c in clean if c.form == form]))
+        for form in {case.form for case in clean}
+    }
+    leaks = [c.test.residual.estimate.value - by_form[c.form] for c in cases if (c.share, c.times) == (0.2, 2)]
+    names = {case.form for case in supported}
+    return {
+        "count": len(supported),
+        "forms": len(names),
+        "models": len({case.model.split("-")[0] for case in supported}),
+        "median": round(median, 3),
+        "above": round(float(np.sqrt(distances[values > median].mean())), 3),
+        "below": round(float(np.sqrt(distances[values < median].mean())), 3),
+        "freedom": len(names) - 1,
+        "effect": round(float(np.quantile(leaks, 0.25)), 3) if leaks else None,
+        "error": round(float(np.median([case.test.residual.error for case in supported])), 3),
+        "groups": int(np.median([case.test.residual.estimate.groups[1] for case in supported])),
+        "residuals": [row_of(case) for case in clean],
+    }
+
+
+def notes_of(cases: Sequence[Case]) -> list[str]:
+    """Return how often the rule was right, by truth and second model."""
+    notes = []
+    for parent in (False, True):
+        for share, times in dict.fromkeys((case.share, case.times) for case in cases):
+            own = [c for c in cases if (c.share, c.times) == (share, times) and c.test.is_parent == parent]
+            counts = Counter(answer_of(case.test) for case in own)
+            if own:
+                leaked = f"{share:.0%} seen {times} times" if share else "clean"
+                answers = ", ".join(f"{answer} {count}" for answer, count in counts.most_common())
+                notes.append(f"{'Parent' if parent else 'Control'}, {leaked}: {len(own)} cases: {answers}.")
+    planted = [case for case in cases if case.share and not case.test.is_parent]
+    for name, values in (
+        ("tasks of which a part was trained on", [case.by_same_form for case in planted]),
+        ("tasks whose siblings were trained on", [case.siblings for case in planted]),
+    ):
+        accused = sum(value <= SAME_FORM_LEVEL for value in values)
+        notes.append(f"Same form, {name}: {accused} of {len(values)} contaminated.")
+    return notes
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="control/placebos",
+        run=run,
+        scales={"smoke": Size(20, 22, 2, 10, 40), "full": Size(100, 35, 20, 100, 1000)},
+        columns=("model", "second", "form", "share", "times", "residual", "low", "high", "supported", "answer"),
+        needs={
+            "packages": "a folder of wheels that are newer than the models, as lab/lists/later_packages.txt names them",
+            "humaneval": SHARED_DATA["humaneval"],
+            "mbpp": SHARED_DATA["mbpp"],
+        },
+        takes={
+            "bigcodebench": SHARED_DATA["bigcodebench"],
+            "classeval": "folder with classeval.jsonl.gz: text, label and group",
+            "livecodebench": "folder with o1.jsonl.gz, programs of a model: text, language and group",
+            "quixbugs": "folder with pairs.jsonl.gz: fixed, language and group",
+            "debugbench": "folder with pairs.jsonl.gz: fixed, language and group",
+            "llm-generations-ldb": "folder of functions that models wrote, by benchmark and model",
+            "semeval2026-task13": "folder with task_a_trial.parquet: code, generator and language",
+            "model": "a further model, as a folder or a GGUF file",
+            "placebos": "file that gets the summary",
+        },
+        stored="control/placebos",
+    ),
+)

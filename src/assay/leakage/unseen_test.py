@@ -13,6 +13,7 @@ import numpy as np
 
 from assay.evaluation import (
     PERMUTATIONS,
+    RESAMPLES,
     TOP,
     ContaminatedShare,
     Effect,
@@ -113,6 +114,12 @@ class Compared(NamedTuple):
         less = self.allowance(familiarity)
         return self.p_value(less, permutations=permutations, seed=seed) if less else math.nan
 
+    def superiority(self, *, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
+        """Return the probability that a sample scores above an unseen text."""
+        both = np.concatenate([self.values, self.unseen])
+        is_own, groups = np.arange(len(both)) < len(self.values), [*self.groups, *self.unseen_groups]
+        return rank_score("", both, is_own, groups, resamples=resamples, seed=seed).auroc
+
     def detectable(self) -> dict[int, float]:
         """Return times seen → the smallest share of such texts that the test reveals."""
         allowance = self.allowance()
@@ -125,7 +132,5 @@ class Compared(NamedTuple):
     def test(self, *, seed: int = 0) -> UnseenTest:
         """Return the test of the benchmark, with the share and the power."""
         share = contaminated_share(*self[:4], seed=seed, allowance=self.allowance())
-        both = np.concatenate([self.values, self.unseen])
-        is_own = np.arange(len(both)) < len(self.values)
-        above = rank_score("", both, is_own, [*self.groups, *self.unseen_groups], seed=seed).auroc
+        above = self.superiority(seed=seed)
         return UnseenTest(self.p_value(seed=seed), self.p_beyond(seed=seed), share, self.detectable(), above)

@@ -108,11 +108,12 @@ class Evidence:
 
     @property
     def decides_by_form(self) -> bool:
-        """True if the residual decides: there is a parent model, or the texts differ or may differ in form."""
+        """True if the residual decides: there is a parent model, or the texts differ in form."""
         if self.form is None or self.same_form or self.separation is not None:
             return False
         reacts = self.control is not None and self.control.flagged.p_value <= LEVEL
-        return self.form.is_parent or reacts or _blind_obstacle(self.blind, self.compared) is not None
+        unknown = self.blind is None or self.blind.ranking is None
+        return self.form.is_parent or reacts or unknown or (self.blind is not None and self.blind.separates)
 
     @property
     def is_significant(self) -> bool:

@@ -18,7 +18,7 @@ from assay.evaluation import (
     contaminated_share,
     flag_rate,
 )
-from assay.leakage import LEVEL, Compared, ControlScores, Evidence, UnseenTest, decide
+from assay.leakage import LEVEL, Compared, ControlScores, Evidence, UnseenTest, decide, form_test
 from assay.leakage.detectors import half_of, projected, welch
 from assay.scores import SCORES, headline_score, one_pass
 from assay.types import Float64Array, Sample, Verdict
@@ -112,7 +112,7 @@ def texts_of(draw: GridDraw) -> Compared:
 def evidence_on_draw(draw: GridDraw) -> Evidence:
     """Return all that `assay audit` measures for a verdict; computed once for all rules on a draw."""
     texts = texts_of(draw)
-    share = contaminated_share(*texts, resamples=RESAMPLES, seed=draw.seed, allowance=texts.allowance())
+    share = contaminated_share(*texts[:4], resamples=RESAMPLES, seed=draw.seed, allowance=texts.allowance())
     p_value = texts.p_value(permutations=PERMUTATIONS, seed=draw.seed)
     p_beyond = texts.p_beyond(permutations=PERMUTATIONS, seed=draw.seed)
     scored = int((~np.isnan(draw.scores[DECLARED])).sum())
@@ -120,8 +120,11 @@ def evidence_on_draw(draw: GridDraw) -> Evidence:
     saw_neither = ControlScores("control", {DECLARED: values}, {DECLARED: unseen})
     audited = texts.values, texts.unseen
     control = saw_neither.flags(DECLARED, ALPHA, (draw.groups, draw.unseen_groups), audited=audited)
-    test = UnseenTest(p_value, p_beyond, share, {})
-    return Evidence(DECLARED, scored, test=test, blind=draw.blind, control=control)
+    test = UnseenTest(p_value, p_beyond, share, {}, texts.superiority(resamples=RESAMPLES, seed=draw.seed))
+    groups = (draw.groups, draw.unseen_groups)
+    both = {DECLARED: values}, {DECLARED: unseen}
+    form = form_test(audited, both, draw.samples, groups, "control", parent=False) if draw.samples[0] else None
+    return Evidence(DECLARED, scored, test=test, blind=draw.blind, control=control, form=form)
 
 
 @grid_method("assay")

@@ -286,7 +286,7 @@ def outcome(record: GridRecord, name: str) -> str:
     verdict = record.verdicts[name]
     if verdict is Verdict.CANNOT_TELL:
         return "open"
-    return "right" if (verdict is Verdict.CONTAMINATED) == (record.cell.share > 0) else "wrong"
+    return "right" if (verdict is not Verdict.NO_EVIDENCE) == (record.cell.share > 0) else "wrong"
 
 
 def verdict_tables(records: Sequence[GridRecord]) -> tuple[ValueTable, ...]:

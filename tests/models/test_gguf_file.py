@@ -27,7 +27,9 @@ FAMILIES = {
     "gpt-2": {"n_positions": 1024},  # transformers reads no other context of a GPT-2 file
     "starcoder2": {"sliding_window": None},  # the file has no place for it
     "phi-3": {"sliding_window": None},
-    "gemma2": {"final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0},  # transformers assumes these
+    # transformers assumes these, and a scale of attention that belongs to heads of 256
+    "gemma2": {"head_dim": 256, "final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0},
+    "gemma3": {"head_dim": 256, "num_hidden_layers": 6, "layer_types": None},  # every sixth layer has no window
 }
 
 
@@ -86,6 +88,26 @@ def test_the_head_of_a_file_is_parsed_once(file, monkeypatch):
     for opened in (open_model, open_tokenizer, open_model):
         opened(str(file))
     assert len(calls) == 3
+
+
+def test_the_reader_gives_what_the_reader_of_the_package_gives(file):
+    """Arrays are cut from the file in another way than there."""
+    ours, theirs = gguf_file.bounded_reader()(file), gguf.GGUFReader(file)
+    assert list(ours.fields) == list(theirs.fields)
+    for name, field in theirs.fields.items():
+        own = ours.fields[name]
+        assert (own.types, own.data, own.contents()) == (field.types, field.data, field.contents())
+        assert [part.tolist() for part in own.parts] == [part.tolist() for part in field.parts]
+    for own, tensor in zip(ours.tensors, theirs.tensors, strict=True):
+        assert (own.name, own.data.tolist()) == (tensor.name, tensor.data.tolist())
+
+
+def test_heads_whose_scale_transformers_would_not_know_are_refused(tmp_path):
+    """Gemma 2 and 3 of 27 billion weights divide by another number than 256, which is in no field of the file."""
+    path = export_gguf(tiny("gemma3", layer_types=None), tokenizer(), tmp_path / "tiny.gguf")
+    line = refusal(path)
+    assert "attention heads of 16" in line
+    assert f"expected llama:{path}" in line
 
 
 def test_the_tokenizer_alone_is_read_from_the_file(file):

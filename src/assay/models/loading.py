@@ -166,8 +166,8 @@ def _check_attention_scale(gguf: GgufFile, config: PretrainedConfig) -> None:
     head = getattr(config, "head_dim", None)
     if gguf.architecture in GEMMA_SCALES and scale != head:
         raise ModelError(
-            f"{gguf.path}: attention heads of {head}, whose scale transformers does not read from a GGUF file (it takes "
-            f"that of {scale}): expected llama:{gguf.path}, or the model's own folder or hub id"
+            f"{gguf.path}: attention heads of {head}, whose scale transformers does not read from a GGUF file (it "
+            f"takes that of {scale}): expected llama:{gguf.path}, or the model's own folder or hub id"
         )
 
 

@@ -85,6 +85,7 @@ def test_a_head_that_does_more_than_its_configuration_says_is_run_as_the_model_r
 
 def test_a_model_that_gives_the_logits_of_a_whole_batch_gets_small_batches(monkeypatch):
     monkeypatch.setattr(transformers_backend, "CPU_WHOLE", 40 * WIDE)
+    monkeypatch.setattr(forward, "CPU_ELEMENTS", WIDE)
     whole, rows = opened(doubled(tiny("llama", vocab_size=WIDE))), opened(tiny("llama", vocab_size=WIDE))
     assert (whole.budget.tokens, rows.budget.tokens) == (40, transformers_backend.CPU_BATCH_TOKENS)
     with LargestTensor() as largest:

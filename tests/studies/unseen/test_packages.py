@@ -87,7 +87,9 @@ def test_no_code_of_a_package_is_run(shop, tmp_path, monkeypatch):
     source = tmp_path / "evil-1.0"
     source.mkdir()
     ran = tmp_path / "ran"
-    (source / "setup.py").write_text(f"open({str(ran)!r}, 'w')\nfrom setuptools import setup\nsetup(name='evil', version='1.0')\n")
+    (source / "setup.py").write_text(
+        f"open({str(ran)!r}, 'w')\nfrom setuptools import setup\nsetup(name='evil', version='1.0')\n"
+    )
     (source / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n")
     with tarfile.open(shop / "evil-1.0.tar.gz", "w:gz") as archive:
         archive.add(source, "evil-1.0")

@@ -45,13 +45,13 @@ def report_cost(
         needed.append((control.plan.models["target"], [text for _, text in pairs_to_run(samples, control.plan)]))
     missing = [_missing(model, texts) for model, texts in needed]
     target = plan.models["target"]
-    rewritings, held = _rewritings(plan, samples)
+    rewritings, cached = _rewritings(plan, samples)
     # what is scored for the audit itself is in the cache when a method wants it
     own = (SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN) if isinstance(target, CachedLogProbScorer) else ()
     further = rewritings + (0 if literature is None else literature.passes(own))
     passes = sum(map(len, missing)) + further
-    held += sum(len(texts) for _, texts in needed) - sum(map(len, missing))
-    inform(f"cost: {passes:,.0f} forward passes of one text{f'; the cache holds {held:,.0f}' if held else ''}")
+    cached += sum(len(texts) for _, texts in needed) - sum(map(len, missing))
+    inform(f"cost: {passes:,.0f} forward passes of one text{f'; the cache holds {cached:,.0f}' if cached else ''}")
     if not passes:
         return
     texts = missing[0]
@@ -69,15 +69,15 @@ def report_cost(
 
 def _rewritings(plan: Plan, samples: Sequence[Sample]) -> tuple[float, float]:
     """Return how many rewritings have to be run, and how many the cache holds, judged by those of some samples."""
-    target, asked = plan.models["target"], plan.scored_variants * len(samples)
-    if not asked or not isinstance(plan.rewriter, Deterministic) or not isinstance(target, CachedLogProbScorer):
-        return asked, 0
-    some = samples[:: max(1, len(samples) // LOOKED_AT)][:LOOKED_AT]
+    target, requested = plan.models["target"], plan.scored_variants * len(samples)
+    if not requested or not isinstance(plan.rewriter, Deterministic) or not isinstance(target, CachedLogProbScorer):
+        return requested, 0
+    chosen = samples[:: max(1, len(samples) // LOOKED_AT)][:LOOKED_AT]
     # with a count of its own: the report states what happened to the samples once
-    made = replace(plan.rewriter, counts=Counter())(some, plan.variants)
-    texts = list(dict.fromkeys(text for rewriting in made for text in rewriting.texts[: plan.scored_variants]))
+    rewritten = replace(plan.rewriter, counts=Counter())(chosen, plan.variants)
+    texts = list(dict.fromkeys(text for rewriting in rewritten for text in rewriting.texts[: plan.scored_variants]))
     run = len(_missing(target, texts))
-    return run * len(samples) / len(some), (len(texts) - run) * len(samples) / len(some)
+    return run * len(samples) / len(chosen), (len(texts) - run) * len(samples) / len(chosen)
 
 
 def _missing(model: LogProbScorer, texts: Sequence[str]) -> list[str]:

@@ -39,14 +39,14 @@ class Literature:
             works[Work("search for the learning rate", 8 * self.model.probe_share, "unseen")] = None
         return tuple(work for work in works if work.on == "benchmark" or self.model.unseen)
 
-    def passes(self, held: Collection[Work] = ()) -> float:
+    def passes(self, cached: Collection[Work] = ()) -> float:
         """Return the number of forward passes of one text that the methods take; a training step counts three.
 
         Args:
-            held: work that costs nothing, because it is in the cache by then.
+            cached: work that costs nothing, because it is in the cache by then.
         """
         counts = {"benchmark": len(self.model.samples), "unseen": len(self.model.unseen)}
-        return sum(work.passes * counts[work.on] for work in self.work() if work not in held)
+        return sum(work.passes * counts[work.on] for work in self.work() if work not in cached)
 
     def run(self, *, seed: int) -> tuple[MethodResult, ...]:
         """Run the methods in their order."""

@@ -81,6 +81,20 @@ def test_cost_and_time_are_the_first_lines_and_cached_texts_cost_nothing(assay, 
     assert second[0] == "assay: note: cost: 0 forward passes of one text; the cache holds 54"
 
 
+def test_rewritings_and_scores_of_methods_in_the_cache_cost_nothing(assay, tmp_path, golden):
+    for name, first in (("texts", 0), ("unseen", 50)):
+        rows = [
+            {"id": f"{n}", "text": f"def total(x, y):\n    total = x * {n} + y\n    return total\n"}
+            for n in range(first, first + 24)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ("audit", golden / "model", "texts.jsonl", "--unseen", "unseen.jsonl", "--columns", "group=id")
+    command = (*command, "--scores", "loss,sr_gray", "--control", "none", "--methods", "mean")
+    first, second = (assay(*command).err.splitlines() for _ in range(2))
+    assert first[0] == "assay: note: cost: 528 forward passes of one text"  # 48 texts, ten rewritings of each
+    assert second[0] == "assay: note: cost: 0 forward passes of one text; the cache holds 528"
+
+
 def test_the_model_has_a_name_for_people(assay, texts, golden, tmp_path):
     command = ("audit", golden / "model", texts, "--scores", "loss", "--describe", "--json")
     assert json.loads(assay(*command).out)["model"] == "model"

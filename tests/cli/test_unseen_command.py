@@ -68,3 +68,17 @@ def test_a_folder_without_a_history_needs_a_day(assay, tmp_path):
     done = assay("unseen", "build", "folder", "-o", "new.jsonl")
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "--released YYYY-MM-DD" in done.err
+
+
+def test_a_package_is_downloaded_on_request_alone(assay, tmp_path):
+    done = assay("unseen", "build", "numpy==2.1", "-o", "new.jsonl")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "numpy==2.1: no such file or folder; packages are downloaded with --download only" in done.err
+
+
+def test_reading_stops_at_the_number_of_projects_that_is_asked_for(assay, tmp_path):
+    for name in ("first", "second"):
+        DatedRepository(tmp_path / name).commit("2025-06-01", {"a.py": TEXT.replace("total", name)})
+    done = assay("unseen", "build", "first", "second", "--groups", "1", "-o", "new.jsonl")
+    assert "1 text of 1 repository" in done.out
+    assert "corpora not needed" in done.out

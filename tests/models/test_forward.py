@@ -7,7 +7,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from assay.errors import ModelError
-from assay.models import ModelSettings, forward
+from assay.models import ModelSettings, forward, transformers_backend
 from assay.models.forward import Forward
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
@@ -81,6 +81,16 @@ def test_a_head_that_does_more_than_its_configuration_says_is_run_as_the_model_r
         log_p = model.checkpoint.model(ids).logits[0, :-1].log_softmax(-1)
     found = next(model.token_statistics(["x = 1"]))
     np.testing.assert_allclose(found.log_probs, log_p.gather(1, ids[0, 1:, None])[:, 0], atol=1e-5)
+
+
+def test_a_model_that_gives_the_logits_of_a_whole_batch_gets_small_batches(monkeypatch):
+    monkeypatch.setattr(transformers_backend, "CPU_WHOLE", 40 * WIDE)
+    monkeypatch.setattr(forward, "CPU_ELEMENTS", WIDE)
+    whole, rows = opened(doubled(tiny("llama", vocab_size=WIDE))), opened(tiny("llama", vocab_size=WIDE))
+    assert (whole.budget.tokens, rows.budget.tokens) == (40, transformers_backend.CPU_BATCH_TOKENS)
+    with LargestTensor() as largest:
+        list(whole.token_statistics(["x" * 30] * 8))
+    assert largest.elements <= 40 * WIDE
 
 
 def test_both_ways_give_the_same_statistics(monkeypatch):

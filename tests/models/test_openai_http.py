@@ -13,7 +13,7 @@ from assay.models import StatisticsCache, cached_scorer, open_model
 from assay.models import endpoint as endpoint_module
 from assay.models.endpoint import Endpoint
 from assay.models.names import openai_name
-from assay.models.openai_http import SHORT, OpenAIChat, OpenAICompletions
+from assay.models.openai_http import SHORT, SHORT_TOO, OpenAIChat, OpenAICompletions
 from assay.retrying import Patience
 from assay.types import Generator, LogProbScorer, Rejected, TokenLogProbs, TokenScorer
 from support.openai_server import answer, completion, served, table_replies, with_context
@@ -162,7 +162,8 @@ def test_equal_tokens_have_equal_ids(model):
 def test_an_empty_text_is_not_asked_for(model, server):
     empty, full = model.token_log_probs(["", "alpha beta"])
     assert (len(empty), len(full)) == (0, 2)
-    assert [request["prompt"] for _, request in server.asked if request.get("echo")] == [SHORT, "alpha beta"]
+    echoed = [(request["prompt"], request["max_tokens"]) for _, request in server.asked if request.get("echo")]
+    assert echoed == [(SHORT, 1), (SHORT_TOO, 1), (SHORT, 0), ("alpha beta", 0)]
 
 
 def test_a_server_of_prompt_logprobs_is_understood_with_its_own_ids(model, server):
@@ -175,7 +176,7 @@ def test_a_server_of_prompt_logprobs_is_understood_with_its_own_ids(model, serve
     first, second = model.token_log_probs(["abc", "abc"])
     assert first.token_ids.tolist() == [7, 9]
     assert second.log_probs.tolist() == [-0.5, -2.0]
-    assert len(server.asked) == 3  # the way that works is found once
+    assert len(server.asked) == 4  # the way that works is found once, with two texts
 
 
 def test_a_server_that_gives_none_is_told_with_its_own_words(model, server):

@@ -22,7 +22,7 @@ PROMPTS = [
     "import os",
 ]
 """Beginnings of one text, forks at two places, one prompt twice, strangers."""
-WINDOWED = {"mistral", "gemma2", "starcoder2"}
+WINDOWED = {"mistral", "gemma2", "gemma3", "starcoder2"}
 
 
 def opened(family, **settings):

@@ -3,7 +3,7 @@
 The replies of transformers serve have the fields of its own handler (transformers.cli.serving.completion). Those of
 vLLM 0.33 and SGLang 0.5.23 have the fields of the classes in their wheels (vllm.entrypoints.openai.completion.protocol,
 vllm.logprobs, sglang.srt.managers.tokenizer_manager), which cannot be imported without an accelerator's libraries.
-Those of llama.cpp have the fields that its documentation states. No such server runs here.
+Those of llama.cpp have the fields that its documentation states. Real servers: `test_real_servers`.
 """
 
 import math
@@ -93,6 +93,36 @@ def test_logits_in_place_of_log_probabilities_are_refused(opened, shift):
     """`--logprobs-mode raw_logits`: values differ from log-probabilities by a constant at each position."""
     with pytest.raises(ModelError, match=r"no log-probabilities: expected raw ones .*raw_logprobs"):
         scored(opened(vllm_reply(shift)))
+
+
+SHARES = {"a": {"b": 0.7, "c": 0.2}, "b": {"c": 0.4, "d": 0.3}}
+"""What follows a text that ends in ":" (the second), and any other (the first)."""
+
+
+def echo_reply(shifted):
+    """`echo` with `logprobs`, one token a letter; shifted, a token is scored by what follows the token itself."""
+
+    def reply(_, request):
+        if not request.get("echo"):
+            return completed({"text": "\n", "logprobs": None})
+        text = request["prompt"]
+        tables = []
+        for end in range(len(text)):
+            before = text[: end + shifted]
+            shares = SHARES["b" if before.endswith(":") else "a"]
+            tables.append({token: math.log(share) for token, share in ({text[end]: 0.01} | shares).items()})
+        values = [table[letter] for table, letter in zip(tables, text, strict=True)]
+        table = {"tokens": list(text), "token_logprobs": [None, *values[1:]], "top_logprobs": [None, *tables[1:]]}
+        return completed({"text": text, "logprobs": table})
+
+    return reply
+
+
+def test_columns_that_are_shifted_by_a_token_are_refused(opened):
+    """llama-cpp-python's server scores each token by the distribution after it: plausible numbers, all wrong."""
+    assert scored(opened(echo_reply(shifted=0))).log_probs[0] == pytest.approx(math.log(0.01))
+    with pytest.raises(ModelError, match=r"is the one after the token itself.*expected .*llama:PATH\.gguf"):
+        scored(opened(echo_reply(shifted=1)))
 
 
 def test_ranks_are_not_left_out_for_an_older_entry_of_the_cache(opened, tmp_path):

@@ -77,7 +77,17 @@ class TestEveryScore:
     "name",
     sorted(
         set(SCORES)
-        - {"entropy", "fast_detect_gpt", "lowercase", "reference", "lrr", "sr_shared", "ngram_generation"}
+        - {
+            "entropy",
+            "fast_detect_gpt",
+            "lowercase",
+            "reference",
+            "wbc",
+            "ez_mia",
+            "lrr",
+            "sr_shared",
+            "ngram_generation",
+        }
         - DETECTORS
     ),
 )
@@ -133,7 +143,7 @@ class TestAskingForScores:
         assert [request.name for request in requests("all")] == [name for name in SCORES if name not in DETECTORS]
 
     def test_one_pass_leaves_out_what_costs_a_second_one(self):
-        several = {"lowercase", "reference"} | SELF_REFERENTIAL | {"ngram_generation"} | DETECTORS
+        several = {"lowercase", "reference", "wbc", "ez_mia"} | SELF_REFERENTIAL | {"ngram_generation"} | DETECTORS
         assert set(SCORES) - set(one_pass()) == several
 
     @pytest.mark.parametrize(

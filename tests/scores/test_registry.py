@@ -79,7 +79,7 @@ def test_raw_likelihoods_and_ranks_carry_no_verdict(name):
 
 def test_contrasts_with_variants_or_a_parent_model_may_carry_a_verdict():
     contrasts = {name for name, entry in SCORES.items() if entry.needs_variants or entry.access == "two models"}
-    assert contrasts < set(flagged("verdict"))
+    assert contrasts - {"wbc", "ez_mia"} < set(flagged("verdict"))  # how often these two are wrong was not measured
 
 
 def test_a_flagged_preset_is_a_request_that_can_be_read():

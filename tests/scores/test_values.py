@@ -151,3 +151,29 @@ class TestNgramAccuracy:
     def test_a_last_block_shorter_than_n_has_no_start(self):
         ranks = np.ones(14, int)
         assert value("ngram_accuracy:n=5:starts=paper:stride=12", statistics(r=ranks)) == 1
+
+
+def test_windows_are_counted_by_the_sign_of_their_sums():
+    """Gains +3 -1 -1 +1: of three pairs one is above 0, of two triples one, and the whole (+2) is one window."""
+    target, parent = statistics(l=[-1, -3, -3, -1]), statistics(l=[-4, -2, -2, -2])
+    assert value("wbc", target, reference=parent) == pytest.approx((1 / 3 + 1 / 2 + 8 * 1) / 10)
+    assert value("wbc", parent, reference=target) == pytest.approx((1 / 3 + 1 / 2) / 10)
+    assert value("wbc", target, reference=target) == 0  # equal sums are no vote
+
+
+def test_the_error_zone_is_what_the_model_predicts_wrongly_after_the_first_token():
+    """Gains 9 (first), 5 (rank 1), then 2, 1 and -1: 3 of 4 went up."""
+    target = statistics(l=[-1, -1, -2, -3, -5], r=[7, 1, 2, 9, 3])
+    parent = statistics(l=[-10, -6, -4, -4, -4])
+    assert value("ez_mia", target, reference=parent) == pytest.approx(3 / 4)
+    only_up = statistics(l=[-10, -6, -4, -4, -6])
+    assert value("ez_mia", target, reference=only_up) == 1
+    with pytest.raises(Unscorable, match="fewer than 2 tokens are predicted wrongly"):
+        value("ez_mia", statistics(l=[-1, -1, -2], r=[7, 1, 2]), reference=statistics(l=[-1, -2, -3]))
+    assert value("ez_mia", target, reference=target) == 0.5
+
+
+@pytest.mark.parametrize("name", ["wbc", "ez_mia"])
+def test_models_of_different_tokens_are_not_compared_token_by_token(name):
+    with pytest.raises(Unscorable, match="different tokens"):
+        value(name, statistics(l=[-1, -2, -3]), reference=statistics(l=[-1, -2]))

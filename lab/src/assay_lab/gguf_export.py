@@ -1,8 +1,8 @@
 """A model and its tokenizer → one GGUF file, with the writer and the quantiser of the package gguf.
 
 For tests and measurements, where the same model is needed as floats and quantised. It knows the architectures whose
-weights differ from transformers' in order or scale only: Llama (Mistral, SmolLM2), Qwen2, GPT-2, StarCoder2, Phi-3 and
-Gemma 2, with a byte-level BPE tokenizer.
+weights differ from transformers' in order or scale only: Llama (Mistral, SmolLM2), Qwen2, GPT-2, StarCoder2, Phi-3,
+Gemma 2 and Gemma 3, with a byte-level BPE tokenizer.
 """
 
 import json
@@ -26,6 +26,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 BLOCK = 32
 """Weights that share a scale in the formats Q4_0 to Q8_0; a row of another length stays float32, as in llama.cpp."""
 
+GEMMA = ("gemma2", "gemma3")
+
 ARCHITECTURES = {architecture: kind for kind, architecture in MODEL_ARCH_NAMES.items()}
 
 
@@ -47,7 +49,7 @@ def export_gguf(
         splits: rule that splits texts before the merges, by llama.cpp's name.
     """
     config: Any = model.config
-    architecture = config.model_type
+    architecture = _architecture(config)
     writer = GGUFWriter(path, architecture)
     writer.add_name("made for a test")
     writer.add_file_type(LlamaFileType[f"{'ALL' if quantization == 'F32' else 'MOSTLY'}_{quantization}"])
@@ -74,6 +76,11 @@ def export_gguf(
     return path
 
 
+def _architecture(config: Any) -> str:  # noqa: ANN401  each family has a class of its own
+    """Return llama.cpp's name of the architecture; transformers calls the text part of Gemma 3 `gemma3_text`."""
+    return str(config.model_type).removesuffix("_text")
+
+
 def _add_configuration(writer: GGUFWriter, config: Any) -> None:  # noqa: ANN401  each family has a class of its own
     heads = config.num_attention_heads
     writer.add_context_length(config.max_position_embeddings)
@@ -87,6 +94,7 @@ def _add_configuration(writer: GGUFWriter, config: Any) -> None:  # noqa: ANN401
         return
     writer.add_head_count_kv(config.num_key_value_heads)
     rope = config.rope_parameters
+    rope = rope.get("full_attention", rope)  # Gemma 3 has a table for each kind of layer; a file has this one alone
     writer.add_rope_freq_base(rope["rope_theta"])
     if rope["rope_type"] == "linear":
         writer.add_rope_scaling_type(RopeScalingType.LINEAR)
@@ -97,10 +105,11 @@ def _add_configuration(writer: GGUFWriter, config: Any) -> None:  # noqa: ANN401
         writer.add_layer_norm_eps(config.norm_epsilon)
     else:
         writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    if config.model_type == "gemma2":
+    if _architecture(config) in GEMMA:
         writer.add_key_length(head)
         writer.add_value_length(head)
         writer.add_sliding_window(config.sliding_window)
+    if config.model_type == "gemma2":
         writer.add_attn_logit_softcapping(config.attn_logit_softcapping)
         writer.add_final_logit_softcapping(config.final_logit_softcapping)
 
@@ -139,6 +148,6 @@ def _as_llama_cpp(architecture: str, name: str, weight: NDArray[np.float32], con
         return paired.swapaxes(1, 2).reshape(weight.shape)
     if architecture == "gpt2" and weight.ndim == 2 and ".h." in name:  # noqa: PLR2004  GPT-2 keeps matrices transposed
         return weight.T
-    if architecture == "gemma2" and name.endswith("norm.weight"):
+    if architecture in GEMMA and name.endswith("norm.weight"):
         return weight + 1
     return weight

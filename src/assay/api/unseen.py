@@ -1,6 +1,6 @@
 """`assay.build_unseen`: unseen text for a benchmark."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -20,12 +20,16 @@ def build_unseen(
     unit: UnseenUnit = "function",
     most: int | None = MOST_UNSEEN,
     seed: int = 0,
+    download: bool = False,
+    groups: int | None = None,
+    enough: Callable[[int], bool] | None = None,
     out: Path | str | None = None,
 ) -> UnseenSet:
     """Build unseen text: functions or files that are new, in the form of a benchmark and matched to it.
 
     Args:
-        corpora: git repositories, archives (wheels, sdists, zip, tar) and folders.
+        corpora: git repositories, archives (wheels, sdists, zip, tar) and folders; with `download` also names of
+            packages ("numpy==2.1") and files that list them.
         like: the benchmark whose form the texts get; None leaves them as they stand.
         after: only texts of which no line existed before this day, by git or by `released`.
         before: only texts that have not changed since before this day.
@@ -33,6 +37,9 @@ def build_unseen(
         unit: "function" or "file".
         most: texts at most, drawn evenly over the repositories; None: all that fit (of 4,000 candidates).
         seed: of every random choice.
+        download: packages may be downloaded by pip, as wheels and without what they need; no code of them is run.
+        groups: read no further corpus when so many projects gave a text; None reads all.
+        enough: the same decision as a function: number of projects → True if there are enough.
         out: write JSON lines here, which `unseen=` of `assay.audit` reads.
 
     Raises:
@@ -44,8 +51,16 @@ def build_unseen(
         raise DataError(f"most {most}: expected at least 1 text")
     if period.after and period.before and period.after >= period.before:
         raise DataError(f"after {period.after} and before {period.before}: no day is both")
+    if groups is not None and groups < 1:
+        raise DataError(f"groups {groups}: expected at least 1 project")
     request = UnseenRequest(unit, period, day_named(released, "released"), most=most, seed=seed)
-    result = build_unseen_set(names, request, None if like is None else dataset_of(like))
+    result = build_unseen_set(
+        names,
+        request,
+        None if like is None else dataset_of(like),
+        download=download,
+        enough=lambda found: (groups is not None and found >= groups) or (enough is not None and enough(found)),
+    )
     if out is not None:
         result.save(Path(out))
     return result

@@ -26,7 +26,12 @@ def unseen() -> None:
 def build_command(
     corpora: Annotated[
         list[str],
-        typer.Argument(metavar="CORPUS…", help="Git repositories, archives and folders.", show_default=False),
+        typer.Argument(
+            metavar="CORPUS…",
+            help="Git repositories, archives and folders; with --download also names of packages and files that list "
+            "them.",
+            show_default=False,
+        ),
     ],
     *,
     out: Annotated[
@@ -63,6 +68,14 @@ def build_command(
             help="Texts at most, drawn evenly over the repositories; an audit runs the model on each.",
         ),
     ] = MOST_UNSEEN,
+    download: Annotated[
+        bool,
+        typer.Option("--download", help="Download packages by name with pip: wheels only, no code of them is run."),
+    ] = False,
+    groups: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Read no further CORPUS when N projects gave a text."),
+    ] = None,
     seed: Annotated[int, typer.Option(hidden=True, help="Seed of every random draw.")] = 0,
     which: Annotated[DataSelection, Shown("data", "subset", "language")],
 ) -> None:
@@ -89,6 +102,8 @@ def build_command(
         unit=unit,
         most=most,
         seed=seed,
+        download=download,
+        groups=groups,
         out=None if out == STANDARD_OUTPUT else out,
     )
     if out == STANDARD_OUTPUT:

@@ -1,13 +1,16 @@
 """Cost of an audit before it begins: forward passes, and their time from a short trial."""
 
 import time
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.leakage.negative_control import Control
 from assay.models import CachedLogProbScorer
 from assay.progress import inform, time_in_words
-from assay.scoring import Plan, pairs_to_run
+from assay.scores import SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN
+from assay.scoring import Deterministic, Plan, pairs_to_run
 from assay.types import LogProbScorer, Sample
 
 if TYPE_CHECKING:  # it imports torch
@@ -15,6 +18,9 @@ if TYPE_CHECKING:  # it imports torch
 
 TRIAL = 3
 """Texts that are timed after a first one, which also prepares the model."""
+
+LOOKED_AT = 10
+"""Samples that are rewritten to estimate how many rewritings the cache holds."""
 
 
 def report_cost(
@@ -30,26 +36,48 @@ def report_cost(
         control: the negative control; None where none is run.
         literature: methods for whole benchmarks; None where none are asked for.
     """
-    needed = {role: [text for of, text in pairs_to_run(samples, plan) if of == role] for role in plan.models}
-    missing = [(plan.models[role], _missing(plan.models[role], texts)) for role, texts in needed.items()]
-    if control is not None:
-        own = [text for _, text in pairs_to_run(samples, control.plan)]
-        missing.append((control.plan.models["target"], _missing(control.plan.models["target"], own)))
-    rewritings = plan.scored_variants * len(samples)
-    passes = sum(len(texts) for _, texts in missing) + rewritings + (0 if literature is None else literature.passes())
-    cached = sum(map(len, needed.values())) - sum(len(texts) for _, texts in missing[: len(needed)])
     if not plan.models:
         return  # generated text is paid by request, see `report_spending`
-    inform(f"cost: {passes:,.0f} forward passes of one text{f'; the cache holds {cached:,}' if cached else ''}")
-    target, texts = missing[0]
-    trial = texts[: TRIAL + 1] or [samples[0].text]
+    needed = [
+        (plan.models[role], [text for of, text in pairs_to_run(samples, plan) if of == role]) for role in plan.models
+    ]
+    if control is not None:
+        needed.append((control.plan.models["target"], [text for _, text in pairs_to_run(samples, control.plan)]))
+    missing = [_missing(model, texts) for model, texts in needed]
+    target = plan.models["target"]
+    rewritings, cached = _rewritings(plan, samples)
+    # what is scored for the audit itself is in the cache when a method wants it
+    own = (SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN) if isinstance(target, CachedLogProbScorer) else ()
+    further = rewritings + (0 if literature is None else literature.passes(own))
+    passes = sum(map(len, missing)) + further
+    cached += sum(len(texts) for _, texts in needed) - sum(map(len, missing))
+    inform(f"cost: {passes:,.0f} forward passes of one text{f'; the cache holds {cached:,.0f}' if cached else ''}")
+    if not passes:
+        return
+    texts = missing[0]
+    # a text that the cache holds says nothing about the model's speed: then the model runs without the cache
+    timed = target.scorer if isinstance(target, CachedLogProbScorer) and not texts else target
+    trial = (texts or [sample.text for sample in samples])[: TRIAL + 1]
     # per character, since texts differ in length; the first text warms the model up and is not timed
-    seconds = _seconds(target, trial) / max(1, sum(map(len, trial[1:] or trial)))
-    lengths = sum(len(text) for _, texts in missing for text in texts)
+    seconds = _seconds(timed, trial) / max(1, sum(map(len, trial[1:] or trial)))
+    lengths = sum(len(text) for texts in missing for text in texts)
     # rewritings and training steps have no text yet: each counts as one of typical length
     typical = sum(len(sample.text) for sample in samples) / len(samples)
-    characters = lengths + typical * (passes - sum(len(texts) for _, texts in missing))
+    characters = lengths + typical * further
     inform(f"time: about {time_in_words(characters * seconds)} at the speed of the first texts")
+
+
+def _rewritings(plan: Plan, samples: Sequence[Sample]) -> tuple[float, float]:
+    """Return how many rewritings have to be run, and how many the cache holds, judged by those of some samples."""
+    target, requested = plan.models["target"], plan.scored_variants * len(samples)
+    if not requested or not isinstance(plan.rewriter, Deterministic) or not isinstance(target, CachedLogProbScorer):
+        return requested, 0
+    chosen = samples[:: max(1, len(samples) // LOOKED_AT)][:LOOKED_AT]
+    # with a count of its own: the report states what happened to the samples once
+    rewritten = replace(plan.rewriter, counts=Counter())(chosen, plan.variants)
+    texts = list(dict.fromkeys(text for rewriting in rewritten for text in rewriting.texts[: plan.scored_variants]))
+    run = len(_missing(target, texts))
+    return run * len(samples) / len(chosen), (len(texts) - run) * len(samples) / len(chosen)
 
 
 def _missing(model: LogProbScorer, texts: Sequence[str]) -> list[str]:

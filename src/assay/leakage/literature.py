@@ -1,7 +1,7 @@
 """Methods of the literature for whole benchmarks: a reader sees how far they agree with the verdict; none decides."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from assay.leakage.measured_model import MeasuredModel
@@ -39,10 +39,14 @@ class Literature:
             works[Work("search for the learning rate", 8 * self.model.probe_share, "unseen")] = None
         return tuple(work for work in works if work.on == "benchmark" or self.model.unseen)
 
-    def passes(self) -> float:
-        """Return the number of forward passes of one text that the methods take; a training step counts three."""
+    def passes(self, cached: Collection[Work] = ()) -> float:
+        """Return the number of forward passes of one text that the methods take; a training step counts three.
+
+        Args:
+            cached: work that costs nothing, because it is in the cache by then.
+        """
         counts = {"benchmark": len(self.model.samples), "unseen": len(self.model.unseen)}
-        return sum(work.passes * counts[work.on] for work in self.work())
+        return sum(work.passes * counts[work.on] for work in self.work() if work not in cached)
 
     def run(self, *, seed: int) -> tuple[MethodResult, ...]:
         """Run the methods in their order."""

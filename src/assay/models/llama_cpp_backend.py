@@ -28,7 +28,10 @@ from assay.models.windows import Window, resolve_stride, windows
 from assay.types import Float32Array, Indexed, Tokens, TokenStatistics
 
 BATCH = 512
-"""Tokens of one call: llama.cpp's own default. Its logits are the largest array: 100 MB for 50,000 token ids."""
+"""Tokens of one call at most: llama.cpp's own default."""
+
+LOGITS = 2**25
+"""Logits of one call at most, the largest array: 128 MiB. Gemma's 262,144 token ids leave 128 tokens a call."""
 
 ALL_LAYERS = -1
 
@@ -57,6 +60,7 @@ def open_llama(name: str, settings: ModelSettings) -> "LlamaCppModel":
             n_threads_batch=torch.get_num_threads(),
             type_k=llama_cpp.GGML_TYPE_F32,  # llama.cpp's default, float16, moves log-probabilities by some 0.001
             type_v=llama_cpp.GGML_TYPE_F32,
+            swa_full=False,  # layers with a sliding window keep that window alone: no text is continued from its middle
             verbose=False,
         )
     except (ValueError, RuntimeError, OSError) as error:
@@ -226,11 +230,12 @@ class LlamaCppModel:
         low, context = self._low, self._model.ctx
         self._model.reset()
         low.llama_memory_clear(low.llama_get_memory(context), True)
-        batch = low.llama_batch_init(BATCH, 0, 1)
+        most = max(1, min(BATCH, LOGITS // self.vocabulary_size))
+        batch = low.llama_batch_init(most, 0, 1)
         parts = []
         try:
-            for start in range(window.start, window.stop - 1, BATCH):
-                stop = min(start + BATCH, window.stop - 1)
+            for start in range(window.start, window.stop - 1, most):
+                stop = min(start + most, window.stop - 1)
                 # logits are requested for the last tokens of the call alone, those that predict a token to be scored
                 targets = ids[max(start + 1, window.first) : stop + 1]
                 # positions count from the start of the window: a text behind it would see another context

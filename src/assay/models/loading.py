@@ -40,6 +40,9 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 
 MOST_LAYERS = 1_000
 
+GEMMA_SCALES = ("gemma2", "gemma3")
+"""Architectures of GGUF files whose attention is scaled by a number of its own."""
+
 DEVICE_MAPS = ("balanced", "balanced_low_0", "sequential")
 """Devices that spread one model over all accelerators, by accelerate's names."""
 
@@ -105,6 +108,7 @@ def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Che
         check_config(name, config)
         if gguf is not None:
             _check_positions(gguf, config)
+            _check_attention_scale(gguf, config)
         tokenizer = _load_tokenizer(source, adapter, common)
         if gguf is not None:
             set_splits(tokenizer, gguf)
@@ -149,6 +153,21 @@ def _check_positions(gguf: GgufFile, config: PretrainedConfig) -> None:
         raise ModelError(
             f"{gguf.path}: rotary positions are scaled ({gguf.rope_scaling}), which transformers does not read from a "
             f"GGUF file: expected llama:{gguf.path}, or the model's own folder or hub id"
+        )
+
+
+def _check_attention_scale(gguf: GgufFile, config: PretrainedConfig) -> None:
+    """Check that attention of Gemma 2 and 3 is scaled as the model was trained; no field of a GGUF file has the scale.
+
+    Raises:
+        ModelError: transformers' own default belongs to heads of another size: every probability would be wrong.
+    """
+    scale = getattr(config, "query_pre_attn_scalar", None)
+    head = getattr(config, "head_dim", None)
+    if gguf.architecture in GEMMA_SCALES and scale != head:
+        raise ModelError(
+            f"{gguf.path}: attention heads of {head}, whose scale transformers does not read from a GGUF file (it "
+            f"takes that of {scale}): expected llama:{gguf.path}, or the model's own folder or hub id"
         )
 
 

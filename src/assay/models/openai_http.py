@@ -31,6 +31,10 @@ PROBED = 5
 """Likeliest tokens at each position that are requested once, for the check; servers give at least so many."""
 _ROUNDING = 1e-3  # a sure token may come out a little above 0
 _LARGEST_VOCABULARY = 10**6
+_COMPARED = 3
+"""Likeliest tokens that are compared; a server may give the token itself beside them, as the last one."""
+_SAME = 0.25
+"""Largest difference of equal log-probabilities: half precision differs by some hundredths from batch to batch."""
 _SAMPLING = {"temperature": 1, "top_p": 1}
 """A server that applies temperature or top-p to what it returns changes nothing at 1."""
 
@@ -125,6 +129,8 @@ def _read_sglang(reply: Json, text: str) -> PromptReply | None:  # noqa: ARG001 
     )
 
 
+ECHO = "`echo` with `logprobs`"
+
 PROMPT_WAYS = (
     PromptWay(
         "`prompt_logprobs`",
@@ -133,10 +139,12 @@ PROMPT_WAYS = (
         _read_prompt_log_probs,
     ),
     PromptWay(
-        "`echo` with `logprobs`",
+        ECHO,
         "/completions",
         lambda model, text, top: (
-            {"model": model, "prompt": text, "max_tokens": 0, "echo": True, "logprobs": max(1, top)} | _SAMPLING
+            # llama-cpp-python's server takes 0 for no limit: a first request of 1 finds out what a server gives
+            {"model": model, "prompt": text, "max_tokens": int(top > 0), "echo": True, "logprobs": max(1, top)}
+            | _SAMPLING
         ),
         _read_echo,
     ),
@@ -210,6 +218,38 @@ def require_log_probabilities(reply: PromptReply, place: str) -> None:
             )
 
 
+def require_predictions(reply: PromptReply, other: PromptReply | None, place: str) -> None:
+    """Check that a token's log-probability is that after the tokens before it, and not after itself.
+
+    Where two texts differ for the first time, the same tokens came before, so the same tokens are the likeliest.
+    llama-cpp-python's server shifts its columns by one: there each token is followed by itself.
+
+    Args:
+        reply: of the server, with the likeliest tokens at each position.
+        other: the same for a text that ends in another token.
+        place: address of the end point, for the message.
+
+    Raises:
+        ModelError: the likeliest tokens have other log-probabilities.
+    """
+    pairs = zip(reply.ids, () if other is None else other.ids, strict=False)
+    position = next((index for index, (own, its) in enumerate(pairs) if own != its), None)
+    if position is None or other is None:
+        return
+    compared = zip(_likeliest(reply, position), _likeliest(other, position), strict=False)
+    if any(abs(own - its) > _SAME for own, its in compared):
+        raise ModelError(
+            f"{place}: each token's log-probability is the one after the token itself, not the one before it, as "
+            "llama-cpp-python's server has it: expected a server such as vLLM's, llama:PATH.gguf, which opens the file "
+            "itself, or --access black, for scores of generated text"
+        )
+
+
+def _likeliest(reply: PromptReply, position: int) -> list[float]:
+    tables = reply.top[position : position + 1]
+    return sorted((number for table in tables for number in _numbers(table)), reverse=True)[:_COMPARED]
+
+
 def _numbers(values: Sequence[object]) -> list[float]:
     return [float(value) for value in values if isinstance(value, int | float) and not math.isnan(value)]
 
@@ -218,6 +258,8 @@ KEY = "OPENAI_API_KEY"
 _STOPS = 4  # OpenAI takes no more; the rest is applied to the reply
 SHORT = "def f(x):"
 """A text that every working server accepts."""
+SHORT_TOO = "def f(x);"
+"""The same but for its end."""
 MOST_CHARACTERS = 2**20
 """Of one request. The reply to a prompt is many times as long: some 60 bytes for each token."""
 TOO_LONG = Rejected(f"longer than {MOST_CHARACTERS:,} characters, the most that is sent to a server at a time")
@@ -425,6 +467,10 @@ class OpenAICompletions(OpenAIChat):
             if values is not None:
                 place = self._endpoint.address(way.path)
                 require_log_probabilities(values, place)
+                require_predictions(values, self._values(way, SHORT_TOO, PROBED), place)
+                if way.name == ECHO and self._values(way, SHORT, 0) is None:
+                    failures.append(f"{way.name} does not work without a generated token")
+                    continue
                 self._ranks = isinstance(checked(values, place, SHORT), RankedLogProbs)
                 self._way = way
                 return way
@@ -435,6 +481,13 @@ class OpenAICompletions(OpenAIChat):
             f"{self.name} gives no log-probabilities of a text's tokens ({'; '.join(failures)}): expected {advice}a "
             "server that does, such as vLLM's, or --access black, for scores of generated text"
         )
+
+    def _values(self, way: PromptWay, text: str, top: int) -> PromptReply | None:
+        """Return the columns of a short text; None where the server refuses or ignores the request."""
+        try:
+            return way.read(self._endpoint.post(way.path, way.body(self.model, text, top)), text)
+        except Refused:
+            return None
 
     def _request(self, prompt: str) -> Json:
         return {"prompt": prompt}

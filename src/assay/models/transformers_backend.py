@@ -29,6 +29,8 @@ CPU_BATCH_TOKENS = 1024
 CPU_GENERATION_TOKENS = 4096
 """A step of generation reads all weights for one token of each row, so more rows cost little more than few."""
 GPU_BATCH_TOKENS = 2**15
+CPU_WHOLE, GPU_WHOLE = 2**27, 2**31
+"""Logits of a batch at most, where a model computes those of all its tokens: 512 MiB in float32 on the CPU."""
 CPU_ALIKE = 0.95
 """Shortest text of a batch as a share of the longest: a core computes padding as slowly as tokens."""
 
@@ -72,6 +74,8 @@ class TransformersModel:
         on_cpu = checkpoint.model.device.type == "cpu"
         # scoring wants batches that fit into a cache; a step of generation reads all weights, so it wants many rows
         scoring, generation = (CPU_BATCH_TOKENS, CPU_GENERATION_TOKENS) if on_cpu else (GPU_BATCH_TOKENS,) * 2
+        if not self.forward.chunked:
+            scoring = max(1, min(scoring, (CPU_WHOLE if on_cpu else GPU_WHOLE) // self.vocabulary_size))
         self._alike = CPU_ALIKE if on_cpu else 0.0
         self.budget = TokenBudget(scoring if settings.batch_tokens is None else settings.batch_tokens)
         self.generation_budget = TokenBudget(generation if settings.batch_tokens is None else settings.batch_tokens)

@@ -23,7 +23,7 @@ from assay.scores.definition import (
 from assay.scores.detector import SRDETECTION, Preset
 from assay.scores.frequency import FrequencyTable
 from assay.scores.parameters import Count, Share
-from assay.types import TokenStatistics
+from assay.types import TokenLogProbs, TokenStatistics
 
 VARIANCE_FLOOR = 1e-6
 TAIL_MASS_FLOOR = 1e-6
@@ -258,3 +258,51 @@ def lowercase(target: LogProbs, lowercased: LowercasedLogProbs) -> float:
 def reference(target: LogProbs, reference: ReferenceLogProbs) -> float:
     """Log-likelihood against that of a second model which has not seen the text."""
     return mean(target.log_probs) - mean(reference.log_probs)
+
+
+WINDOWS = (2, 3, 4, 6, 9, 13, 18, 25, 32, 40)
+"""Lengths in the authors' configuration (configs/example.yaml)."""
+
+LEAST_ERRORS = 2
+"""Tokens that the model predicts wrongly; with fewer the authors' program gives no ratio."""
+
+
+@score(
+    title="WBC, window-based comparison",
+    formula="mean over windows w of the share of runs of w tokens with Σ l_target > Σ l_reference",
+    reference="Chen et al. 2026, arXiv:2601.02751",
+)
+def wbc(target: LogProbs, reference: ReferenceLogProbs) -> float:
+    """Share of windows in which the text is likelier than under the model from before the training, by sign alone.
+
+    A text shorter than a window is one window.
+    """
+    gain = _gain(target, reference)
+    sums = [np.convolve(gain, np.ones(min(window, len(gain))), "valid") for window in WINDOWS]
+    return mean(np.array([mean(values > 0) for values in sums]))
+
+
+@score(
+    title="EZ-MIA, error zone",
+    formula="P / (P + N): sums of the rises and falls of l against the reference, where the likeliest token is wrong",
+    reference="Ilić et al. 2026, arXiv:2601.12104",
+)
+def ez_mia(target: RankedTokens, reference: ReferenceLogProbs) -> float:
+    """Share of the change by training that went upward, over tokens that the model still predicts wrongly.
+
+    The paper's value is P / N, which orders texts in the same way and has no value where N is 0. The first token does
+    not count, and where nothing changed the value is 1/2.
+    """
+    gain = _gain(target, reference)[1:][target.ranks[1:] > 1]
+    if len(gain) < LEAST_ERRORS:
+        raise Unscorable(f"fewer than {LEAST_ERRORS} tokens are predicted wrongly")
+    moved = float(np.abs(gain).sum())
+    return float(gain[gain > 0].sum()) / moved if moved else 0.5
+
+
+def _gain(target: TokenLogProbs, reference: TokenLogProbs) -> NDArray[np.float64]:
+    """Return l_target - l_reference, float64 [n]; unscorable where the models read other tokens."""
+    if not np.array_equal(target.token_ids, reference.token_ids):
+        raise Unscorable("the two models read the text as different tokens")
+    gain: NDArray[np.float64] = target.log_probs.astype(np.float64) - reference.log_probs
+    return gain

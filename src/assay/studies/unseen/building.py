@@ -2,11 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from packaging.requirements import Requirement
 
 from assay.datasets import Dataset
 from assay.errors import DataError
@@ -23,6 +24,7 @@ from assay.files import write_text
 from assay.reports import TabularResult
 from assay.studies.unseen.candidates import UnseenRequest, candidates
 from assay.studies.unseen.form import forms_of
+from assay.studies.unseen.packages import NoWheel, Package, PackageFolder, expanded
 from assay.types import Sample
 
 NEAR = 0.5
@@ -36,6 +38,9 @@ MOST_CANDIDATES = 4_000
 
 ROUNDS = 5
 """Candidates for each sample of the benchmark at most."""
+
+Enough = Callable[[int], bool]
+"""Number of projects that gave a text → True if there are enough."""
 
 PASSES = 3
 """Fits of the classifier: each on what the one before left."""
@@ -53,6 +58,8 @@ class UnseenSet(TabularResult):
         before: the blind baseline of benchmark against candidates; None without a benchmark.
         after: the same against the matched texts.
         dated: how the texts are dated, in words; empty where no day was asked for.
+        packages: that were downloaded; each of their texts names package, version and digest.
+        not_downloaded: packages without a wheel, with the reason.
     """
 
     samples: tuple[Sample, ...]
@@ -62,6 +69,8 @@ class UnseenSet(TabularResult):
     before: BlindBaseline | None = None
     after: BlindBaseline | None = None
     dated: str = ""
+    packages: tuple[Package, ...] = ()
+    not_downloaded: tuple[NoWheel, ...] = ()
 
     @property
     def groups(self) -> int:
@@ -95,6 +104,8 @@ class UnseenSet(TabularResult):
             "blind_auroc_after": _auroc(self.after),
             "apart_after": None if self.after is None or self.after.ranking is None else tells_apart(self.after),
             "dated": self.dated,
+            "packages": [package.facts() | {"file": package.path.name} for package in self.packages],
+            "not_downloaded": {package.requirement: package.reason for package in self.not_downloaded},
         }
 
 
@@ -132,18 +143,61 @@ class _Pool:
         return replace(self, offered=tuple(self.offered[index] for index in chosen))
 
 
-def build_unseen_set(corpora: Sequence[str], request: UnseenRequest, like: Dataset | None = None) -> UnseenSet:
+class _Collecting:
+    """Texts of corpora, one corpus after the other, until there are enough projects."""
+
+    def __init__(self, request: UnseenRequest, folder: PackageFolder) -> None:
+        self.request = request
+        self.folder = folder
+        self.counts: Counter[str] = Counter()
+        self.texts: list[Sample] = []
+        self.packages: list[Package] = []
+        self.missing: list[NoWheel] = []
+        self._random = np.random.default_rng(request.seed)
+
+    def run(self, corpora: Sequence[str | Requirement], enough: Enough) -> None:
+        """Collect the texts of one corpus after the other; `enough` is asked after each of them."""
+        for place, corpus in enumerate(corpora, 1):
+            if isinstance(corpus, str):
+                self.texts += candidates([corpus], self.request, self.counts, self._random)
+            else:
+                self._add_package(corpus)
+            if place < len(corpora) and enough(len({sample.group for sample in self.texts})):
+                self.counts["corpora not needed"] = len(corpora) - place
+                return
+
+    def _add_package(self, requirement: Requirement) -> None:
+        package = self.folder.fetched(requirement)
+        if isinstance(package, NoWheel):
+            self.missing.append(package)
+            return
+        self.packages.append(package)
+        texts = candidates([str(package.path)], self.request, self.counts, self._random)
+        self.texts += (replace(text, metadata={**text.metadata, **package.facts()}) for text in texts)
+
+
+def build_unseen_set(
+    corpora: Sequence[str],
+    request: UnseenRequest,
+    like: Dataset | None = None,
+    *,
+    download: bool = False,
+    folder: PackageFolder | None = None,
+    enough: Enough = lambda _: False,
+) -> UnseenSet:
     """Return unseen text from corpora, in the form of a benchmark and matched to it.
 
     Args:
-        corpora: repositories, archives and folders.
+        corpora: repositories, archives, folders, names of packages and files that list packages.
         request: which texts; its forms are per_group from `like`.
         like: the benchmark; None leaves texts as they are, and matches nothing.
+        download: packages may be downloaded.
+        folder: where they are kept; None for the one in the folder of the cache.
+        enough: number of projects with a text → True if no further corpus is needed.
 
     Raises:
-        DataError: a corpus cannot be read or dated, the benchmark holds no functions, or no text is left.
+        DataError: a corpus cannot be read, dated or downloaded, the benchmark holds no functions, or no text is left.
     """
-    counts: Counter[str] = Counter()
     if like is not None:
         forms = forms_of(like.samples)
         if not forms and request.unit == "function":
@@ -152,12 +206,18 @@ def build_unseen_set(corpora: Sequence[str], request: UnseenRequest, like: Datas
                 "expected --unit file, or another --part"
             )
         request = replace(request, forms=forms or None)
-    offered = _distinct(list(candidates(corpora, request, counts)), like, request.seed, counts)
+    collecting = _Collecting(request, folder or PackageFolder())
+    counts = collecting.counts
+    collecting.run(expanded(corpora, download=download), enough)
+    sources = tuple(collecting.packages), tuple(collecting.missing)
+    offered = _distinct(collecting.texts, like, request.seed, counts)
     if not offered:
-        raise DataError(f"{', '.join(corpora)}: no {request.unit} left: {_listed(counts)}")
+        reasons = [f"{package.requirement}: {package.reason}" for package in collecting.missing[:1]]
+        raise DataError(f"{', '.join(corpora)}: no {request.unit} left: {'; '.join([_listed(counts), *reasons])}")
     dated = _dating(request)
     if like is None:
-        return UnseenSet(_evenly_drawn(offered, request, counts), None, 0, dict(counts), dated=dated)
+        chosen = _evenly_drawn(offered, request, counts)
+        return UnseenSet(chosen, None, 0, dict(counts), None, None, dated, *sources)
     pool = _Pool(_of_one_language(like.samples, offered), tuple(offered))
     before = pool.baseline(request.seed)
     best, after = pool, before
@@ -169,9 +229,8 @@ def build_unseen_set(corpora: Sequence[str], request: UnseenRequest, like: Datas
             break
         best, after = narrower, narrower.baseline(request.seed)
     counts["not matched"] = len(offered) - len(best.offered)
-    return UnseenSet(
-        _evenly_drawn(best.offered, request, counts), like.name, len(like), dict(counts), before, after, dated
-    )
+    chosen = _evenly_drawn(best.offered, request, counts)
+    return UnseenSet(chosen, like.name, len(like), dict(counts), before, after, dated, *sources)
 
 
 def _evenly_drawn(texts: Sequence[Sample], request: UnseenRequest, counts: Counter[str]) -> tuple[Sample, ...]:

@@ -66,18 +66,20 @@ class UnseenRequest:
     seed: int = 0
 
 
-def candidates(corpora: Sequence[str], request: UnseenRequest, counts: Counter[str]) -> Iterator[Sample]:
+def candidates(
+    corpora: Sequence[str], request: UnseenRequest, counts: Counter[str], random: np.random.Generator
+) -> Iterator[Sample]:
     """Yield the texts of corpora that the request admits, each with group, date, path and licence.
 
     Args:
         corpora: repositories, archives and folders.
         request: which texts.
         counts: is filled with the number of files, of texts, and of texts left out by reason.
+        random: draws the texts around functions.
 
     Raises:
         DataError: as `assay.provenance.dated_files`.
     """
-    random = np.random.default_rng(request.seed)
     languages = languages_with("functions") if request.forms is None else tuple(request.forms)
     for file in dated_files(corpora, request.released):
         language = file.source.language

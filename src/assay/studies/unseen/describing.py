@@ -42,6 +42,8 @@ def _(unseen: UnseenSet, path: str = "") -> Report:
         details.append(
             "Nothing shows that the model has not seen these texts: give --after DATE, the day of its release."
         )
+    for package in unseen.not_downloaded:
+        details.append(f"Not downloaded: {package.requirement} ({package.reason}).")  # noqa: PERF401
     tables = [_count_table(unseen)]
     if unseen.before is not None and unseen.after is not None:
         tables.insert(0, _match_table(unseen, unseen.before, unseen.after))

@@ -36,7 +36,7 @@ def test_without_labels_and_unseen_text_nothing_is_run_unless_it_shall_only_desc
     assert "there will be no verdict" in done.err
     assert "assay unseen build" in done.err
     assert not (tmp_path / "assay-runs").exists()
-    assert assay("audit", golden / "model", unseen, "--scores", "loss", "--fail-on", "verdict").code == 3
+    assert assay("audit", golden / "model", unseen, "--scores", "loss", "--fail-on", "familiar").code == 3
     done = assay("audit", golden / "model", unseen, "--scores", "loss", "--describe")
     assert done.code == 0, done.err
     assert done.out.splitlines()[0] == "Cannot tell yet"
@@ -122,7 +122,7 @@ def test_the_tables_come_as_markdown_with_their_captions(assay, texts, golden):
 
 def test_json_on_standard_output_is_the_summary(assay, texts, golden):
     done = assay("audit", golden / "model", texts, "--scores", "loss", "--describe", "--json", "--out", "run")
-    assert json.loads(done.out)["schema"] == 2
+    assert json.loads(done.out)["schema"] == 3
 
 
 def test_a_rule_ends_with_1_if_it_fires_with_0_if_not_and_with_3_if_it_cannot_be_decided(

@@ -42,7 +42,8 @@ def audit(evidence: Evidence) -> Audit:
         summaries=(
             ScoreSummary(
                 evidence.score, evidence.scored, 100, NOTHING, {}, decision,
-                ranking=ranking, calibration=calibration, test=evidence.test,
+                ranking=ranking, calibration=calibration, test=None if evidence.decides_by_form else evidence.test,
+                form=evidence.form if evidence.decides_by_form else None,
             ),
         ),
         primary=evidence.score,
@@ -91,7 +92,7 @@ def test_terminal_page_and_statement_begin_alike(subject: Audit):
 
 def test_a_share_stands_beside_a_verdict_alone():
     shares = {subject.decision.verdict: answer_of(subject).measured for subject in EVERY[:3]}
-    assert shares[Verdict.CONTAMINATED] == "Share that looks trained on: 50\u00a0% (0\u00a0% to 60\u00a0%)."
+    assert shares[Verdict.FAMILIAR] == "Share that looks trained on: 50\u00a0% (0\u00a0% to 60\u00a0%)."
     assert "not stated" in shares[Verdict.CANNOT_TELL]
 
 

@@ -64,15 +64,15 @@ def clean():
     return audit()
 
 
-def test_a_benchmark_that_the_model_was_trained_on_is_contaminated(seen):
-    assert seen.decision.verdict is Verdict.CONTAMINATED
+def test_a_benchmark_that_the_model_was_trained_on_is_familiar(seen):
+    assert seen.decision.verdict is Verdict.FAMILIAR
     assert seen.share.low > 0.3
     assert seen.test.p_value < 0.01
     assert {result.name: result.score.called for result in seen.methods}["permutation_test"] is True
 
 
 def test_a_benchmark_that_it_never_saw_is_not(clean):
-    assert clean.decision.verdict is not Verdict.CONTAMINATED
+    assert clean.decision.verdict is not Verdict.FAMILIAR
     assert clean.test.share.estimate.value < 0.4
     assert clean.test.p_value > 0.05
 
@@ -117,7 +117,7 @@ def test_an_audit_is_read_back_as_it_was_written(seen, tmp_path):
 def test_the_report_states_share_methods_and_conditions(seen):
     report = describe_audit(seen)
     details = " ".join(report.details)
-    assert report.answer.verdict == "Contaminated"
+    assert report.answer.verdict == "Familiar"
     assert "seen 4 times or more" not in details  # a bound beside an estimate confuses
     assert "0.5 standard deviations higher" in details
     assert "80 % power" in details
@@ -138,7 +138,7 @@ def test_what_was_set_aside_is_said_in_report_and_statement():
     trained = partial(audit, [s.text for s in BENCHMARK], primary="loss")
     strict, decided = trained(), trained(allow_confounded=True)
     assert (strict.decision.reason, strict.decision.set_aside) == (Undecided.UNFIT_SCORE, None)
-    assert decided.decision.verdict is Verdict.CONTAMINATED
+    assert decided.decision.verdict is Verdict.FAMILIAR
     assert decided.decision.set_aside == strict.decision.explanation
     details = " ".join(describe_audit(decided).details)
     assert "Conditions were set aside (--allow-confounded)" in details

@@ -1,4 +1,4 @@
-"""Single samples are named by a score that compares variants, with q-values, and by no other."""
+"""Single samples are named against unseen text of the same form, with q-values, and never against other text."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from assay.leakage.results import Calibration, Distribution, ScoreSummary
 from assay.leakage.run_folder import read_run, summary_of, write_run
 from assay.reports import render_markdown
 from assay.studies import TaskResult, split_by_audit
-from assay.types import Sample, Undecided
+from assay.types import Decision, Sample, Undecided, Verdict
 from support.audits import OPEN, decided
 
 TASKS, UNSEEN = 60, 400
@@ -29,7 +29,9 @@ def calibration(leaked: int, unseen: int = UNSEEN) -> Calibration:
     return Calibration("fresh", unseen, 0.05, p_values, benjamini_hochberg(p_values), flags, 0.3)
 
 
-def audit(primary: str = "mid_pit", *, separates: bool = False, **calibrations: Calibration | None) -> Audit:
+def audit(
+    primary: str = "mid_pit", *, separates: bool = False, same_form: bool = True, **calibrations: Calibration | None
+) -> Audit:
     nothing = Distribution(0.0, 1.0, {0.05: -1.0, 0.5: 0.0, 0.95: 1.0})
     values = {name: np.linspace(2, -2, TASKS) for name in calibrations}
     return decided(
@@ -47,18 +49,19 @@ def audit(primary: str = "mid_pit", *, separates: bool = False, **calibrations: 
             primary=primary,
             blind=BlindBaseline(RANKING, "bag of words", separates, (RANKING,)),
             blind_compares="this benchmark and the unseen text",
-        )
+        ),
+        same_form=same_form,
     )
 
 
-FAMILIAR = audit(mid_pit=calibration(40))
+FAMILIAR = audit(mid_pit=calibration(40), sr_ratio=calibration(20), same_form=False)
 NAMED = audit(mid_pit=calibration(40), sr_mid_pit=calibration(30), sr_ratio=calibration(20))
 
 
-def test_a_score_of_familiarity_names_no_sample_however_many_it_flags():
+def test_against_text_of_another_form_no_sample_is_named_however_many_are_flagged():
     named = named_samples(FAMILIAR)
     assert (named.score, named.samples) == (None, ())
-    assert "finds the other samples familiar too" in named.reason
+    assert "finds its other samples familiar too" in named.reason
     assert "No single sample is named" in " ".join(details_of(FAMILIAR))
     assert named_table(FAMILIAR) is None
     assert "q-value" not in [column.title for column in sample_list(FAMILIAR).columns]
@@ -67,13 +70,14 @@ def test_a_score_of_familiarity_names_no_sample_however_many_it_flags():
     assert summary["named"]["samples"] == []
 
 
-def test_the_score_that_is_declared_for_it_names_samples_whatever_the_headline_is():
+def test_the_score_that_is_declared_for_it_names_samples_and_else_that_of_the_headline():
     named = named_samples(NAMED)
     assert named.score == "sr_ratio"
     assert [sample.sample_id for sample in named.samples] == [f"task/{i}" for i in range(20)]
     assert all(sample.q_value <= 0.05 for sample in named.samples)
-    assert named_samples(replace(NAMED, primary="sr_mid_pit")).score == "sr_mid_pit"
-    assert len(named_samples(replace(NAMED, primary="sr_mid_pit")).samples) == 30
+    assert named_samples(replace(NAMED, primary="sr_mid_pit")).score == "sr_ratio"
+    headline = audit(mid_pit=calibration(40))
+    assert (named_samples(headline).score, len(named_samples(headline).samples)) == ("mid_pit", 40)
 
 
 def test_terminal_report_and_json_name_the_same_samples(tmp_path):
@@ -82,25 +86,25 @@ def test_terminal_report_and_json_name_the_same_samples(tmp_path):
     ids = [row.cells[0] for row in named_table(NAMED).rows]
     assert ids == [entry["sample_id"] for entry in summary_of(NAMED)["named"]["samples"]]
     counts = {entry["score"]: entry["calibration"].get("discoveries") for entry in summary_of(NAMED)["summaries"]}
-    assert counts == {"mid_pit": None, "sr_mid_pit": 30, "sr_ratio": 20}
+    assert counts == {"mid_pit": 40, "sr_mid_pit": 30, "sr_ratio": 20}
     titles = [column.title for column in sample_list(NAMED).columns]
-    assert {"p-value", "p-value of sr_ratio", "q-value of sr_ratio"} <= set(titles)
-    assert "q-value" not in titles
+    assert {"p-value", "q-value", "p-value of sr_ratio", "q-value of sr_ratio"} <= set(titles)
     assert "task/19" in render_markdown(describe_audit(NAMED))
     stored, _ = read_run(write_run(tmp_path / "run", NAMED, {}))
     assert named_samples(stored) == named_samples(NAMED)
 
 
-def test_the_table_of_scores_counts_named_samples_for_contrasts_alone():
+def test_the_table_of_scores_counts_named_samples():
     table = distribution_table(NAMED)
     place = [column.title for column in table.columns].index("named")
     cells = {row.cells[0]: row.cells[place] for row in table.rows}
-    assert (cells["sr_ratio"], cells["sr_mid_pit"]) == (20, 30)
-    assert cells["mid_pit"].reason == "this score names no samples"
+    assert cells == {"mid_pit": 40, "sr_ratio": 20, "sr_mid_pit": 30}
 
 
 def test_with_too_few_unseen_texts_the_report_says_how_many_it_would_take():
     few = audit(sr_ratio=calibration(10, unseen=28), primary="sr_ratio")
+    (summary,) = few.summaries
+    few = replace(few, summaries=(replace(summary, decision=Decision(Verdict.CONTAMINATED, "so it is")),))
     named = named_samples(few)
     assert named.samples == ()
     assert named.reason.replace("\N{NO-BREAK SPACE}", " ") == (
@@ -113,9 +117,9 @@ def test_with_too_few_unseen_texts_the_report_says_how_many_it_would_take():
 @pytest.mark.parametrize(
     ("case", "words"),
     [
-        (audit(sr_ratio=None, primary="sr_ratio"), "nothing says what unseen text scores"),
-        (audit(sr_ratio=calibration(30), primary="sr_ratio", separates=True), "no verdict follows from sr_ratio"),
-        (audit(sr_ratio=calibration(0), primary="sr_ratio"), "the smallest q-value is"),
+        (audit(sr_ratio=None, primary="sr_ratio"), "--same-form"),
+        (audit(sr_ratio=calibration(30), primary="sr_ratio", separates=True), "--same-form"),
+        (audit(sr_ratio=calibration(0), primary="sr_ratio"), "--same-form"),
     ],
 )
 def test_where_no_sample_is_named_there_is_a_reason(case, words):
@@ -123,9 +127,10 @@ def test_where_no_sample_is_named_there_is_a_reason(case, words):
     assert words in named_samples(case).reason
 
 
-def test_a_rule_on_discoveries_is_decided_by_a_contrast_alone():
-    assert rule("discoveries>0").obstacle(NAMED).reason is Undecided.UNFIT_SCORE
-    assert rule("discoveries>0").obstacle(NAMED, allow_confounded=True) is None
+def test_a_rule_on_discoveries_is_decided_against_text_of_the_same_form_alone():
+    assert rule("discoveries>0").obstacle(FAMILIAR).reason is Undecided.UNFIT_SCORE
+    assert rule("discoveries>0").obstacle(FAMILIAR, allow_confounded=True) is None
+    assert rule("discoveries>0").obstacle(NAMED) is None
     assert rule("sr_ratio.discoveries>19").obstacle(NAMED) is None
     assert rule("sr_ratio.discoveries>19").fires(NAMED)
 

@@ -79,11 +79,11 @@ def test_without_calibration_the_decisions_are_an_empty_table(unlabelled: Audit,
     assert table.column_names == ["sample_id", "name", "positive", "value", "threshold", "p_value", "q_value"]
 
 
-def test_the_summary_is_strict_json_of_schema_2(demo: Audit, tmp_path: Path):
+def test_the_summary_is_strict_json_of_schema_3(demo: Audit, tmp_path: Path):
     write_run(tmp_path, demo, {})
     text = (tmp_path / "summary.json").read_text("utf-8")
     summary = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
-    assert summary["schema"] == 2
+    assert summary["schema"] == 3
     assert list(summary) == sorted(summary)
 
 
@@ -120,7 +120,7 @@ def test_a_folder_that_is_none_is_reported(tmp_path: Path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"schema": 7}, "schema 7, expected 2"),
+        ({"schema": 7}, "schema 7, expected 3"),
         ({"summaries": [{"score": "loss"}]}, "not a whole run folder"),
         ({"kind": "party"}, "not a whole run folder"),
         ({"model": 3}, "int where str is expected"),

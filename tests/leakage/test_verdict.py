@@ -6,8 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.evaluation import TOP, BlindBaseline, ContaminatedShare, DetectableLeak, Estimate, FlagRate, Ranking
-from assay.leakage import Compared, Evidence, NegativeControl, UnseenTest, decide
+from assay.evaluation import (
+    TOP,
+    BlindBaseline,
+    ContaminatedShare,
+    DetectableLeak,
+    Estimate,
+    FlagRate,
+    FormResidual,
+    Ranking,
+)
+from assay.leakage import Compared, Evidence, FormTest, NegativeControl, UnseenTest, decide
+from assay.leakage.form_test import placebos
 from assay.leakage.unseen_test import BOUND_AT, TIMES_SEEN
 from assay.leakage.verdict import MARGIN, more_or_less
 from assay.types import Undecided, Verdict
@@ -59,6 +69,23 @@ def flagged(p_value: float = 0.001, rate: Estimate = HIGH, **changes) -> Evidenc
     return replace(Evidence("sr_black", 100, flagged=flags(rate, p_value), blind=ALIKE), **changes)
 
 
+def by_form(value: float, supported: float = 0.95, nearest: float | None = None, *, parent: bool = False) -> FormTest:
+    """A residual with a standard error of .08, beside the placebos that ship."""
+    own, error = placebos(parent=parent), 0.08
+    interval = Estimate(value, value - 1.7 * error, value + 1.7 * error, 0.9, (100, 35))
+    residual = FormResidual(interval, error, 34.0, supported, value if nearest is None else nearest)
+    return FormTest(
+        residual,
+        "control",
+        parent,
+        margin=own.margin,
+        floor=own.floor,
+        hidden=own.hidden(value, error),
+        effect=own.effect,
+        placebos=own.count,
+    )
+
+
 SEEN = against(p_value=0.001, value=0.5, upper=0.6)
 TIED = DetectableLeak(math.nan, 0.8, 164, 155, 0.0)
 CASES = [
@@ -85,6 +112,20 @@ CASES = [
     (evidence(SEEN, blind=DIFFERENT, control=FLAT), Verdict.FAMILIAR, None),
     (evidence(SEEN, blind=None, control=FLAT), Verdict.FAMILIAR, None),
     (evidence(SEEN, control=WIDE), Verdict.FAMILIAR, None),
+    (evidence(SEEN, same_form=True), Verdict.CONTAMINATED, None),
+    (evidence(against(0.02, value=0.3), same_form=True), Verdict.NO_EVIDENCE, None),
+    (evidence(SEEN, same_form=True, blind=DIFFERENT), Verdict.CANNOT_TELL, Undecided.NOT_MEASURED),
+    (evidence(SEEN, form=by_form(1.5), blind=DIFFERENT), Verdict.FAMILIAR, None),
+    (evidence(SEEN, form=by_form(1.5), same_form=True), Verdict.CONTAMINATED, None),
+    (evidence(form=by_form(0.3), control=STEEP), Verdict.CANNOT_TELL, Undecided.FORM),
+    (evidence(form=by_form(-1.6), blind=DIFFERENT), Verdict.NO_EVIDENCE, None),
+    (evidence(form=by_form(-2.5), blind=DIFFERENT), Verdict.CANNOT_TELL, Undecided.EASIER),
+    (evidence(form=by_form(1.5, supported=0.7), blind=DIFFERENT), Verdict.CANNOT_TELL, Undecided.OUTSIDE),
+    (evidence(form=by_form(1.5, nearest=-0.1), blind=DIFFERENT), Verdict.CANNOT_TELL, Undecided.OUTSIDE),
+    (evidence(form=by_form(0.3, parent=True)), Verdict.CANNOT_TELL, Undecided.TOO_FEW),
+    (evidence(form=by_form(0.6, parent=True)), Verdict.FAMILIAR, None),
+    (evidence(form=by_form(0.1, parent=True)), Verdict.NO_EVIDENCE, None),
+    (evidence(replace(against(), superiority=Estimate(0.3, 0.25, 0.4))), Verdict.CANNOT_TELL, Undecided.EASIER),
     (flagged(0.05), Verdict.FAMILIAR, None),
     (flagged(0.051), Verdict.NO_EVIDENCE, None),
     (flagged(rate=FEW), Verdict.CANNOT_TELL, Undecided.TOO_FEW),

@@ -47,9 +47,10 @@ MANIFEST = {
 OPEN = Decision(Verdict.CANNOT_TELL, "not decided yet", Undecided.NOT_MEASURED)
 
 
-def decided(audit: Audit, *, allow_confounded: bool = False) -> Audit:
+def decided(audit: Audit, *, allow_confounded: bool = False, same_form: bool = False) -> Audit:
     """The same audit with the verdict that follows from its figures, as `assay.leakage.audit` makes it."""
-    judging = Judging(audit.benchmark, audit.model, {}, audit.blind, audit.blind_compares, allow_confounded)
+    compares = audit.blind_compares
+    judging = Judging(audit.benchmark, audit.model, {}, audit.blind, compares, allow_confounded, {}, same_form)
     return replace(
         audit,
         summaries=tuple(

@@ -202,7 +202,9 @@ def licence_of_file(metadata: str | None, text: str, nearest: str | None) -> str
     if metadata is None or metadata == UNKNOWN_LICENCE:
         # the nearer statement wins: a file may come from elsewhere than the folder around it
         return own or nearest or UNKNOWN_LICENCE
-    if own is None or own == UNKNOWN_LICENCE or identifiers(own) <= identifiers(metadata):
+    if own == UNKNOWN_LICENCE:  # a notice that nobody could read is not covered by what others state
+        return UNKNOWN_LICENCE
+    if own is None or identifiers(own) <= identifiers(metadata):
         return metadata
     return all_of([metadata, own])
 

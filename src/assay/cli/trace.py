@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
 
 NEEDS_VECTORS = {"hst": True, "vector": True, "winnowing": False}
 """Methods that search by vector, and one that does not; `union` uses vectors if there are any."""
+UNDECIDED = 3
+"""Exit code where the licence of a copy is unknown, and none is denied."""
 CANDIDATES_OF_GATE = 1000
 """Documents by fingerprints that are judged for each text: a hundred forks under one licence must not hide another."""
 
@@ -150,7 +152,10 @@ def _traced(
         settings = replace(settings, candidates=CANDIDATES_OF_GATE)
 
     def is_denied(document: "StoredDocument") -> bool:
-        return rules is not None and any(rules.deny(origin.licence) for origin in document.origins)
+        if rules is None:
+            return False
+        licences = {origin.licence for origin in document.origins}
+        return any(rules.deny(licence) or rules.leave_open(licence) for licence in licences)
 
     files, parts = _files(code, diff, language, search.by)
     traced = []
@@ -201,7 +206,7 @@ def _finish(
     sarif: Path | None,
     top: int,
 ) -> None:
-    """Judge the findings, write and print them, and exit with 1 if one fails."""
+    """Judge the findings, write and print them, and exit with 1 if one fails, with 3 if only its licence is unknown."""
     from assay.cli.present import chosen_format, show
     from assay.cli.terminal import echo_json
     from assay.cli.trace_output import print_files
@@ -215,7 +220,7 @@ def _finish(
         baseline = read_baseline(gate.baseline) if gate.baseline is not None else frozenset()
         judgement = accept_findings(judge(files, rules), texts, baseline)
         if gate.write_baseline is not None:
-            write_baseline(gate.write_baseline, judgement.denials, texts)
+            write_baseline(gate.write_baseline, (*judgement.denials, *judgement.undecided), texts)
             accepted = accept_findings(judgement, texts, read_baseline(gate.write_baseline))
             judgement = accepted
     form = chosen_format()
@@ -228,5 +233,5 @@ def _finish(
             print_files(files, judgement, top, as_json=form == "json")
         else:
             show(describe_files(files, top, judgement), form)
-    if judgement is not None and judgement.failures:
-        raise typer.Exit(1)
+    if judgement is not None and (judgement.failures or judgement.open):
+        raise typer.Exit(1 if judgement.failures else UNDECIDED)

@@ -170,12 +170,20 @@ MIT = (
         (MIT + 'THE SOFTWARE IS PROVIDED "AS IS"', "MIT"),
         (MIT + "The Software shall be used for Good, not Evil.\n", "JSON"),
         (MIT + "Except as contained in this notice, the name of Somebody shall not be used.", "unknown"),
-        (BSD + "\n3. The end-user documentation included with the redistribution must name the Apache Software "
-         "Foundation.", "Apache-1.1"),
+        (
+            BSD + "\n3. The end-user documentation included with the redistribution must name the Apache Software "
+            "Foundation.",
+            "Apache-1.1",
+        ),
         (BSD + "\n3. Products derived from this software may not be called Thing.", "unknown"),
-        ("Permission to use, copy, modify, and distribute this software for any purpose with or without fee is hereby "
-         "granted.\nExcept as contained in this notice, the name of a copyright holder shall not be used.", "curl"),
+        (
+            (
+                "Permission to use, copy, modify, and distribute this software for any purpose with or without fee is "
+                "hereby granted.\nExcept as contained in this notice, the name of a copyright holder shall not be used."
+            ),
+            "curl",
+        ),
     ],
-)  # fmt: skip
+)
 def test_texts_that_begin_as_a_well_known_one_are_told_apart(text, licence):
     assert licence_notice(hashes(text)) == licence

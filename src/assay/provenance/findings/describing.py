@@ -214,6 +214,9 @@ def gate_sentences(judgement: Judgement) -> list[str]:
         f"{number_of(failures, 'finding')} under a denied licence in {number_of(judgement.parts, 'judged part')}"
         + (f", {excused} accepted" if excused else "")
     ]
+    if judgement.open:
+        findings = number_of(len(judgement.open), "finding")
+        sentences.append(f"{findings} under an unknown licence: find it out, or pass --allow-licence unknown")
     if judgement.weak:
         weak = f"{judgement.weak:,} match" + "es" * (judgement.weak != 1)
         sentences.append(f"{weak} with a denied licence did not fail: too few lines, or possibly chance")
@@ -257,6 +260,7 @@ def _gate_data(judgement: Judgement) -> dict[str, object]:
     return {
         "failures": len(judgement.failures),
         "accepted": len(judgement.denials) - len(judgement.failures),
+        "undecided": len(judgement.open),
         "judged_parts": judgement.parts,
         "weak": judgement.weak,
         "uncalibrated": judgement.uncalibrated,

@@ -1,8 +1,8 @@
 """Licences that are named in words, with their versions: "the GNU Lesser General Public License, version 2.1 or later".
 
-Words are lower case, without marks of comments, separated by single spaces. A name is a statement where it has a version
-or stands behind words such as "under the terms of"; else it is a mention, which says that a licence plays a part, and
-not which one. So mentions make the answer "unknown", and never that of the folder.
+Words are lower case, without marks of comments, separated by single spaces. A name is a statement where it has a
+version or stands behind words such as "under the terms of"; else it is a mention, which says that a licence plays a
+part, and not which one. So mentions make the answer "unknown", and never that of the folder.
 """
 
 import re
@@ -69,11 +69,13 @@ _OTHERS: tuple[tuple[str, _Family], ...] = (
 )
 """Words → licence of which a version, or the words alone, may be copyleft; without versions the answer is unknown."""
 
-_KIND = r"(?:affero|lesser|library|less|free|documentation|the|or|and|\(|\)|/|,|linux| )*"
-_GNU_LONG = rf"\b(?:(?:lesser |library |affero )?gnu(?: ?v ?[123](?:\.\d)?)?[ ,']*(?:s )?{_KIND}(?:general )?public(?: software)? licen[cs]e"
+_KIND = r"(?:affero|lesser|library|less|free|documentation|the|or|and|\(|\)|/|,|linux| ){0,9}"
+_GNU_LONG = r"\b(?:(?:lesser |library |affero )?gnu(?: ?v ?[123](?:\.\d)?)?[ ,']{0,3}(?:s )?"
+_GNU_LONG += rf"{_KIND}(?:general )?public(?: software)? licen[cs]e"
 _GNU_LONG += rf"|{_KIND}\bgeneral public licen[cs]e|gnu free documentation licen[cs]e)s?"
 _GNU_SHORT = r"(?:\bgnu[ /-])?(?:\b(?:lesser|library|affero) )?(?<![a-z+])(?:[al]?gpl|gfdl)(?!(?!v ?[1-3])[a-z])"
-_GNU = re.compile(rf"(?:{_GNU_LONG}|{_GNU_SHORT})(?:[ ,]*\(? ?(?:the )?(?:gnu )?(?:[al]?gpl|gfdl)(?![a-z\d+ -]*\d)(?![a-z+]) ?\)?)?")
+_GNU_AGAIN = r"(?:[ ,]*\(? ?(?:the )?(?:gnu )?(?:[al]?gpl|gfdl)(?![a-z\d+ -]*\d)(?![a-z+]) ?\)?)?"
+_GNU = re.compile(f"(?:{_GNU_LONG}|{_GNU_SHORT}){_GNU_AGAIN}")
 _OTHER = re.compile("|".join(f"(?P<f{number}>{words})" for number, (words, _) in enumerate(_OTHERS)))
 _ANY_PUBLIC = re.compile(r"(?<!general )(?<!gnu )\bpublic (?:source )?licen[cs]e")
 
@@ -86,13 +88,15 @@ _BEFORE = re.compile(
 )
 _INSIDE = re.compile(rf"gnu ?v ?{_NUMBER}")
 _PLUS = re.compile(r"\+|[ -]?(?:or|and)[ -](?:any[ -])?(?:later|newer|greater|higher|above)")
-_LATER = re.compile(r"\b(?:any|or|and) (?:\(?at your option\)? )?(?:any )?(?:later|newer|greater|higher|above)\b|or later")
+_LATER = re.compile(
+    r"\b(?:any|or|and) (?:\(?at your option\)? )?(?:any )?(?:later|newer|greater|higher|above)\b|or later"
+)
 _FOREIGN = re.compile(
     r"mozilla|apache|eclipse|artistic|\bmit\b|\bbsd\b|\bmpl\b|cddl|common public|academic free|python|perl|ruby"
 )
 _GRANT = re.compile(
-    r"(?:\bunder|\bterms|licen[cs]e[ds]?(?: ?:| under| as| by|=)?|covered by|governed by|released|distributed|subject to"
-    r"|pursuant to|protected by|conditions of|either|falls? under|conform to|\bby|dual|tri|/|is|mit|bsd)"
+    r"(?:\bunder|\bterms|licen[cs]e[ds]?(?: ?:| under| as| by|=)?|covered by|governed by|released|distributed"
+    r"|subject to|pursuant to|protected by|conditions of|either|falls? under|conform to|\bby|dual|tri|/|is|mit|bsd)"
     r"(?: (?:the|a|an|of|under|terms|conditions|either|and|to|current|standard|normal|latest|version|standard))*[ (:]*$"
 )
 _REFUSED = re.compile(r"(?:\bnot|\bnon-?|unlike|instead of|compatible with|rather than)(?: \S+){0,3} $|\bnon-?$")
@@ -138,7 +142,9 @@ def named_licences(words: str, *, only_grants: bool = False) -> NamedLicences:
         if _REFUSED.search(words[max(0, name.start - 60) : name.start]) or _COMPATIBLE.match(words, name.end):
             continue
         version, later = _version(words, name, until)
-        is_stated = (version is not None and not only_grants) or bool(_GRANT.search(words[max(0, name.start - 60) : name.start]))
+        is_stated = (version is not None and not only_grants) or bool(
+            _GRANT.search(words[max(0, name.start - 60) : name.start])
+        )
         found.append((name.family, _identifier(name.family, version, later=later), is_stated))
     # "the GPL" beside "GPL version 2" is the same licence, named again
     versioned = {family.identifier for family, licence, _ in found if licence and licence != family.any_version}

@@ -27,13 +27,26 @@ _ANNOUNCED = 500
 """Characters at the top of a licence file that may announce a choice of licences."""
 
 _MARKS = re.compile(
-    r"^[ \t>]*(?:/\*+!?|\*+/?|//+[/!]?|#+!?|--+|;+|%+|<!--|\.\.|\(\*|\.?\\\"|dnl\b|c?rem\b|@rem\b|'|!)?[ \t#]*", re.IGNORECASE
+    r"^[ \t>]*(?:/\*+!?|\*+/?|//+[/!]?|#+!?|--+|;+|%+|<!--|\.\.|\(\*|\.?\\\"|dnl\b|c?rem\b|@rem\b|'|!)?[ \t#]*",
+    re.IGNORECASE,
 )
-_COMMENT_LINE = re.compile(r"^[ \t]*(?:#|//|/\*|\*|--|;|%|<!--|\(\*|\.?\\\"|dnl\b|@?rem\b|!|>|'(?!'')|$)", re.IGNORECASE)
-_BLOCKS = {"--[[": "]]", "/*": "*/", '"""': '"""', "'''": "'''", "<!--": "-->", "(*": "*)", "{-": "-}", "=begin": "=end"}
+_COMMENT_LINE = re.compile(
+    r"^[ \t]*(?:#|//|/\*|\*|--|;|%|<!--|\(\*|\.?\\\"|dnl\b|@?rem\b|!|>|'(?!'')|$)", re.IGNORECASE
+)
+_BLOCKS = {
+    "--[[": "]]",
+    "/*": "*/",
+    '"""': '"""',
+    "'''": "'''",
+    "<!--": "-->",
+    "(*": "*)",
+    "{-": "-}",
+    "=begin": "=end",
+}
 _BLOCK = re.compile(r"/\*.*?\*/|<!--.*?-->", re.DOTALL)
 _PREAMBLE = re.compile(
-    r"^[ \t]*(?:<\?|<!|<%|['\"]use strict['\"]|from __future__|package |@charset|@echo|\]>|[rbuRBU]{0,2}(?=\"\"\"|'''))",
+    r"^[ \t]*(?:<\?|<!|<%|['\"]use strict['\"]|from __future__|package |@charset|@echo|\]>"
+    r"|[rbuRBU]{0,2}(?=\"\"\"|'''))",
     re.IGNORECASE,
 )
 _PROSE_WITHIN = re.compile(r"[ \t]*[\w(][^={}|\\]*[^={}|\\;]")
@@ -68,7 +81,10 @@ _VARIANTS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             (r"except as contained in this notice|commons clause|font software", UNKNOWN_LICENCE),
             (r"furnished to do so[,.]?(?: subject to the following conditions:?)? the software is provided", "MIT-0"),
             # the grant in full, and between its condition and the disclaimer something else
-            (_MIT + r"(?!.{300,900}substantial portions of the \S+ the \S+ (?:is|are) provided as is).{900}", UNKNOWN_LICENCE),
+            (
+                _MIT + r"(?!.{300,900}substantial portions of the \S+ the \S+ (?:is|are) provided as is).{900}",
+                UNKNOWN_LICENCE,
+            ),
         ),
     ),
     (
@@ -84,7 +100,10 @@ _VARIANTS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Zlib",
         (
             (r"info-zip", "Info-ZIP"),
-            (_ZLIB + r"(?!.{0,200}restrictions: 1\.? ?\)? the origin of this software must not be).{300}", UNKNOWN_LICENCE),
+            (
+                _ZLIB + r"(?!.{0,200}restrictions: 1\.? ?\)? the origin of this software must not be).{300}",
+                UNKNOWN_LICENCE,
+            ),
         ),
     ),
 )
@@ -100,7 +119,10 @@ _BSD_VARIANTS: tuple[tuple[str, str], ...] = (
     (r"patent licen[cs]e|attribution assurance|original authors?' name|must prominently", UNKNOWN_LICENCE),
     (r"advertising materials mentioning.{0,400}university of california", "BSD-4-Clause-UC"),
     (r"advertising materials mentioning", "BSD-4-Clause"),
-    (r"(?:modified|altered) (?:source )?versions? must|not be misrepresented|acknowledge?ment|must be true", UNKNOWN_LICENCE),
+    (
+        r"(?:modified|altered) (?:source )?versions? must|not be misrepresented|acknowledge?ment|must be true",
+        UNKNOWN_LICENCE,
+    ),
 )
 """Words that make a text with the clauses of BSD another licence; "unknown" where they belong to no single one."""
 _UNRECOGNISED = re.compile(
@@ -149,7 +171,8 @@ _BSD = re.compile(
     r"redistribution and use in source and binary forms, with or without modification, (?:are|is) permitted"
 )
 _CHOICE = re.compile(
-    r"\bdual\b|\boptionally\b|\bor under\b|\balternative\b|\bat your (?:option|choice)|\beither of\b|\bunder either\b|(?<!of )\byour choice\b|\beither (?:the )?gnu"
+    r"\bdual\b|\boptionally\b|\bor under\b|\balternative\b|\bat your (?:option|choice)|\beither of\b"
+    r"|\bunder either\b|(?<!of )\byour choice\b|\beither (?:the )?gnu"
     r"|\bor (?:the |under )*(?=(?:\S{0,20} ?){0,3}licen[cs]e|mit\b|apache\b|gpl|bsd)"
 )
 _CHOICE_OF_ALL = re.compile(
@@ -225,7 +248,9 @@ def licence_of_words(text: str) -> str | None:
     if not named:
         others = named_licences(words)
         gnu = [licence for licence in others.stated if _IS_GNU.match(licence)]
-        return _stated(words[:SECTION], _PHRASES) or " AND ".join(gnu) or (UNKNOWN_LICENCE if others.mentioned else None)
+        return (
+            _stated(words[:SECTION], _PHRASES) or " AND ".join(gnu) or (UNKNOWN_LICENCE if others.mentioned else None)
+        )
     if not any(_IS_GNU.match(licence) or licence.startswith("MPL") for licence in named):
         # the texts themselves name no GNU licence, so what names one is about other parts of the project
         others = named_licences(words)
@@ -275,7 +300,11 @@ def _bsd(words: str) -> str:
     variant = next((licence for pattern, licence in _BSD_VARIANTS if re.search(pattern, words)), None)
     if variant is not None:
         return variant
-    if "must retain" in words and "this software is provided" in words and "in binary form" not in words.partition("met:")[2]:
+    if (
+        "must retain" in words
+        and "this software is provided" in words
+        and "in binary form" not in words.partition("met:")[2]
+    ):
         return "BSD-1-Clause"
     endorses = re.search(r"(?:neither the names?|the names?) .{0,200}(?:endorse or promote|promote products)", words)
     return "BSD-3-Clause" if endorses else "BSD-2-Clause"
@@ -283,7 +312,13 @@ def _bsd(words: str) -> str:
 
 def _words(lines: Iterable[str]) -> str:
     """Return lines in lower case without marks of comments and emphasis, their words separated by single spaces."""
-    plain = " ".join(" ".join(_MARKS.sub("", line) for line in map(str.lower, lines)).replace("*", " ").replace("`", " ").replace("_", " ").split())
+    plain = " ".join(
+        " ".join(_MARKS.sub("", line) for line in map(str.lower, lines))
+        .replace("*", " ")
+        .replace("`", " ")
+        .replace("_", " ")
+        .split()
+    )
     return re.sub(r"[\"“”‘’]", "", plain.replace("[", "").replace("]", " "))
 
 

@@ -62,6 +62,11 @@ class LicenceRules:
         parsed = _parsed(expression)
         return _any_denied({expression.strip().casefold()}, self) if parsed is None else _node_denied(parsed, self)
 
+    def leave_open(self, expression: str) -> bool:
+        """Return True if an expression is not denied, and would be if unknown licences were."""
+        unknown = LicenceRules((UNKNOWN_LICENCE,), self.allowed)
+        return bool(self.denied) and not self.deny(expression) and unknown.deny(expression)
+
 
 def read_rules(denied: Sequence[str] = (), allowed: Sequence[str] = ()) -> LicenceRules:
     """Return the rules in canonical spelling.

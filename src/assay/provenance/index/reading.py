@@ -126,7 +126,7 @@ def _divided(read: FileRead, source: str, entry: Entry, settings: IndexSettings,
     kept = [(piece, hashes) for piece, hashes in zip(cut.pieces, hashed, strict=True) if any(map(len, hashes.values()))]
     functions = sum(piece.kind == "function" for piece in cut.pieces)
     short = functions - sum(piece.kind == "function" for piece, _ in kept)
-    licence = licence_of_file(entry.facts.metadata, text, entry.facts.nearest)
+    licence = licence_of_file(entry.facts.metadata, text, entry.facts.nearest, entry.facts.stated)
     origin = entry.facts.origin(source, entry.path, licence)
     return replace(
         read,

@@ -13,3 +13,5 @@ from .notices import licence_notice as licence_notice
 from .notices import licence_of_readme as licence_of_readme
 from .rules import LicenceRules as LicenceRules
 from .rules import read_rules as read_rules
+from .statements import StatedLicences as StatedLicences
+from .statements import read_licences as read_licences

@@ -127,6 +127,7 @@ class Facts:
         author: name.
         url: of a page that shows the file.
         language: as the source states it, spelled as `Sample.language`.
+        stated: licence of this file that another tool found.
     """
 
     metadata: str | None = None
@@ -136,6 +137,7 @@ class Facts:
     author: str | None = None
     url: str | None = None
     language: str | None = None
+    stated: str | None = None
 
     def over(self, other: Self) -> Self:
         """Return these facts, completed by the other ones."""

@@ -365,3 +365,14 @@ def test_an_index_is_calibrated_on_unrelated_code(assay, index, tmp_path):
     assert written["provenance"]["unrelated"] == "our own code"
     few = assay("index", "calibrate", "--index", index, "--unrelated", own / "1.py")
     assert (few.code, "expected at least 20" in few.err) == (2, True)
+
+
+@pytest.mark.parametrize(("form", "key"), [("spdx", "spdxVersion"), ("cyclonedx", "bomFormat")])
+def test_a_bill_of_materials_is_an_output_of_trace_alone(assay, index, snippet, form, key):
+    found = assay("trace", snippet, "--index", index, "--format", form)
+    assert found.code == 0
+    assert key in json.loads(found.out)
+    refused = assay("index", "info", "--index", index, "--format", form)
+    assert (refused.code, refused.out) == (2, "")
+    assert "has no bill of materials" in refused.err
+    assert assay("trace", snippet, "--index", index, "--format", form, "--verbatim").code == 2

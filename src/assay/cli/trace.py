@@ -83,8 +83,12 @@ def trace_command(
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence copyleft`
     """
     from assay.api import open_index
+    from assay.cli.present import chosen_format
+    from assay.cli.terminal import BILLS
     from assay.cli.trace_modes import print_passages, trace_whole_benchmark
 
+    if (verbatim or benchmark) and chosen_format() in BILLS:
+        raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim or --benchmark")
     rules = _rules(gate)
     _check(code or [], benchmark, gate, verbatim=verbatim, write_clean=write_clean)
     _refuse_unused(context, "--verbatim" if verbatim else "--benchmark" if benchmark else TRACING)
@@ -212,7 +216,7 @@ def _finish(
     from assay.cli.trace_output import print_files
     from assay.provenance import describe_files, judge
     from assay.provenance import sarif as as_sarif
-    from assay.provenance.findings import accept_findings, read_baseline, write_baseline
+    from assay.provenance.findings import BILLS, accept_findings, read_baseline, write_baseline
 
     judgement: Judgement | None = None
     if rules is not None:
@@ -231,6 +235,8 @@ def _finish(
             write_json(sarif, as_sarif(files, judgement))
         if form in ("table", "json"):
             print_files(files, judgement, top, as_json=form == "json")
+        elif form in BILLS:
+            echo_json(BILLS[form](files))
         else:
             show(describe_files(files, top, judgement), form)
     if judgement is not None and (judgement.failures or judgement.open):

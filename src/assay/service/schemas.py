@@ -51,6 +51,8 @@ class PlaceAnswer(BaseModel):
     author: str | None
     url: str | None
     first_line: int
+    content: str | None = Field(description="SHA-1 of the file as git has it for a blob; null where it is not known.")
+    swhid: str | None = Field(description="Identifier of the matched lines of the file, as Software Heritage has them.")
 
 
 class FindingAnswer(BaseModel):

@@ -11,6 +11,7 @@ from typing import Any
 
 from assay.provenance.findings.finding import Place, SourceFinding, TracedFile
 from assay.provenance.findings.gate import Denial, Judgement, denials_by_finding
+from assay.provenance.findings.identifiers import place_swhid
 from assay.provenance.licences import UNKNOWN_LICENCE
 from assay.provenance.search import confidence_text
 from assay.provenance.sources import lines_text, short_name
@@ -52,6 +53,7 @@ def place_details(finding: SourceFinding, place: Place | None = None) -> str:
     facts = [
         place_text(place),
         f"by {place.origin.author}" if place.origin.author else "",
+        place_swhid(place, short=True) or "",
         f"no common line, cosine {cosine:.2f}" if finding.best.match.channel == "vector" else "",
         f"confidence {confidence_text(finding.best.match)}",
         f"and {number_of(len(finding.places) - 1, 'more place')}" if len(finding.places) > 1 else "",
@@ -201,6 +203,7 @@ def finding_data(finding: SourceFinding, denial: Denial | None = None) -> dict[s
         "places": [
             {"document_id": place.document_id, "name": place.name, "lines": [str(lines) for lines in place.lines]}
             | asdict(place.origin)
+            | {"swhid": place_swhid(place)}
             for place in finding.places
         ],
     }

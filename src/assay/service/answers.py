@@ -8,8 +8,9 @@ from assay.errors import AssayError
 from assay.languages import checked_language, languages_with
 from assay.provenance import Searchable, SearchMethod, SourceText, TracedFile, TraceSettings, trace_file
 from assay.provenance.findings import finding_data, trace_verdict
+from assay.provenance.findings.schema import FindingFields
 from assay.reports import number_of
-from assay.service.schemas import DocumentAnswer, FindingAnswer, InfoAnswer, TraceAnswer, TraceRequest
+from assay.service.schemas import DocumentAnswer, InfoAnswer, TraceAnswer, TraceRequest
 
 
 def methods_of(index: Searchable) -> list[SearchMethod]:
@@ -51,7 +52,7 @@ def answer(index: Searchable, request: TraceRequest) -> TraceAnswer:
         finding["places"] = [place | {"source": public_name(place["source"])} for place in finding["places"]]
     return TraceAnswer(
         verdict=trace_verdict([traced]),
-        findings=[FindingAnswer.model_validate(finding) for finding in findings],
+        findings=[FindingFields.model_validate(finding) for finding in findings],
         further=len(traced.findings) - len(findings),
         too_short=traced.too_short,
         explanation=explanation(traced),

@@ -19,6 +19,9 @@ from assay.reports import Annotation, Column, Report, Row, Table, number_of
 
 FINDING_COLUMNS = (Column("place", "name"), Column("finding"), Column("source"))
 
+TRACE_VERSION = "1.0"
+"""Of the JSON of `assay trace`; see `assay.provenance.findings.schema`."""
+
 MOST_HEADLINES = 20
 """Files whose copies a terminal shows without -v, and places of similar code."""
 
@@ -171,7 +174,12 @@ def describe_files(files: Sequence[TracedFile], top: int, judgement: Judgement |
         statement=verdict,
         tables=(Table("findings", "Findings", FINDING_COLUMNS, tuple(rows)),) if rows else (),
         notes=tuple(gate_sentences(judgement)) if judgement is not None else (),
-        data={"verdict": verdict, "gate": None if judgement is None else _gate_data(judgement), "files": data},
+        data={
+            "schema_version": TRACE_VERSION,
+            "verdict": verdict,
+            "gate": None if judgement is None else _gate_data(judgement),
+            "files": data,
+        },
         kind="provenance report",
         annotations=tuple(annotations),
     )

@@ -15,7 +15,8 @@ from typing import Protocol, TypeVar
 from identify.identify import license_id
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
-from assay.provenance.licences.notices import UNKNOWN_LICENCE, licence_notice, licence_of_words
+from assay.provenance.licences.names import UNKNOWN_LICENCE
+from assay.provenance.licences.notices import licence_notice, licence_of_words
 
 HEAD = 4096
 """Characters at the top of a file in which its licence tag is searched for."""

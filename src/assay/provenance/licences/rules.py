@@ -21,7 +21,7 @@ from license_expression import (
 
 from assay.errors import DataError
 from assay.provenance.licences.expressions import spelt_licence
-from assay.provenance.licences.notices import UNKNOWN_LICENCE
+from assay.provenance.licences.names import UNKNOWN_LICENCE
 
 FAMILIES: Mapping[str, frozenset[str]] = {
     "copyleft": frozenset({"Copyleft", "Copyleft Limited"}),

@@ -32,6 +32,59 @@ class TraceRequest(BaseModel):
     )
 
 
+class LicenceRequest(BaseModel):
+    """A file whose licence is requested."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    code: str = Field(min_length=1, description="The file, or its head.")
+
+
+class LicenceAnswer(BaseModel):
+    """The licence that a file states."""
+
+    licence: str = Field(description="SPDX expression; unknown where nothing is stated, or nothing that is known.")
+    families: list[str] = Field(description="Families that leave no choice but one of them: copyleft, permissive …")
+
+
+class DetectRequest(BaseModel):
+    """Code, or a patch with its message, in which declarations are looked for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    code: str = Field(min_length=1, description="A file; or a patch of `git format-patch`, with its message.")
+
+
+class SignalAnswer(BaseModel):
+    """One declaration that code was generated."""
+
+    kind: str
+    text: str
+    line: int | None = Field(description="Null for the message of a commit.")
+
+
+class DetectAnswer(BaseModel):
+    """Declarations, and what they say."""
+
+    statement: str
+    signals: list[SignalAnswer]
+
+
+class AuditRequest(BaseModel):
+    """A finished audit."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    run: str = Field(min_length=1, max_length=255, description="Name of its folder.")
+
+
+class AuditAnswer(BaseModel):
+    """Report of an audit."""
+
+    statement: str | None = Field(description="The answer in one sentence.")
+    report: str = Field(description="All of it, in Markdown.")
+
+
 class Refusal(BaseModel):
     """An answer without a result."""
 

@@ -11,6 +11,7 @@ from .manifests import licence_of_reuse_file as licence_of_reuse_file
 from .names import UNKNOWN_LICENCE as UNKNOWN_LICENCE
 from .notices import licence_notice as licence_notice
 from .notices import licence_of_readme as licence_of_readme
+from .rules import FAMILIES as FAMILIES
 from .rules import LicenceRules as LicenceRules
 from .rules import read_rules as read_rules
 from .statements import StatedLicences as StatedLicences

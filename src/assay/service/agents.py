@@ -63,13 +63,13 @@ def tools_of(service: Service) -> Mapping[str, AgentTool]:
             "Read the licence that the tag or notice at the head of a file states.",
             LicenceRequest,
             LicenceAnswer,
-            answers.stated_licence,
+            answers.licence_answer,
         ),
         "detect": AgentTool(
             "Find comments or commit messages that declare code as generated. It gives no score of style.",
             DetectRequest,
             DetectAnswer,
-            answers.declared,
+            answers.declarations_in,
         ),
         "audit_report": AgentTool(
             "Read the report of a finished audit, by the name of its folder below --runs.",

@@ -91,17 +91,17 @@ def public_name(source: str) -> str:
     return re.split(r"[\\/]", source.rstrip("/\\"))[-1] if is_place else source
 
 
-def stated_licence(request: LicenceRequest) -> LicenceAnswer:
+def licence_answer(request: LicenceRequest) -> LicenceAnswer:
     """Return the licence that a file states, and the families that it is in whatever is chosen."""
     licence = licence_of_file(None, request.code, None)
     families = [family for family in FAMILIES if read_rules([family]).deny(licence)]
     return LicenceAnswer(licence=licence, families=families)
 
 
-def declared(request: DetectRequest) -> DetectAnswer:
+def declarations_in(request: DetectRequest) -> DetectAnswer:
     """Return the declarations of generated code in a file, or in the messages of a patch."""
-    found = [*in_text(request.code, "your code"), *(in_patch(request.code) or [])]
-    signals = [SignalAnswer(kind=signal.kind, text=signal.text, line=signal.line) for signal in found]
+    declarations = [*in_text(request.code, "your code"), *(in_patch(request.code) or [])]
+    signals = [SignalAnswer(kind=signal.kind, text=signal.text, line=signal.line) for signal in declarations]
     statement = f"declared as generated: {signals[0].kind}" if signals else "nothing declares this code as generated"
     return DetectAnswer(statement=statement, signals=signals)
 

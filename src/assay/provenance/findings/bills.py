@@ -31,7 +31,9 @@ _OWN_LICENCE = re.compile(r"\bLicenseRef-[\w.-]+")
 def spdx_document(files: Sequence[TracedFile]) -> dict[str, Any]:
     """Return traced files as an SPDX 2.3 document."""
     packages: dict[tuple[str | None, ...], dict[str, Any]] = {}
-    described, snippets, relations = [], [], []
+    described: list[dict[str, Any]] = []
+    snippets: list[dict[str, Any]] = []
+    relations: list[dict[str, str]] = []
     for number, file in enumerate(files):
         file_id = f"SPDXRef-File-{number}"
         described.append(_spdx_file(file, file_id))
@@ -181,8 +183,8 @@ def _relation(element: str, kind: str, other: str) -> dict[str, str]:
 
 
 def _download(address: str | None) -> str | None:
-    known = web_address(address)
-    return known if known and _PUBLIC.match(known) else None
+    safe = web_address(address)
+    return safe if safe and _PUBLIC.match(safe) else None
 
 
 def _spdx_licence(licence: str) -> str:

@@ -183,7 +183,7 @@ class Catalogue:
                 # too
                 places[document] = places.get(document, 0) ^ origin_checksum(document, file, first_line)
                 *described, content = described
-                origin = Origin(*described, first_line, content.hex() if content else None)
+                origin = Origin(*(*described, first_line, content.hex() if content else None))
                 origins.setdefault(document, []).append(origin)
             for number, *row, checksum, text, of_places in self.connection.execute(_DOCUMENTS, (numbers,)):
                 if checksum != row_checksum(number, *row, text):

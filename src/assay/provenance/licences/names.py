@@ -136,7 +136,7 @@ def named_licences(words: str, *, only_grants: bool = False) -> NamedLicences:
         only_grants: a version alone states nothing, as in code that is about licences.
     """
     names = sorted(_names(words), key=lambda name: name.start)
-    found: list[tuple[_Family, str | None, bool]] = []
+    named: list[tuple[_Family, str | None, bool]] = []
     for at, name in enumerate(names):
         until = names[at + 1].start if at + 1 < len(names) else len(words)
         if _REFUSED.search(words[max(0, name.start - 60) : name.start]) or _COMPATIBLE.match(words, name.end):
@@ -145,12 +145,12 @@ def named_licences(words: str, *, only_grants: bool = False) -> NamedLicences:
         is_stated = (version is not None and not only_grants) or bool(
             _GRANT.search(words[max(0, name.start - 60) : name.start])
         )
-        found.append((name.family, _identifier(name.family, version, later=later), is_stated))
+        named.append((name.family, _identifier(name.family, version, later=later), is_stated))
     # "the GPL" beside "GPL version 2" is the same licence, named again
-    versioned = {family.identifier for family, licence, _ in found if licence and licence != family.any_version}
+    versioned = {family.identifier for family, licence, _ in named if licence and licence != family.any_version}
     stated = dict.fromkeys(
         licence or UNKNOWN_LICENCE
-        for family, licence, is_stated in found
+        for family, licence, is_stated in named
         if is_stated and not (family.identifier in versioned and licence in {None, family.any_version})
     )
     # "version 3 or later … a copy of version 3" allows later versions
@@ -159,7 +159,7 @@ def named_licences(words: str, *, only_grants: bool = False) -> NamedLicences:
     repeated = {_identifier_without_version(licence) for licence in stated}
     mentioned = any(
         not is_stated and family.identifier not in versioned and family.identifier not in repeated
-        for family, _, is_stated in found
+        for family, _, is_stated in named
     )
     mentioned = mentioned or (not names and bool(_ANY_PUBLIC.search(words)))
     if "CDDL-1.0" in stated and "gpl 1 1" in words:  # the notices of Oracle have the version in an address alone

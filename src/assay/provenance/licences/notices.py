@@ -220,10 +220,10 @@ def licence_notice(text: str) -> str | None:
     if not any(word in whole for word in _COPYLEFT) or not _MENTION.search(whole):
         return own
     others = named_licences(_words(_comments(lines[len(head) :])), only_grants=True).stated
-    known = [licence for licence in others if _IS_GNU.match(licence) and licence not in (own or "")]
-    if known:
+    gnu = [licence for licence in others if _IS_GNU.match(licence) and licence not in (own or "")]
+    if gnu:
         stated = f"({own})" if own and " OR " in own else own
-        return " AND ".join([*([stated] if stated and stated != UNKNOWN_LICENCE else []), *known])
+        return " AND ".join([*([stated] if stated and stated != UNKNOWN_LICENCE else []), *gnu])
     return own if own and _NAMES_COPYLEFT.search(own) else UNKNOWN_LICENCE
 
 
@@ -283,8 +283,8 @@ def _joined(licences: list[str], words: str) -> str | None:
     is_choice = len(licences) > 1 and bool(_CHOICE.search(words) or _CHOICE_OF_ALL.search(words))
     if UNKNOWN_LICENCE in licences:
         # what is known of several that all apply still applies
-        known = [licence for licence in licences if _IS_GNU.match(licence)]
-        return UNKNOWN_LICENCE if is_choice or not known else " AND ".join(sorted(known))
+        gnu = [licence for licence in licences if _IS_GNU.match(licence)]
+        return UNKNOWN_LICENCE if is_choice or not gnu else " AND ".join(sorted(gnu))
     if is_choice and len(licences) > _PAIR and not _CHOICE_OF_ALL.search(words):
         return UNKNOWN_LICENCE  # a choice between two of them, and nothing says which
     return (" OR " if is_choice else " AND ").join(sorted(licences)) or None

@@ -73,15 +73,15 @@ def read_licences(path: Path) -> StatedLicences:
 
 
 def _of_folder(folder: Path) -> StatedLicences:
-    found = [read_licences(folder / name) for name in reversed(_REUSE_PLACES) if (folder / name).is_file()]
+    stated = [read_licences(folder / name) for name in reversed(_REUSE_PLACES) if (folder / name).is_file()]
     beside = {
         file.relative_to(folder).as_posix().removesuffix(".license"): licence
         for file in sorted(folder.rglob("*.license"))
         if file.is_file() and (licence := licence_tag(file.read_text("utf-8", "replace")))
     }
-    if not found and not beside:
+    if not stated and not beside:
         raise DataError(f"{folder}: no REUSE.toml, .reuse/dep5, debian/copyright or .license file; {EXPECTED}")
-    return StatedLicences(beside, tuple(pair for stated in found for pair in stated.by_pattern))
+    return StatedLicences(beside, tuple(pair for part in stated for pair in part.by_pattern))
 
 
 def _of_json(content: Any, path: Path) -> StatedLicences:  # noqa: ANN401  whatever the file holds
@@ -122,11 +122,11 @@ def _of_tag_value(text: str) -> StatedLicences:
     packages: list[dict[str, Any]] = []
     now: dict[str, Any] = {}
     for line in text.splitlines():
-        found = _FIELD.match(line)
-        if found is None:
+        field_of_line = _FIELD.match(line)
+        if field_of_line is None:
             continue
-        value = found["value"].strip()
-        match found["name"]:
+        value = field_of_line["value"].strip()
+        match field_of_line["name"]:
             case "FileName":
                 files.append(now := {"fileName": value, "licenseInfoInFiles": []})
             case "PackageName":
@@ -162,12 +162,12 @@ def _of_cyclonedx(content: Mapping[str, Any]) -> StatedLicences:
 
 
 def _cyclonedx_licences(holder: Mapping[str, Any]) -> list[str]:
-    found = []
+    names = []
     for entry in _dicts(holder.get("licenses")):
         match entry:
             case {"expression": str(words)} | {"license": {"id": str(words)}} | {"license": {"name": str(words)}}:
-                found.append(words)
-    return found
+                names.append(words)
+    return names
 
 
 def _of_reuse(content: Mapping[str, Any]) -> StatedLicences:
@@ -213,8 +213,8 @@ def _all(licences: Iterable[str]) -> str:
     """Return licences that all apply as one expression."""
     distinct = list(dict.fromkeys(map(_expression, licences)))
     if UNKNOWN_LICENCE in distinct and len(distinct) > 1:
-        known = [f"({licence})" for licence in distinct if licence != UNKNOWN_LICENCE]
-        return " AND ".join([*known, UNKNOWN_LICENCE])
+        expressions = [f"({licence})" for licence in distinct if licence != UNKNOWN_LICENCE]
+        return " AND ".join([*expressions, UNKNOWN_LICENCE])
     return distinct[0] if len(distinct) == 1 else " AND ".join(f"({licence})" for licence in distinct)
 
 
@@ -225,8 +225,8 @@ def _expression(words: str) -> str:
 def _concluded(licences: Sequence[object]) -> list[str]:
     """Return the first licence, that was concluded, or the others where it says nothing."""
     first, *others = licences
-    said = [str(words) for words in others if isinstance(words, str) and words != "NOASSERTION"]
-    return [first] if isinstance(first, str) and first != "NOASSERTION" else said
+    remaining = [str(words) for words in others if isinstance(words, str) and words != "NOASSERTION"]
+    return [first] if isinstance(first, str) and first != "NOASSERTION" else remaining
 
 
 def _matches(pattern: str, path: str) -> bool:

@@ -69,17 +69,17 @@ class FromScanCode:
         """
         notices = [_notice(entry) for entry in entries]
         digests = [hashlib.sha256(notice).hexdigest() for notice in notices]
-        known: dict[str, str | None] = parse_json(self.cache.read_bytes()) if self.cache.is_file() else {}
+        answers: dict[str, str | None] = parse_json(self.cache.read_bytes()) if self.cache.is_file() else {}
         missing = {
             digest: (notice, PurePosixPath(entry.path).suffix)
             for digest, notice, entry in zip(digests, notices, entries, strict=True)
-            if notice and digest not in known
+            if notice and digest not in answers
         }
         if missing:
-            known |= self._scanned(missing)
+            answers |= self._scanned(missing)
             self.cache.parent.mkdir(parents=True, exist_ok=True)
-            write_json(self.cache, known)
-        return [known.get(digest) for digest in digests]
+            write_json(self.cache, answers)
+        return [answers.get(digest) for digest in digests]
 
     def _scanned(self, notices: dict[str, tuple[bytes, str]]) -> dict[str, str | None]:
         with tempfile.TemporaryDirectory(prefix="assay-") as place:
@@ -94,8 +94,8 @@ class FromScanCode:
                 last = (done.stderr.strip().splitlines() or ["no output"])[-1]
                 raise DataError(f"{self.program}: exit code {done.returncode}, {last}; expected its JSON")
             stated = read_licences(out)
-        found = {PurePosixPath(path).stem: licence for path, licence in stated.by_path.items()}
-        return {digest: found.get(digest) for digest in notices}
+        licences = {PurePosixPath(path).stem: licence for path, licence in stated.by_path.items()}
+        return {digest: licences.get(digest) for digest in notices}
 
 
 def _notice(entry: Entry) -> bytes:

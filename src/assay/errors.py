@@ -42,6 +42,7 @@ EXTRAS = {
     "fastapi": "serve",
     "uvicorn": "serve",
     "prometheus_client": "serve",
+    "mcp": "mcp",
     "vllm": "vllm",
     "lm_eval": "lm-eval",
     "inspect_ai": "inspect",

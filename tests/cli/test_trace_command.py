@@ -124,6 +124,21 @@ def test_a_denied_licence_is_exit_code_1_and_is_told(assay, index, snippet):
     assert assay("trace", snippet, "--index", index, "--allow-license", "permissive").code == 1
 
 
+def test_an_unknown_licence_alone_is_exit_code_3_unless_it_is_allowed(assay, tmp_path, snippet):
+    place = tmp_path / "unknown.index"
+    with CodeIndex.create(place) as index:
+        index.add([Document(SHARE, "python", "function", "share_of", (Origin("shop", "share.py"),))])
+        index.commit()
+    gate = ("trace", snippet, "--index", place, "--fail-on-licence", "copyleft")
+    found = assay(*gate)
+    assert found.code == 3
+    assert "1 finding under an unknown licence" in found.err
+    assert assay(*gate, "--allow-licence", "unknown").code == 0
+    assert assay(*gate, "--fail-on-licence", "unknown").code == 1
+    assert assay(*gate, "--write-baseline", tmp_path / "accepted.json").code == 0
+    assert assay(*gate, "--baseline", tmp_path / "accepted.json").code == 0
+
+
 def test_standard_input_is_traced(assay, index, monkeypatch):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(SHARE.encode())))
     (found,) = json.loads(assay("trace", "-", "--index", index, "--language", "py", "--json").out)["files"]
@@ -350,3 +365,14 @@ def test_an_index_is_calibrated_on_unrelated_code(assay, index, tmp_path):
     assert written["provenance"]["unrelated"] == "our own code"
     few = assay("index", "calibrate", "--index", index, "--unrelated", own / "1.py")
     assert (few.code, "expected at least 20" in few.err) == (2, True)
+
+
+@pytest.mark.parametrize(("form", "key"), [("spdx", "spdxVersion"), ("cyclonedx", "bomFormat")])
+def test_a_bill_of_materials_is_an_output_of_trace_alone(assay, index, snippet, form, key):
+    found = assay("trace", snippet, "--index", index, "--format", form)
+    assert found.code == 0
+    assert key in json.loads(found.out)
+    refused = assay("index", "info", "--index", index, "--format", form)
+    assert (refused.code, refused.out) == (2, "")
+    assert "has no bill of materials" in refused.err
+    assert assay("trace", snippet, "--index", index, "--format", form, "--verbatim").code == 2

@@ -9,6 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from assay.api.tracing import query_encoder
 from assay.errors import DataError
+from assay.models.cache import default_cache_path
 from assay.progress import ERRORS, REPORTING, ProgressLines, is_live
 from assay.provenance import (
     BuildCounts,
@@ -22,7 +23,7 @@ from assay.provenance import (
 )
 from assay.provenance import open_index as open_at
 from assay.provenance.index import BuildProgress, SourceProgress, description_at
-from assay.provenance.sources import FileCount
+from assay.provenance.sources import CorpusSource, FileCount, with_licences
 from assay.provenance.sources.open import DEFAULT as ALL_CODE
 from assay.provenance.sources.open import NO_COLUMNS
 from assay.retrieval import open_encoder
@@ -103,7 +104,9 @@ def fill_index(
     progress: bool = True,
 ) -> BuildCounts:
     """Read corpora into an open index; see `build_index`."""
-    sources = open_sources(corpora, settings, columns)
+    sources: Sequence[CorpusSource] = open_sources(corpora, settings, columns)
+    if settings.licences is not None:
+        sources = with_licences(sources, settings.licences, default_cache_path().parent)
     with files_bar("indexing", lambda: FileCount(sources), shown=progress) as report:
         return build(
             sources,

@@ -18,7 +18,7 @@ from typer.core import TyperOption
 
 from assay.cli.groups import bundles_of
 from assay.cli.options import OUTPUT, WRITTEN
-from assay.cli.terminal import OUTPUT_SETTINGS, Format, OutputSettings, Terminal
+from assay.cli.terminal import BILLS, OUTPUT_SETTINGS, Format, OutputSettings, Terminal
 from assay.errors import DataError
 
 WIDEST_HELP = 120
@@ -50,12 +50,14 @@ def hide_progress(requested: bool) -> None:  # noqa: FBT001
         REPORTING.set(replace(REPORTING.get(), progress=False))
 
 
-def set_format(form: Format | None) -> None:
+def set_format(context: typer.Context, form: Format | None) -> None:
     """Print in this format.
 
     Raises:
-        DataError: the other option names another format.
+        DataError: the other option names another format, or the command has no such output.
     """
+    if form in BILLS and context.command.name != "trace":
+        raise DataError(f"--format {form}: expected `assay trace`; {context.command_path} has no bill of materials")
     before = OUTPUT_SETTINGS.get().form
     if form is not None and before not in (None, form):
         raise DataError(
@@ -65,10 +67,10 @@ def set_format(form: Format | None) -> None:
         OUTPUT_SETTINGS.set(replace(OUTPUT_SETTINGS.get(), form=form))
 
 
-def set_json(requested: bool) -> None:  # noqa: FBT001
+def set_json(context: typer.Context, requested: bool) -> None:  # noqa: FBT001
     """Print JSON."""
     if requested:
-        set_format("json")
+        set_format(context, "json")
 
 
 def set_force(requested: bool) -> None:  # noqa: FBT001
@@ -132,7 +134,8 @@ OF_COMMANDS_WITH_RESULT = (
         Format | None,
         "--format",
         set_format,
-        "table, json, csv (the first table), markdown, latex, or github (annotations of GitHub Actions).",
+        "table, json, csv (the first table), markdown, latex, or github (annotations of GitHub Actions); "
+        "of `assay trace` also spdx and cyclonedx.",
         metavar="FORMAT",
     ),
 )

@@ -15,7 +15,7 @@ from assay.cli.terminal import echo
 from assay.errors import DataError, did_you_mean
 from assay.settings import from_pairs
 
-VARIABLES = ("ASSAY_CACHE", "ASSAY_CONFIG", "HF_HOME", "HF_HUB_OFFLINE", "HF_ENDPOINT")
+VARIABLES = ("ASSAY_CACHE", "ASSAY_CONFIG", "ASSAY_SCANCODE", "HF_HOME", "HF_HUB_OFFLINE", "HF_ENDPOINT")
 SECRETS = ("ASSAY_TOKEN", "OPENAI_API_KEY", "QDRANT_API_KEY", "HF_TOKEN")
 """Environment variables that a command reads; of a secret only that it is set is shown."""
 

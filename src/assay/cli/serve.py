@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.groups import grouped
 from assay.cli.options import At
-from assay.errors import require
+from assay.errors import DataError, require
 from assay.service import ServiceAddress, ServiceLimits
 
 TOKEN = "ASSAY_TOKEN"  # noqa: S105  the name of a variable
@@ -22,11 +22,16 @@ def serve_command(*, index: At, address: ServiceAddress, limits: ServiceLimits) 
 
     The API is described at `/openapi.json`. By default it accepts only this machine (--host). If the environment
     variable ASSAY_TOKEN is set, callers must send its value as a bearer token; the page asks for it. `/health` and
-    `/metrics` are for its operators.
+    `/metrics` are for its operators. Agents speak the Model Context Protocol at `/mcp`, or through --mcp.
 
     **Example**: `assay serve --index my-index --port 8080`
     """
     require("fastapi", "uvicorn", "prometheus_client", purpose="assay serve")
+    if address.runs is not None and not address.runs.is_dir():
+        raise DataError(f"--runs {address.runs}: expected a folder of finished audits")
+    if address.mcp:
+        _speak(index, address, limits)
+        return
     import uvicorn
 
     from assay.api import query_encoder
@@ -37,7 +42,12 @@ def serve_command(*, index: At, address: ServiceAddress, limits: ServiceLimits) 
     if not address.is_local and token is None:
         warn(f"every machine that reaches {address.host} can read this index: set {TOKEN} to require a token")
     app = create_app(
-        index, encoder=query_encoder(index), token=token, limits=limits, hosts=LOOPBACK if address.is_local else ("*",)
+        index,
+        encoder=query_encoder(index),
+        token=token,
+        limits=limits,
+        hosts=LOOPBACK if address.is_local else ("*",),
+        runs=address.runs,
     )
     with listening(address.host, address.port) as socket:
         at, bound = socket.getsockname()[:2]
@@ -58,6 +68,24 @@ def serve_command(*, index: At, address: ServiceAddress, limits: ServiceLimits) 
             uvicorn.Server(config).run(sockets=[socket])
         except KeyboardInterrupt:  # nothing is left to continue
             raise SystemExit(128 + signal.SIGINT) from None
+
+
+def _speak(index: str, address: ServiceAddress, limits: ServiceLimits) -> None:
+    """Answer an agent on standard input and output."""
+    require("mcp", purpose="assay serve --mcp")
+    import asyncio
+
+    from assay.api import query_encoder
+    from assay.service.agents import speak
+    from assay.service.app import Service
+
+    service = Service(index, query_encoder(index), None, limits, address.runs)
+    try:
+        asyncio.run(speak(service))
+    except KeyboardInterrupt:
+        raise SystemExit(128 + signal.SIGINT) from None
+    finally:
+        service.close()
 
 
 def is_not_broken_off(record: logging.LogRecord) -> bool:

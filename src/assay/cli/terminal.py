@@ -14,7 +14,9 @@ from rich.text import Text
 
 from assay.escaping import json_text, visible
 
-Format = Literal["table", "json", "csv", "markdown", "latex", "github"]
+Format = Literal["table", "json", "csv", "markdown", "latex", "github", "spdx", "cyclonedx"]
+BILLS = ("spdx", "cyclonedx")
+"""Formats of `assay trace` alone: bills of materials."""
 
 WIDE = 400
 """Columns where nothing limits the width: in a pipe, a table is printed whole and a sentence stays on its line."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
 
 NEEDS_VECTORS = {"hst": True, "vector": True, "winnowing": False}
 """Methods that search by vector, and one that does not; `union` uses vectors if there are any."""
+UNDECIDED = 3
+"""Exit code where the licence of a copy is unknown, and none is denied."""
 CANDIDATES_OF_GATE = 1000
 """Documents by fingerprints that are judged for each text: a hundred forks under one licence must not hide another."""
 
@@ -81,8 +83,12 @@ def trace_command(
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence copyleft`
     """
     from assay.api import open_index
+    from assay.cli.present import chosen_format
+    from assay.cli.terminal import BILLS
     from assay.cli.trace_modes import print_passages, trace_whole_benchmark
 
+    if (verbatim or benchmark) and chosen_format() in BILLS:
+        raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim or --benchmark")
     rules = _rules(gate)
     _check(code or [], benchmark, gate, verbatim=verbatim, write_clean=write_clean)
     _refuse_unused(context, "--verbatim" if verbatim else "--benchmark" if benchmark else TRACING)
@@ -150,7 +156,10 @@ def _traced(
         settings = replace(settings, candidates=CANDIDATES_OF_GATE)
 
     def is_denied(document: "StoredDocument") -> bool:
-        return rules is not None and any(rules.deny(origin.licence) for origin in document.origins)
+        if rules is None:
+            return False
+        licences = {origin.licence for origin in document.origins}
+        return any(rules.deny(licence) or rules.leave_open(licence) for licence in licences)
 
     files, parts = _files(code, diff, language, search.by)
     traced = []
@@ -201,13 +210,13 @@ def _finish(
     sarif: Path | None,
     top: int,
 ) -> None:
-    """Judge the findings, write and print them, and exit with 1 if one fails."""
+    """Judge the findings, write and print them, and exit with 1 if one fails, with 3 if only its licence is unknown."""
     from assay.cli.present import chosen_format, show
     from assay.cli.terminal import echo_json
     from assay.cli.trace_output import print_files
     from assay.provenance import describe_files, judge
     from assay.provenance import sarif as as_sarif
-    from assay.provenance.findings import accept_findings, read_baseline, write_baseline
+    from assay.provenance.findings import BILLS, accept_findings, read_baseline, write_baseline
 
     judgement: Judgement | None = None
     if rules is not None:
@@ -215,7 +224,7 @@ def _finish(
         baseline = read_baseline(gate.baseline) if gate.baseline is not None else frozenset()
         judgement = accept_findings(judge(files, rules), texts, baseline)
         if gate.write_baseline is not None:
-            write_baseline(gate.write_baseline, judgement.denials, texts)
+            write_baseline(gate.write_baseline, (*judgement.denials, *judgement.undecided), texts)
             accepted = accept_findings(judgement, texts, read_baseline(gate.write_baseline))
             judgement = accepted
     form = chosen_format()
@@ -226,7 +235,9 @@ def _finish(
             write_json(sarif, as_sarif(files, judgement))
         if form in ("table", "json"):
             print_files(files, judgement, top, as_json=form == "json")
+        elif form in BILLS:
+            echo_json(BILLS[form](files))
         else:
             show(describe_files(files, top, judgement), form)
-    if judgement is not None and judgement.failures:
-        raise typer.Exit(1)
+    if judgement is not None and (judgement.failures or judgement.open):
+        raise typer.Exit(1 if judgement.failures else UNDECIDED)

@@ -45,7 +45,7 @@ class GateSettings(Settings):
     fail_on_licence: Annotated[
         tuple[str, ...],
         Setting(
-            "Exit with 1 if a source has this licence: GPL-*, copyleft, unknown … Repeatable.",
+            "Exit with 1 if a source has this licence: GPL-*, copyleft … (3: it is unknown). Repeatable.",
             metavar="SPDX",
             common=True,
             options=("--fail-on-licence", "--fail-on-license"),

@@ -2,14 +2,31 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 from assay import __version__
-from assay.errors import AssayError
+from assay.authorship import in_patch, in_text
+from assay.errors import AssayError, DataError
 from assay.languages import checked_language, languages_with
+from assay.leakage import describe_run
 from assay.provenance import Searchable, SearchMethod, SourceText, TracedFile, TraceSettings, trace_file
 from assay.provenance.findings import finding_data, trace_verdict
-from assay.reports import number_of
-from assay.service.schemas import DocumentAnswer, FindingAnswer, InfoAnswer, TraceAnswer, TraceRequest
+from assay.provenance.findings.schema import FindingFields
+from assay.provenance.licences import FAMILIES, licence_of_file, read_rules
+from assay.reports import RENDERERS, number_of
+from assay.service.schemas import (
+    AuditAnswer,
+    AuditRequest,
+    DetectAnswer,
+    DetectRequest,
+    DocumentAnswer,
+    InfoAnswer,
+    LicenceAnswer,
+    LicenceRequest,
+    SignalAnswer,
+    TraceAnswer,
+    TraceRequest,
+)
 
 
 def methods_of(index: Searchable) -> list[SearchMethod]:
@@ -51,7 +68,7 @@ def answer(index: Searchable, request: TraceRequest) -> TraceAnswer:
         finding["places"] = [place | {"source": public_name(place["source"])} for place in finding["places"]]
     return TraceAnswer(
         verdict=trace_verdict([traced]),
-        findings=[FindingAnswer.model_validate(finding) for finding in findings],
+        findings=[FindingFields.model_validate(finding) for finding in findings],
         further=len(traced.findings) - len(findings),
         too_short=traced.too_short,
         explanation=explanation(traced),
@@ -72,6 +89,39 @@ def public_name(source: str) -> str:
     """Return the name of a source for callers of the service: of a folder or file its last part."""
     is_place = source.startswith(("/", "~", "\\\\")) or source[1:3] in {":\\", ":/"}
     return re.split(r"[\\/]", source.rstrip("/\\"))[-1] if is_place else source
+
+
+def licence_answer(request: LicenceRequest) -> LicenceAnswer:
+    """Return the licence that a file states, and the families that it is in whatever is chosen."""
+    licence = licence_of_file(None, request.code, None)
+    families = [family for family in FAMILIES if read_rules([family]).deny(licence)]
+    return LicenceAnswer(licence=licence, families=families)
+
+
+def declarations_in(request: DetectRequest) -> DetectAnswer:
+    """Return the declarations of generated code in a file, or in the messages of a patch."""
+    declarations = [*in_text(request.code, "your code"), *(in_patch(request.code) or [])]
+    signals = [SignalAnswer(kind=signal.kind, text=signal.text, line=signal.line) for signal in declarations]
+    statement = f"declared as generated: {signals[0].kind}" if signals else "nothing declares this code as generated"
+    return DetectAnswer(statement=statement, signals=signals)
+
+
+def audit_report(runs: Path | None, request: AuditRequest) -> AuditAnswer:
+    """Return the report of a run below a folder.
+
+    Raises:
+        DataError: there is no such run, or the service has no folder of runs.
+    """
+    if runs is None:
+        raise DataError("audit_report: this service was started without --runs")
+    folder = (runs / request.run).resolve()
+    if folder.parent != runs.resolve() or not folder.is_dir():
+        names = sorted(path.name for path in runs.iterdir() if path.is_dir())
+        raise DataError(
+            f"run: received {request.run!r}, expected one of {', '.join(names) or 'none: the folder is empty'}"
+        )
+    report = describe_run(folder)
+    return AuditAnswer(statement=report.statement or None, report=RENDERERS["markdown"](report))
 
 
 def document(index: Searchable, number: int) -> DocumentAnswer | None:

@@ -8,10 +8,11 @@ import logging
 import os
 import secrets
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, nullcontext
 from http import HTTPStatus
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -21,10 +22,11 @@ from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.routing import Route
 
 from assay import __version__
 from assay.errors import AssayError, CorpusIndexError
-from assay.escaping import visible
+from assay.escaping import json_text, visible
 from assay.provenance import Searchable, open_index, trace
 from assay.service import answers
 from assay.service.gate import Gate, TooManyCalls
@@ -82,7 +84,16 @@ class Readers:
 class Service:
     """The routes over one index; see `create_app`."""
 
-    def __init__(self, place: Path | str, encoder: Encoder | None, token: str | None, limits: ServiceLimits) -> None:
+    def __init__(
+        self,
+        place: Path | str,
+        encoder: Encoder | None,
+        token: str | None,
+        limits: ServiceLimits,
+        runs: Path | None = None,
+    ) -> None:
+        self.runs = runs
+        self._most_bytes = limits.body_bytes
         self.readers = Readers(place, encoder)
         self.gate = Gate(workers=limits.workers or os.cpu_count() or 1, waiting=limits.waiting, seconds=limits.seconds)
         self.metrics = Metrics(lambda: self.gate.calls, lambda: len(self.readers.index()))
@@ -111,9 +122,25 @@ class Service:
 
     def authorised(self, sent: Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)] = None) -> None:
         """Refuse callers that do not send the token."""
-        token = sent.credentials if sent else ""
+        self.check_token(sent.credentials if sent else "")
+
+    def check_token(self, token: str) -> None:
+        """Refuse a caller whose token is another one.
+
+        Raises:
+            HTTPException: with status 401.
+        """
         if self._token is not None and not secrets.compare_digest(token.encode(), self._token.encode()):
             raise HTTPException(401, "this service requires a token", {"WWW-Authenticate": "Bearer"})
+
+    def check_size(self, arguments: Mapping[str, object]) -> None:
+        """Refuse arguments of a tool that are larger than a request may be.
+
+        Raises:
+            HTTPException: with status 413.
+        """
+        if len(json_text(arguments, ensure_ascii=False).encode("utf-8", "surrogatepass")) > self._most_bytes:
+            raise HTTPException(413, f"the request is larger than {self._most_bytes:,} bytes")
 
     async def page(self) -> FileResponse:
         """The web page."""
@@ -121,30 +148,35 @@ class Service:
 
     async def health(self) -> dict[str, str]:
         """Check that the index can be read."""
-        await self._run(lambda: len(self.readers.index()))
+        await self.run(lambda: len(self.readers.index()))
         return {"status": "ok"}
 
     async def exposition(self) -> Response:
         """Counts and times for Prometheus."""
-        text = await self._run(self.metrics.text)
+        text = await self.run(self.metrics.text)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def info(self) -> InfoAnswer:
         """Describe the index and the methods by which it can be searched."""
-        return await self._run(lambda: answers.described(self.readers.index()))
+        return await self.run(lambda: answers.described(self.readers.index()))
 
     async def trace(self, request: TraceRequest) -> TraceAnswer:
         """The sources of a piece of code, the most likely first."""
-        return await self._run(lambda: answers.answer(self.readers.index(), request))
+        return await self.run(lambda: answers.answer(self.readers.index(), request))
 
     async def document(self, number: int) -> DocumentAnswer:
         """A document of the index with all its origins."""
-        document = await self._run(lambda: answers.document(self.readers.index(), number))
+        document = await self.run(lambda: answers.document(self.readers.index(), number))
         if document is None:
             raise HTTPException(404, f"no document {number}")
         return document
 
-    async def _run(self, call: Callable[[], R]) -> R:
+    async def run(self, call: Callable[[], R]) -> R:
+        """Return the value of a call, within the limits.
+
+        Raises:
+            HTTPException: too many wait, or it took too long.
+        """
         try:
             return await self.gate.run(call)
         except TooManyCalls:
@@ -162,6 +194,7 @@ def create_app(
     token: str | None = None,
     limits: ServiceLimits | None = None,
     hosts: tuple[str, ...] = ("*",),
+    runs: Path | None = None,
 ) -> FastAPI:
     """Return the service over one index.
 
@@ -172,16 +205,23 @@ def create_app(
         limits: sizes, times and numbers of requests.
         hosts: host names that are accepted; `*` for all. A list protects against web pages of other sites (DNS
             rebinding).
+        runs: folder of finished audits that agents may read.
 
     Raises:
         CorpusIndexError: the index cannot be opened.
     """
     limits = limits or ServiceLimits()
-    service = Service(place, encoder, token, limits)
+    service = Service(place, encoder, token, limits, runs)
+    agents = None
+    if find_spec("mcp") is not None:
+        from assay.service.agents import AgentRoute  # noqa: PLC0415  its packages are optional
+
+        agents = AgentRoute(service)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with agents.sessions.run() if agents is not None else nullcontext():
+            yield
         service.close()
 
     app = FastAPI(
@@ -199,6 +239,8 @@ def create_app(
     app.exception_handler(AssayError)(failed)
     app.exception_handler(RequestValidationError)(refused)
     app.include_router(service.routes)
+    if agents is not None:
+        app.router.routes.append(Route("/mcp", agents))
     app.mount("/static", StaticFiles(directory=PAGE), name="static")
     return app
 
@@ -218,9 +260,14 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
 async def failed(_: Request, error: AssayError) -> JSONResponse:
     """Answer in one line: the caller's fault; or the index's, whose place on this machine only the log says."""
     if isinstance(error, CorpusIndexError):
-        LOG.error("%s", visible(str(error)))
-        return JSONResponse({"detail": "the index cannot be read; the log of the service says why"}, 500)
+        return JSONResponse({"detail": index_failed(error)}, 500)
     return JSONResponse({"detail": visible(str(error))}, 422)
+
+
+def index_failed(error: CorpusIndexError) -> str:
+    """Write to the log why the index cannot be read, and return what callers may know of it."""
+    LOG.error("%s", visible(str(error)))
+    return "the index cannot be read; the log of the service says why"
 
 
 async def refused(request: Request, error: RequestValidationError) -> JSONResponse:

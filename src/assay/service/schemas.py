@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from assay.provenance import Origin, SearchMethod
+from assay.provenance.findings.schema import FindingFields
 
 MOST_MATCHES = 100
 LEAST_CONFIDENCE = 0.95
@@ -31,56 +32,70 @@ class TraceRequest(BaseModel):
     )
 
 
+class LicenceRequest(BaseModel):
+    """A file whose licence is requested."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    code: str = Field(min_length=1, description="The file, or its head.")
+
+
+class LicenceAnswer(BaseModel):
+    """The licence that a file states."""
+
+    licence: str = Field(description="SPDX expression; unknown where nothing is stated, or nothing that is known.")
+    families: list[str] = Field(description="Families that leave no choice but one of them: copyleft, permissive …")
+
+
+class DetectRequest(BaseModel):
+    """Code, or a patch with its message, in which declarations are looked for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    code: str = Field(min_length=1, description="A file; or a patch of `git format-patch`, with its message.")
+
+
+class SignalAnswer(BaseModel):
+    """One declaration that code was generated."""
+
+    kind: str
+    text: str
+    line: int | None = Field(description="Null for the message of a commit.")
+
+
+class DetectAnswer(BaseModel):
+    """Declarations, and what they say."""
+
+    statement: str
+    signals: list[SignalAnswer]
+
+
+class AuditRequest(BaseModel):
+    """A finished audit."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    run: str = Field(min_length=1, max_length=255, description="Name of its folder.")
+
+
+class AuditAnswer(BaseModel):
+    """Report of an audit."""
+
+    statement: str | None = Field(description="The answer in one sentence.")
+    report: str = Field(description="All of it, in Markdown.")
+
+
 class Refusal(BaseModel):
     """An answer without a result."""
 
     detail: str = Field(description="One line: what was received, and what was expected.")
 
 
-class PlaceAnswer(BaseModel):
-    """A file of the corpus with the code of a finding."""
-
-    document_id: int = Field(description="Number of the document with the code, for `/api/documents`.")
-    name: str | None = Field(description="Name of the function; null for a whole file.")
-    lines: list[str] = Field(description="Matched lines of the file, as 4-10.")
-    source: str
-    path: str
-    repository: str | None
-    commit: str | None
-    licence: str
-    author: str | None
-    url: str | None
-    first_line: int
-
-
-class FindingAnswer(BaseModel):
-    """One source, and how much of which part of the code it has."""
-
-    headline: str = Field(description="Licence, matched lines, part of the code and source, in one line.")
-    lines: list[str] = Field(description="Matched lines of the code, as 4-10.")
-    first_line: int
-    part: Literal["file", "function", "remainder"]
-    name: str | None = Field(description="Name of the function; null for the file or the code outside of functions.")
-    is_copy: bool = Field(description="True for enough common lines; false for a weaker match.")
-    by: str = Field(description="characters: the same code; tokens: under other names; vector: similar code only.")
-    matched_lines: int
-    different_lines: int
-    part_lines: int
-    longest_run: int
-    containment: float
-    similarity: float
-    confidence: float | None
-    cosine: float | None
-    licences: list[str]
-    conflict: list[str] = Field(description="Licences of all sources of these lines, if there are several.")
-    places: list[PlaceAnswer]
-
-
 class TraceAnswer(BaseModel):
     """The verdict, the sources, and the basis of the answer."""
 
     verdict: str = Field(description="The answer in one sentence.")
-    findings: list[FindingAnswer]
+    findings: list[FindingFields]
     further: int = Field(description="Sources that `top` left out.")
     too_short: str | None = Field(description="Reason why the code cannot be judged; null where it can.")
     explanation: str

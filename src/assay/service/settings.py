@@ -1,6 +1,7 @@
 """Settings of `assay serve`."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from assay.settings import Setting, Settings
@@ -15,6 +16,14 @@ class ServiceAddress(Settings):
         str, Setting("Address; 0.0.0.0 accepts other machines.", metavar="ADDRESS", common=True, decides=False)
     ] = "127.0.0.1"
     port: Annotated[int, Setting("Port; 0 for any free port.", least=0, most=65535, common=True, decides=False)] = 8000
+
+    runs: Annotated[
+        Path | None, Setting("Folder of finished audits that agents may read.", metavar="DIR", decides=False)
+    ] = None
+    mcp: Annotated[
+        bool,
+        Setting("Speak the Model Context Protocol on standard input and output, not HTTP.", common=True, decides=False),
+    ] = False
 
     @property
     def is_local(self) -> bool:

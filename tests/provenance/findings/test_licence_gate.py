@@ -213,3 +213,19 @@ def test_lines_with_code_are_equal_in_characters_or_in_structure():
     assert list(lines) == [1, 4, 5]
     assert lines[1] == lines[4]
     assert (lines[1][0] == lines[5][0], lines[1][1] == lines[5][1]) == (False, True)
+
+
+@pytest.mark.parametrize("licence", ["unknown", "MIT AND unknown", "Our Own Terms"])
+def test_a_copy_under_an_unknown_licence_is_neither_denied_nor_passed(corpus, licence):
+    with corpus(("somebody", "tool.py", licence, COPIED)) as index:
+        judgement = judge([traced(COPIED, index)], COPYLEFT)
+        allowed = judge([traced(COPIED, index)], read_rules(["copyleft"], ["unknown"]))
+    assert not judgement.failures
+    assert [finding.place.origin.licence for finding in judgement.open] == [licence]
+    if licence == "unknown":
+        assert not allowed.open
+
+
+def test_weak_matches_under_an_unknown_licence_leave_nothing_open(corpus):
+    with corpus(("somebody", "tool.py", "unknown", function(3))) as index:
+        assert not judge([traced(OWN, index)], COPYLEFT).open

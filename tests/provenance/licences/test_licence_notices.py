@@ -69,15 +69,12 @@ def test_the_standard_notices_are_read_in_every_form_of_comment(written, notice,
 @pytest.mark.parametrize(
     "text",
     [
-        "import os\n# " + GNU.format(kind="", version="3").replace("\n", " "),
-        f'NOTICE = """{GNU.format(kind="", version="3")}"""\n',
-        "# See the GNU General Public License for more details.\n",
         "# Use of this source code is governed by a BSD-style\n# license that can be found in the LICENSE file.\n",
         "# permission of the owner is checked here\n",
         "",
     ],
 )
-def test_code_about_licences_and_references_state_none(text):
+def test_references_to_the_licence_of_the_folder_state_none(text):
     assert licence_notice(text) is None
 
 
@@ -106,3 +103,87 @@ def test_the_notice_of_a_file_outranks_its_repository():
 )
 def test_the_licence_section_of_a_readme_is_read(text, licence):
     assert licence_of_readme(text) == licence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'NOTICE = """{GNU.format(kind="", version="3")}"""\n',
+        "# See the GNU General Public License for more details.\n",
+        "import os\n\nKEY = ASTERISK_GPL_KEY\n",
+        "# Permission to use, copy, modify, and distribute this software and its documentation is hereby granted\n",
+        "# The contents are subject to the Frobnicator Public License.\n",
+    ],
+)
+def test_a_mention_of_copyleft_and_an_unrecognised_notice_are_unknown_and_not_what_the_folder_says(text):
+    assert licence_of_file(None, text, "MIT") == "unknown"
+    assert licence_of_file("MIT", text, None) == "unknown"
+
+
+def test_a_gnu_notice_behind_the_first_code_counts():
+    text = "import os\n" + hashes(GNU.format(kind="", version="3"))
+    assert licence_of_file(None, text, "MIT") == "GPL-3.0-or-later"
+
+
+@pytest.mark.parametrize(
+    ("notice", "licence"),
+    [
+        ("Licensed under the GPL.", "GPL-1.0-or-later"),
+        ("This file may be redistributed under the terms of the GNU Public License.", "GPL-1.0-or-later"),
+        ("License: LGPL", "LGPL-2.0-or-later"),
+        ("released under the GNU LGPL (v2.1 or later)", "LGPL-2.1-or-later"),
+        ("under the terms of the GNU GPL, version 2. See COPYING.", "GPL-2.0-only"),
+        ("is licensed under version 2 or later of the GNU General Public License", "GPL-2.0-or-later"),
+        ("License: GPL v2 or later", "GPL-2.0-or-later"),
+        ("under the GNU Lesser Lesser General Public License; version 2.1", "LGPL-2.1-only"),
+        ("License: Dual BSD/GPL", "BSD-3-Clause OR GPL-1.0-or-later"),
+        (
+            "under either the GNU General Public License, version 2, or the Mozilla Public License, version 1.1",
+            "GPL-2.0-only OR MPL-1.1",
+        ),
+        ("libraries are under the LGPLv2+, tools under the GPLv3", "LGPL-2.0-or-later AND GPL-3.0-only"),
+        ("under the Common Development and Distribution License, version 1.1", "CDDL-1.1"),
+        ("Licensed under the Eclipse Public License v2.0 or the Foo Public License", "EPL-2.0"),
+    ],
+)
+def test_short_forms_name_copyleft_with_its_version_or_the_lowest_one(notice, licence):
+    stated = licence_of_file(None, hashes(notice), "MIT")
+    assert set(stated.split(" AND ")) == set(licence.split(" AND "))
+
+
+@pytest.mark.parametrize("words", ["Compatible with the GPL.", "This is not the GPL."])
+def test_what_is_compatible_with_a_licence_is_not_under_it(words):
+    assert licence_of_file(None, hashes(words), "MIT") == "unknown"
+
+
+MIT = (
+    "Permission is hereby granted, free of charge, to any person obtaining a copy of this software, to deal in the "
+    "Software without restriction, including without limitation the rights to use, copy, modify, merge, publish and to "
+    "permit persons to whom the Software is furnished to do so, subject to the following conditions:\nThe above notice "
+    "shall be included in all copies or substantial portions of the Software.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "licence"),
+    [
+        (MIT + 'THE SOFTWARE IS PROVIDED "AS IS"', "MIT"),
+        (MIT + "The Software shall be used for Good, not Evil.\n", "JSON"),
+        (MIT + "Except as contained in this notice, the name of Somebody shall not be used.", "unknown"),
+        (
+            BSD + "\n3. The end-user documentation included with the redistribution must name the Apache Software "
+            "Foundation.",
+            "Apache-1.1",
+        ),
+        (BSD + "\n3. Products derived from this software may not be called Thing.", "unknown"),
+        (
+            (
+                "Permission to use, copy, modify, and distribute this software for any purpose with or without fee is "
+                "hereby granted.\nExcept as contained in this notice, the name of a copyright holder shall not be used."
+            ),
+            "curl",
+        ),
+    ],
+)
+def test_texts_that_begin_as_a_well_known_one_are_told_apart(text, licence):
+    assert licence_notice(hashes(text)) == licence

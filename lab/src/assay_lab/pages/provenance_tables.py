@@ -167,6 +167,13 @@ def pasted_language(file: File) -> str:
     return table(["", "functions", "named first", "among those named"], rows)
 
 
+def licence_heads(file: File) -> str:
+    """Copyleft in the heads of files, by half and kind of file."""
+    keys = ("gnu", "found", "gnu_unknown", "copyleft", "as_permissive", "right", "wrong")
+    rows = [[f"{row['half']}, {row['kind']}", *(f"{row[key]:,}" for key in keys)] for row in file["results"]]
+    return table(["half", "GNU", "found", "unknown", "copyleft", "as permissive", "right", "wrong"], rows)
+
+
 def pairs(file: File) -> str:
     """Copies among all pairs of files, beside copydetect."""
     kinds = list(file["results"][0]["found"])

@@ -1,3 +1,6 @@
+from .bills import BILLS as BILLS
+from .bills import cyclonedx_bill as cyclonedx_bill
+from .bills import spdx_document as spdx_document
 from .describing import answer_lines as answer_lines
 from .describing import describe_files as describe_files
 from .describing import finding_data as finding_data
@@ -19,6 +22,7 @@ from .gate import denials_by_finding as denials_by_finding
 from .gate import judge as judge
 from .gate import read_baseline as read_baseline
 from .gate import write_baseline as write_baseline
+from .identifiers import place_swhid as place_swhid
 from .pairs import SIMILAR as SIMILAR
 from .pairs import PairedFiles as PairedFiles
 from .pairs import all_pairs as all_pairs

@@ -11,12 +11,16 @@ from typing import Any
 
 from assay.provenance.findings.finding import Place, SourceFinding, TracedFile
 from assay.provenance.findings.gate import Denial, Judgement, denials_by_finding
+from assay.provenance.findings.identifiers import place_swhid
 from assay.provenance.licences import UNKNOWN_LICENCE
 from assay.provenance.search import confidence_text
 from assay.provenance.sources import lines_text, short_name
 from assay.reports import Annotation, Column, Report, Row, Table, number_of
 
 FINDING_COLUMNS = (Column("place", "name"), Column("finding"), Column("source"))
+
+TRACE_VERSION = "1.0"
+"""Of the JSON of `assay trace`; see `assay.provenance.findings.schema`."""
 
 MOST_HEADLINES = 20
 """Files whose copies a terminal shows without -v, and places of similar code."""
@@ -52,6 +56,7 @@ def place_details(finding: SourceFinding, place: Place | None = None) -> str:
     facts = [
         place_text(place),
         f"by {place.origin.author}" if place.origin.author else "",
+        place_swhid(place, short=True) or "",
         f"no common line, cosine {cosine:.2f}" if finding.best.match.channel == "vector" else "",
         f"confidence {confidence_text(finding.best.match)}",
         f"and {number_of(len(finding.places) - 1, 'more place')}" if len(finding.places) > 1 else "",
@@ -169,7 +174,12 @@ def describe_files(files: Sequence[TracedFile], top: int, judgement: Judgement |
         statement=verdict,
         tables=(Table("findings", "Findings", FINDING_COLUMNS, tuple(rows)),) if rows else (),
         notes=tuple(gate_sentences(judgement)) if judgement is not None else (),
-        data={"verdict": verdict, "gate": None if judgement is None else _gate_data(judgement), "files": data},
+        data={
+            "schema_version": TRACE_VERSION,
+            "verdict": verdict,
+            "gate": None if judgement is None else _gate_data(judgement),
+            "files": data,
+        },
         kind="provenance report",
         annotations=tuple(annotations),
     )
@@ -201,6 +211,7 @@ def finding_data(finding: SourceFinding, denial: Denial | None = None) -> dict[s
         "places": [
             {"document_id": place.document_id, "name": place.name, "lines": [str(lines) for lines in place.lines]}
             | asdict(place.origin)
+            | {"swhid": place_swhid(place)}
             for place in finding.places
         ],
     }
@@ -214,6 +225,9 @@ def gate_sentences(judgement: Judgement) -> list[str]:
         f"{number_of(failures, 'finding')} under a denied licence in {number_of(judgement.parts, 'judged part')}"
         + (f", {excused} accepted" if excused else "")
     ]
+    if judgement.open:
+        findings = number_of(len(judgement.open), "finding")
+        sentences.append(f"{findings} under an unknown licence: find it out, or pass --allow-licence unknown")
     if judgement.weak:
         weak = f"{judgement.weak:,} match" + "es" * (judgement.weak != 1)
         sentences.append(f"{weak} with a denied licence did not fail: too few lines, or possibly chance")
@@ -257,6 +271,7 @@ def _gate_data(judgement: Judgement) -> dict[str, object]:
     return {
         "failures": len(judgement.failures),
         "accepted": len(judgement.denials) - len(judgement.failures),
+        "undecided": len(judgement.open),
         "judged_parts": judgement.parts,
         "weak": judgement.weak,
         "uncalibrated": judgement.uncalibrated,

@@ -64,6 +64,7 @@ class Judgement:
         false_alarms: largest number of false alarms to expect among the denials because of matches at the limit of the
             calibration; 0 where the false discovery rate is controlled for all.
         remarks: further facts for the reader, a sentence each.
+        undecided: copies from a source under an unknown licence, which the rules neither deny nor allow.
     """
 
     denials: tuple[Denial, ...]
@@ -72,11 +73,17 @@ class Judgement:
     uncalibrated: int
     false_alarms: float
     remarks: tuple[str, ...] = ()
+    undecided: tuple[Denial, ...] = ()
 
     @property
     def failures(self) -> tuple[Denial, ...]:
         """Denials without an excuse."""
         return tuple(denial for denial in self.denials if denial.excuse is None)
+
+    @property
+    def open(self) -> tuple[Denial, ...]:
+        """Undecided findings without an excuse."""
+        return tuple(finding for finding in self.undecided if finding.excuse is None)
 
 
 def judge(files: Sequence[TracedFile], rules: "LicenceRules") -> Judgement:
@@ -86,22 +93,25 @@ def judge(files: Sequence[TracedFile], rules: "LicenceRules") -> Judgement:
     ]
     threshold = _threshold(p_values)
     denials: list[Denial] = []
+    undecided: list[Denial] = []
     weak = 0
     for file in files:
         for finding in file.findings:
-            place = next((place for place in finding.places if rules.deny(place.origin.licence)), None)
+            denied_place = next((place for place in finding.places if rules.deny(place.origin.licence)), None)
+            is_open = (place for place in finding.places if rules.leave_open(place.origin.licence))
+            place = denied_place or next(is_open, None)
             if place is None:
                 continue
             evidence = next((match for match in finding.evidence if _fails(match, threshold)), None)
             if evidence is None:
-                weak += 1
+                weak += denied_place is not None
             else:
-                denials.append(Denial(finding, evidence, place))
+                (undecided if denied_place is None else denials).append(Denial(finding, evidence, place))
     denied = [denial.evidence.p_value for denial in denials]
     # n unrelated parts, each with a chance of at most p to be called a copy, give n · p false alarms on average
     at_limit = [p_value for p_value in denied if p_value is not None and p_value > threshold]
     false_alarms = len(p_values) * max(at_limit, default=0.0)
-    return Judgement(tuple(denials), len(p_values), weak, denied.count(None), false_alarms)
+    return Judgement(tuple(denials), len(p_values), weak, denied.count(None), false_alarms, (), tuple(undecided))
 
 
 def denials_by_finding(judgement: Judgement | None) -> Mapping[int, Denial]:
@@ -149,16 +159,17 @@ def accept_findings(
         texts: of the traced files, by path.
         baseline: keys of the accepted findings; see `read_baseline`.
     """
-    denials, remarks = [], list(judgement.remarks)
-    for denial in judgement.denials:
+    excused, remarks = [], list(judgement.remarks)
+    for denial in (*judgement.denials, *judgement.undecided):
         text = texts[denial.finding.path]
         reason, line = _comment(denial.finding, text)
         if line is not None and not reason:
             remarks.append(f"{denial.finding.path}:{line}: `assay: ignore` without a reason, so it accepts nothing")
         is_in_baseline = not reason and finding_key(denial, text) in baseline
         excuse = "in the baseline" if is_in_baseline else reason or None
-        denials.append(replace(denial, excuse=excuse, is_in_baseline=is_in_baseline))
-    return replace(judgement, denials=tuple(denials), remarks=tuple(remarks))
+        excused.append(replace(denial, excuse=excuse, is_in_baseline=is_in_baseline))
+    denials, undecided = excused[: len(judgement.denials)], excused[len(judgement.denials) :]
+    return replace(judgement, denials=tuple(denials), undecided=tuple(undecided), remarks=tuple(remarks))
 
 
 def finding_key(denial: Denial, text: str) -> str:

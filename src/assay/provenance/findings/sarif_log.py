@@ -7,6 +7,7 @@ from assay.escaping import sarif_message, visible, web_address
 from assay.provenance.findings.describing import headline, place_details, place_text
 from assay.provenance.findings.finding import Place, SourceFinding, TracedFile
 from assay.provenance.findings.gate import Denial, Judgement, denials_by_finding
+from assay.provenance.findings.identifiers import place_swhid
 from assay.provenance.sources import LineRange, lines_text
 from assay.reports import file_location, sarif_log, sarif_result
 
@@ -66,6 +67,7 @@ def _result(finding: SourceFinding, denial: Denial | None) -> dict[str, Any]:
             "author": place.origin.author and visible(place.origin.author),
             "repository": place.origin.repository and visible(place.origin.repository),
             "url": web_address(place.origin.url),
+            "swhid": place_swhid(place),
             "places": len(finding.places),
         },
     )
@@ -82,6 +84,8 @@ def _related(place: Place, number: int) -> dict[str, Any]:
         "message": {"text": sarif_message(f"{place_text(place)}, {place.origin.licence}")},
         "logicalLocations": [{"fullyQualifiedName": f"{name}:{lines_text(place.lines)}" if place.lines else name}],
     }
+    if swhid := place_swhid(place):
+        location["properties"] = {"swhid": swhid}
     if address := web_address(place.origin.url):
         location["physicalLocation"] = {"artifactLocation": {"uri": address}}
     return location

@@ -28,7 +28,7 @@ WHERE documents.id IN (SELECT value FROM json_each(?)) ORDER BY documents.id
 
 _ORIGINS = """
 SELECT origins.document, origins.file, files.checksum, sources.name, files.path, files.repository, files."commit",
-    files.licence, files.author, files.url, origins.first_line
+    files.licence, files.author, files.url, files.content, origins.first_line
 FROM origins JOIN files ON files.id = origins.file JOIN sources ON sources.id = files.source
 WHERE origins.document IN (SELECT value FROM json_each(?))
 ORDER BY origins.document, origins.file, origins.first_line
@@ -36,7 +36,7 @@ ORDER BY origins.document, origins.file, origins.first_line
 
 _FILE = """
 SELECT id FROM files WHERE source = ? AND path = ? AND repository IS ? AND "commit" IS ? AND licence = ?
-    AND author IS ? AND url IS ?
+    AND author IS ? AND url IS ? AND content IS ?
 """
 
 MOST_REMEMBERED = 10_000
@@ -182,7 +182,9 @@ class Catalogue:
                 # xor of the rows that were found, compared below with the one that triggers kept: a lost row is noticed
                 # too
                 places[document] = places.get(document, 0) ^ origin_checksum(document, file, first_line)
-                origins.setdefault(document, []).append(Origin(*fields))
+                *described, content = described
+                origin = Origin(*(*described, first_line, content.hex() if content else None))
+                origins.setdefault(document, []).append(origin)
             for number, *row, checksum, text, of_places in self.connection.execute(_DOCUMENTS, (numbers,)):
                 if checksum != row_checksum(number, *row, text):
                     raise self.damaged(f"document {number}")
@@ -317,14 +319,15 @@ class Catalogue:
 
     def _file(self, origin: Origin) -> int:
         described = [origin.path, origin.repository, origin.commit, origin.licence, origin.author, origin.url]
-        fields = [storable(field) for field in described]
+        content = bytes.fromhex(origin.content) if origin.content else None
+        fields = [*(storable(field) for field in described), content]
         row = (self._source(origin.source), *fields)
         if row not in self._files:
             rows = self._all(_FILE, *row)
             (number,) = rows[0] if rows else self._row("SELECT coalesce(max(id), 0) + 1 FROM files")
             if not rows:
                 checksum = row_checksum(number, storable(origin.source), *fields)
-                self._all("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", number, *row, checksum)
+                self._all("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", number, *row, checksum)
             if len(self._files) > MOST_REMEMBERED:
                 self._files.clear()
             self._files[row] = int(number)

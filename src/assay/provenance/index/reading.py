@@ -113,10 +113,11 @@ def read_entry(source: str, entry: Entry, settings: IndexSettings, stamp: str | 
         text, assumed = (raw, False) if isinstance(raw, str) else decode_source(raw)
     except UnicodeError:
         return replace(unread, skipped="undecodable", size=size)
-    return _divided(replace(read, notes=Counter({NOT_UTF8: int(assumed)})), source, entry, settings, text)
+    blob = content_digest(content)
+    return _divided(replace(read, notes=Counter({NOT_UTF8: int(assumed)})), source, entry, settings, text, blob=blob)
 
 
-def _divided(read: FileRead, source: str, entry: Entry, settings: IndexSettings, text: str) -> FileRead:
+def _divided(read: FileRead, source: str, entry: Entry, settings: IndexSettings, text: str, *, blob: str) -> FileRead:
     """Return the file with its documents, or the reason why there is none."""
     language = entry.facts.language or language_of_file(entry.path, text[:200])
     if reason := skip_by_language(language, settings.corpus) or skip_by_text(text, settings.corpus):
@@ -126,8 +127,8 @@ def _divided(read: FileRead, source: str, entry: Entry, settings: IndexSettings,
     kept = [(piece, hashes) for piece, hashes in zip(cut.pieces, hashed, strict=True) if any(map(len, hashes.values()))]
     functions = sum(piece.kind == "function" for piece in cut.pieces)
     short = functions - sum(piece.kind == "function" for piece, _ in kept)
-    licence = licence_of_file(entry.facts.metadata, text, entry.facts.nearest)
-    origin = entry.facts.origin(source, entry.path, licence)
+    licence = licence_of_file(entry.facts.metadata, text, entry.facts.nearest, entry.facts.stated)
+    origin = replace(entry.facts.origin(source, entry.path, licence), content=blob)
     return replace(
         read,
         documents=tuple(
@@ -139,6 +140,12 @@ def _divided(read: FileRead, source: str, entry: Entry, settings: IndexSettings,
         # the sum of counters drops counts of 0
         notes=Counter({SHORT_FUNCTIONS: short, NOT_PARSED: int(not cut.parsed)}) + read.notes,
     )
+
+
+def content_digest(content: bytes) -> str:
+    """Return the digest of a content as git has it for a blob, and Software Heritage in `swh:1:cnt:…`."""
+    # the digest of two public systems, which protects nothing here
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def read_entries(

@@ -8,8 +8,11 @@ from .expressions import stated_licence as stated_licence
 from .manifests import MANIFESTS as MANIFESTS
 from .manifests import licence_of_manifest as licence_of_manifest
 from .manifests import licence_of_reuse_file as licence_of_reuse_file
-from .notices import UNKNOWN_LICENCE as UNKNOWN_LICENCE
+from .names import UNKNOWN_LICENCE as UNKNOWN_LICENCE
 from .notices import licence_notice as licence_notice
 from .notices import licence_of_readme as licence_of_readme
+from .rules import FAMILIES as FAMILIES
 from .rules import LicenceRules as LicenceRules
 from .rules import read_rules as read_rules
+from .statements import StatedLicences as StatedLicences
+from .statements import read_licences as read_licences

@@ -15,7 +15,8 @@ from typing import Protocol, TypeVar
 from identify.identify import license_id
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
-from assay.provenance.licences.notices import UNKNOWN_LICENCE, licence_notice, licence_of_words
+from assay.provenance.licences.names import UNKNOWN_LICENCE
+from assay.provenance.licences.notices import licence_notice, licence_of_words
 
 HEAD = 4096
 """Characters at the top of a file in which its licence tag is searched for."""
@@ -187,22 +188,30 @@ def _identified(raw: bytes) -> str | None:
     return "PSF-2.0" if _PYTHON.search(raw) else licence_of_words(raw.decode("utf-8", "replace"))
 
 
-def licence_of_file(metadata: str | None, text: str, nearest: str | None) -> str:
+def licence_of_file(metadata: str | None, text: str, nearest: str | None, stated: str | None = None) -> str:
     """Return the licence of one file.
 
     Args:
         metadata: licence that the data set or host states for the repository.
         text: of the file. If its own tag or notice names another licence than the metadata, the result names both.
         nearest: licence that the nearest folder up the tree states.
+        stated: licence of this file that another tool found; it comes first. The file's own tag or notice is named
+            beside it if it names another one, and counts alone where the tool found none that it knows.
 
     Returns:
         An SPDX expression, or "unknown".
     """
     own = licence_tag(text) or licence_notice(text)
+    if stated is not None:
+        if own is None or own == UNKNOWN_LICENCE or identifiers(own) <= identifiers(stated):
+            return stated
+        return own if stated == UNKNOWN_LICENCE else all_of([stated, own])
     if metadata is None or metadata == UNKNOWN_LICENCE:
         # the nearer statement wins: a file may come from elsewhere than the folder around it
         return own or nearest or UNKNOWN_LICENCE
-    if own is None or own == UNKNOWN_LICENCE or identifiers(own) <= identifiers(metadata):
+    if own == UNKNOWN_LICENCE:  # a notice that nobody could read is not covered by what others state
+        return UNKNOWN_LICENCE
+    if own is None or identifiers(own) <= identifiers(metadata):
         return metadata
     return all_of([metadata, own])
 

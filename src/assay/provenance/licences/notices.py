@@ -1,52 +1,61 @@
 """Licences that are stated in words: the standard notices at the head of a file, and the section of a README.
 
 A notice is the paragraph that a licence asks its users to put into every file ("This program is free software …"). Only
-the comments and the documentation string before the first code are read, so code that is about licences states none.
+the comments, the prose and the documentation string before the first code are read, so code that is about licences
+states none; of the comments behind it only the grant of a GNU licence counts. A notice that is not recognised, and the
+mere mention of a copyleft licence anywhere, make the licence unknown: nothing says that the file is under that of its
+folder.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-UNKNOWN_LICENCE = "unknown"
-"""Of a file for which nothing states a licence."""
+from assay.provenance.licences.names import UNKNOWN_LICENCE, named_licences
 
 HEAD = 12_000
 """Characters of a file in which its notice is searched for."""
 
+LARGEST_TEXT = 100_000
+"""Characters of a file in which the mention of a copyleft licence makes its licence unknown."""
+
 SECTION = 600
 """Characters of the licence section of a README that are read, and of a licence file without the text of one."""
 
-_LONGEST_GAP = 400
-"""Characters between the name of a GNU licence and its version."""
+_PAIR = 2
 
 _ANNOUNCED = 500
 """Characters at the top of a licence file that may announce a choice of licences."""
 
 _MARKS = re.compile(
-    r"^[ \t]*(?:/\*+!?|\*+/?|//+[/!]?|#+!?|--+|;+|%+|<!--|\.\.|\(\*|dnl\b|rem\b|@rem\b|'|!)?[ \t]*", re.IGNORECASE
+    r"^[ \t>]*(?:/\*+!?|\*+/?|//+[/!]?|#+!?|--+|;+|%+|<!--|\.\.|\(\*|\.?\\\"|dnl\b|c?rem\b|@rem\b|'|!)?[ \t#]*",
+    re.IGNORECASE,
 )
-_COMMENT_LINE = re.compile(r"^[ \t]*(?:#|//|/\*|\*|--|;|%|<!--|\(\*|dnl\b|rem\b|!|'(?!'')|$)", re.IGNORECASE)
-_BLOCKS = {"/*": "*/", '"""': '"""', "'''": "'''", "<!--": "-->", "(*": "*)", "{-": "-}", "=begin": "=end"}
+_COMMENT_LINE = re.compile(
+    r"^[ \t]*(?:#|//|/\*|\*|--|;|%|<!--|\(\*|\.?\\\"|dnl\b|@?rem\b|!|>|'(?!'')|$)", re.IGNORECASE
+)
+_BLOCKS = {
+    "--[[": "]]",
+    "/*": "*/",
+    '"""': '"""',
+    "'''": "'''",
+    "<!--": "-->",
+    "(*": "*)",
+    "{-": "-}",
+    "=begin": "=end",
+}
+_BLOCK = re.compile(r"/\*.*?\*/|<!--.*?-->", re.DOTALL)
 _PREAMBLE = re.compile(
-    r"^[ \t]*(?:<\?|['\"]use strict['\"]|from __future__|package |@charset|[rbuRBU]{0,2}(?=\"\"\"|'''))"
+    r"^[ \t]*(?:<\?|<!|<%|['\"]use strict['\"]|from __future__|package |@charset|@echo|\]>"
+    r"|[rbuRBU]{0,2}(?=\"\"\"|'''))",
+    re.IGNORECASE,
 )
-
-_GNU = re.compile(
-    r"\bgnu (?P<kind>affero |lesser |library |library \(or lesser\) |lesser \(or library\) )?general public licen[cs]e"
+_PROSE_WITHIN = re.compile(r"[ \t]*[\w(][^={}|\\]*[^={}|\\;]")
+"""A line of a paragraph that began with prose."""
+_PROSE = re.compile(
+    r"[ \t]*(?!(?:import|from|def|class|using|return|public|private|static|const|let|var|function|if|for|while)\b)"
+    r"(?:[\w,.:'\"()<>@/&+©\u2013*-]+(?:[ \t]+|$)){3,}[.;:]?\s*",
 )
-_GNU_SHORT = re.compile(
-    r"\b(?P<kind>a|l)?gpl[ -]?(?:version |v\.? ?)?(?P<version>[1-3](?:\.[01])?)"
-    r"(?P<later>\+| or (?:any )?(?:later|newer))?"
-)
-_VERSION = re.compile(r"\bv(?:ersion|ersions|\.)? ?(?P<version>[1-3](?:\.[01])?)\b")
-_LATER = re.compile(r"\b(?:any|or) (?:later|newer|greater)|\bhigher version")
-_EXCEPTIONS = (
-    ("classpath", "Classpath-exception-2.0"),
-    ("gcc runtime library exception", "GCC-exception-3.1"),
-    ("bison parser skeleton", "Bison-exception-2.2"),
-)
-_LOWEST = {"": "1.0", "affero ": "1.0", "lesser ": "2.1", "library ": "2.0"}
-_PREFIX = {"": "GPL", "affero ": "AGPL", "lesser ": "LGPL", "library ": "LGPL", "a": "AGPL", "l": "LGPL"}
+"""A line of words and nothing else: notices stand without marks of comments in texts, and above macros."""
 
 Phrases = tuple[tuple[re.Pattern[str], str], ...]
 """Words, and the licence that they state."""
@@ -57,36 +66,92 @@ def _phrases(*pairs: tuple[str, str]) -> Phrases:
 
 
 _V2 = r",? ?(?:version |v\.? ?)?2(?:\.0)?\b"
-_ISC = (
-    r"permission to use, copy, modify, and(?:/or)? distribute this software (?:and its documentation )?"
-    r"for any purpose with or without fee"
+_ISC = r"permission to use, copy, modify,? and(?:/or)? distribute this software for any purpose with or without fee"
+_MIT = r"permission is hereby granted, free of charge, to any person obtaining a copy"
+_ZLIB = r"permission is granted to anyone to use this software for any purpose"
+_VARIANTS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    (
+        "MIT",
+        (
+            (r"be used for good,? (?:and )?not evil", "JSON"),
+            (r"redistributions of source code must retain .{0,900}university of illinois", "NCSA"),
+            (r"university of illinois.{0,900}redistributions of source code must retain", "NCSA"),
+            (r"redistributions of source code must retain|distribute with modifications", UNKNOWN_LICENCE),
+            (r"except as contained in this notice, the names? of the x consortium", "X11"),
+            (r"except as contained in this notice|commons clause|font software", UNKNOWN_LICENCE),
+            (r"furnished to do so[,.]?(?: subject to the following conditions:?)? the software is provided", "MIT-0"),
+            # the grant in full, and between its condition and the disclaimer something else
+            (
+                _MIT + r"(?!.{300,900}substantial portions of the \S+ the \S+ (?:is|are) provided as is).{900}",
+                UNKNOWN_LICENCE,
+            ),
+        ),
+    ),
+    (
+        "ISC",
+        (
+            (r"except as contained in this notice, the name of a copyright holder", "curl"),
+            (r"except as contained in this notice|in advertising|supporting documentation", UNKNOWN_LICENCE),
+            (_ISC + r" is hereby granted\.? the software is provided", "0BSD"),
+        ),
+    ),
+    ("Apache-2.0", ((r"commons clause|licen[cs]e 2\.0 with .{0,60}(?:exception|restriction)", UNKNOWN_LICENCE),)),
+    (
+        "Zlib",
+        (
+            (r"info-zip", "Info-ZIP"),
+            (
+                _ZLIB + r"(?!.{0,200}restrictions: 1\.? ?\)? the origin of this software must not be).{300}",
+                UNKNOWN_LICENCE,
+            ),
+        ),
+    ),
 )
+"""Licence → words that make its text another one; "unknown" where these have no single licence."""
+_BSD_VARIANTS: tuple[tuple[str, str], ...] = (
+    (r"end-user documentation included with the redistribution.{0,400}apache software foundation", "Apache-1.1"),
+    (r"advertising materials mentioning.{0,400}apache group", "Apache-1.0"),
+    (r"openssl toolkit|may not be called|may .{0,20}appear in their name|end-user documentation", UNKNOWN_LICENCE),
+    (r"nuclear|you may not use this software for|commercial (?:use|purpose|product)s? (?:is|are|re)", UNKNOWN_LICENCE),
+    (r"views and conclusions contained in", "BSD-2-Clause-Views"),
+    (r"no express or implied licen[cs]es to any party'?s patent rights", "BSD-3-Clause-Clear"),
+    (r"information on how to obtain complete source code", "Sleepycat"),
+    (r"patent licen[cs]e|attribution assurance|original authors?' name|must prominently", UNKNOWN_LICENCE),
+    (r"advertising materials mentioning.{0,400}university of california", "BSD-4-Clause-UC"),
+    (r"advertising materials mentioning", "BSD-4-Clause"),
+    (
+        r"(?:modified|altered) (?:source )?versions? must|not be misrepresented|acknowledge?ment|must be true",
+        UNKNOWN_LICENCE,
+    ),
+)
+"""Words that make a text with the clauses of BSD another licence; "unknown" where they belong to no single one."""
+_UNRECOGNISED = re.compile(
+    r"permission to (?:freely )?(?:use|copy|modify|distribute|redistribute)|permission is (?:hereby |also )?granted"
+    r"|redistribution and use|(?:may|can) (?:freely )?(?:use|copy|modify|redistribute)[^.]{0,80}(?:provided|as long as)"
+)
+"""Grants of other licences."""
 _PHRASES = _phrases(
     (r"\bapache(?: software)? licen[cs]e" + _V2, "Apache-2.0"),
     (r"licen[cs]e ?: ?apache[ -]?2(?:\.0)?\b", "Apache-2.0"),
-    (r"permission is hereby granted, free of charge, to any person obtaining a copy", "MIT"),
+    (_MIT, "MIT"),
     (r"\bmit(?:/x11|/expat| \(expat\)| x11)?[ -]licen[cs]ed?\b", "MIT"),
     (r"licen[cs]ed? ?(?:under|as|:)? ?(?:the )?mit\b", "MIT"),
-    (r"mozilla public licen[cs]e" + _V2, "MPL-2.0"),
-    (r"mozilla public licen[cs]e,? ?(?:version|v\.?)? ?1\.1", "MPL-1.1"),
     (_ISC, "ISC"),
     (r"\bisc licen[cs]e", "ISC"),
     (r"distributed under the boost software licen[cs]e", "BSL-1.0"),
     (r"this is free and unencumbered software released into the public domain", "Unlicense"),
-    (r"permission is granted to anyone to use this software for any purpose", "Zlib"),
-    (r"zope public licen[cs]e \(zpl\),? version 2\.1|zope public licen[cs]e,? version 2\.1", "ZPL-2.1"),
-    (r"academic free licen[cs]e,? ?(?:version|v\.?)? ?2\.1", "AFL-2.1"),
-    (r"eclipse public licen[cs]e(?: -)?,? ?(?:version |v\.? ?)?2", "EPL-2.0"),
-    (r"eclipse public licen[cs]e(?: -)?,? ?(?:version |v\.? ?)?1", "EPL-1.0"),
+    (_ZLIB, "Zlib"),
     (r"(?:3[ -]clause|new|modified|revised) bsd[ -]licen[cs]e|bsd[ -]3[ -]clause", "BSD-3-Clause"),
     (r"(?:2[ -]clause|simplified) bsd[ -]licen[cs]e|bsd[ -]2[ -]clause", "BSD-2-Clause"),
-    (r"(?:under|licen[cs]e ?:) (?:the )?(?:terms of the )?bsd\b(?! ?-|[ -]style)", "BSD-3-Clause"),
+    (r"(?:under|licen[cs]e ?:) (?:the )?(?:terms of (?:the )?)?bsd\b(?! ?-|[ -]style)", "BSD-3-Clause"),
+    (r"\bmit ?/ ?(?:x11 ?/ ?)?[al]?gpl|gpl(?: ?v?\d)? ?(?:/|or) ?(?:the )?mit\b", "MIT"),
+    (r"\bbsd ?/ ?[al]?gpl|gpl(?: ?v?\d)? ?(?:/|or) ?(?:the )?bsd\b", "BSD-3-Clause"),
     (r"cc0 1\.0 universal|creative commons zero", "CC0-1.0"),
     (r"blue oak model licen[cs]e", "BlueOak-1.0.0"),
 )
 _TITLES = _phrases(
     (r"apache licen[cs]e version 2\.0, january 2004", "Apache-2.0"),
-    (r"permission is hereby granted, free of charge, to any person obtaining a copy", "MIT"),
+    (_MIT, "MIT"),
     (r"mozilla public licen[cs]e,? version 2\.0|terms of the mozilla public licen[cs]e,? v\. 2\.0", "MPL-2.0"),
     (r"gnu general public licen[cs]e version 3, 29 june 2007", "GPL-3.0-only"),
     (r"gnu general public licen[cs]e version 2, june 1991", "GPL-2.0-only"),
@@ -106,10 +171,25 @@ _BSD = re.compile(
     r"redistribution and use in source and binary forms, with or without modification, (?:are|is) permitted"
 )
 _CHOICE = re.compile(
-    r"\bdual[ -]?licen[cs]ed|\bat your (?:option|choice)|\beither of\b|\bunder either\b|\byour choice\b"
+    r"\bdual\b|\boptionally\b|\bor under\b|\balternative\b|\bat your (?:option|choice)|\beither of\b"
+    r"|\bunder either\b|(?<!of )\byour choice\b|\beither (?:the )?gnu"
     r"|\bor (?:the |under )*(?=(?:\S{0,20} ?){0,3}licen[cs]e|mit\b|apache\b|gpl|bsd)"
 )
+_CHOICE_OF_ALL = re.compile(
+    r"\balternatively\b|\btri(?:ple)?[- ]?licen|\btri [a-z]{2,4}/|"
+    r"\b(?:mit|bsd|apache|[mce]pl|[al]?gpl)(?: ?v?\d(?:\.\d)?)? ?/ ?(?:the )?(?:mit|bsd|[al]?gpl|apache|artistic)"
+)
+"""Words that leave a choice among any number of licences."""
 _OPTION_OF_GNU = re.compile(r"\(?at your option\)?,? any later|either version")
+_MAY_STATE = re.compile(r"licen|permi|gpl|gfdl|cddl|redistribut")
+_COPYLEFT = ("gpl", "general", "documentation", "cddl")
+_MENTION = re.compile(
+    r"general[\s\W]{1,8}public[\s\W]{1,8}licen[cs]e|free[\s\W]{1,8}documentation[\s\W]{1,8}licen"
+    r"|(?<![a-z])(?:[al]?gpl(?:v[123])?|cddl)(?![a-z])"
+)
+"""Copyleft licences by name, anywhere in a file."""
+_NAMES_COPYLEFT = re.compile(r"GPL-|GFDL-|CDDL-")
+_IS_GNU = re.compile(r"(?:[AL]?GPL|GFDL)-")
 _HEADING = re.compile(
     r"^(?:#{1,6}[ \t]*(?:[^\w\n]*)licen[cs](?:e|es|ing)\b[^\n]*"
     r"|(?:licen[cs](?:e|es|ing)|copyright and licen[cs]e)[ \t]*:?[ \t]*\n[-=~^\"'*+]{3,}[^\n]*)\n",
@@ -128,9 +208,23 @@ _README_NAMES = _PHRASES + _phrases(
 
 
 def licence_notice(text: str) -> str | None:
-    """Return the licence of the notice at the head of a file as an SPDX expression; None without one."""
-    words = _words("\n".join(_head(text[:HEAD])))
-    return _stated(words, _PHRASES) if "licen" in words or "permi" in words or "gpl" in words else None
+    """Return the licence of the notice at the head of a file as an SPDX expression; None without one.
+
+    A notice that is not recognised, or a copyleft licence that is only mentioned, gives "unknown".
+    """
+    lines = text[:HEAD].splitlines()
+    head = list(_head(lines))
+    words = _words(head)
+    own = _stated(words, _PHRASES) if _MAY_STATE.search(words) else None
+    whole = text[:LARGEST_TEXT].lower()
+    if not any(word in whole for word in _COPYLEFT) or not _MENTION.search(whole):
+        return own
+    others = named_licences(_words(_comments(lines[len(head) :])), only_grants=True).stated
+    gnu = [licence for licence in others if _IS_GNU.match(licence) and licence not in (own or "")]
+    if gnu:
+        stated = f"({own})" if own and " OR " in own else own
+        return " AND ".join([*([stated] if stated and stated != UNKNOWN_LICENCE else []), *gnu])
+    return own if own and _NAMES_COPYLEFT.search(own) else UNKNOWN_LICENCE
 
 
 def licence_of_readme(text: str) -> str | None:
@@ -140,94 +234,105 @@ def licence_of_readme(text: str) -> str | None:
         return None
     section = text[heading.end() : heading.end() + SECTION]
     following = _NEXT_HEADING.search(section)
-    return _stated(_words(section[: following.start()] if following else section), _README_NAMES)
+    return _stated(_words((section[: following.start()] if following else section).splitlines()), _README_NAMES)
 
 
 def licence_of_words(text: str) -> str | None:
     """Return the licences whose titles or grants a licence file contains, also with other text around them."""
-    words = _words(text)
-    named = {licence: None for pattern, licence in _TITLES if pattern.search(words)}
-    if _BSD.search(words) and "ZPL-2.1" not in named:  # which has the same clauses
+    words = _words(text.splitlines())
+    named = {_variant(licence, words): None for pattern, licence in _TITLES if pattern.search(words)}
+    if _BSD.search(words) and "ZPL-2.1" not in named and "NCSA" not in named:  # which have the same clauses
         named[_bsd(words)] = None
     if any(licence.startswith("LGPL-") for licence in named):  # which comes with the text of the full licence
         named = {licence: None for licence in named if not licence.startswith("GPL-")}
     if not named:
-        return _stated(words[:SECTION], _PHRASES)
+        others = named_licences(words)
+        gnu = [licence for licence in others.stated if _IS_GNU.match(licence)]
+        return (
+            _stated(words[:SECTION], _PHRASES) or " AND ".join(gnu) or (UNKNOWN_LICENCE if others.mentioned else None)
+        )
+    if not any(_IS_GNU.match(licence) or licence.startswith("MPL") for licence in named):
+        # the texts themselves name no GNU licence, so what names one is about other parts of the project
+        others = named_licences(words)
+        named |= dict.fromkeys(licence for licence in others.stated if _IS_GNU.match(licence))
+        named |= {UNKNOWN_LICENCE: None} if others.mentioned else {}
     # the licences themselves say "either" and "at your option"; a choice is announced before them
     return _joined(list(named), words[:_ANNOUNCED])
 
 
 def _stated(words: str, phrases: Phrases) -> str | None:
-    gnu = _gnu(words)
-    named = {gnu: None} if gnu else {}
+    names = named_licences(words)
+    named = dict.fromkeys(names.stated)
     if _BSD.search(words):
         named[_bsd(words)] = None
     for pattern, licence in phrases:
         # a BSD text is known by its clauses; its name alone would add another number of them
         if pattern.search(words) and not (licence.startswith("BSD") and any(name.startswith("BSD") for name in named)):
-            named[licence] = None
-    return _joined(list(named), words)
+            named[_variant(licence, words)] = None
+    if "NCSA" in named:
+        named = {licence: None for licence in named if not licence.startswith("BSD")}
+    if names.mentioned and not any(map(_IS_GNU.match, named)):
+        return UNKNOWN_LICENCE
+    return _joined(list(named), words) or (UNKNOWN_LICENCE if _UNRECOGNISED.search(words) else None)
 
 
 def _joined(licences: list[str], words: str) -> str | None:
-    """Join several licences: OR where the words leave a choice, else AND."""
+    """Join several licences: OR where the words leave a choice, else AND; "unknown" where neither is certain."""
     # "at your option any later version" is a choice of versions, not of licences, so these words are removed first
-    joint = " OR " if _CHOICE.search(_OPTION_OF_GNU.sub("", words)) else " AND "
-    return joint.join(sorted(licences)) or None
+    words = _OPTION_OF_GNU.sub("", words)
+    is_choice = len(licences) > 1 and bool(_CHOICE.search(words) or _CHOICE_OF_ALL.search(words))
+    if UNKNOWN_LICENCE in licences:
+        # what is known of several that all apply still applies
+        gnu = [licence for licence in licences if _IS_GNU.match(licence)]
+        return UNKNOWN_LICENCE if is_choice or not gnu else " AND ".join(sorted(gnu))
+    if is_choice and len(licences) > _PAIR and not _CHOICE_OF_ALL.search(words):
+        return UNKNOWN_LICENCE  # a choice between two of them, and nothing says which
+    return (" OR " if is_choice else " AND ").join(sorted(licences)) or None
 
 
-def _gnu(words: str) -> str | None:
-    """Return the GNU licence that is named first, with its version and exception."""
-    # the version stands after the name, or shortly before it; "any later version" is told by the words behind
-    name = _GNU.search(words)
-    if name is None:
-        short = _GNU_SHORT.search(words)
-        if short is None:
-            return None
-        kind, version, later = short["kind"] or "", short["version"], short["later"] is not None
-        return _with_exception(f"{_PREFIX[kind]}-{_full(version)}-{'or-later' if later else 'only'}", words)
-    kind = {"library (or lesser) ": "library ", "lesser (or library) ": "lesser "}.get(
-        name["kind"] or "", name["kind"] or ""
-    )
-    after = words[name.end() : name.end() + _LONGEST_GAP]
-    stated = _VERSION.search(after) or _VERSION.search(words[max(0, name.start() - 60) : name.start()])
-    if stated is None:  # any version, says the licence itself
-        return f"{_PREFIX[kind]}-{_LOWEST[kind]}-or-later" if _is_grant(words, name) else None
-    later = _LATER.search(after) is not None
-    return _with_exception(f"{_PREFIX[kind]}-{_full(stated['version'])}-{'or-later' if later else 'only'}", words)
-
-
-def _is_grant(words: str, name: re.Match[str]) -> bool:
-    return bool(re.search(r"under (?:the )?(?:terms of )?(?:the )?$", words[: name.start()]))
-
-
-def _full(version: str) -> str:
-    return version if "." in version else f"{version}.0"
-
-
-def _with_exception(licence: str, words: str) -> str:
-    exception = next((identifier for phrase, identifier in _EXCEPTIONS if phrase in words), None)
-    return f"{licence} WITH {exception}" if exception and "exception" in words else licence
+def _variant(licence: str, words: str) -> str:
+    """Return the licence that words make of a text that begins as that of `licence`."""
+    variants = dict(_VARIANTS).get(licence, ())
+    return next((other for pattern, other in variants if re.search(pattern, words)), licence)
 
 
 def _bsd(words: str) -> str:
-    if "advertising materials mentioning features" in words:
-        return "BSD-4-Clause"
+    variant = next((licence for pattern, licence in _BSD_VARIANTS if re.search(pattern, words)), None)
+    if variant is not None:
+        return variant
+    if (
+        "must retain" in words
+        and "this software is provided" in words
+        and "in binary form" not in words.partition("met:")[2]
+    ):
+        return "BSD-1-Clause"
     endorses = re.search(r"(?:neither the names?|the names?) .{0,200}(?:endorse or promote|promote products)", words)
     return "BSD-3-Clause" if endorses else "BSD-2-Clause"
 
 
-def _words(text: str) -> str:
-    """Return a text in lower case without marks of comments and emphasis, its words separated by single spaces."""
-    lines = (_MARKS.sub("", line) for line in text.lower().splitlines())
-    plain = " ".join(" ".join(lines).replace("*", " ").replace("`", " ").replace("_", " ").split())
+def _words(lines: Iterable[str]) -> str:
+    """Return lines in lower case without marks of comments and emphasis, their words separated by single spaces."""
+    plain = " ".join(
+        " ".join(_MARKS.sub("", line) for line in map(str.lower, lines))
+        .replace("*", " ")
+        .replace("`", " ")
+        .replace("_", " ")
+        .split()
+    )
     return re.sub(r"[\"“”‘’]", "", plain.replace("[", "").replace("]", " "))
 
 
-def _head(text: str) -> Iterator[str]:
+def _comments(lines: Sequence[str]) -> list[str]:
+    """Return the comments of a text: lines that begin with a mark, and blocks that begin anywhere."""
+    blocks = [line for block in _BLOCK.findall("\n".join(lines)) for line in block.splitlines()]
+    return [*blocks, *(line for line in lines if line.strip() and _COMMENT_LINE.match(line))]
+
+
+def _head(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a file up to the first one with code."""
     end = None
-    for line in text.splitlines():
+    is_prose = False
+    for line in lines:
         if end is not None:
             yield line
             if end in line:
@@ -240,7 +345,11 @@ def _head(text: str) -> Iterator[str]:
         if opened is not None:
             yield line
             end = None if opened[1] in stripped[len(opened[0]) :] else opened[1]
+        elif (is_prose and _PROSE_WITHIN.fullmatch(line)) or _PROSE.fullmatch(line):
+            is_prose = True
+            yield line
         elif _COMMENT_LINE.match(line) or _PREAMBLE.match(line):
+            is_prose = False
             yield line
         else:
             return

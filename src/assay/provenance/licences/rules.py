@@ -21,7 +21,7 @@ from license_expression import (
 
 from assay.errors import DataError
 from assay.provenance.licences.expressions import spelt_licence
-from assay.provenance.licences.notices import UNKNOWN_LICENCE
+from assay.provenance.licences.names import UNKNOWN_LICENCE
 
 FAMILIES: Mapping[str, frozenset[str]] = {
     "copyleft": frozenset({"Copyleft", "Copyleft Limited"}),
@@ -61,6 +61,11 @@ class LicenceRules:
             return False
         parsed = _parsed(expression)
         return _any_denied({expression.strip().casefold()}, self) if parsed is None else _node_denied(parsed, self)
+
+    def leave_open(self, expression: str) -> bool:
+        """Return True if an expression is not denied, and would be if unknown licences were."""
+        unknown = LicenceRules((UNKNOWN_LICENCE,), self.allowed)
+        return bool(self.denied) and not self.deny(expression) and unknown.deny(expression)
 
 
 def read_rules(denied: Sequence[str] = (), allowed: Sequence[str] = ()) -> LicenceRules:

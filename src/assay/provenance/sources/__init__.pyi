@@ -32,6 +32,7 @@ from .settings import CorpusSettings as CorpusSettings
 from .settings import Granularity as Granularity
 from .settings import TableColumns as TableColumns
 from .size import FileCount as FileCount
+from .stated import with_licences as with_licences
 from .texts import SourceText as SourceText
 from .texts import by_function as by_function
 from .texts import parts_of as parts_of

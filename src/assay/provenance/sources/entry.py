@@ -24,6 +24,7 @@ class Origin:
         author: name, or None.
         url: of a page that shows the file, or None.
         first_line: line of the file at which the text begins, from 1.
+        content: of the file, its digest as git and Software Heritage have it (SHA-1 of a blob), hexadecimal, or None.
     """
 
     source: str
@@ -34,6 +35,7 @@ class Origin:
     author: str | None = None
     url: str | None = None
     first_line: int = 1
+    content: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ class Facts:
         author: name.
         url: of a page that shows the file.
         language: as the source states it, spelled as `Sample.language`.
+        stated: licence of this file that another tool found.
     """
 
     metadata: str | None = None
@@ -136,6 +139,7 @@ class Facts:
     author: str | None = None
     url: str | None = None
     language: str | None = None
+    stated: str | None = None
 
     def over(self, other: Self) -> Self:
         """Return these facts, completed by the other ones."""

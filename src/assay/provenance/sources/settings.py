@@ -50,6 +50,13 @@ class CorpusSettings(Settings):
     exclude: Annotated[
         tuple[str, ...], Setting("Leave out paths that match, as in .gitignore.", metavar="PATTERN", common=True)
     ] = ()
+    licences: Annotated[
+        str | None,
+        Setting(
+            "Licences of the files, found by a tool: ScanCode JSON, SPDX, CycloneDX, REUSE; scancode runs it.",
+            metavar="FILE|scancode",
+        ),
+    ] = None
     all_history: Annotated[bool, Setting("Git repositories: read every version, not only HEAD.", common=True)] = False
     granularity: Annotated[Granularity, Setting("Whole files, their functions, or both.")] = "both"
     form: Annotated[

@@ -1,0 +1,254 @@
+"""Findings as bills of materials: SPDX 2.3 and CycloneDX 1.6, both in JSON.
+
+Copies alone are listed: similar code is no material. In SPDX each stretch of copied lines is a snippet of the traced
+file, related to the package that it comes from; in CycloneDX each file of the corpus is a component, with the traced
+lines as occurrences. A licence that is unknown, or no SPDX expression, is NOASSERTION there, and its words here.
+"""
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from assay._version import __version__
+from assay.escaping import visible, web_address
+from assay.provenance.findings.describing import headline
+from assay.provenance.findings.finding import Place, SourceFinding, TracedFile
+from assay.provenance.findings.identifiers import place_swhid
+from assay.provenance.licences import UNKNOWN_LICENCE, canonical_licence
+from assay.provenance.sources import LineRange, lines_text
+
+NOTHING_SAID = "NOASSERTION"
+
+_PUBLIC = re.compile(r"https?://(?:[\w-]+\.)+[a-zA-Z]{2,}(?::\d+)?(?:[/?#][!-~]*)?$")
+"""Addresses that tools accept as a download location."""
+_OWN_LICENCE = re.compile(r"\bLicenseRef-[\w.-]+")
+
+
+def spdx_document(files: Sequence[TracedFile]) -> dict[str, Any]:
+    """Return traced files as an SPDX 2.3 document."""
+    packages: dict[tuple[str | None, ...], dict[str, Any]] = {}
+    described: list[dict[str, Any]] = []
+    snippets: list[dict[str, Any]] = []
+    relations: list[dict[str, str]] = []
+    for number, file in enumerate(files):
+        file_id = f"SPDXRef-File-{number}"
+        described.append(_spdx_file(file, file_id))
+        relations.append(_relation("SPDXRef-DOCUMENT", "DESCRIBES", file_id))
+        for finding in _copies(file):
+            package = _package(finding.places[0], packages)
+            for lines in finding.lines:
+                snippet = f"SPDXRef-Snippet-{len(snippets)}"
+                snippets.append(_snippet(finding, lines, snippet, file_id, file.file.text))
+                kind = "VARIANT_OF" if finding.best.match.channel == "tokens" else "COPY_OF"
+                relations.append(_relation(snippet, kind, package))
+    licences = {name for entry in (*packages.values(), *snippets) for name in _OWN_LICENCE.findall(str(entry))}
+    content = {
+        "files": described,
+        "packages": list(packages.values()),
+        "snippets": snippets,
+        "relationships": relations,
+        "hasExtractedLicensingInfos": [
+            {"licenseId": name, "extractedText": f"Terms that their owner names {name}.", "name": name}
+            for name in sorted(licences)
+        ],
+    }
+    return {
+        "spdxVersion": "SPDX-2.3",
+        "dataLicense": "CC0-1.0",
+        "SPDXID": "SPDXRef-DOCUMENT",
+        "name": "sources of traced code",
+        "documentNamespace": f"https://spdx.org/spdxdocs/assay-trace-{_identity(content)}",
+        "creationInfo": {"created": _now(), "creators": [f"Tool: assay-{__version__}"]},
+        **{name: entries for name, entries in content.items() if entries},
+    }
+
+
+def cyclonedx_bill(files: Sequence[TracedFile]) -> dict[str, Any]:
+    """Return the sources of traced files as a CycloneDX 1.6 bill of materials."""
+    components: dict[tuple[str | None, ...], dict[str, Any]] = {}
+    for file in files:
+        for finding in _copies(file):
+            for place in finding.places:
+                _add_component(finding, place, components)
+    content = list(components.values())
+    return {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": f"urn:uuid:{_identity(content)}",
+        "version": 1,
+        "metadata": {
+            "timestamp": _now(),
+            "tools": {"components": [{"type": "application", "name": "assay", "version": __version__}]},
+        },
+        "components": content,
+    }
+
+
+BILLS = {"spdx": spdx_document, "cyclonedx": cyclonedx_bill}
+"""Bill of materials by the name of its format."""
+
+
+def _copies(file: TracedFile) -> list[SourceFinding]:
+    return [finding for finding in file.findings if finding.is_copy]
+
+
+def _spdx_file(file: TracedFile, identifier: str) -> dict[str, Any]:
+    content = file.file.text.encode("utf-8", "surrogatepass")
+    return {
+        "SPDXID": identifier,
+        "fileName": f"./{visible(file.file.path).lstrip('/')}",
+        "checksums": [{"algorithm": "SHA1", "checksumValue": hashlib.sha1(content, usedforsecurity=False).hexdigest()}],
+        "licenseConcluded": NOTHING_SAID,
+        "copyrightText": NOTHING_SAID,
+    }
+
+
+def _package(place: Place, packages: dict[tuple[str | None, ...], dict[str, Any]]) -> str:
+    """Add the file of a place as a package, once, and return its identifier."""
+    origin = place.origin
+    key = (origin.source, origin.path, origin.content, origin.licence)
+    if key not in packages:
+        licence = _spdx_licence(origin.licence)
+        package = {
+            "SPDXID": f"SPDXRef-Package-{len(packages)}",
+            "name": visible(f"{origin.repository or origin.source}/{origin.path}"),
+            "downloadLocation": _download(origin.url) or _download(origin.repository) or NOTHING_SAID,
+            "filesAnalyzed": False,
+            "licenseConcluded": licence,
+            "licenseDeclared": licence,
+            "licenseComments": visible(origin.licence),
+            "copyrightText": NOTHING_SAID,
+        }
+        if origin.commit:
+            package["versionInfo"] = visible(origin.commit)
+        if origin.author:
+            package["originator"] = f"Person: {visible(origin.author)}"
+        if origin.content:
+            # the type of this reference is the identifier alone; its qualifiers are in the comment
+            package["externalRefs"] = [
+                {
+                    "referenceCategory": "PERSISTENT-ID",
+                    "referenceType": "swh",
+                    "referenceLocator": f"swh:1:cnt:{origin.content}",
+                    "comment": place_swhid(place),
+                }
+            ]
+        packages[key] = package
+    return str(packages[key]["SPDXID"])
+
+
+def _snippet(finding: SourceFinding, lines: LineRange, identifier: str, file_id: str, text: str) -> dict[str, Any]:
+    place = finding.places[0]
+    confidence = finding.best.match.confidence
+    first, last = _bytes_of(lines, text)
+    licence = _spdx_licence(place.origin.licence)
+    comment = f"{headline(finding)}; confidence {'not measured' if confidence is None else f'{confidence:.4g}'}"
+    if swhid := place_swhid(place):
+        comment += f"; {swhid}"
+    return {
+        "SPDXID": identifier,
+        "snippetFromFile": file_id,
+        "name": visible(finding.best.part.name or finding.path),
+        "comment": visible(comment),
+        "licenseConcluded": licence,
+        "licenseComments": visible(" and ".join(finding.conflict or finding.licences)),
+        "copyrightText": NOTHING_SAID,
+        "ranges": [
+            {
+                "startPointer": {"reference": file_id, "offset": first},
+                "endPointer": {"reference": file_id, "offset": last},
+            },
+            {
+                "startPointer": {"reference": file_id, "lineNumber": lines.first},
+                "endPointer": {"reference": file_id, "lineNumber": lines.last},
+            },
+        ],
+    }
+
+
+def _bytes_of(lines: LineRange, text: str) -> tuple[int, int]:
+    """Return the first and the last byte of lines, from 1, as SPDX counts them."""
+    pieces = [len(line.encode("utf-8", "surrogatepass")) for line in text.splitlines(keepends=True)]
+    first = sum(pieces[: lines.first - 1]) + 1
+    return first, max(first, sum(pieces[: lines.last]))
+
+
+def _relation(element: str, kind: str, other: str) -> dict[str, str]:
+    return {"spdxElementId": element, "relationshipType": kind, "relatedSpdxElement": other}
+
+
+def _download(address: str | None) -> str | None:
+    safe = web_address(address)
+    return safe if safe and _PUBLIC.match(safe) else None
+
+
+def _spdx_licence(licence: str) -> str:
+    return (None if licence == UNKNOWN_LICENCE else canonical_licence(licence)) or NOTHING_SAID
+
+
+def _add_component(
+    finding: SourceFinding, place: Place, components: dict[tuple[str | None, ...], dict[str, Any]]
+) -> None:
+    """Add the file of a place as a component, or its further occurrences."""
+    origin, best = place.origin, finding.best
+    key = (origin.source, origin.path, origin.content, origin.licence)
+    if key not in components:
+        licence = canonical_licence(origin.licence) if origin.licence != UNKNOWN_LICENCE else None
+        licences = [{"expression": licence} if licence else {"license": {"name": visible(origin.licence)}}]
+        component: dict[str, Any] = {
+            "type": "file",
+            "bom-ref": f"source-{len(components)}",
+            "group": visible(origin.repository or origin.source),
+            "name": visible(origin.path),
+            "licenses": licences,
+            "evidence": {"identity": [], "licenses": licences, "occurrences": []},
+        }
+        if origin.commit:
+            component["version"] = visible(origin.commit)
+        if origin.author:
+            component["authors"] = [{"name": visible(origin.author)}]
+        if address := web_address(origin.url):
+            component["externalReferences"] = [{"type": "vcs", "url": address}]
+        if origin.content:
+            component["swhid"] = [f"swh:1:cnt:{origin.content}"]
+        components[key] = component
+    evidence = components[key]["evidence"]
+    method: dict[str, Any] = {
+        "technique": "source-code-analysis",
+        "confidence": 0 if best.match.confidence is None else best.match.confidence,
+        "value": visible(
+            f"{headline(finding, place)}" + ("" if best.match.confidence is not None else "; not measured")
+        ),
+    }
+    evidence["identity"].append(
+        {
+            "field": "swhid" if origin.content else "name",
+            "confidence": method["confidence"],
+            "concludedValue": place_swhid(place) or visible(origin.path),
+            "methods": [method],
+        }
+    )
+    for lines in finding.lines:
+        occurrence: dict[str, Any] = {
+            "location": visible(finding.path),
+            "line": lines.first,
+            "additionalContext": f"lines {lines_text([lines])}",
+        }
+        if best.part.name:
+            occurrence["symbol"] = visible(best.part.name)
+        if occurrence not in evidence["occurrences"]:
+            evidence["occurrences"].append(occurrence)
+
+
+def _identity(content: Mapping[str, Any] | Sequence[Any]) -> str:
+    """Return a UUID of a content: equal findings have an equal one."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(content, sort_keys=True)))
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

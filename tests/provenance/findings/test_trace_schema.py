@@ -1,0 +1,48 @@
+"""The JSON of `assay trace` keeps its published schema; a change of the schema is a change of its version."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import get_args
+
+import jsonschema
+import pytest
+
+from assay.provenance import CodeIndex, Document, Origin, describe_files, judge, read_rules, trace_file
+from assay.provenance.findings.describing import TRACE_VERSION
+from assay.provenance.findings.schema import TraceData, trace_schema
+from assay.provenance.sources import SourceText
+
+SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
+PUBLISHED = {
+    "1.0": "21d646fddb6810f6ae0e7e1875024e0e9e787d9f0ab73ce4a33e175ee3bc8122",
+}
+"""Version → digest of its schema. A line here is never changed: a new schema gets a new version and a new line."""
+
+CODE = "def share_of(total, parts):\n" + "".join(f"    part_{at} = total * {at} + parts[{at}]\n" for at in range(12))
+
+
+def test_the_schema_changes_with_its_version_alone():
+    """After raising `TRACE_VERSION`, write the file anew from `trace_schema()`, and add its digest above."""
+    published = json.loads((SCHEMAS / f"trace-{TRACE_VERSION}.json").read_text())
+    assert trace_schema() == published
+    for version, digest in PUBLISHED.items():
+        assert hashlib.sha256((SCHEMAS / f"trace-{version}.json").read_bytes()).hexdigest() == digest
+    assert TRACE_VERSION in PUBLISHED
+    assert get_args(TraceData.model_fields["schema_version"].annotation) == (TRACE_VERSION,)
+
+
+@pytest.mark.parametrize("rules", [None, read_rules(["copyleft"]), read_rules(["MIT"])])
+@pytest.mark.parametrize("licence", ["GPL-3.0-only", "unknown", "MIT"])
+def test_real_outputs_have_the_schema(tmp_path, rules, licence):
+    with CodeIndex.create(tmp_path / "i") as index:
+        origin = Origin("shop", "share.py", "owner/shop", "0" * 40, licence, "Ada", "https://a.b/c", 3, "1" * 40)
+        index.add([Document(CODE, "python", "function", "share_of", (origin, Origin("farm", "b.py")))])
+        index.commit()
+        texts = [f"import os\n\n\n{CODE}", "x = 1\n", CODE.replace("part", "piece"), ""]
+        files = [trace_file(SourceText(f"{at}.py", text, "python"), index) for at, text in enumerate(texts)]
+    data = json.loads(json.dumps(describe_files(files, 5, judge(files, rules) if rules else None).data))
+    jsonschema.Draft202012Validator(trace_schema()).validate(data)
+    assert data["schema_version"] == TRACE_VERSION
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(trace_schema()).validate(data | {"further": 1})

@@ -115,6 +115,7 @@ class Case:
         settings: of the audit.
         scores: that are computed; the first decides.
         calibrated: the unseen text is given as a calibration file, which holds scores and no texts.
+        same_form: the unseen text is given as text of the same form.
     """
 
     benchmark: Callable[[Texts], Sequence[Sample]]
@@ -123,6 +124,7 @@ class Case:
     settings: dict[str, object] = field(default_factory=dict)
     scores: ScoreSelection = field(default_factory=lambda: ScoreSelection("mid_pit"))
     calibrated: bool = False
+    same_form: bool = False
 
 
 NO_CONTROL: dict[str, object] = {"control": "none"}
@@ -143,6 +145,11 @@ CASES: dict[str, Case] = {
     "seen 8 times, unseen text of the same projects": Case(lambda t: t.seen[8], lambda t: t.around),
     "never seen, unseen text of the same projects": Case(lambda t: halves(t.around)[0], lambda t: halves(t.around)[1]),
     "never seen, of projects of which other texts were seen": Case(lambda t: t.around),
+    "seen 8 times, unseen text of the same form": Case(lambda t: t.seen[8], lambda t: t.around, same_form=True),
+    "never seen, of a form of which other texts were seen": Case(
+        lambda t: halves(t.around)[0], lambda t: halves(t.around)[1], same_form=True
+    ),
+    "seen 8 times, with a parent": Case(lambda t: t.seen[8], settings={"parent": "builtin:control"}),
     "seen 8 times, with labels": Case(
         lambda t: [*labelled(t.seen[8], MEMBER), *labelled(t.never[:60], NONMEMBER)], None
     ),
@@ -188,7 +195,7 @@ def audited(case: Case, t: Texts) -> Audit:
         return assay.audit(
             case.model,
             list(case.benchmark(t)),
-            unseen=unseen,
+            **{"same_form" if case.same_form else "unseen": unseen},
             scores=case.scores,
             settings=settings,
             progress=False,
@@ -207,6 +214,9 @@ def outcome(audit: Audit) -> dict[str, object]:
     if test is not None:
         found |= {"p": shortened(test.p_value), "p beyond familiar projects": shortened(test.p_beyond)}
         found |= {"share": interval(test.share.estimate), "upper bound": shortened(test.upper_bound())}
+    if summary.form is not None:
+        found["residual"] = interval(summary.form.residual.estimate)
+        found["supported"] = shortened(summary.form.residual.supported)
     if summary.separation is not None:
         found["auroc"] = interval(summary.separation)
     if summary.calibration is not None:

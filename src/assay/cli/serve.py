@@ -77,7 +77,7 @@ def _speak(index: str, address: ServiceAddress, limits: ServiceLimits) -> None:
 
     from assay.api import query_encoder
     from assay.service.agents import speak
-    from assay.service.app import Service
+    from assay.service.routes import Service
 
     service = Service(index, query_encoder(index), None, limits, address.runs)
     try:

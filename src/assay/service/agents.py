@@ -21,7 +21,7 @@ from assay import __version__
 from assay.errors import AssayError, CorpusIndexError
 from assay.escaping import visible
 from assay.service import answers
-from assay.service.app import Service, index_failed
+from assay.service.routes import Service, index_failed
 from assay.service.schemas import (
     AuditAnswer,
     AuditRequest,

@@ -83,6 +83,12 @@ def _open_reason(reason: Undecided, summary: ScoreSummary) -> str:
         return "No sample of the benchmark could be scored."
     if reason is Undecided.CONTROL_NOT_FLAT and control is not None and control.is_below_chance:
         return "A model that never saw the benchmark knows the unseen text better, which hides a leak."
+    if (
+        reason is Undecided.CONTROL_NOT_FLAT
+        and control is not None
+        and not control.flagged.rate.low > control.flagged.chance
+    ):
+        return "Nothing shows whether the texts differ for a reason other than training."
     if reason is Undecided.TOO_FEW and test is not None and test.share.estimate.has_interval:
         return "Nothing shows, but there are too few independent texts to rule out a leak."
     return REASONS[reason]

@@ -166,9 +166,23 @@ def _caption(runs: Sequence[ComparedRun], figure: str) -> list[str]:
         sentences.append(f"Chance flags {listed(list(dict.fromkeys(map(percent, chances))))}.")
     if chances and figure == "auroc":
         sentences.append("Chance is .5.")
+    sentences += _agreement(runs)
     reasons = sorted({str(run.decision.reason) for run in runs if _is_undecided(run, figure)})
     if reasons:
         sentences.append(f"†: no verdict follows from this figure ({listed(reasons)}).")
+    return sentences
+
+
+def _agreement(runs: Sequence[ComparedRun]) -> list[str]:
+    """Return, for each pair of model and benchmark with several runs, whether their verdicts agree."""
+    sentences = []
+    for model, benchmark in dict.fromkeys((run.model, run.benchmark) for run in runs):
+        verdicts = [str(run.decision.verdict) for run in runs if (run.model, run.benchmark) == (model, benchmark)]
+        if len(verdicts) > 1:
+            counts = Counter(verdicts)
+            holds = f"holds in all {len(verdicts)} runs" if len(counts) == 1 else "does not hold: "
+            listed_counts = "" if len(counts) == 1 else listed([f"{name} {count}" for name, count in counts.items()])
+            sentences.append(f"The verdict on {benchmark} under {model} {holds}{listed_counts}.")
     return sentences
 
 

@@ -114,7 +114,7 @@ def run(size: Size, seed: int, data: Data) -> Result:
         raise DataError(f"{len(found)} forms have enough texts; expected at least 2: more packages are needed")
     cases = list(cases_of(found, size, seed, data))
     if "placebos" in data:
-        write_json(data["placebos"], {"command": "assay lab run control/placebos --scale full", **summaries(cases)})
+        write_json(data["placebos"], {"made_by": "assay lab run control/placebos --scale full", **summaries(cases)})
     return Result([row_of(case) for case in cases], notes_of(cases))
 
 

@@ -21,6 +21,7 @@ from .rename.pools import ProposedPool as ProposedPool
 from .rename.pools import SampledNames as SampledNames
 from .rename.pools import SynonymPool as SynonymPool
 from .rename.python_names import keywords_of as keywords_of
+from .rename.reordering import reordered as reordered
 from .rename.variant_engine import KINDS as KINDS
 from .rename.variant_engine import Extent as Extent
 from .rename.variant_engine import Variant as Variant

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from assay.datasets import ID_COLUMNS, TEXT_COLUMNS, SourceRow, usual_column
 from assay.errors import DataError
-from assay.languages import language_named
+from assay.languages import LANGUAGES, language_named
 
 Cell = tuple[str, int]
 """A column, and the place in its list; -1 for a column that holds one text."""
@@ -146,10 +146,8 @@ def language_of_row(row: SourceRow, name: str, columns: TableColumns) -> str:
     """Return the language of a task: of its column, of its id ("CPP/7"), else Python."""
     column = columns.language or usual_column(LANGUAGE_COLUMNS, tuple(row))
     spelled = str(row[column]) if column and row.get(column) else name.rpartition("/")[0].rpartition("/")[2]
-    try:
-        return language_named(spelled) if spelled else "python"
-    except DataError:
-        return "python"
+    named = language_named(spelled)
+    return named if named in LANGUAGES else "python"
 
 
 def cells_of(row: Mapping[str, object], columns: Sequence[str]) -> Iterator[tuple[Cell, str]]:

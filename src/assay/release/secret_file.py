@@ -12,9 +12,9 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assay.codec import decode, encode
@@ -30,26 +30,39 @@ LEAST_COPIES = 5
 """Copies that a task's set needs, the published one included."""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
-    """One content of a task: its cells cut at the names.
+@dataclass(frozen=True, slots=True, repr=False)
+class CutCell:
+    """One cell, cut at the names.
 
     Attributes:
-        cells: column, place in its list, the pieces between names, and the index of the name behind each piece but the
-            last.
+        column: of the cell.
+        place: in its list; -1 for a column that holds one text.
+        pieces: between, before and behind the names.
+        order: index of the name behind each piece but the last.
     """
 
-    cells: tuple[tuple[str, int, tuple[str, ...], tuple[int, ...]], ...]
+    column: str
+    place: int
+    pieces: tuple[str, ...]
+    order: tuple[int, ...]
 
-    def with_names(self, names: tuple[str, ...]) -> dict[Cell, str]:
+    def with_names(self, names: Sequence[str]) -> str:
+        """Return the text with these names."""
+        parts = [""] * (2 * len(self.order) + 1)
+        parts[::2] = self.pieces
+        parts[1::2] = [names[index] for index in self.order]
+        return "".join(parts)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Content:
+    """One content of a task: the cells that names or content change."""
+
+    cells: tuple[CutCell, ...]
+
+    def with_names(self, names: Sequence[str]) -> dict[Cell, str]:
         """Return the cells with these names."""
-        texts = {}
-        for column, place, pieces, order in self.cells:
-            parts = [""] * (2 * len(order) + 1)
-            parts[::2] = pieces
-            parts[1::2] = [names[index] for index in order]
-            texts[column, place] = "".join(parts)
-        return texts
+        return {(cell.column, cell.place): cell.with_names(names) for cell in self.cells}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -63,7 +76,7 @@ class SecretTask:
         language: of the code.
         row: the original row; copies replace some of its cells.
         words: the candidates of each name.
-        copies: for each copy, the place of each of its names among the candidates.
+        copies: for each copy, the place of each of its names among the candidates, with spaces between.
         contents: what is drawn beside the names; one where there is no choice.
     """
 
@@ -73,13 +86,17 @@ class SecretTask:
     language: str
     row: Mapping[str, object]
     words: tuple[tuple[str, ...], ...]
-    copies: tuple[tuple[int, ...], ...]
+    copies: tuple[str, ...]
     contents: tuple[Content, ...]
+
+    def names(self, index: int) -> list[str]:
+        """Return the names of one copy."""
+        places = map(int, self.copies[index].split())
+        return [words[place] for words, place in zip(self.words, places, strict=True)]
 
     def copy(self, index: int, content: int = 0) -> dict[str, object]:
         """Return the row of one copy."""
-        names = tuple(words[place] for words, place in zip(self.words, self.copies[index], strict=True))
-        return with_cells(self.row, self.contents[content].with_names(names))
+        return with_cells(self.row, self.contents[content].with_names(self.names(index)))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -99,7 +116,9 @@ class Committed:
         first: copies of a task that were verified in full; the lot chooses among them.
         tasks: that can be tested.
         left_out: id → why a task is no part of the test.
-        others: rows of the tasks that were left out; they are published as they were.
+        others: id → row of a task that was left out; it is published as it was.
+        order: ids as the original has them.
+        source: SHA-256 of the original rows.
     """
 
     key: str
@@ -114,7 +133,9 @@ class Committed:
     first: int
     tasks: tuple[SecretTask, ...]
     left_out: Mapping[str, str]
-    others: tuple[Mapping[str, object], ...]
+    others: Mapping[str, Mapping[str, object]]
+    order: tuple[str, ...]
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,20 +246,19 @@ class Secret:
 
     def published(self, number: int) -> list[dict[str, object]]:
         """Return the rows of a version, in the order of the original."""
-        return self._rows(lambda cluster: self.lot(cluster, number), number)
+        return self._rows(number)
 
     def twins(self) -> list[dict[str, object]]:
         """Return the rows for private evaluations."""
-        return self._rows(self.twin, 0)
+        return self._rows(0)
 
-    def _rows(self, index_of, number: int) -> list[dict[str, object]]:  # type: ignore[no-untyped-def]
-        rows = {
-            task.id: task.copy(index_of(task.cluster), self.content_lot(task.cluster, number))
-            for task in self.committed.tasks
-        }
-        others = dict(zip(self.committed.left_out, self.committed.others, strict=True))
+    def _rows(self, number: int) -> list[dict[str, object]]:
+        rows: dict[str, Mapping[str, object]] = dict(self.committed.others)
+        for task in self.committed.tasks:
+            index = self.lot(task.cluster, number) if number else self.twin(task.cluster)
+            rows[task.id] = task.copy(index, self.content_lot(task.cluster, number))
         canary = {"canary": self.committed.canary} if self.committed.canary else {}
-        return [{**row, **canary} for row in (*rows.values(), *map(dict, others.values()))]
+        return [{**rows[name], **canary} for name in self.committed.order]
 
     def set_of(self, task: SecretTask, number: int) -> list[int]:
         """Return the copies that version `number` of a task is compared with, and itself, in the order of the file."""
@@ -270,7 +290,7 @@ class Secret:
         previous = self.tests[-1].digest if self.tests else self.commitment
         content = {**encode(entry), "digest": ""}
         digest = salted_digest(self.committed.key, previous + _canonical(content).decode())
-        return decode(LoggedTest, {**encode(entry), "digest": digest})
+        return replace(entry, digest=digest)
 
 
 def _canonical(value: object) -> bytes:

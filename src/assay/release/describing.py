@@ -1,0 +1,1 @@
+def data_card(secret, number): return "card\n"

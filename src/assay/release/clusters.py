@@ -6,7 +6,7 @@ half of the smaller text's shingles.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -24,34 +24,41 @@ def clusters_of(
 ) -> list[str]:
     """Return the cluster of each task: the id of its first member."""
     first = list(range(len(ids)))
-
-    def root(place: int) -> int:
-        while first[place] != place:
-            place = first[place]
-        return place
-
-    def join(places: Sequence[int]) -> None:
+    for places in (*_alike(ids, rows, languages, group), *_near(texts)):
         for other in places[1:]:
-            one, two = sorted((root(places[0]), root(other)))
+            one, two = sorted((_root(first, places[0]), _root(first, other)))
             first[two] = one
+    return [ids[_root(first, place)] for place in range(len(ids))]
 
+
+def _root(first: Sequence[int], place: int) -> int:
+    while first[place] != place:
+        place = first[place]
+    return place
+
+
+def _alike(
+    ids: Sequence[str], rows: Sequence[SourceRow], languages: Sequence[str], group: str | None
+) -> Iterator[list[int]]:
+    """Yield the tasks of each group, each rare name of a function, and each number in several languages."""
     entries = Counter(str(row.get("entry_point")) for row in rows)
     keys: dict[tuple[str, str], list[int]] = {}
     for place, row in enumerate(rows):
         if group and row.get(group) is not None:
             keys.setdefault(("group", str(row[group])), []).append(place)
-        entry = str(row.get("entry_point"))
-        if row.get("entry_point") and entries[entry] < RARE:
-            keys.setdefault(("entry", entry), []).append(place)
+        if row.get("entry_point") and entries[str(row["entry_point"])] < RARE:
+            keys.setdefault(("entry", str(row["entry_point"])), []).append(place)
         if len(set(languages)) > 1:
             keys.setdefault(("number", ids[place].rpartition("/")[2]), []).append(place)
-    for places in keys.values():
-        join(places)
+    yield from keys.values()
+
+
+def _near(texts: Sequence[str]) -> Iterator[list[int]]:
+    """Yield each task with those that share half of the smaller text's shingles."""
     index = ShingleIndex(texts)
     known: dict[str, int] = {}
     for place, text in enumerate(texts):
         own = shingles(text, known)
         shared = index.shared(own)
         near = shared >= NEAR * np.maximum(np.minimum(index.sizes, len(own)), 1)
-        join([place, *np.flatnonzero(near & (shared > 0)).tolist()])
-    return [ids[root(place)] for place in range(len(ids))]
+        yield [place, *np.flatnonzero(near & (shared > 0)).tolist()]

@@ -19,9 +19,9 @@ from assay.code import Limits, Problem, passed, reordered, replaced_tests
 from assay.datasets import SourceRow, read_rows
 from assay.errors import DataError, SandboxUnavailable
 from assay.files import check_target, write_text
+from assay.languages import languages_with
 from assay.release.clusters import clusters_of
 from assay.release.drafting import Draft, drafted, other_content, same_names
-from assay.languages import languages_with
 from assay.release.layouts import Layout, ids_of, language_of_row, layout_of, runnable, scored_text
 from assay.release.lot import drawn_order, keyed_seed, new_key
 from assay.release.secret_file import (
@@ -35,7 +35,8 @@ from assay.release.secret_file import (
     write_rows,
     write_secret,
 )
-from assay.release.settings import MakeSettings
+from assay.release.settings import ReleaseSettings
+from assay.reports import Report, TabularResult, describe
 
 POOL = 1000
 """Copies of a task, from which single tasks and fresh tranches are served."""
@@ -49,8 +50,8 @@ TEST_LIMITS = Limits(wall_seconds=600, cpu_seconds=10)
 """Of all programs of one task together."""
 
 
-@dataclass(frozen=True, slots=True)
-class MadeRelease:
+@dataclass(frozen=True, slots=True, repr=False)
+class MadeRelease(TabularResult):
     """A release that was made.
 
     Attributes:
@@ -67,6 +68,10 @@ class MadeRelease:
     card_path: Path | None
     notes: tuple[str, ...] = ()
 
+    def describe(self) -> Report:
+        """Return the report."""
+        return describe(self)
+
 
 def today() -> str:
     """Return the day, in UTC."""
@@ -78,7 +83,7 @@ def card_path_of(public: Path) -> Path:
     return public.with_name(f"{public.name.partition('.')[0]}.card.md")
 
 
-def make_release(tasks: Path, out: Path, secret: Path, settings: MakeSettings) -> MadeRelease:
+def make_release(tasks: Path, out: Path, secret: Path, settings: ReleaseSettings) -> MadeRelease:
     """Commit to copies of all tasks, draw the lot and publish; or only commit, where a round of a beacon is named.
 
     Args:
@@ -94,7 +99,7 @@ def make_release(tasks: Path, out: Path, secret: Path, settings: MakeSettings) -
     if out.absolute() == secret.absolute():
         raise DataError(f"the public file and the secret are both {out}, expected two files")
     if settings.test_key is not None and not _is_key(settings.test_key):
-        raise DataError(f"--test-key: received {len(settings.test_key)} characters, expected {KEY_DIGITS} hexadecimal ones")
+        raise DataError(f"--test-key: expected {KEY_DIGITS} hexadecimal digits, received another text")
     if settings.round and settings.beacon:
         raise DataError(
             "received a round and its value at once; expected --round NAME now, and --beacon VALUE when it is known"
@@ -123,7 +128,7 @@ def _source(rows: Sequence[Mapping[str, object]]) -> str:
 
 
 def _continued(
-    secret: Secret, rows: Sequence[SourceRow], out: Path, settings: MakeSettings, notes: list[str]
+    secret: Secret, rows: Sequence[SourceRow], out: Path, settings: ReleaseSettings, notes: list[str]
 ) -> MadeRelease:
     if secret.committed.source != _source(rows):
         raise DataError(f"{secret.path} exists already and is of other tasks; expected another name for the secret")
@@ -164,7 +169,7 @@ def _written(secret: Secret, number: int, out: Path, notes: Iterable[str]) -> Ma
     return MadeRelease(secret, secret.path, out, card, tuple(notes))
 
 
-def committed_release(rows: list[SourceRow], source: str, settings: MakeSettings, notes: list[str]) -> Committed:
+def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSettings, notes: list[str]) -> Committed:
     """Return verified copies of all tasks under a key.
 
     Args:
@@ -204,7 +209,7 @@ def committed_release(rows: list[SourceRow], source: str, settings: MakeSettings
     left_out |= {task.id: f"fewer than {first} copies pass its tests" for task in results.values() if not task.copies}
     if not tasks:
         reason = Counter(left_out.values()).most_common(1)[0][0]
-        raise DataError(f"{source}: no task has enough copies (most often: {reason}); expected code with names to change")
+        raise DataError(f"{source}: no task has enough copies (most often: {reason}); expected code with names")
     if any(task.level != PASSES for task in tasks) and not _sandbox_works():
         notes.append("This machine has no sandbox, so no tests were run: install bubblewrap to verify copies by tests.")
     return Committed(
@@ -247,9 +252,7 @@ def _shown_examples(
     return {place: tuple(v.text for v in each.variants) for place, each in zip(places, made, strict=True)}
 
 
-def _contents(
-    draft: Draft, row: SourceRow, layout: Layout, shown: Sequence[str], key: str
-) -> tuple[Content, ...]:
+def _contents(draft: Draft, row: SourceRow, layout: Layout, shown: Sequence[str], key: str) -> tuple[Content, ...]:
     """Return the contents of a task: other examples, in other orders; its own content where nothing can change."""
     code = scored_text(row, replace(layout, statement=()))
     texts: dict[str, None] = {}

@@ -11,7 +11,7 @@ Access = Literal["gray", "black"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MakeSettings(Settings):
+class ReleaseSettings(Settings):
     """How a release is made."""
 
     PANEL: ClassVar[str] = ""
@@ -21,18 +21,18 @@ class MakeSettings(Settings):
     round: Annotated[
         str, Setting("Future round of a public beacon: commit now, publish later.", metavar="NAME", common=True)
     ] = ""
-    beacon: Annotated[
-        str, Setting("Value of that round, once it is known: publish.", metavar="VALUE", common=True)
-    ] = ""
+    beacon: Annotated[str, Setting("Value of that round, once it is known: publish.", metavar="VALUE", common=True)] = (
+        ""
+    )
     canary: Annotated[str, Setting("Text in a column `canary` of every row.", metavar="TEXT", common=True)] = ""
     test_key: Annotated[
         str | None, Setting("Key in hexadecimal, for tests: the release is marked as not valid.", metavar="KEY")
     ] = None
     text: Annotated[str | None, Setting("Column of the texts.", inside=COLUMNS, safe_when_found=True)] = None
     id: Annotated[str | None, Setting("Column of the ids.", inside=COLUMNS, safe_when_found=True)] = None
-    group: Annotated[
-        str | None, Setting("Column of what must share a lot.", inside=COLUMNS, safe_when_found=True)
-    ] = None
+    group: Annotated[str | None, Setting("Column of what must share a lot.", inside=COLUMNS, safe_when_found=True)] = (
+        None
+    )
     language: Annotated[str | None, Setting("Column of the language.", inside=COLUMNS, safe_when_found=True)] = None
 
     @property
@@ -42,7 +42,7 @@ class MakeSettings(Settings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestSettings(Settings):
+class ReleaseTestSettings(Settings):
     """How a model is tested against a release."""
 
     PANEL: ClassVar[str] = ""
@@ -58,12 +58,10 @@ class TestSettings(Settings):
             completes="models",
         ),
     ] = ()
-    tasks: Annotated[
-        bool, Setting("Name single tasks: up to 1,000 copies of each are scored.", common=True)
-    ] = False
-    placebo: Annotated[
-        bool, Setting("The model is older than the publication: a check of the lot.", common=True)
-    ] = False
+    tasks: Annotated[bool, Setting("Name single tasks: up to 1,000 copies of each are scored.", common=True)] = False
+    placebo: Annotated[bool, Setting("The model is older than the publication: a check of the lot.", common=True)] = (
+        False
+    )
     spend: Annotated[
         bool, Setting("Send secret copies to the server of a remote model; they are spent then.", common=True)
     ] = False

@@ -14,13 +14,13 @@ from scipy.stats import binom
 from assay.types import Float64Array, Int64Array
 
 EPSILON = 0.3
-"""Weight of a task's likelihood ratio in the evidence; the rest stays at 1, so that tasks without a trace cost little."""
+"""Weight of a task's likelihood ratio in the evidence; the rest stays at 1, so tasks without a trace cost little."""
 DRAWS = 20_000
 """Lots that are drawn again."""
 LEVEL = 0.05
 ENOUGH = 10
 """Copies that beat the published one before a task's test stops."""
-_TIE = 1e-9
+TIE = 1e-9
 """Values closer than this are ties: rounding must not decide."""
 _EXPONENTS = np.geomspace(0.05, 50, 120)
 
@@ -29,7 +29,7 @@ def standardised(values: Float64Array) -> Float64Array:
     """Return values with mean 0 and standard deviation 1 in each row; 0 where all values of a row agree."""
     centred = values - values.mean(axis=1, keepdims=True)
     deviation = centred.std(axis=1, keepdims=True)
-    return np.where(deviation > _TIE, centred / np.maximum(deviation, _TIE), 0.0)
+    return np.where(deviation > TIE, centred / np.maximum(deviation, TIE), 0.0)
 
 
 def likelihood_ratios(d: Float64Array) -> Float64Array:
@@ -89,7 +89,7 @@ class LotTest:
         observed: the statistic of the lot that was drawn.
         p_value: exact, one-sided; large values of the statistic count against the null.
         z: the statistic in standard deviations of a new lot, for people.
-        e_value: its expectation is at most 1 if the model has nothing of the publication; e-values of versions multiply.
+        e_value: its mean over lots is 1 at most under the null; e-values of versions multiply.
     """
 
     observed: float
@@ -114,7 +114,7 @@ def lot_test(table: Float64Array, published: Int64Array, *, draws: int = DRAWS, 
     for begin in range(0, draws, 1000):
         size = min(1000, draws - begin)
         again = table[rows, generator.integers(0, table.shape[1], (size, len(table)))].sum(axis=1)
-        reached += int((again >= observed - _TIE).sum())
+        reached += int((again >= observed - TIE).sum())
     p_value = (1 + reached) / (1 + draws)
     if not reached:
         p_value = min(p_value, chernoff_bound(table, observed))
@@ -124,7 +124,7 @@ def lot_test(table: Float64Array, published: Int64Array, *, draws: int = DRAWS, 
     normaliser = float(np.log(np.exp(table - table.max(axis=1, keepdims=True)).mean(axis=1)).sum())
     log_e = observed - float(table.max(axis=1).sum()) - normaliser
     return LotTest(
-        observed, p_value, (observed - centre) / spread if spread > _TIE else 0.0, float(np.exp(min(log_e, 700.0)))
+        observed, p_value, (observed - centre) / spread if spread > TIE else 0.0, float(np.exp(min(log_e, 700.0)))
     )
 
 
@@ -132,7 +132,7 @@ def chernoff_bound(table: Float64Array, observed: float) -> float:
     """Return a bound of P(sum ≥ observed) over the lot: the least of e^(-λ observed) Π mean e^(λ value) over λ."""
     top = table.max(axis=1, keepdims=True)
     logs = [
-        float((np.log(np.exp(each * (table - top)).mean(axis=1)) + each * top[:, 0]).sum() - each * (observed - _TIE))
+        float((np.log(np.exp(each * (table - top)).mean(axis=1)) + each * top[:, 0]).sum() - each * (observed - TIE))
         for each in _EXPONENTS
     ]
     return float(np.exp(min(0.0, *logs)))
@@ -164,7 +164,7 @@ def sequential_p(published: float, others: Iterable[float], enough: int = ENOUGH
     reached = drawn = 0
     for value in others:
         drawn += 1
-        reached += value >= published - _TIE
+        reached += value >= published - TIE
         if reached == enough:
             return reached / drawn
     return (reached + 1) / (drawn + 1)
@@ -190,8 +190,8 @@ def pooled_outcome(counts: Sequence[Float64Array], *, draws: int = DRAWS, seed: 
     sums = np.array([group.sum() for group in counts if group.sum() != 0.0])
     if not sums.size:
         return 1.0
-    if np.ptp(np.abs(sums)) < _TIE:
+    if np.ptp(np.abs(sums)) < TIE:
         return float(binom.sf(int((sums > 0).sum()) - 1, sums.size, 0.5))
     signs = np.random.default_rng(seed).choice((-1.0, 1.0), (draws, sums.size))
-    reached = int(((signs * np.abs(sums)).sum(axis=1) >= sums.sum() - _TIE).sum())
+    reached = int(((signs * np.abs(sums)).sum(axis=1) >= sums.sum() - TIE).sum())
     return (1 + reached) / (1 + draws)

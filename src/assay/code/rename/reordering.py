@@ -142,7 +142,9 @@ def _parts(tree: ast.Module) -> object:
             parts.append((node.name, docstring, [ast.dump(statement) for statement in body[begin:]]))
         elif isinstance(node, ast.ClassDef):
             docstring = sorted((ast.get_docstring(node, clean=False) or "").splitlines())
-            kept = [statement for statement in node.body[bool(docstring) :] if not isinstance(statement, ast.FunctionDef)]
+            kept = [
+                statement for statement in node.body[bool(docstring) :] if not isinstance(statement, ast.FunctionDef)
+            ]
             parts.append((node.name, docstring, [ast.dump(statement) for statement in kept]))
         elif isinstance(node, ast.Import | ast.ImportFrom):
             parts.append((ast.dump(node), [], []))

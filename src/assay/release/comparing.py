@@ -1,0 +1,221 @@
+"""Compare two evaluations of a model: on the public copies, and on their secret twins.
+
+Given the pair, which of the two copies is public was a fair coin. So the signs of the differences are flipped task by
+task: for outcomes of 0 and 1 that is the exact binomial test over the discordant tasks. A leaderboard score has no
+tasks, another harness and another day: it is refused.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+from assay.errors import DataError, plain_reason, require
+from assay.evaluation import Estimate
+from assay.files import parse_json
+from assay.release.secret_file import read_secret
+from assay.release.statistic import pooled_outcome
+from assay.reports import Report, TabularResult, describe
+from assay.studies import LogColumns, read_task_results
+
+DAYS_APART = 7
+"""Days between two evaluations from which on a served model may be another one."""
+FEWEST = 2
+_TIMES = ("model_name", "pretty_env_info", "date", "created", "total_evaluation_time_seconds", "start_time", "end_time")
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """Facts on an evaluation that its log states: harness, settings by name, and the day; empty or None where not."""
+
+    harness: str
+    settings: Mapping[str, object]
+    day: datetime | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TwinComparison(TabularResult):
+    """Results on public copies beside those on twins.
+
+    Attributes:
+        tasks: that both results have.
+        public: mean outcome on the public copies.
+        twin: mean outcome on the twins.
+        public_only: tasks that were better on the public copy.
+        twin_only: tasks that were better on the twin.
+        difference: public - twin, a share, with its interval.
+        p_value: one-sided: better on the public copies.
+        checked: facts that agree in both logs.
+        unchecked: facts that a log does not state.
+    """
+
+    tasks: int
+    public: float
+    twin: float
+    public_only: int
+    twin_only: int
+    difference: Estimate
+    p_value: float
+    checked: tuple[str, ...]
+    unchecked: tuple[str, ...]
+
+    def describe(self) -> Report:
+        """Return the report."""
+        return describe(self)
+
+
+def compare_results(public: Path, twin: Path, secret: Path | None = None) -> TwinComparison:
+    """Compare results on the public file with results on the twins.
+
+    Args:
+        public: log of an evaluation: lm-eval samples, inspect, or EvalPlus results.
+        twin: log of the same evaluation on the twins.
+        secret: of the release, for the clusters; without it every task counts as one of its own.
+
+    Raises:
+        DataError: a log has no outcomes of single tasks, the tasks differ, or the runs are not alike.
+    """
+    results = [_outcomes(path) for path in (public, twin)]
+    facts = [run_facts(path) for path in (public, twin)]
+    if results[0].keys() != results[1].keys():
+        apart = sorted(results[0].keys() ^ results[1].keys())
+        raise DataError(f"{public} and {twin} differ in {len(apart)} tasks (the first: {apart[0]}); expected the same")
+    checked, unchecked = _checked(public, twin, *facts)
+    clusters: dict[str, str] = {}
+    if secret is not None:
+        clusters = {task.id: task.cluster for task in read_secret(secret).committed.tasks}
+    ids = list(results[0])
+    differences = np.array([results[0][name] - results[1][name] for name in ids])
+    groups: dict[str, list[float]] = {}
+    for name, difference in zip(ids, differences, strict=True):
+        groups.setdefault(clusters.get(name, clusters.get(f"MBPP/{name}", name)), []).append(float(difference))
+    sums = [np.array(group) for group in groups.values()]
+    return TwinComparison(
+        tasks=len(ids),
+        public=float(np.mean([results[0][name] for name in ids])),
+        twin=float(np.mean([results[1][name] for name in ids])),
+        public_only=int((differences > 0).sum()),
+        twin_only=int((differences < 0).sum()),
+        difference=_interval(sums, len(ids)),
+        p_value=pooled_outcome(sums),
+        checked=checked,
+        unchecked=unchecked,
+    )
+
+
+def _outcomes(path: Path) -> dict[str, float]:
+    """Return the outcome of each task.
+
+    Raises:
+        DataError: the file has none.
+    """
+    try:
+        results = read_task_results([path], LogColumns(), lambda _: None)
+    except DataError as error:
+        raise DataError(
+            f"{error}; a leaderboard score cannot be compared: expected the log of an evaluation with single tasks"
+        ) from error
+    outcomes = {result.id: result.correct for result in results if result.correct is not None}
+    if len(outcomes) < FEWEST:
+        raise DataError(f"{path}: {len(outcomes)} tasks have an outcome, expected the log of an evaluation")
+    return outcomes
+
+
+def _interval(sums: Sequence[np.ndarray], tasks: int) -> Estimate:
+    """Return the mean difference with its interval of Student's t over clusters."""
+    value = float(sum(group.sum() for group in sums) / tasks)
+    errors = np.array([(group - value).sum() for group in sums])
+    n = len(sums)
+    spread = float(np.sqrt(n / (n - 1) * (errors**2).sum())) / tasks
+    reach = float(student.ppf(0.975, n - 1)) * spread
+    return Estimate(value, value - reach, value + reach)
+
+
+def _checked(public: Path, twin: Path, one: RunFacts, two: RunFacts) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return which facts agree, and which are not stated.
+
+    Raises:
+        DataError: one differs.
+    """
+    if one.harness != two.harness:
+        raise DataError(f"{public} is of {one.harness} and {twin} of {two.harness}; expected the same harness")
+    checked, unchecked = [f"harness {one.harness}"], []
+    for name in sorted(one.settings.keys() & two.settings.keys()):
+        if one.settings[name] != two.settings[name]:
+            raise DataError(
+                f"the runs differ in {name}: {str(one.settings[name])[:80]} and {str(two.settings[name])[:80]}; "
+                "expected the same settings"
+            )
+    if one.settings and two.settings:
+        checked.append("settings")
+    else:
+        unchecked.append("settings")
+    if one.day and two.day:
+        apart = abs((one.day.replace(tzinfo=None) - two.day.replace(tzinfo=None)).days)
+        if apart > DAYS_APART:
+            raise DataError(f"the runs are {apart} days apart, expected at most {DAYS_APART}: a model may have changed")
+        checked.append("date")
+    else:
+        unchecked.append("date")
+    return tuple(checked), tuple(unchecked)
+
+
+def run_facts(path: Path) -> RunFacts:
+    """Return the facts that the log of an evaluation states."""
+    if path.suffix == ".eval" or _is_inspect(path):
+        return _of_inspect(path)
+    if path.suffix == ".json":
+        content = _json(path)
+        return RunFacts("EvalPlus", {}, _day(content.get("date")))
+    stamp = re.search(r"_(\d{4}-\d{2}-\d{2}T[\d.:-]+)\.jsonl?$", path.name)
+    if path.name.startswith("samples_"):
+        beside = path.with_name(f"results_{stamp[1]}.json") if stamp else path
+        content = _json(beside) if stamp and beside.is_file() else {}
+        config = content.get("config")
+        settings = {k: v for k, v in config.items() if k not in _TIMES} if isinstance(config, dict) else {}
+        return RunFacts("lm-eval", settings, _day(stamp[1] if stamp else None))
+    return RunFacts("predictions with outcomes", {}, None)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content = parse_json(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read: {plain_reason(error)}; expected the log of an evaluation") from error
+    return content if isinstance(content, dict) else {}
+
+
+def _is_inspect(path: Path) -> bool:
+    return path.suffix == ".json" and {"eval", "status", "version"} <= _json(path).keys()
+
+
+def _of_inspect(path: Path) -> RunFacts:
+    require("inspect_ai", purpose=f"the inspect log {path}")
+    from inspect_ai.log import read_eval_log  # noqa: PLC0415  slow to import
+
+    try:
+        log = read_eval_log(str(path), header_only=True)
+    except Exception as error:  # inspect_ai raises what zip, JSON and pydantic raise
+        raise DataError(f"{path} cannot be read as an inspect log: {plain_reason(error)[:200]}") from error
+    settings: dict[str, object] = {
+        "model": log.eval.model,
+        "settings of the model": json.dumps(log.plan.config.model_dump(mode="json"), sort_keys=True),
+        "steps": [(step.solver, json.dumps(step.params, sort_keys=True, default=str)) for step in log.plan.steps],
+    }
+    return RunFacts("inspect", settings, _day(log.eval.created))
+
+
+def _day(text: object) -> datetime | None:
+    if not isinstance(text, str):
+        return None
+    cleaned = re.sub(r"T(\d{2})-(\d{2})-(\d{2}).*", r"T\1:\2:\3", text)
+    try:
+        return datetime.fromisoformat(cleaned)
+    except ValueError:
+        return None

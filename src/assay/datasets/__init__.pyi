@@ -11,6 +11,17 @@ from .dataset import Dataset as Dataset
 from .dataset import split_by_group as split_by_group
 from .families.bugs import BUGGY_TO_FIXED as BUGGY_TO_FIXED
 from .families.selection import Selection as Selection
+from .layouts import TASK_LAYOUTS as TASK_LAYOUTS
+from .layouts import Cell as Cell
+from .layouts import TaskColumns as TaskColumns
+from .layouts import TaskLayout as TaskLayout
+from .layouts import cells_of as cells_of
+from .layouts import ids_of as ids_of
+from .layouts import language_of_row as language_of_row
+from .layouts import layout_of as layout_of
+from .layouts import runnable as runnable
+from .layouts import scored_text as scored_text
+from .layouts import with_cells as with_cells
 from .loading import read_dataset as read_dataset
 from .patches import Hunk as Hunk
 from .patches import hunks as hunks

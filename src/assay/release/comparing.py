@@ -5,38 +5,23 @@ task: for outcomes of 0 and 1 that is the exact binomial test over the discordan
 tasks, another harness and another day: it is refused.
 """
 
-import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
 
-from assay.errors import DataError, plain_reason, require
+from assay.errors import DataError
 from assay.evaluation import Estimate
-from assay.files import parse_json
 from assay.release.secret_file import read_secret
 from assay.release.statistic import pooled_outcome
 from assay.reports import Report, TabularResult, describe
-from assay.studies import LogColumns, read_task_results
+from assay.studies import LogColumns, RunFacts, read_task_results, run_facts
 
 DAYS_APART = 7
 """Days between two evaluations from which on a served model may be another one."""
 FEWEST = 2
-_TIMES = ("model_name", "pretty_env_info", "date", "created", "total_evaluation_time_seconds", "start_time", "end_time")
-
-
-@dataclass(frozen=True, slots=True)
-class RunFacts:
-    """Facts on an evaluation that its log states: harness, settings by name, and the day; empty or None where not."""
-
-    harness: str
-    settings: Mapping[str, object]
-    day: datetime | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -70,7 +55,7 @@ class TwinComparison(TabularResult):
         return describe(self)
 
 
-def compare_results(public: Path, twin: Path, secret: Path | None = None) -> TwinComparison:
+def compare_results(public: str | Path, twin: str | Path, secret: str | Path | None = None) -> TwinComparison:
     """Compare results on the public file with results on the twins.
 
     Args:
@@ -81,6 +66,7 @@ def compare_results(public: Path, twin: Path, secret: Path | None = None) -> Twi
     Raises:
         DataError: a log has no outcomes of single tasks, the tasks differ, or the runs are not alike.
     """
+    public, twin = Path(public), Path(twin)
     results = [_outcomes(path) for path in (public, twin)]
     facts = [run_facts(path) for path in (public, twin)]
     if results[0].keys() != results[1].keys():
@@ -89,7 +75,7 @@ def compare_results(public: Path, twin: Path, secret: Path | None = None) -> Twi
     checked, unchecked = _checked(public, twin, *facts)
     clusters: dict[str, str] = {}
     if secret is not None:
-        clusters = {task.id: task.cluster for task in read_secret(secret).committed.tasks}
+        clusters = {task.id: task.cluster for task in read_secret(Path(secret)).committed.tasks}
     ids = list(results[0])
     differences = np.array([results[0][name] - results[1][name] for name in ids])
     groups: dict[str, list[float]] = {}
@@ -164,58 +150,3 @@ def _checked(public: Path, twin: Path, one: RunFacts, two: RunFacts) -> tuple[tu
     else:
         unchecked.append("date")
     return tuple(checked), tuple(unchecked)
-
-
-def run_facts(path: Path) -> RunFacts:
-    """Return the facts that the log of an evaluation states."""
-    if path.suffix == ".eval" or _is_inspect(path):
-        return _of_inspect(path)
-    if path.suffix == ".json":
-        content = _json(path)
-        return RunFacts("EvalPlus", {}, _day(content.get("date")))
-    stamp = re.search(r"_(\d{4}-\d{2}-\d{2}T[\d.:-]+)\.jsonl?$", path.name)
-    if path.name.startswith("samples_"):
-        beside = path.with_name(f"results_{stamp[1]}.json") if stamp else path
-        content = _json(beside) if stamp and beside.is_file() else {}
-        config = content.get("config")
-        settings = {k: v for k, v in config.items() if k not in _TIMES} if isinstance(config, dict) else {}
-        return RunFacts("lm-eval", settings, _day(stamp[1] if stamp else None))
-    return RunFacts("predictions with outcomes", {}, None)
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        content = parse_json(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read: {plain_reason(error)}; expected the log of an evaluation") from error
-    return content if isinstance(content, dict) else {}
-
-
-def _is_inspect(path: Path) -> bool:
-    return path.suffix == ".json" and {"eval", "status", "version"} <= _json(path).keys()
-
-
-def _of_inspect(path: Path) -> RunFacts:
-    require("inspect_ai", purpose=f"the inspect log {path}")
-    from inspect_ai.log import read_eval_log  # noqa: PLC0415  slow to import
-
-    try:
-        log = read_eval_log(str(path), header_only=True)
-    except Exception as error:  # inspect_ai raises what zip, JSON and pydantic raise
-        raise DataError(f"{path} cannot be read as an inspect log: {plain_reason(error)[:200]}") from error
-    settings: dict[str, object] = {
-        "model": log.eval.model,
-        "settings of the model": json.dumps(log.plan.config.model_dump(mode="json"), sort_keys=True),
-        "steps": [(step.solver, json.dumps(step.params, sort_keys=True, default=str)) for step in log.plan.steps],
-    }
-    return RunFacts("inspect", settings, _day(log.eval.created))
-
-
-def _day(text: object) -> datetime | None:
-    if not isinstance(text, str):
-        return None
-    cleaned = re.sub(r"T(\d{2})-(\d{2})-(\d{2}).*", r"T\1:\2:\3", text)
-    try:
-        return datetime.fromisoformat(cleaned)
-    except ValueError:
-        return None

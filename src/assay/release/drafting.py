@@ -4,15 +4,13 @@ Code and tests are renamed as one program, so that the engine of variants sees e
 a function's name wherever it stands, another name where it stands like code.
 """
 
-import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.code import Renamable, Variant, analysis, variants
-from assay.datasets import SourceRow
+from assay.code import Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
+from assay.datasets import Cell, SourceRow, TaskLayout, cells_of, with_cells
 from assay.languages import LANGUAGES
-from assay.release.layouts import Cell, Layout, cells_of, with_cells
 from assay.release.secret_file import Content, CutCell
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -51,7 +49,7 @@ class _Program:
     code: tuple[int, int]
 
     @classmethod
-    def of(cls, row: SourceRow, layout: Layout, *, tests: bool) -> "_Program":
+    def of(cls, row: SourceRow, layout: TaskLayout, *, tests: bool) -> "_Program":
         text, starts = "", {}
         for cell, part in cells_of(row, layout.before if tests else ()):
             starts[cell] = len(text)
@@ -69,7 +67,7 @@ class _Program:
         return cls(text, starts, (begin, end))
 
 
-def drafted(row: SourceRow, layout: Layout, language: str, *, seed: int, most: int) -> Draft | str:
+def drafted(row: SourceRow, layout: TaskLayout, language: str, *, seed: int, most: int) -> Draft | str:
     """Return the copies of a task, or why there are none.
 
     Args:
@@ -106,7 +104,7 @@ def drafted(row: SourceRow, layout: Layout, language: str, *, seed: int, most: i
     return Draft(names, tuple(tuple(each) for each in words), tuple(copies), content)
 
 
-def same_names(draft: Draft, row: SourceRow, layout: Layout, language: str) -> Content | None:
+def same_names(draft: Draft, row: SourceRow, layout: TaskLayout, language: str) -> Content | None:
     """Return another content of a task, cut at the same names; None where its names are others."""
     program = _Program.of(row, layout, tests=True)
     keep = {name.name for name in analysis(program.text, language=language).names} - {one.name for one in draft.names}
@@ -120,7 +118,7 @@ def _new_name(variant: Variant, name: Renamable) -> str:
     return (variant.functions if name.kind == "function" else variant.variables).get(name.name, name.name)
 
 
-def _cut(row: SourceRow, layout: Layout, program: _Program, names: Sequence[Renamable]) -> Content:
+def _cut(row: SourceRow, layout: TaskLayout, program: _Program, names: Sequence[Renamable]) -> Content:
     """Return the cells of a row, cut at all places of the names."""
     cells: list[CutCell] = []
     for cell, text in cells_of(row, (*layout.before, *layout.code, *layout.tests)):
@@ -131,15 +129,15 @@ def _cut(row: SourceRow, layout: Layout, program: _Program, names: Sequence[Rena
             for place in name.places
             if start is not None and start <= place < start + len(text)
         }
-        inside = _docstrings(program.text, start, len(text)) if start is not None else ()
+        inside = docstring_lines(program.text, start, len(text)) if start is not None else ()
         for first, last in inside:
-            places |= _mentions(text, names, first, last, places)
+            places |= prose_mentions(text, names, first, last, places)
         cells.append(_cut_cell(cell, text, places, names))
     for cell, text in cells_of(row, layout.mentions):
         places = {word.start(): index for index, name in enumerate(names) for word in _whole(text, name.name)}
         cells.append(_cut_cell(cell, text, places, names))
     for cell, text in cells_of(row, (*layout.statement, *layout.prose)):
-        cells.append(_cut_cell(cell, text, _mentions(text, names, 0, len(text), {}), names))
+        cells.append(_cut_cell(cell, text, prose_mentions(text, names, 0, len(text), {}), names))
     return Content(tuple(cells))
 
 
@@ -157,53 +155,7 @@ def _whole(text: str, name: str) -> Iterator[re.Match[str]]:
     return re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)
 
 
-def _mentions(
-    text: str, names: Sequence[Renamable], first: int, last: int, places: Mapping[int, int]
-) -> dict[int, int]:
-    """Return where prose mentions names, beside the places that are known.
-
-    A name that may be a plain word counts only where it stands like code: in quotes or before a bracket. A letter
-    counts only in lines without quotes and examples, where it may be a value.
-    """
-    found = {}
-    for index, name in enumerate(names):
-        is_letter = len(name.name) == 1
-        is_word = name.name.isalpha() and name.name.islower()
-        for match in re.finditer(rf"(?<![\w\\]){re.escape(name.name)}(?!\w)", text[:last]):
-            begin, end = match.span()
-            if begin < first or begin in places:
-                continue
-            before, after = text[begin - 1 : begin], text[end : end + 1]
-            line = text[text.rfind("\n", 0, begin) + 1 : (text + "\n").index("\n", end)]
-            has_values = ">>>" in line or "'" in line or '"' in line or "’" in line
-            in_quotes = before == after != "" and before in ("`" if is_letter or ">>>" in line else "`'\"")
-            is_called = after == "(" or (after == "[" and not has_values)
-            is_variable = is_letter and not has_values and name.name not in "aAiI"
-            if in_quotes or is_called or is_variable or not (is_word or is_letter):
-                found[begin] = index
-    return found
-
-
-def _docstrings(program: str, start: int, length: int) -> Iterator[tuple[int, int]]:
-    """Yield the docstrings of Python inside a cell: from, to, from the start of the cell."""
-    try:
-        tree = ast.parse(program)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    lines = [0]
-    for line in program.splitlines(keepends=True):
-        lines.append(lines[-1] + len(line))
-    for node in ast.walk(tree):
-        body = node.body if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) else []
-        text = body[0].value if body and isinstance(body[0], ast.Expr) else None
-        if isinstance(text, ast.Constant) and isinstance(text.value, str) and text.end_lineno is not None:
-            # only whole lines are looked at: columns count bytes
-            first, last = lines[text.lineno - 1] - start, lines[text.end_lineno] - start
-            if first >= -len(program) and last > 0 and first < length:
-                yield max(0, first), min(length, last)
-
-
-def other_content(row: SourceRow, layout: Layout, code: str) -> SourceRow:
+def other_content(row: SourceRow, layout: TaskLayout, code: str) -> SourceRow:
     """Return the row with other code, which differs from the old in front of the last cell alone, or in it."""
     cells = list(cells_of(row, layout.code))
     ends = "".join(text for _, text in cells[1:])

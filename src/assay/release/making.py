@@ -16,13 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.code import Limits, Problem, passed, reordered, replaced_tests
-from assay.datasets import SourceRow, read_rows
+from assay.datasets import SourceRow, TaskLayout, ids_of, language_of_row, layout_of, read_rows, runnable, scored_text
 from assay.errors import DataError, SandboxUnavailable
 from assay.files import check_target, write_text
 from assay.languages import languages_with
 from assay.release.clusters import clusters_of
 from assay.release.drafting import Draft, drafted, other_content, same_names
-from assay.release.layouts import Layout, ids_of, language_of_row, layout_of, runnable, scored_text
 from assay.release.lot import drawn_order, keyed_seed, new_key
 from assay.release.secret_file import (
     Committed,
@@ -239,7 +238,7 @@ def _sandbox_works() -> bool:
 
 
 def _shown_examples(
-    rows: Sequence[SourceRow], layout: Layout, languages: Sequence[str], key: str, notes: list[str]
+    rows: Sequence[SourceRow], layout: TaskLayout, languages: Sequence[str], key: str, notes: list[str]
 ) -> dict[int, tuple[str, ...]]:
     """Return the code of each Python task with other examples in its docstrings; empty where none can be replaced."""
     places = [place for place in range(len(rows)) if languages[place] == "python" and not layout.end]
@@ -252,7 +251,7 @@ def _shown_examples(
     return {place: tuple(v.text for v in each.variants) for place, each in zip(places, made, strict=True)}
 
 
-def _contents(draft: Draft, row: SourceRow, layout: Layout, shown: Sequence[str], key: str) -> tuple[Content, ...]:
+def _contents(draft: Draft, row: SourceRow, layout: TaskLayout, shown: Sequence[str], key: str) -> tuple[Content, ...]:
     """Return the contents of a task: other examples, in other orders; its own content where nothing can change."""
     code = scored_text(row, replace(layout, statement=()))
     texts: dict[str, None] = {}
@@ -266,7 +265,7 @@ def _contents(draft: Draft, row: SourceRow, layout: Layout, shown: Sequence[str]
     return usable if len(usable) > 1 else (draft.content,)
 
 
-def _verified(task: SecretTask, draft: Draft, layout: Layout, key: str, first: int) -> SecretTask:
+def _verified(task: SecretTask, draft: Draft, layout: TaskLayout, key: str, first: int) -> SecretTask:
     """Return a task with its copies in the order that the key draws; without copies where too few pass its tests."""
     row, language, contents = task.row, task.language, task.contents
     order = drawn_order(key, len(draft.copies), "order", task.id)
@@ -296,7 +295,7 @@ def _verified(task: SecretTask, draft: Draft, layout: Layout, key: str, first: i
     return replace(task, copies=(*(copies[index] for index in good), *copies[tried:]))
 
 
-def _compiles(row: Mapping[str, object], layout: Layout) -> bool:
+def _compiles(row: Mapping[str, object], layout: TaskLayout) -> bool:
     try:
         compile(scored_text(row, replace(layout, statement=())) + layout.end, "<copy>", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -304,7 +303,7 @@ def _compiles(row: Mapping[str, object], layout: Layout) -> bool:
     return True
 
 
-def _pass_tests(rows: Sequence[Mapping[str, object]], task: SecretTask, layout: Layout) -> list[bool]:
+def _pass_tests(rows: Sequence[Mapping[str, object]], task: SecretTask, layout: TaskLayout) -> list[bool]:
     """Return for each row whether its tests pass; False where there are none, or nothing that runs them."""
     programs = [runnable(row, layout, task.row, task.language) for row in rows]
     if task.language not in languages_with("tests") or any(program is None for program in programs):

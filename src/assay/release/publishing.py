@@ -59,13 +59,13 @@ class WrittenTwins(TabularResult):
         return describe(self)
 
 
-def verify_release(public: Path, secret: Path) -> VerifiedRelease:
+def verify_release(public: str | Path, secret: str | Path) -> VerifiedRelease:
     """Check that a public file is a version of a release, and that its copies still pass their tests.
 
     Raises:
         DataError: it is of no version; the line names the tasks that differ, or those that fail.
     """
-    value = published_secret(secret)
+    value, public = published_secret(Path(secret)), Path(public)
     rows = list(read_rows(public, lambda _: None))
     if not rows:
         raise DataError(f"{public}: no tasks, expected those of the release")
@@ -118,20 +118,21 @@ def _same(row: Mapping[str, object], expected: Mapping[str, object]) -> bool:
     return row == expected
 
 
-def write_twins(secret: Path, out: Path) -> WrittenTwins:
+def write_twins(secret: str | Path, out: str | Path) -> WrittenTwins:
     """Write the twin of each task, for evaluations that stay private.
 
     Raises:
         DataError: the file cannot be written, or the lot has not been drawn.
     """
+    out = Path(out)
     check_target(out)
-    value = published_secret(secret)
+    value = published_secret(Path(secret))
     rows = value.twins()
     write_rows(out, rows)
     return WrittenTwins(value.committed.name, out, len(value.committed.tasks), len(rows))
 
 
-def rotate_release(secret: Path, out: Path, beacon: str = "") -> MadeRelease:
+def rotate_release(secret: str | Path, out: str | Path, beacon: str = "") -> MadeRelease:
     """Publish a later version: of each task a copy that no version has.
 
     Args:
@@ -142,6 +143,7 @@ def rotate_release(secret: Path, out: Path, beacon: str = "") -> MadeRelease:
     Raises:
         DataError: too few copies would stay secret, or the beacon has the value of an earlier version.
     """
+    out, secret = Path(out), Path(secret)
     check_target(out)
     with held_secret(secret):
         value = published_secret(secret)

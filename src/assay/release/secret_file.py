@@ -18,9 +18,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assay.codec import decode, encode
+from assay.datasets import TASK_LAYOUTS, Cell, TaskLayout, scored_text, with_cells
 from assay.errors import DataError, plain_reason
 from assay.files import atomic_path, cannot_write, parse_json, sole_process
-from assay.release.layouts import LAYOUTS, Cell, Layout, scored_text, with_cells
 from assay.release.lot import chosen_indices, drawn_number, salted_digest
 
 FORMAT = "assay release secret"
@@ -220,11 +220,11 @@ class Secret:
         return hashlib.sha256(_canonical(encode(self.committed))).hexdigest()
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> TaskLayout:
         """The format of the tasks."""
         name, text = self.committed.layout, self.committed.text
-        known = next((layout for layout in LAYOUTS if layout.name == name), None)
-        return known or Layout("table", (text,), code=(text,))
+        known = next((layout for layout in TASK_LAYOUTS if layout.name == name), None)
+        return known or TaskLayout("table", (text,), code=(text,))
 
     def lot(self, cluster: str, number: int) -> int:
         """Return the copy of a cluster that version `number` publishes: never one that a version or a twin has."""
@@ -347,7 +347,7 @@ def read_secret(path: Path) -> Secret:
         "spent": tuple[SpentCopies, ...],
     }
     try:
-        secret = Secret(**{name: decode(kind, content[name]) for name, kind in parts.items()}, path=path)  # type: ignore[arg-type]
+        secret = Secret(**{name: decode(kind, content[name]) for name, kind in parts.items()}, path=path)
         bytes.fromhex(secret.committed.key)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         # the reason of the decoder may quote the content, and the traceback would too

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from assay.release.layouts import TableColumns
+from assay.datasets import TaskColumns
 from assay.settings import COLUMNS, Setting, Settings
 
 Access = Literal["gray", "black"]
@@ -36,9 +36,9 @@ class ReleaseSettings(Settings):
     language: Annotated[str | None, Setting("Column of the language.", inside=COLUMNS, safe_when_found=True)] = None
 
     @property
-    def columns(self) -> TableColumns:
+    def columns(self) -> TaskColumns:
         """The columns of the table."""
-        return TableColumns(text=self.text, id=self.id, group=self.group, language=self.language)
+        return TaskColumns(text=self.text, id=self.id, group=self.group, language=self.language)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -153,7 +153,7 @@ Sets = Sequence[Sequence[str]]
 
 
 def run_release_test(
-    model: str | Generator, secret: Path, settings: ReleaseTestSettings, opened: ModelSettings | None = None
+    model: str | Generator, secret: str | Path, settings: ReleaseTestSettings, opened: ModelSettings | None = None
 ) -> ReleaseTest:
     """Test whether the lot of a release reached a model, and log the test in the secret file.
 
@@ -167,7 +167,7 @@ def run_release_test(
         DataError: bad input, or a secret copy would be sent to a server without `spend`.
         ModelError: a model cannot be opened or run.
     """
-    name = model if isinstance(model, str) else model.name
+    name, secret = model if isinstance(model, str) else model.name, Path(secret)
     with held_secret(secret):
         value = published_secret(secret)
         tranche = None
@@ -186,9 +186,10 @@ def run_release_test(
         models = [open_model(model, options) if isinstance(model, str) else model]
         models += [open_model(parent, other) for parent in settings.parent]
         bench = _Bench(value, settings, models, tranche)
-        versions, refused, parent_p = bench.versions()
-        single = bench.single_tasks(_strongest(versions)) if settings.tasks else ()
-        value, versions = _logged(value, versions, display_name(name), settings)
+        tests, refused, parent_p = bench.versions()
+        strongest = min(tests, key=lambda version: version.names.p_value)
+        single = bench.single_tasks(strongest.number) if settings.tasks else ()
+        value, versions = _logged(value, tests, display_name(name), settings)
         write_secret(secret, value)
     return ReleaseTest(
         model=display_name(name),
@@ -212,10 +213,6 @@ def run_release_test(
     )
 
 
-def _strongest(versions: Sequence[VersionTest]) -> int:
-    return min(versions, key=lambda version: version.names.p_value).number
-
-
 def published_secret(path: Path) -> Secret:
     """Return a secret whose lot has been drawn.
 
@@ -232,7 +229,7 @@ def published_secret(path: Path) -> Secret:
 
 
 def evidence_of_release(
-    model: str | Generator, secret: Path, *, opened: ModelSettings | None = None, tasks: bool = True
+    model: str | Generator, secret: str | Path, *, opened: ModelSettings | None = None, tasks: bool = True
 ) -> ReleaseEvidence:
     """Return what an audit needs of the test of a release; the test is logged.
 

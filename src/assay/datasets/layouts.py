@@ -12,19 +12,19 @@ A public file keeps every column, so that harnesses run it as they run the origi
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.datasets import ID_COLUMNS, TEXT_COLUMNS, SourceRow, usual_column
+from assay.datasets.columns import ID_COLUMNS, LANGUAGE_COLUMNS, TEXT_COLUMNS, usual_column
+from assay.datasets.sources import SourceRow
 from assay.errors import DataError
 from assay.languages import LANGUAGES, language_named
 
 Cell = tuple[str, int]
 """A column, and the place in its list; -1 for a column that holds one text."""
-LANGUAGE_COLUMNS = ("language", "lang", "programming_language")
 INDENTED = "    pass\n"
 """Body of starter code that has none, so that it parses."""
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TaskLayout:
     """One format.
 
     Attributes:
@@ -52,8 +52,8 @@ class Layout:
     id_prefix: str = ""
 
 
-LAYOUTS = (
-    Layout(
+TASK_LAYOUTS = (
+    TaskLayout(
         "bigcodebench",
         ("complete_prompt", "canonical_solution", "test"),
         code=("complete_prompt", "canonical_solution"),
@@ -61,7 +61,7 @@ LAYOUTS = (
         mentions=("entry_point", "code_prompt"),
         prose=("instruct_prompt", "doc_struct"),
     ),
-    Layout(
+    TaskLayout(
         "humaneval",
         ("prompt", "canonical_solution"),
         code=("prompt", "canonical_solution"),
@@ -69,7 +69,7 @@ LAYOUTS = (
         mentions=("entry_point", "contract", "assertion", "declaration", "example_test", "buggy_solution"),
         prose=("text", "docstring", "instruction"),
     ),
-    Layout(
+    TaskLayout(
         "mbpp",
         ("code", "test_list"),
         code=("code",),
@@ -78,7 +78,7 @@ LAYOUTS = (
         statement=("text", "prompt"),
         id_prefix="MBPP/",
     ),
-    Layout(
+    TaskLayout(
         "livecodebench",
         ("question_content", "starter_code"),
         code=("starter_code",),
@@ -90,7 +90,7 @@ LAYOUTS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableColumns:
+class TaskColumns:
     """Columns of a table; None for the usual names.
 
     Attributes:
@@ -106,7 +106,7 @@ class TableColumns:
     language: str | None = None
 
 
-def layout_of(rows: Sequence[SourceRow], columns: TableColumns, source: str) -> Layout:
+def layout_of(rows: Sequence[SourceRow], columns: TaskColumns, source: str) -> TaskLayout:
     """Return the format of a table.
 
     Raises:
@@ -116,16 +116,16 @@ def layout_of(rows: Sequence[SourceRow], columns: TableColumns, source: str) -> 
         raise DataError(f"{source}: no tasks, expected at least one")
     present = [name for name in rows[0] if all(row.get(name) is not None for row in rows)]
     if columns.text is None:
-        for layout in LAYOUTS:
+        for layout in TASK_LAYOUTS:
             if set(layout.needs) <= set(present):
                 return layout
     text = columns.text or usual_column(TEXT_COLUMNS, tuple(present))
     if text is None or text not in present:
         raise DataError(f"{source}: no column {columns.text or 'of texts'}; found {', '.join(present)}")
-    return Layout("table", (text,), code=(text,))
+    return TaskLayout("table", (text,), code=(text,))
 
 
-def ids_of(rows: Sequence[SourceRow], layout: Layout, columns: TableColumns, source: str) -> list[str]:
+def ids_of(rows: Sequence[SourceRow], layout: TaskLayout, columns: TaskColumns, source: str) -> list[str]:
     """Return the ids of the tasks.
 
     Raises:
@@ -142,7 +142,7 @@ def ids_of(rows: Sequence[SourceRow], layout: Layout, columns: TableColumns, sou
     return ids
 
 
-def language_of_row(row: SourceRow, name: str, columns: TableColumns) -> str:
+def language_of_row(row: SourceRow, name: str, columns: TaskColumns) -> str:
     """Return the language of a task: of its column, of its id ("CPP/7"), else Python."""
     column = columns.language or usual_column(LANGUAGE_COLUMNS, tuple(row))
     spelled = str(row[column]) if column and row.get(column) else name.rpartition("/")[0].rpartition("/")[2]
@@ -172,13 +172,15 @@ def with_cells(row: Mapping[str, object], cells: Mapping[Cell, str]) -> dict[str
     return changed
 
 
-def scored_text(row: Mapping[str, object], layout: Layout) -> str:
+def scored_text(row: Mapping[str, object], layout: TaskLayout) -> str:
     """Return the text of a task that a model is asked about: as the loaders of the benchmarks put it together."""
     statement = "".join(f"{text}\n" for _, text in cells_of(row, layout.statement))
     return statement + "".join(text for _, text in cells_of(row, layout.code))
 
 
-def runnable(row: Mapping[str, object], layout: Layout, original: Mapping[str, object], language: str) -> str | None:
+def runnable(
+    row: Mapping[str, object], layout: TaskLayout, original: Mapping[str, object], language: str
+) -> str | None:
     """Return a program that ends with exit code 0 if the tests of a task pass; None where there are no tests.
 
     EvalPlus has inputs in place of tests: the copy must return on each what the original returns.

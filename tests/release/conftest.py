@@ -25,7 +25,7 @@ def humaneval_row(number: int, word: str) -> dict[str, object]:
         "entry_point": f"count_{word}",
         "canonical_solution": f"    {word}_found = 0\n    for one_{word} in box_{word}:\n        if one_{word} > lower_bound:\n"
         f"            {word}_found += 1\n    return {word}_found\n",
-        "test": f"def check(candidate):\n    assert candidate([{number}, 9], 8) == 1\n    assert candidate([], 1) == 0\n",
+        "test": f"def check(candidate):\n    assert candidate([{number % 8}, 9], 8) == 1\n    assert candidate([], 1) == 0\n",
     }
 
 

@@ -27,7 +27,9 @@ def test_values_in_the_incomplete_last_run_are_drawn_again(monkeypatch):
 
 def test_a_lot_depends_on_key_beacon_and_task_alone():
     assert drawn_number(KEY, 1000, "a", "b") == drawn_number(KEY, 1000, "a", "b")
-    others = {drawn_number(key, 2**60, *parts) for key in (KEY, "02" * 32) for parts in (("a", "b"), ("ab", ""), ("b", "a"))}
+    others = {
+        drawn_number(key, 2**60, *parts) for key in (KEY, "02" * 32) for parts in (("a", "b"), ("ab", ""), ("b", "a"))
+    }
     assert len(others) == 6
 
 

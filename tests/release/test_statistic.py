@@ -51,9 +51,7 @@ def test_p_values_are_valid_over_lots_whatever_the_copies_and_covariates_are(cov
     values = skewed_values(generator)
     others = [values + generator.normal(size=values.shape) for _ in range(covariates)]
     table = evidence(standardised(residuals(values, others)))
-    drawn = [
-        lot_test(table, generator.integers(0, 8, len(table)), draws=500, seed=lot).p_value for lot in range(LOTS)
-    ]
+    drawn = [lot_test(table, generator.integers(0, 8, len(table)), draws=500, seed=lot).p_value for lot in range(LOTS)]
     assert rejected_within_limits(drawn, 0.05)
     assert rejected_within_limits(drawn, 0.01)
     assert np.mean(np.array(drawn) <= 0.5) == pytest.approx(0.5, abs=0.1)  # and not needlessly conservative
@@ -78,7 +76,9 @@ def test_clusters_are_drawn_as_a_whole():
 
 def test_the_e_value_of_clusters_has_a_mean_of_one():
     table, _ = by_cluster(evidence(standardised(np.random.default_rng(3).normal(size=(6, 5)))), list("aabbcc"))
-    every = [lot_test(table, np.array([a, b, c]), draws=1).e_value for a in range(5) for b in range(5) for c in range(5)]
+    every = [
+        lot_test(table, np.array([a, b, c]), draws=1).e_value for a in range(5) for b in range(5) for c in range(5)
+    ]
     assert np.mean(every) == pytest.approx(1.0)
 
 

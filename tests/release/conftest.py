@@ -23,9 +23,11 @@ def humaneval_row(number: int, word: str) -> dict[str, object]:
         f"    >>> count_{word}([1, 5], 2)\n    1\n    >>> count_{word}([4, 5], 2)\n    2\n"
         f'    Calls count_{word} once; see `lower_bound`.\n    """\n',
         "entry_point": f"count_{word}",
-        "canonical_solution": f"    {word}_found = 0\n    for one_{word} in box_{word}:\n        if one_{word} > lower_bound:\n"
+        "canonical_solution": f"    {word}_found = 0\n    for one_{word} in box_{word}:\n"
+        f"        if one_{word} > lower_bound:\n"
         f"            {word}_found += 1\n    return {word}_found\n",
-        "test": f"def check(candidate):\n    assert candidate([{number % 8}, 9], 8) == 1\n    assert candidate([], 1) == 0\n",
+        "test": "def check(candidate):\n    assert candidate([], 1) == 0\n"
+        f"    assert candidate([{number % 8}, 9], 8) == 1\n",
     }
 
 

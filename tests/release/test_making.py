@@ -15,7 +15,8 @@ from release.conftest import KEY, WORDS, humaneval_row, written
 MBPP = {
     "task_id": 7,
     "text": "Write a function `add_all` that adds numbers.",
-    "code": "def add_all(first_values):\n    total_sum = 0\n    for item_x in first_values:\n        total_sum += item_x\n"
+    "code": "def add_all(first_values):\n    total_sum = 0\n    for item_x in first_values:\n"
+    "        total_sum += item_x\n"
     "    return total_sum\n",
     "test_setup_code": "",
     "test_list": ["assert add_all([1, 2]) == 3", "assert add_all([]) == 0"],
@@ -40,11 +41,13 @@ HUMANEVAL_X = {
 }
 BIGCODEBENCH = {
     "task_id": "BigCodeBench/1",
-    "complete_prompt": 'import math\nimport os\n\ndef task_func(wide_angle):\n    """Sine.\n\n    Args:\n    wide_angle (float): x\n    """\n',
+    "complete_prompt": "import math\nimport os\n\ndef task_func(wide_angle):\n"
+    '    """Sine.\n\n    Args:\n    wide_angle (float): x\n    """\n',
     "instruct_prompt": "Write the sine. Begin with:\n```\ndef task_func(wide_angle):\n```",
     "canonical_solution": "    sine_value = math.sin(wide_angle)\n    return sine_value\n",
     "code_prompt": "import math\nimport os\n\ndef task_func(wide_angle):\n",
-    "test": "import unittest\nclass TestCases(unittest.TestCase):\n    def test_zero(self):\n        self.assertEqual(task_func(0), 0)\n",
+    "test": "import unittest\nclass TestCases(unittest.TestCase):\n    def test_zero(self):\n"
+    "        self.assertEqual(task_func(0), 0)\n",
     "entry_point": "task_func",
     "libs": "['math']",
 }

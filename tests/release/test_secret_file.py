@@ -90,7 +90,8 @@ def test_the_log_is_a_chain(secret):
 def test_a_killed_writer_leaves_the_old_file(secret_path):
     before = secret_path.read_bytes()
     program = (
-        "import os, signal, sys\nfrom pathlib import Path\nfrom assay.release.secret_file import read_secret, write_secret\n"
+        "import os, signal, sys\nfrom pathlib import Path\n"
+        "from assay.release.secret_file import read_secret, write_secret\n"
         "path = Path(sys.argv[1])\nsecret = read_secret(path)\n"
         "os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)\nwrite_secret(path, secret)\n"
     )

@@ -58,7 +58,7 @@ def test_a_parent_is_taken_off(secret, secret_path, monkeypatch):
     noise.value = lambda text: 100 * FakeModel.value(noise, text)
     child = FakeModel(published_texts(secret), gain=8.0)
     child.value = lambda text: noise.value(text) + FakeModel.value(child, text)
-    monkeypatch.setattr("assay.release.testing.open_model", lambda name, _: noise)
+    monkeypatch.setattr("assay.release.testing.open_model", lambda *_: noise)
     assert run_test(child, secret_path).versions[0].names.p_value > 1e-4
     result = run_test(child, secret_path, parent=("older",))
     assert result.versions[0].names.p_value < 1e-5

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.code import Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
+from assay.code import NamePool, Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
 from assay.datasets import Cell, SourceRow, TaskLayout, cells_of, with_cells
 from assay.languages import LANGUAGES
 from assay.release.secret_file import Content, CutCell
@@ -67,7 +67,9 @@ class _Program:
         return cls(text, starts, (begin, end))
 
 
-def drafted(row: SourceRow, layout: TaskLayout, language: str, *, seed: int, most: int) -> Draft | str:
+def drafted(
+    row: SourceRow, layout: TaskLayout, language: str, *, seed: int, most: int, pool: NamePool | None = None
+) -> Draft | str:
     """Return the copies of a task, or why there are none.
 
     Args:
@@ -76,6 +78,7 @@ def drafted(row: SourceRow, layout: TaskLayout, language: str, *, seed: int, mos
         language: of its code.
         seed: of the names; the same seed gives the same copies.
         most: number of copies.
+        pool: of new names; None for dictionary words.
     """
     if LANGUAGES[language].renaming is None:
         return f"no variants in {LANGUAGES[language].title}"
@@ -91,7 +94,7 @@ def drafted(row: SourceRow, layout: TaskLayout, language: str, *, seed: int, mos
     begin, end = program.code
     # names of the tests alone stay: harnesses call `check`, and a model is not asked about the tests
     keep |= {name.name for name in found.names if not any(begin <= place < end for place in name.places)}
-    drawn = variants(program.text, most, language=language, seed=seed, keep=keep)
+    drawn = variants(program.text, most, language=language, seed=seed, keep=keep, pool=pool)
     if not drawn.variants:
         return drawn.reason or "no names to change"
     names = tuple(name for name in analysis(program.text, keep=keep, language=language).names)

@@ -15,7 +15,7 @@ from assay.release.statistic import (
     pooled_outcome,
     residuals,
     sequential_p,
-    standardised,
+    standardised_within,
 )
 
 LOTS = 400
@@ -32,13 +32,13 @@ def skewed_values(generator, tasks: int = 30, copies: int = 8):
 
 
 def test_the_mean_of_the_likelihood_ratio_over_the_lot_is_one():
-    d = standardised(skewed_values(np.random.default_rng(0)))
+    d = standardised_within(skewed_values(np.random.default_rng(0)))
     np.testing.assert_allclose(likelihood_ratios(d).mean(axis=1), 1.0)
     np.testing.assert_allclose(np.exp(evidence(d)).mean(axis=1), 1.0)
 
 
 def test_copies_without_a_difference_have_no_evidence():
-    assert (evidence(standardised(np.ones((3, 4)))) == 0.0).all()
+    assert (evidence(standardised_within(np.ones((3, 4)))) == 0.0).all()
     result = lot_test(np.zeros((5, 4)), np.zeros(5, int))
     assert result.p_value == 1.0  # ties count against rejection
     assert result.z == 0.0
@@ -50,7 +50,7 @@ def test_p_values_are_valid_over_lots_whatever_the_copies_and_covariates_are(cov
     generator = np.random.default_rng(1)
     values = skewed_values(generator)
     others = [values + generator.normal(size=values.shape) for _ in range(covariates)]
-    table = evidence(standardised(residuals(values, others)))
+    table = evidence(standardised_within(residuals(values, others)))
     drawn = [lot_test(table, generator.integers(0, 8, len(table)), draws=500, seed=lot).p_value for lot in range(LOTS)]
     assert rejected_within_limits(drawn, 0.05)
     assert rejected_within_limits(drawn, 0.01)
@@ -62,20 +62,22 @@ def test_clusters_are_drawn_as_a_whole():
     # five tasks of a cluster have the same values: drawn one by one they would look like five witnesses
     values = np.repeat(generator.normal(size=(6, 8)), 5, axis=0)
     names = [str(row // 5) for row in range(30)]
-    table, members = by_cluster(evidence(standardised(values)), names)
+    table, members = by_cluster(evidence(standardised_within(values)), names)
     assert table.shape == (6, 8)
     assert [group.tolist() for group in members][1] == [5, 6, 7, 8, 9]
     whole, single = [], []
     for lot in range(LOTS):
         number = generator.integers(0, 8, 6)
         whole.append(lot_test(table, number, draws=500, seed=lot).p_value)
-        single.append(lot_test(evidence(standardised(values)), np.repeat(number, 5), draws=500, seed=lot).p_value)
+        single.append(
+            lot_test(evidence(standardised_within(values)), np.repeat(number, 5), draws=500, seed=lot).p_value
+        )
     assert rejected_within_limits(whole, 0.05)
     assert not rejected_within_limits(single, 0.05)
 
 
 def test_the_e_value_of_clusters_has_a_mean_of_one():
-    table, _ = by_cluster(evidence(standardised(np.random.default_rng(3).normal(size=(6, 5)))), list("aabbcc"))
+    table, _ = by_cluster(evidence(standardised_within(np.random.default_rng(3).normal(size=(6, 5)))), list("aabbcc"))
     every = [
         lot_test(table, np.array([a, b, c]), draws=1).e_value for a in range(5) for b in range(5) for c in range(5)
     ]
@@ -92,7 +94,7 @@ def test_the_chernoff_bound_bounds_the_exact_probability():
 def test_a_lot_that_reached_the_model_is_found_below_the_resolution_of_the_draws():
     values = np.zeros((60, 20))
     values[:, 3] = 1.0
-    result = lot_test(evidence(standardised(values)), np.full(60, 3), draws=1000)
+    result = lot_test(evidence(standardised_within(values)), np.full(60, 3), draws=1000)
     assert result.p_value < 1e-20
     assert result.e_value > 1e10
 
@@ -103,8 +105,10 @@ def test_residuals_take_off_what_a_covariate_explains_and_nothing_else():
     trace = np.zeros((40, 6))
     trace[:, 2] = 1.0
     left = residuals(3 * covariate + trace, [covariate])
-    assert lot_test(standardised(left), np.full(40, 2), draws=500).z > 5
-    assert lot_test(standardised(residuals(3 * covariate, [covariate])), np.full(40, 2), draws=500).p_value > 0.01
+    assert lot_test(standardised_within(left), np.full(40, 2), draws=500).z > 5
+    assert (
+        lot_test(standardised_within(residuals(3 * covariate, [covariate])), np.full(40, 2), draws=500).p_value > 0.01
+    )
 
 
 def test_the_bound_of_memorised_tasks_holds_in_95_percent_of_lots():

@@ -41,7 +41,7 @@ def make_command(
     secret: Annotated[
         Path, typer.Option(metavar="FILE", help="The secret file: never publish it, never lose it.", show_default=False)
     ],
-    settings: ReleaseSettings,
+    settings: Annotated[ReleaseSettings, Shown("copies", "round", "beacon", "canary")],
 ) -> None:
     """Make verified copies of every task, commit to them, and publish the copy that a lot chooses.
 

@@ -12,7 +12,7 @@ from .dataset import split_by_group as split_by_group
 from .families.bugs import BUGGY_TO_FIXED as BUGGY_TO_FIXED
 from .families.selection import Selection as Selection
 from .layouts import TASK_LAYOUTS as TASK_LAYOUTS
-from .layouts import Cell as Cell
+from .layouts import CellAddress as CellAddress
 from .layouts import TaskColumns as TaskColumns
 from .layouts import TaskLayout as TaskLayout
 from .layouts import cells_of as cells_of

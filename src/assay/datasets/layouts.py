@@ -17,7 +17,7 @@ from assay.datasets.sources import SourceRow
 from assay.errors import DataError
 from assay.languages import LANGUAGES, language_named
 
-Cell = tuple[str, int]
+CellAddress = tuple[str, int]
 """A column, and the place in its list; -1 for a column that holds one text."""
 INDENTED = "    pass\n"
 """Body of starter code that has none, so that it parses."""
@@ -150,7 +150,7 @@ def language_of_row(row: SourceRow, name: str, columns: TaskColumns) -> str:
     return named if named in LANGUAGES else "python"
 
 
-def cells_of(row: Mapping[str, object], columns: Sequence[str]) -> Iterator[tuple[Cell, str]]:
+def cells_of(row: Mapping[str, object], columns: Sequence[str]) -> Iterator[tuple[CellAddress, str]]:
     """Yield the texts of some columns, and those in lists of texts."""
     for column in columns:
         value = row.get(column)
@@ -160,15 +160,15 @@ def cells_of(row: Mapping[str, object], columns: Sequence[str]) -> Iterator[tupl
             yield from (((column, place), item) for place, item in enumerate(value) if isinstance(item, str))
 
 
-def with_cells(row: Mapping[str, object], cells: Mapping[Cell, str]) -> dict[str, object]:
+def with_cells(row: Mapping[str, object], cells: Mapping[CellAddress, str]) -> dict[str, object]:
     """Return the row with other texts in some cells."""
     changed = {key: list(value) if isinstance(value, list) else value for key, value in row.items()}
     for (column, place), text in cells.items():
-        held = changed[column]
+        entry = changed[column]
         if place < 0:
             changed[column] = text
-        elif isinstance(held, list):
-            held[place] = text
+        elif isinstance(entry, list):
+            entry[place] = text
     return changed
 
 

@@ -21,7 +21,7 @@ from .settings import ReleaseTestSettings as ReleaseTestSettings
 from .statistic import evidence as evidence
 from .statistic import lot_test as lot_test
 from .statistic import residuals as residuals
-from .statistic import standardised as standardised
+from .statistic import standardised_within as standardised_within
 from .testing import ReleaseTest as ReleaseTest
 from .testing import VersionTest as VersionTest
 from .testing import evidence_of_release as evidence_of_release

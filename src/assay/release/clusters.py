@@ -26,8 +26,8 @@ def clusters_of(
     first = list(range(len(ids)))
     for places in (*_alike(ids, rows, languages, group), *_near(texts)):
         for other in places[1:]:
-            one, two = sorted((_root(first, places[0]), _root(first, other)))
-            first[two] = one
+            lower, higher = sorted((_root(first, places[0]), _root(first, other)))
+            first[higher] = lower
     return [ids[_root(first, place)] for place in range(len(ids))]
 
 
@@ -56,9 +56,9 @@ def _alike(
 def _near(texts: Sequence[str]) -> Iterator[list[int]]:
     """Yield each task with those that share half of the smaller text's shingles."""
     index = ShingleIndex(texts)
-    known: dict[str, int] = {}
+    crc_of: dict[str, int] = {}
     for place, text in enumerate(texts):
-        own = shingles(text, known)
+        own = shingles(text, crc_of)
         shared = index.shared(own)
         near = shared >= NEAR * np.maximum(np.minimum(index.sizes, len(own)), 1)
         yield [place, *np.flatnonzero(near & (shared > 0)).tolist()]

@@ -123,27 +123,27 @@ def _interval(sums: Sequence[np.ndarray], tasks: int) -> Estimate:
     return Estimate(value, value - reach, value + reach)
 
 
-def _checked(public: Path, twin: Path, one: RunFacts, two: RunFacts) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _checked(public: Path, twin: Path, ours: RunFacts, theirs: RunFacts) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return which facts agree, and which are not stated.
 
     Raises:
         DataError: one differs.
     """
-    if one.harness != two.harness:
-        raise DataError(f"{public} is of {one.harness} and {twin} of {two.harness}; expected the same harness")
-    checked, unchecked = [f"harness {one.harness}"], []
-    for name in sorted(one.settings.keys() & two.settings.keys()):
-        if one.settings[name] != two.settings[name]:
+    if ours.harness != theirs.harness:
+        raise DataError(f"{public} is of {ours.harness} and {twin} of {theirs.harness}; expected the same harness")
+    checked, unchecked = [f"harness {ours.harness}"], []
+    for name in sorted(ours.settings.keys() & theirs.settings.keys()):
+        if ours.settings[name] != theirs.settings[name]:
             raise DataError(
-                f"the runs differ in {name}: {str(one.settings[name])[:80]} and {str(two.settings[name])[:80]}; "
+                f"the runs differ in {name}: {str(ours.settings[name])[:80]} and {str(theirs.settings[name])[:80]}; "
                 "expected the same settings"
             )
-    if one.settings and two.settings:
+    if ours.settings and theirs.settings:
         checked.append("settings")
     else:
         unchecked.append("settings")
-    if one.day and two.day:
-        apart = abs((one.day.replace(tzinfo=None) - two.day.replace(tzinfo=None)).days)
+    if ours.day and theirs.day:
+        apart = abs((ours.day.replace(tzinfo=None) - theirs.day.replace(tzinfo=None)).days)
         if apart > DAYS_APART:
             raise DataError(f"the runs are {apart} days apart, expected at most {DAYS_APART}: a model may have changed")
         checked.append("date")

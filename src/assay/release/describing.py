@@ -1,4 +1,4 @@
-"""Reports of a release: the answer first, then what to do, then the figures. And the page for its data card.
+"""Reports of a release: the answer first, then what to do, then the figures.
 
 The words say what a lot can show. A rejection means that the outcome of the lot reached the model, in whatever way. The
 words "in the training data" need p ≤ .001, adjusted over the log. Not rejecting is never evidence of absence. Without a
@@ -8,6 +8,7 @@ beacon every statement rests on an honest publisher, and says so.
 from collections import Counter
 
 from assay.release.comparing import TwinComparison
+from assay.release.data_card import NOT_VALID
 from assay.release.making import MadeRelease
 from assay.release.publishing import VerifiedRelease, WrittenTwins
 from assay.release.secret_file import Secret
@@ -31,7 +32,6 @@ WAYS = (
     "selection by public scores"
 )
 HONEST = "This holds if the publisher drew the lot honestly: no public beacon was named."
-NOT_VALID = "The key of this release was chosen, so it proves nothing: it is a test of the tool."
 ABSENCE = "This is no evidence that the model has not seen it: a text that was seen may leave no trace."
 UNADJUSTED = "unadjusted: the log of this secret is not complete"
 LISTED = 50
@@ -169,11 +169,11 @@ def _content(version: VersionTest) -> float | None:
 
 
 @describe.register
-def _(made: MadeRelease) -> Report:
-    secret = made.secret
+def _(released: MadeRelease) -> Report:
+    secret = released.secret
     committed = secret.committed
     tested = f"{number_of(len(committed.tasks), 'task')} of {len(committed.order)}"
-    if made.public_path is None:
+    if released.public_path is None:
         answer = Answer(
             "Committed",
             f"{tested} can be tested; the lot is not drawn yet.",
@@ -184,16 +184,17 @@ def _(made: MadeRelease) -> Report:
         version = f"Version {len(secret.versions)} is published" if len(secret.versions) > 1 else "Released"
         answer = Answer(
             version,
-            f"{tested} can be tested. Keep the secret {made.secret_path} safe and private.",
+            f"{tested} can be tested. Keep the secret {released.secret_path} safe and private.",
             f"Commitment: {secret.commitment}",
-            f"publish {made.public_path} with {made.card_path}; later: assay release test MODEL {made.secret_path}",
+            f"publish {released.public_path} and {released.card_path}; later: "
+            f"assay release test MODEL {released.secret_path}",
         )
     return Report(
         title=f"Release of {committed.name}",
         statement="",
         answer=answer,
         tables=(_level_table(secret), *_left_out_table(secret)),
-        notes=(*made.notes, *([NOT_VALID] if not committed.valid else [])),
+        notes=(*released.notes, *([NOT_VALID] if not committed.valid else [])),
         data={
             "release": committed.name,
             "commitment": secret.commitment,
@@ -204,8 +205,8 @@ def _(made: MadeRelease) -> Report:
             "clusters": len({task.cluster for task in committed.tasks}),
             "copies": committed.first - 1,
             "versions": len(secret.versions),
-            "public": made.public_path and str(made.public_path),
-            "card": made.card_path and str(made.card_path),
+            "public": released.public_path and str(released.public_path),
+            "card": released.card_path and str(released.card_path),
         },
         kind="release",
         on_first_screen=2,
@@ -316,34 +317,4 @@ def _(compared: TwinComparison) -> Report:
         data=compared,
         kind="release comparison",
         on_first_screen=1,
-    )
-
-
-def data_card(secret: Secret, number: int) -> str:
-    """Return the page for the data card of a version, in Markdown; it holds nothing of the secret."""
-    committed, version = secret.committed, secret.versions[number - 1]
-    levels = "".join(
-        f"| {level} | {count} |\n" for level, count in Counter(task.level for task in committed.tasks).most_common()
-    )
-    beacon = (
-        f"The lot was drawn with the value `{version.beacon}` of {committed.round or 'a public beacon'}, "
-        "which did not exist when the copies were committed to."
-        if version.beacon
-        else "No public beacon was named: that the lot was drawn once rests on the publisher's word."
-    )
-    invalid = f"**{NOT_VALID}**\n\n" if not committed.valid else ""
-    left = f"{number_of(len(committed.left_out), 'task')} with too few variants stand here unchanged.\n\n"
-    canary = f"Canary: `{committed.canary}`\n\n" if committed.canary else ""
-    return (
-        f"# {committed.name}, version {number}\n\n{invalid}"
-        f"Each task is one of {committed.first} copies that behave the same, chosen by lot; the others are secret. "
-        "So whether a model was trained on this file can be tested exactly.\n\n"
-        f"| fact | value |\n|---|---|\n| published | {version.day} |\n| committed | {committed.created} |\n"
-        f"| commitment (SHA-256) | `{secret.commitment}` |\n| tasks that can be tested | {len(committed.tasks)} |\n"
-        f"| lots (clusters of related tasks) | {len({task.cluster for task in committed.tasks})} |\n\n"
-        f"{beacon}\n\n## How the copies were verified\n\n| level | tasks |\n|---|---|\n{levels}\n"
-        "Only copies whose tests were run are shown to give the same results.\n\n"
-        f"{left if committed.left_out else ''}{canary}"
-        "Please do not train on this file. Whoever wants a model tested asks the publisher: the test needs the secret "
-        "copies, which would be spent by publishing them.\n"
     )

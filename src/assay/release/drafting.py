@@ -9,16 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.code import NamePool, Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
-from assay.datasets import Cell, SourceRow, TaskLayout, cells_of, with_cells
+from assay.datasets import CellAddress, SourceRow, TaskLayout, cells_of, with_cells
 from assay.languages import LANGUAGES
-from assay.release.secret_file import Content, CutCell
+from assay.release.secret_file import CutCell, TaskContent
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _GLUE = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class CopyDraft:
     """One task before its copies are verified by tests.
 
     Attributes:
@@ -31,7 +31,7 @@ class Draft:
     names: tuple[Renamable, ...]
     words: tuple[tuple[str, ...], ...]
     copies: tuple[tuple[int, ...], ...]
-    content: Content
+    content: TaskContent
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class _Program:
     """
 
     text: str
-    starts: Mapping[Cell, int]
+    starts: Mapping[CellAddress, int]
     code: tuple[int, int]
 
     @classmethod
@@ -69,7 +69,7 @@ class _Program:
 
 def drafted(
     row: SourceRow, layout: TaskLayout, language: str, *, seed: int, most: int, pool: NamePool | None = None
-) -> Draft | str:
+) -> CopyDraft | str:
     """Return the copies of a task, or why there are none.
 
     Args:
@@ -83,17 +83,17 @@ def drafted(
     if LANGUAGES[language].renaming is None:
         return f"no variants in {LANGUAGES[language].title}"
     program, keep = _Program.of(row, layout, tests=True), frozenset[str]()
-    found = analysis(program.text, language=language)
-    if found.refused:
+    renamable = analysis(program.text, language=language)
+    if renamable.refused:
         # tests of some languages do not parse behind the code: then every name that they use stays
         used = {word for _, text in cells_of(row, layout.tests) for word in _WORD.findall(text)}
         program, keep = _Program.of(row, layout, tests=False), frozenset(used)
-        found = analysis(program.text, keep=keep, language=language)
-    if found.refused:
-        return found.refused
+        renamable = analysis(program.text, keep=keep, language=language)
+    if renamable.refused:
+        return renamable.refused
     begin, end = program.code
     # names of the tests alone stay: harnesses call `check`, and a model is not asked about the tests
-    keep |= {name.name for name in found.names if not any(begin <= place < end for place in name.places)}
+    keep |= {name.name for name in renamable.names if not any(begin <= place < end for place in name.places)}
     drawn = variants(program.text, most, language=language, seed=seed, keep=keep, pool=pool)
     if not drawn.variants:
         return drawn.reason or "no names to change"
@@ -104,10 +104,10 @@ def drafted(
         new = [_new_name(variant, name) for name in names]
         copies.append(tuple(each.setdefault(word, len(each)) for each, word in zip(words, new, strict=True)))
     content = _cut(row, layout, program, names)
-    return Draft(names, tuple(tuple(each) for each in words), tuple(copies), content)
+    return CopyDraft(names, tuple(tuple(each) for each in words), tuple(copies), content)
 
 
-def same_names(draft: Draft, row: SourceRow, layout: TaskLayout, language: str) -> Content | None:
+def same_names(draft: CopyDraft, row: SourceRow, layout: TaskLayout, language: str) -> TaskContent | None:
     """Return another content of a task, cut at the same names; None where its names are others."""
     program = _Program.of(row, layout, tests=True)
     keep = {name.name for name in analysis(program.text, language=language).names} - {one.name for one in draft.names}
@@ -121,7 +121,7 @@ def _new_name(variant: Variant, name: Renamable) -> str:
     return (variant.functions if name.kind == "function" else variant.variables).get(name.name, name.name)
 
 
-def _cut(row: SourceRow, layout: TaskLayout, program: _Program, names: Sequence[Renamable]) -> Content:
+def _cut(row: SourceRow, layout: TaskLayout, program: _Program, names: Sequence[Renamable]) -> TaskContent:
     """Return the cells of a row, cut at all places of the names."""
     cells: list[CutCell] = []
     for cell, text in cells_of(row, (*layout.before, *layout.code, *layout.tests)):
@@ -141,10 +141,10 @@ def _cut(row: SourceRow, layout: TaskLayout, program: _Program, names: Sequence[
         cells.append(_cut_cell(cell, text, places, names))
     for cell, text in cells_of(row, (*layout.statement, *layout.prose)):
         cells.append(_cut_cell(cell, text, prose_mentions(text, names, 0, len(text), {}), names))
-    return Content(tuple(cells))
+    return TaskContent(tuple(cells))
 
 
-def _cut_cell(cell: Cell, text: str, places: Mapping[int, int], names: Sequence[Renamable]) -> CutCell:
+def _cut_cell(cell: CellAddress, text: str, places: Mapping[int, int], names: Sequence[Renamable]) -> CutCell:
     pieces, order, end = [], [], 0
     for place, index in sorted(places.items()):
         if place >= end:

@@ -57,6 +57,6 @@ def salted_digest(key: str, text: str) -> str:
     return keyed_digest(key, "digest", text).hex()
 
 
-def chosen_indices(taken: Sequence[int], size: int) -> Iterator[int]:
-    """Yield the numbers from 0 to size - 1 that are not taken."""
-    return (index for index in range(size) if index not in set(taken))
+def chosen_indices(excluded: Sequence[int], size: int) -> Iterator[int]:
+    """Yield the numbers from 0 to size - 1 that are not excluded."""
+    return (index for index in range(size) if index not in set(excluded))

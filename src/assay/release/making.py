@@ -21,14 +21,15 @@ from assay.errors import DataError, SandboxUnavailable
 from assay.files import check_target, write_text
 from assay.languages import languages_with
 from assay.release.clusters import clusters_of
-from assay.release.drafting import Draft, drafted, other_content, same_names
+from assay.release.data_card import data_card
+from assay.release.drafting import CopyDraft, drafted, other_content, same_names
 from assay.release.lot import drawn_order, keyed_seed, new_key
 from assay.release.secret_file import (
     Committed,
-    Content,
     Publication,
     Secret,
     SecretTask,
+    TaskContent,
     held_secret,
     read_secret,
     write_rows,
@@ -110,12 +111,12 @@ def make_release(tasks: Path, out: Path, secret: Path, settings: ReleaseSettings
             return _continued(read_secret(secret), rows, out, settings, notes)
         if settings.beacon:
             raise DataError(f"{secret} does not exist, so nothing was committed; expected --round NAME first")
-        made = committed_release(rows, str(tasks), settings, notes)
-        value = Secret(made, path=secret)
+        committed = committed_release(rows, str(tasks), settings, notes)
+        value = Secret(committed, path=secret)
         if settings.round:
             write_secret(secret, value)
             return MadeRelease(value, secret, None, None, tuple(notes))
-        return publish(value, "", out, notes)
+        return publish_version(value, "", out, notes)
 
 
 def _is_key(key: str) -> bool:
@@ -136,13 +137,13 @@ def _continued(
     if not secret.versions:
         if not settings.beacon:
             raise DataError(f"no value of the beacon; expected --beacon VALUE of {secret.committed.round!r}")
-        return publish(secret, settings.beacon, out, notes)
+        return publish_version(secret, settings.beacon, out, notes)
     if settings.beacon and settings.beacon != secret.versions[0].beacon:
         raise DataError(f"{secret.path}: the lot was drawn with another value of the beacon, which stays")
     return _written(secret, 1, out, [*notes, "The lot was drawn before; the public file is written again."])
 
 
-def publish(secret: Secret, beacon: str, out: Path, notes: Iterable[str] = ()) -> MadeRelease:
+def publish_version(secret: Secret, beacon: str, out: Path, notes: Iterable[str] = ()) -> MadeRelease:
     """Draw the lot of the next version and write the secret, the public file and the page of its data card.
 
     Raises:
@@ -160,8 +161,6 @@ def publish(secret: Secret, beacon: str, out: Path, notes: Iterable[str] = ()) -
 
 
 def _written(secret: Secret, number: int, out: Path, notes: Iterable[str]) -> MadeRelease:
-    from assay.release.describing import data_card  # noqa: PLC0415  describing imports the values of this module
-
     card = card_path_of(out)
     write_rows(out, secret.published(number))
     write_text(card, data_card(secret, number))
@@ -244,14 +243,16 @@ def _shown_examples(
     places = [place for place in range(len(rows)) if languages[place] == "python" and not layout.end]
     codes = [scored_text(rows[place], replace(layout, statement=())) for place in places]
     try:
-        made = replaced_tests([Problem(code, code) for code in codes], CONTENTS, seed=keyed_seed(key, "examples"))
+        rewritings = replaced_tests([Problem(code, code) for code in codes], CONTENTS, seed=keyed_seed(key, "examples"))
     except SandboxUnavailable as error:
         notes.append(f"Examples were not replaced: {error}.")
         return dict.fromkeys(places, ())
-    return {place: tuple(v.text for v in each.variants) for place, each in zip(places, made, strict=True)}
+    return {place: tuple(v.text for v in each.variants) for place, each in zip(places, rewritings, strict=True)}
 
 
-def _contents(draft: Draft, row: SourceRow, layout: TaskLayout, shown: Sequence[str], key: str) -> tuple[Content, ...]:
+def _contents(
+    draft: CopyDraft, row: SourceRow, layout: TaskLayout, shown: Sequence[str], key: str
+) -> tuple[TaskContent, ...]:
     """Return the contents of a task: other examples, in other orders; its own content where nothing can change."""
     code = scored_text(row, replace(layout, statement=()))
     texts: dict[str, None] = {}
@@ -265,7 +266,7 @@ def _contents(draft: Draft, row: SourceRow, layout: TaskLayout, shown: Sequence[
     return usable if len(usable) > 1 else (draft.content,)
 
 
-def _verified(task: SecretTask, draft: Draft, layout: TaskLayout, key: str, first: int) -> SecretTask:
+def _verified(task: SecretTask, draft: CopyDraft, layout: TaskLayout, key: str, first: int) -> SecretTask:
     """Return a task with its copies in the order that the key draws; without copies where too few pass its tests."""
     row, language, contents = task.row, task.language, task.contents
     order = drawn_order(key, len(draft.copies), "order", task.id)

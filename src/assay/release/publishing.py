@@ -7,7 +7,7 @@ from pathlib import Path
 from assay.datasets import read_rows
 from assay.errors import DataError
 from assay.files import check_target
-from assay.release.making import MadeRelease, failing_tasks, publish
+from assay.release.making import MadeRelease, failing_tasks, publish_version
 from assay.release.secret_file import LEAST_COPIES, Secret, held_secret, read_secret, write_rows
 from assay.release.testing import published_secret
 from assay.reports import Report, TabularResult, describe
@@ -72,13 +72,13 @@ def verify_release(public: str | Path, secret: str | Path) -> VerifiedRelease:
     differing = {version.number: _differing(value, version.number, rows) for version in value.versions}
     number = min(differing, key=lambda each: len(differing[each]))
     if differing[number]:
-        found = differing[number]
-        if len(found) >= len(value.committed.tasks):
+        ids = differing[number]
+        if len(ids) >= len(value.committed.tasks):
             raise DataError(f"{public} does not match {secret}: every task differs; expected the secret of this file")
-        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        more = f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
         raise DataError(
-            f"{public} differs from version {number} of the release in {len(found)} tasks: "
-            f"{', '.join(found[:SHOWN])}{more}; expected it as `assay release make` wrote it"
+            f"{public} differs from version {number} of the release in {len(ids)} tasks: "
+            f"{', '.join(ids[:SHOWN])}{more}; expected it as `assay release make` wrote it"
         )
     failing = failing_tasks(value, number)
     if failing:
@@ -104,14 +104,14 @@ def _differing(secret: Secret, number: int, rows: list[dict[str, object]]) -> li
     """Return the ids of the tasks in which rows differ from a version, also those that are missing or added."""
     expected = secret.published(number)
     digests = secret.versions[number - 1].digests
-    found: dict[str, None] = {}
+    ids: dict[str, None] = {}
     for place, name in enumerate(secret.committed.order):
         row = next((each for each in rows[place : place + 1] if _same(each, expected[place])), None)
         if row is None or secret.row_digest(expected[place]) != digests.get(name):
-            found[name] = None
+            ids[name] = None
     for place in range(len(expected), len(rows)):
-        found[f"row {place + 1}"] = None
-    return list(found)
+        ids[f"row {place + 1}"] = None
+    return list(ids)
 
 
 def _same(row: Mapping[str, object], expected: Mapping[str, object]) -> bool:
@@ -154,4 +154,4 @@ def rotate_release(secret: str | Path, out: str | Path, beacon: str = "") -> Mad
             raise DataError("--beacon has the value of an earlier version, expected that of a later round")
         if value.committed.round and not beacon:
             raise DataError("the release names a beacon, expected --beacon VALUE of a round after the last version")
-        return publish(read_secret(secret), beacon, out)
+        return publish_version(read_secret(secret), beacon, out)

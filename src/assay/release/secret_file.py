@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assay.codec import decode, encode
-from assay.datasets import TASK_LAYOUTS, Cell, TaskLayout, scored_text, with_cells
+from assay.datasets import TASK_LAYOUTS, CellAddress, TaskLayout, scored_text, with_cells
 from assay.errors import DataError, plain_reason
 from assay.files import atomic_path, cannot_write, parse_json, sole_process
 from assay.release.lot import chosen_indices, drawn_number, salted_digest
@@ -55,12 +55,12 @@ class CutCell:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Content:
+class TaskContent:
     """One content of a task: the cells that names or content change."""
 
     cells: tuple[CutCell, ...]
 
-    def with_names(self, names: Sequence[str]) -> dict[Cell, str]:
+    def with_names(self, names: Sequence[str]) -> dict[CellAddress, str]:
         """Return the cells with these names."""
         return {(cell.column, cell.place): cell.with_names(names) for cell in self.cells}
 
@@ -87,7 +87,7 @@ class SecretTask:
     row: Mapping[str, object]
     words: tuple[tuple[str, ...], ...]
     copies: tuple[str, ...]
-    contents: tuple[Content, ...]
+    contents: tuple[TaskContent, ...]
 
     def names(self, index: int) -> list[str]:
         """Return the names of one copy."""
@@ -223,8 +223,8 @@ class Secret:
     def layout(self) -> TaskLayout:
         """The format of the tasks."""
         name, text = self.committed.layout, self.committed.text
-        known = next((layout for layout in TASK_LAYOUTS if layout.name == name), None)
-        return known or TaskLayout("table", (text,), code=(text,))
+        layout = next((each for each in TASK_LAYOUTS if each.name == name), None)
+        return layout or TaskLayout("table", (text,), code=(text,))
 
     def lot(self, cluster: str, number: int) -> int:
         """Return the copy of a cluster that version `number` publishes: never one that a version or a twin has."""
@@ -262,8 +262,10 @@ class Secret:
 
     def set_of(self, task: SecretTask, number: int) -> list[int]:
         """Return the copies that version `number` of a task is compared with, and itself, in the order of the file."""
-        taken = [self.lot(task.cluster, version.number) for version in self.versions if version.number != number]
-        return list(chosen_indices([self.twin(task.cluster), *taken], self.committed.first))
+        published_otherwise = [
+            self.lot(task.cluster, version.number) for version in self.versions if version.number != number
+        ]
+        return list(chosen_indices([self.twin(task.cluster), *published_otherwise], self.committed.first))
 
     def scored(self, task: SecretTask, index: int, content: int) -> str:
         """Return the text of one copy that a model is asked about."""

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from assay.datasets import TaskColumns
 from assay.settings import COLUMNS, Setting, Settings
 
-Access = Literal["gray", "black"]
+ReleaseAccess = Literal["gray", "black"]
 """What a model gives: token probabilities, or text alone."""
 
 
@@ -47,7 +47,8 @@ class ReleaseTestSettings(Settings):
 
     PANEL: ClassVar[str] = ""
     access: Annotated[
-        Access, Setting("gray: token probabilities; black: text alone, prompts are what all copies share.", common=True)
+        ReleaseAccess,
+        Setting("gray: token probabilities; black: text alone, prompts are what all copies share.", common=True),
     ] = "gray"
     parent: Annotated[
         tuple[str, ...],

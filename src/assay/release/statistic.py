@@ -25,7 +25,7 @@ TIE = 1e-9
 _EXPONENTS = np.geomspace(0.05, 50, 120)
 
 
-def standardised(values: Float64Array) -> Float64Array:
+def standardised_within(values: Float64Array) -> Float64Array:
     """Return values with mean 0 and standard deviation 1 in each row; 0 where all values of a row agree."""
     centred = values - values.mean(axis=1, keepdims=True)
     deviation = centred.std(axis=1, keepdims=True)

@@ -5,7 +5,7 @@ does not know the lot; then the lot is drawn again. Rejecting means that the lot
 rejecting is no evidence of anything.
 
 The statistic was declared before data, and decided on plants (docs/results/release.md): whole log-likelihoods,
-standardised within the set of a task, Σ log(1 - ε + ε w).
+standardised_within within the set of a task, Σ log(1 - ε + ε w).
 """
 
 import hashlib
@@ -100,7 +100,7 @@ class ReleaseTest(TabularResult):
         clusters: that were drawn.
         copies: in each set.
         versions: the tests.
-        single: tests of single tasks; empty where they were not asked for.
+        single: tests of single tasks; empty where they were not places for.
         placebo: the model is said to be older than the publication.
         logged: tests in the log that p-values are adjusted for, these included.
         placebos: p-values of the placebos in the log.
@@ -323,19 +323,19 @@ class _Bench:
         if size < LEAST_COPIES:
             raise DataError(f"{self.secret.path}: {size} copies are left to compare with, expected {LEAST_COPIES}")
         every = self.secret.committed.tasks
-        wanted: dict[str, None] = {}
+        texts_by_order: dict[str, None] = {}
         for number in numbers:
             for place in kept:
-                wanted |= dict.fromkeys(self._texts(every[place], sets[number][place], number))
+                texts_by_order |= dict.fromkeys(self._texts(every[place], sets[number][place], number))
         with_content = [place for place in kept if self.tranche is None and self._contents(every[place]) > 1]
         for number in numbers:
             for place in with_content:
-                wanted |= dict.fromkeys(self._content_texts(every[place], number))
+                texts_by_order |= dict.fromkeys(self._content_texts(every[place], number))
         unions = [
             list({text: None for number in numbers for text in self._texts(every[place], sets[number][place], number)})
             for place in kept
         ]
-        scores = self._scores(list(wanted), unions)
+        scores = self._scores(list(texts_by_order), unions)
         usable = [
             place
             for place in kept
@@ -384,7 +384,7 @@ class _Bench:
         self, tables: Sequence[Float64Array], published: Int64Array, tasks: Sequence[SecretTask] | None = None
     ) -> tuple[LotTest, int, int]:
         """Return the test of one lot, how many clusters rank their published copy first, and their number."""
-        d = statistic.standardised(statistic.residuals(tables[0], tables[1:]))
+        d = statistic.standardised_within(statistic.residuals(tables[0], tables[1:]))
         clusters = [task.cluster for task in tasks or self.tasks]
         table, members = statistic.by_cluster(statistic.evidence(d), clusters)
         drawn = np.array([published[group[0]] for group in members])
@@ -530,9 +530,9 @@ def shared_prefixes(sets: Sets) -> list[str]:
 def written_names(model: Generator, sets: Sets, prompts: Sequence[str]) -> dict[str, float]:
     """Return for each copy the share of its own words that a model writes behind the prefix that all copies share."""
     values: dict[str, float] = {}
-    asked = [place for place, prompt in enumerate(prompts) if prompt]
-    replies = model.generate([prompts[place] for place in asked], max_new_tokens=GENERATED)
-    for place, reply in zip(asked, replies, strict=True):
+    places = [place for place, prompt in enumerate(prompts) if prompt]
+    replies = model.generate([prompts[place] for place in places], max_new_tokens=GENERATED)
+    for place, reply in zip(places, replies, strict=True):
         if isinstance(reply, Rejected):
             continue
         words = [set(_WORD.findall(text)) for text in sets[place]]

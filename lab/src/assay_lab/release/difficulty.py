@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.models import open_local
-from assay.release.statistic import standardised
+from assay.release.statistic import standardised_within
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
 from assay_lab.release.plants import CONTROL, POOLS, SMALL, copy_set, copy_values, task_rows
 
@@ -32,7 +32,7 @@ def run(size: Size, seed: int, data: Data) -> Result:
             model = open_local(name, device="cpu")
             values, _ = copy_values(model, made.texts)
             original, _ = copy_values(model, [[text] for text in made.originals])
-            d, generator = standardised(values), np.random.default_rng(seed)
+            d, generator = standardised_within(values), np.random.default_rng(seed)
             lots = [float(d[np.arange(len(d)), made.lot(generator)].mean()) for _ in range(size.lots)]
             above = (original[:, 0] - values.mean(axis=1)) / values.std(axis=1)
             rows.append(

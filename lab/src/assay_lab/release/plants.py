@@ -14,7 +14,7 @@ from assay.ground_truth import demo_functions
 from assay.models import TransformersModel, open_local
 from assay.release.clusters import clusters_of
 from assay.release.drafting import drafted
-from assay.release.statistic import by_cluster, evidence, residuals, standardised
+from assay.release.statistic import by_cluster, evidence, residuals, standardised_within
 from assay.scores.token_scores import mid_pit
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Int64Array
@@ -112,7 +112,7 @@ def evidence_table(
     values: Float64Array, clusters: Sequence[str], covariates: Sequence[Float64Array] = ()
 ) -> tuple[Float64Array, list[Int64Array]]:
     """Return the table of evidence that the test draws again, and the tasks of each of its rows."""
-    return by_cluster(evidence(standardised(residuals(values, covariates))), clusters)
+    return by_cluster(evidence(standardised_within(residuals(values, covariates))), clusters)
 
 
 def trained_on(

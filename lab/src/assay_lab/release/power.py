@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from assay.models import open_local
-from assay.release.statistic import by_cluster, evidence, lot_test, memorised_at_least, residuals, standardised
+from assay.release.statistic import by_cluster, evidence, lot_test, memorised_at_least, residuals, standardised_within
 from assay.types import Float64Array
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
@@ -84,7 +84,7 @@ def judged(
     # the lot falls on one of the blocks of copies first, and then on a copy of that block: it is uniform there too
     columns = (lot.published[:, None] // copies) * copies + np.arange(copies)[None, :]
     own = lot.published % copies
-    d = standardised(residuals(values[rows, columns], [parent[rows, columns] for parent in parents]))
+    d = standardised_within(residuals(values[rows, columns], [parent[rows, columns] for parent in parents]))
     found: dict[str, Any] = {"first": int((d.argmax(axis=1) == own).sum())}
     for title, statistic in STATISTICS.items():
         table, members = by_cluster(statistic(d), lot.clusters)

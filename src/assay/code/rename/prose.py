@@ -15,7 +15,7 @@ def prose_mentions(
     A name that may be a plain word counts only where it stands like code: in quotes or before a bracket. A letter
     counts only in lines without quotes and examples, where it may be a value.
     """
-    found = {}
+    mentions = {}
     for index, name in enumerate(names):
         is_letter = len(name.name) == 1
         is_word = name.name.isalpha() and name.name.islower()
@@ -30,8 +30,8 @@ def prose_mentions(
             is_called = after == "(" or (after == "[" and not has_values)
             is_variable = is_letter and not has_values and name.name not in "aAiI"
             if in_quotes or is_called or is_variable or not (is_word or is_letter):
-                found[begin] = index
-    return found
+                mentions[begin] = index
+    return mentions
 
 
 def docstring_lines(program: str, start: int, length: int) -> Iterator[tuple[int, int]]:

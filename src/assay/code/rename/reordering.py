@@ -35,18 +35,18 @@ def reordered(text: str, n: int, seed: int) -> tuple[str, ...]:
     if not runs or not text.isascii():
         return ()
     draw = random.Random(f"{seed}\n{text}")  # noqa: S311  reproducible, not secret
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for _ in range(n * _ATTEMPTS):
         moved = list(lines)
         # from the end, so that lines before a run keep their numbers
         for run in sorted(runs, key=lambda blocks: blocks[0], reverse=True):
             moved = _moved(moved, run, draw.sample(range(len(run)), len(run)))
         other = "".join(moved)
-        if other != text and other not in found and _same_parts(tree, other):
-            found[other] = None
-        if len(found) == n:
+        if other != text and other not in texts and _same_parts(tree, other):
+            texts[other] = None
+        if len(texts) == n:
             break
-    return tuple(found)
+    return tuple(texts)
 
 
 def _moved(lines: list[str], run: Sequence[Lines], order: Sequence[int]) -> list[str]:

@@ -239,10 +239,13 @@ class Secret:
 
     def content_lot(self, cluster: str, number: int) -> int:
         """Return the content of a cluster in a version; 0 is the twin."""
-        # one lot for a cluster: as many contents as the task with the fewest has
-        size = min(len(task.contents) for task in self.committed.tasks if task.cluster == cluster)
+        size = self.contents_of(cluster)
         beacon = self.versions[max(number, 1) - 1].beacon
         return drawn_number(self.committed.key, size, "content", beacon, cluster, number)
+
+    def contents_of(self, cluster: str) -> int:
+        """Return the contents among which the lot of a cluster chooses: as many as the task with the fewest has."""
+        return min(len(task.contents) for task in self.committed.tasks if task.cluster == cluster)
 
     def published(self, number: int) -> list[dict[str, object]]:
         """Return the rows of a version, in the order of the original."""

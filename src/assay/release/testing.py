@@ -11,8 +11,9 @@ standardised_within within the set of a task, Σ log(1 - ε + ε w).
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ from assay.release.secret_file import (
 from assay.release.settings import ReleaseTestSettings
 from assay.release.statistic import LotTest
 from assay.reports import Report, TabularResult, describe
-from assay.types import Float64Array, Generator, Int64Array, LogProbScorer, Rejected, ReleaseEvidence
+from assay.types import Float64Array, Generator, LogProbScorer, Rejected, ReleaseEvidence
 
 LEAST_TASKS = 5
 GENERATED = 256
@@ -270,18 +271,17 @@ def _logged(
                 secret = replace(secret, tests=(*secret.tests, secret.chained(entry)))
     # a placebo cannot have seen the lot: it is a check, and takes nothing from the others
     counted = [place for place, entry in enumerate(secret.tests) if settings.placebo or not entry.placebo]
-    adjusted = dict(
-        zip(counted, statistic.holm_adjusted([secret.tests[place].p_value for place in counted]), strict=True)
-    )
+    adjusted = statistic.holm_adjusted([secret.tests[place].p_value for place in counted])
+    by_place: dict[int, float | None] = dict(zip(counted, adjusted, strict=True)) if is_full else {}
     places = iter(range(before, len(secret.tests)))
-    judged = []
-    for version in versions:
-        own = adjusted[next(places)] if is_full else (next(places), None)[1]
-        content = None
-        if version.content is not None:
-            place = next(places)
-            content = adjusted[place] if is_full else None
-        judged.append(replace(version, adjusted=own, content_adjusted=content))
+    judged = [
+        replace(
+            version,
+            adjusted=by_place.get(next(places)),
+            content_adjusted=by_place.get(next(places)) if version.content is not None else None,
+        )
+        for version in versions
+    ]
     return secret, tuple(judged)
 
 
@@ -296,6 +296,7 @@ class _Bench:
         tranche: of fresh copies, for a server; None for the copies that were verified.
         tasks: that take part; those that a model rejects leave.
         copies: in each set.
+        scores: of each model, the value of each text.
     """
 
     secret: Secret
@@ -304,136 +305,102 @@ class _Bench:
     tranche: int | None
     tasks: list[SecretTask] = field(default_factory=list)
     copies: int = 0
+    scores: list[dict[str, float]] = field(default_factory=list)
 
     def members(self, task: SecretTask, number: int) -> list[int]:
-        """Return the copies of the set of a version, in ascending order; too few where a pool is used up."""
-        verified = self.secret.set_of(task, number)
+        """Return the copies of the set of a version; fewer than others have where a pool is used up."""
         if self.tranche is None:
-            return verified
+            return self.secret.set_of(task, number)
         size = self.secret.committed.first - 2
         start = self.secret.committed.first + (self.tranche - 1) * size
         return [self.secret.lot(task.cluster, number), *range(start, min(start + size, len(task.copies)))]
 
-    def versions(self) -> tuple[list[VersionTest], int, float | None]:
-        """Return the tests of all versions, the tasks that could not be scored, and the p-value of the parent."""
-        numbers = [version.number for version in self.secret.versions]
-        sets = {number: [self.members(task, number) for task in self.secret.committed.tasks] for number in numbers}
-        size = max(len(group) for group in sets[1])
-        kept = [place for place, group in enumerate(sets[1]) if len(group) == size]
-        if size < LEAST_COPIES:
-            raise DataError(f"{self.secret.path}: {size} copies are left to compare with, expected {LEAST_COPIES}")
-        every = self.secret.committed.tasks
-        texts_by_order: dict[str, None] = {}
-        for number in numbers:
-            for place in kept:
-                texts_by_order |= dict.fromkeys(self._texts(every[place], sets[number][place], number))
-        with_content = [place for place in kept if self.tranche is None and self._contents(every[place]) > 1]
-        for number in numbers:
-            for place in with_content:
-                texts_by_order |= dict.fromkeys(self._content_texts(every[place], number))
-        unions = [
-            list({text: None for number in numbers for text in self._texts(every[place], sets[number][place], number)})
-            for place in kept
-        ]
-        scores = self._scores(list(texts_by_order), unions)
-        usable = [
-            place
-            for place in kept
-            if all(
-                text in scores[0] and all(text in other for other in scores)
-                for number in numbers
-                for text in self._texts(every[place], sets[number][place], number)
-            )
-        ]
-        if len(usable) < min(LEAST_TASKS, len(every)) or not usable:
-            raise DataError(
-                f"{len(usable)} of {len(every)} tasks could be scored, expected at least {LEAST_TASKS}"
-                + (": the copies share no text that holds the task" if self.settings.access == "black" else "")
-            )
-        self.tasks, self.copies = [every[place] for place in usable], size
-        tests, parent_p = [], None
-        for number in numbers:
-            groups = [sets[number][place] for place in usable]
-            texts = [self._texts(task, group, number) for task, group in zip(self.tasks, groups, strict=True)]
-            published = np.array(
-                [
-                    group.index(self.secret.lot(task.cluster, number))
-                    for task, group in zip(self.tasks, groups, strict=True)
-                ]
-            )
-            tables = [np.array([[score[text] for text in row] for row in texts]) for score in scores]
-            names, first, drawn = self._test(tables, published)
-            if len(tables) > 1 and parent_p is None:
-                parent_p = self._test(tables[1:2], published)[0].p_value
-            content = self._content_test([place for place in with_content if place in usable], number, scores)
-            tests.append(
-                VersionTest(
-                    number,
-                    self.secret.versions[number - 1].day,
-                    names,
-                    content,
-                    None,
-                    None,
-                    first,
-                    statistic.memorised_at_least(first, drawn, size),
-                )
-            )
-        return tests, len(every) - len(usable), parent_p
-
-    def _test(
-        self, tables: Sequence[Float64Array], published: Int64Array, tasks: Sequence[SecretTask] | None = None
-    ) -> tuple[LotTest, int, int]:
-        """Return the test of one lot, how many clusters rank their published copy first, and their number."""
-        d = statistic.standardised_within(statistic.residuals(tables[0], tables[1:]))
-        clusters = [task.cluster for task in tasks or self.tasks]
-        table, members = statistic.by_cluster(statistic.evidence(d), clusters)
-        drawn = np.array([published[group[0]] for group in members])
-        sums, _ = statistic.by_cluster(d, clusters)
-        rows = np.arange(len(sums))
-        own = sums[rows, drawn]
-        others = sums.copy()
-        others[rows, drawn] = -np.inf
-        first = int((own > others.max(axis=1) + statistic.TIE).sum())
-        return statistic.lot_test(table, drawn), first, len(sums)
-
-    def _contents(self, task: SecretTask) -> int:
-        return min(len(each.contents) for each in self.secret.committed.tasks if each.cluster == task.cluster)
-
-    def _content_texts(self, task: SecretTask, number: int) -> list[str]:
-        lot = self.secret.lot(task.cluster, number)
-        return [self.secret.scored(task, lot, content) for content in range(self._contents(task))]
-
-    def _content_test(
-        self, places: Sequence[int], number: int, scores: Sequence[Mapping[str, float]]
-    ) -> LotTest | None:
-        """Return the test of the content; tasks with as many contents stand together, since a table has one width."""
-        if self.settings.access == "black" or self.tranche is not None:
-            return None
-        widths: dict[int, list[SecretTask]] = {}
-        for place in places:
-            task = self.secret.committed.tasks[place]
-            if all(text in score for score in scores for text in self._content_texts(task, number)):
-                widths.setdefault(self._contents(task), []).append(task)
-        if not widths:
-            return None
-        tasks = max(widths.values(), key=len)
-        if len(tasks) < LEAST_TASKS:
-            return None
-        tables = [
-            np.array([[score[text] for text in self._content_texts(task, number)] for task in tasks])
-            for score in scores
-        ]
-        published = np.array([self.secret.content_lot(task.cluster, number) for task in tasks])
-        return self._test(tables, published, tasks)[0]
-
-    def _texts(self, task: SecretTask, members: Sequence[int], number: int) -> list[str]:
+    def texts(self, task: SecretTask, members: Iterable[int], number: int) -> list[str]:
+        """Return the texts of some copies, with the content that a version has."""
         content = self.secret.content_lot(task.cluster, number)
         return [self.secret.scored(task, index, content) for index in members]
 
-    def _scores(self, texts: Sequence[str], sets: Sets) -> list[dict[str, float]]:
+    def contents(self, task: SecretTask, number: int) -> list[str]:
+        """Return the texts of the contents that a version of a task could have had."""
+        if self.tranche is not None or self.settings.access == "black":
+            return []
+        lot = self.secret.lot(task.cluster, number)
+        return [self.secret.scored(task, lot, content) for content in range(self.secret.contents_of(task.cluster))]
+
+    def versions(self) -> tuple[list[VersionTest], int, float | None]:
+        """Return the tests of all versions, the tasks that could not be scored, and the p-value of the parent."""
+        every, numbers = self.secret.committed.tasks, [version.number for version in self.secret.versions]
+        sets = [{number: self.members(task, number) for number in numbers} for task in every]
+        self.copies = max(len(group[1]) for group in sets)
+        if self.copies < LEAST_COPIES:
+            raise DataError(f"{self.secret.path}: {self.copies} copies are left to compare, expected {LEAST_COPIES}")
+        texts = [
+            {number: self.texts(task, group[number], number) for number in numbers}
+            if len(group[1]) == self.copies
+            else {}
+            for task, group in zip(every, sets, strict=True)
+        ]
+        contents = [{number: self.contents(task, number) for number in numbers} for task in every]
+        self.scores = self._scores(
+            [list(dict.fromkeys(text for row in group.values() for text in row)) for group in texts],
+            [text for group in contents for row in group.values() if len(row) > 1 for text in row],
+        )
+        places = [place for place, group in enumerate(texts) if group and all(map(self._are_scored, group.values()))]
+        if len(places) < min(LEAST_TASKS, len(every)):
+            raise DataError(f"{len(places)} of {len(every)} tasks could be scored, expected at least {LEAST_TASKS}")
+        self.tasks = [every[place] for place in places]
+        tests, parent_p = [], None
+        for number in numbers:
+            lots = [sets[place][number].index(self.secret.lot(every[place].cluster, number)) for place in places]
+            rows = [texts[place][number] for place in places]
+            names, first, clusters = self._test(self.scores, self.tasks, rows, lots)
+            if len(self.scores) > 1 and parent_p is None:
+                parent_p = self._test(self.scores[1:2], self.tasks, rows, lots)[0].p_value
+            content = self._content_test({place: contents[place][number] for place in places}, number)
+            known = statistic.memorised_at_least(first, clusters, self.copies)
+            day = self.secret.versions[number - 1].day
+            tests.append(VersionTest(number, day, names, content, None, None, first, known))
+        return tests, len(every) - len(places), parent_p
+
+    def _are_scored(self, texts: Iterable[str]) -> bool:
+        return all(text in score for text in texts for score in self.scores)
+
+    def _test(
+        self,
+        scores: Sequence[Mapping[str, float]],
+        tasks: Sequence[SecretTask],
+        rows: Sequence[Sequence[str]],
+        lots: Sequence[int],
+    ) -> tuple[LotTest, int, int]:
+        """Return the test of one lot, how many clusters rank their published copy first, and their number."""
+        tables = _tables(scores, rows)
+        d = statistic.standardised_within(statistic.residuals(tables[0], tables[1:]))
+        clusters = [task.cluster for task in tasks]
+        table, members = statistic.by_cluster(statistic.evidence(d), clusters)
+        sums, _ = statistic.by_cluster(d, clusters)
+        drawn = np.array([lots[group[0]] for group in members])
+        own = sums[np.arange(len(sums)), drawn]
+        # alone at the top: nothing else comes within a tie of it
+        first = ((sums >= own[:, None] - statistic.TIE).sum(axis=1) == 1).sum()
+        return statistic.lot_test(table, drawn), int(first), len(sums)
+
+    def _content_test(self, texts: Mapping[int, Sequence[str]], number: int) -> LotTest | None:
+        """Return the test of the content, of the tasks with the usual number of contents: a table has one width."""
+        widths: dict[int, list[int]] = {}
+        for place, row in texts.items():
+            if len(row) > 1 and self._are_scored(row):
+                widths.setdefault(len(row), []).append(place)
+        places = max(widths.values(), key=len, default=[])
+        if len(places) < LEAST_TASKS:
+            return None
+        tasks = [self.secret.committed.tasks[place] for place in places]
+        lots = [self.secret.content_lot(task.cluster, number) for task in tasks]
+        return self._test(self.scores, tasks, [texts[place] for place in places], lots)[0]
+
+    def _scores(self, sets: Sets, others: Sequence[str]) -> list[dict[str, float]]:
         """Return the value of each text under each model; texts that a model rejects are absent."""
         if self.settings.access == "gray":
-            return [log_likelihoods(model, texts) for model in self.models]
+            return [log_likelihoods(model, [*chain(*sets), *others]) for model in self.models]
         prompts = shared_prefixes(sets)
         if not any(prompts):
             raise DataError(
@@ -446,51 +413,43 @@ class _Bench:
         """Return the test of each task in a version: further copies are scored until enough of them beat its own."""
         if self.settings.access == "black" or self.tranche is not None:
             raise DataError("--tasks scores up to 1,000 secret copies of a task, expected a model on this machine")
-        verified = {task.id: self.secret.set_of(task, number) for task in self.tasks}
-        lots = {task.id: self.secret.lot(task.cluster, number) for task in self.tasks}
-        sets = [self._texts(task, verified[task.id], number) for task in self.tasks]
-        scores = [log_likelihoods(model, [text for row in sets for text in row]) for model in self.models]
-        tables = [np.array([[score[text] for text in row] for row in sets]) for score in scores]
-        _, members = statistic.by_cluster(tables[0], [task.cluster for task in self.tasks])
+        sets = [self.secret.set_of(task, number) for task in self.tasks]
+        rows = [self.texts(task, group, number) for task, group in zip(self.tasks, sets, strict=True)]
+        tables = _tables(self.scores, rows)
         weights = np.zeros((len(self.tasks), len(tables) - 1))
-        for group in members if len(tables) > 1 else ():
+        _, clusters = statistic.by_cluster(tables[0], [task.cluster for task in self.tasks])
+        for group in clusters if len(tables) > 1 else ():
             # without the task's own cluster: its slope must not know which copies were in the set
             weights[group] = statistic.slopes(tables[0], tables[1:], group)
-        residual = tables[0] - sum(weights[:, [k]] * table for k, table in enumerate(tables[1:]))
-        own: list[float] = []
-        drawn: list[list[float]] = []
-        for row, task in zip(residual, self.tasks, strict=True):
-            column = verified[task.id].index(lots[task.id])
-            own.append(float(row[column]))
-            drawn.append([float(x) for place, x in enumerate(row) if place != column])
-        active = list(range(len(self.tasks)))
+
+        def left(place: int, text: str, scores: Sequence[Mapping[str, float]]) -> float:
+            """Return what the parents leave of a value."""
+            return scores[0][text] - float(sum(w * s[text] for w, s in zip(weights[place], scores[1:], strict=True)))
+
+        columns = [group.index(self.secret.lot(t.cluster, number)) for t, group in zip(self.tasks, sets, strict=True)]
+        own = [left(place, row[columns[place]], self.scores) for place, row in enumerate(rows)]
+        drawn = [
+            [left(place, text, self.scores) for at, text in enumerate(row) if at != columns[place]]
+            for place, row in enumerate(rows)
+        ]
         begin, size = self.secret.committed.first, ROUND
-        while active:
-            active = [
-                place
-                for place in active
-                if begin < len(self.tasks[place].copies)
-                and sum(x >= own[place] - statistic.TIE for x in drawn[place]) < statistic.ENOUGH
-            ]
-            texts = {
-                place: self._texts(
-                    self.tasks[place], range(begin, min(begin + size, len(self.tasks[place].copies))), number
-                )
-                for place in active
-            }
-            further = [
-                log_likelihoods(model, [text for group in texts.values() for text in group]) if texts else {}
-                for model in self.models
-            ]
-            for place, group in texts.items():
-                for text in group:
-                    if all(text in score for score in further):
-                        explained = sum(w * score[text] for w, score in zip(weights[place], further[1:], strict=True))
-                        drawn[place].append(further[0][text] - float(explained))
+        while further := {
+            place: self.texts(task, range(begin, min(begin + size, len(task.copies))), number)
+            for place, task in enumerate(self.tasks)
+            if begin < len(task.copies)
+            and sum(value >= own[place] - statistic.TIE for value in drawn[place]) < statistic.ENOUGH
+        }:
+            scores = [log_likelihoods(model, list(chain(*further.values()))) for model in self.models]
+            for place, texts in further.items():
+                drawn[place] += [left(place, text, scores) for text in texts if all(text in each for each in scores)]
             begin, size = begin + size, 2 * size
         p_values = [statistic.sequential_p(value, others) for value, others in zip(own, drawn, strict=True)]
         q_values = benjamini_hochberg(p_values)
         return tuple(TaskTest(task.id, p, float(q)) for task, p, q in zip(self.tasks, p_values, q_values, strict=True))
+
+
+def _tables(scores: Sequence[Mapping[str, float]], rows: Sequence[Sequence[str]]) -> list[Float64Array]:
+    return [np.array([[score[text] for text in row] for row in rows]) for score in scores]
 
 
 def log_likelihoods(model: Generator, texts: Sequence[str]) -> dict[str, float]:

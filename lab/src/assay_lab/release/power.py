@@ -1,6 +1,6 @@
 """How often does the test of a release find a model that was trained on the publication?
 
-Half of HumanEval's tasks: their published copies are trained on beside other functions, once, twice, four times. The
+Half of HumanEval's tasks: their published copies are trained on beside other functions, once or more often. The
 statistics that were candidates stand side by side: log-likelihood of the text, Σ log(1 - ε + ε w) or the mean of d,
 with and without the model before training as parent. `mid_pit` sees the same plants, against tasks not trained on.
 
@@ -31,7 +31,7 @@ class Size:
 
     copies: int = 10
     lots: int = 10
-    doses: tuple[int, ...] = (1, 2, 4)
+    doses: tuple[int, ...] = (1,)
     others: int = 100
     tasks: tuple[int, ...] = (20, 40, 81)
     read: tuple[int, ...] = (5, 10)
@@ -115,6 +115,7 @@ def run(size: Size, seed: int, data: Data) -> Result:
     return Result(rows, (f"{size.others} other functions beside each epoch; {size.lots} lots a cell.",))
 
 
+# "grid" has every dose and more copies; it takes an hour of one core
 SMOKE_SIZE = Size(copies=6, lots=1, doses=(1,), others=4, tasks=(6,), read=(3,), draws=100)
 EXPERIMENTS = (
     Experiment(

@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from assay.evaluation import holm_adjusted, sequential_p
 from assay.release.statistic import (
     by_cluster,
     chernoff_bound,
     evidence,
-    holm_adjusted,
     likelihood_ratios,
     lot_test,
     memorised_at_least,
     pooled_outcome,
     residuals,
-    sequential_p,
     standardised_within,
 )
 

@@ -7,7 +7,7 @@ from scipy.stats import binom
 from assay.errors import DataError, MissingCapability
 from assay.release import evidence_of_release, read_secret, rotate
 from assay.release import test as run_test
-from assay.release.testing import shared_prefixes
+from assay.scoring import shared_prefixes
 from release.conftest import FakeModel, published_texts
 
 

@@ -46,6 +46,9 @@ from .ranking import tpr_at_fpr as tpr_at_fpr
 from .ranking_result import Ranking as Ranking
 from .ranking_result import rank_all as rank_all
 from .ranking_result import rank_score as rank_score
+from .sequential import ENOUGH as ENOUGH
+from .sequential import holm_adjusted as holm_adjusted
+from .sequential import sequential_p as sequential_p
 from .share_estimate import ContaminatedShare as ContaminatedShare
 from .share_estimate import Effect as Effect
 from .share_estimate import contaminated_share as contaminated_share

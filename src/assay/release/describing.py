@@ -6,17 +6,21 @@ beacon every statement rests on an honest publisher, and says so.
 """
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assay.release.comparing import TwinComparison
 from assay.release.data_card import NOT_VALID
 from assay.release.making import MadeRelease
 from assay.release.publishing import VerifiedRelease, WrittenTwins
-from assay.release.secret_file import Secret
 from assay.release.testing import ReleaseTest, VersionTest
 from assay.reports import (
     Answer,
+    Cell,
     Column,
+    ColumnKind,
+    Missing,
     Report,
+    Row,
     Table,
     describe,
     named_p_value,
@@ -35,48 +39,35 @@ HONEST = "This holds if the publisher drew the lot honestly: no public beacon wa
 ABSENCE = "This is no evidence that the model has not seen it: a text that was seen may leave no trace."
 UNADJUSTED = "unadjusted: the log of this secret is not complete"
 LISTED = 50
+MEANINGS = {
+    "tests run": "each copy gives the same results",
+    "compiled": "each copy compiles; same results are not shown",
+    "parsed": "only names differ; nothing was run",
+}
 
 
 @describe.register
 def _(result: ReleaseTest) -> Report:
     best = result.strongest
     p = best.names.p_value if best.adjusted is None else best.adjusted
-    notes = [_method(result)]
-    if not result.valid:
-        notes.append(NOT_VALID)
-    if not result.has_beacon:
-        notes.append(HONEST)
-    if best.adjusted is None:
-        notes.append("The p-values are unadjusted: an entry of the log is missing or was changed.")
-    if result.parents:
-        day = min(version.day for version in result.versions)
-        notes.append(
-            f"The parent must be older than the publication of {day}; otherwise read 'parent or child' for the model."
-        )
-    if result.parent_p is not None and result.parent_p <= LEVEL:
-        notes.append(
-            f"The parent itself prefers the published copies ({named_p_value(result.parent_p)}): parent or child."
-        )
-    if result.refused:
-        notes.append(f"{number_of(result.refused, 'task')} could not be scored, whatever the lot, and took no part.")
-    if result.spent is not None:
-        notes.append(f"The server received secret copies: tranche {result.spent} is spent, as the secret records.")
-    if result.placebos:
-        notes.append(
-            f"Placebos in the log: {len(result.placebos)}, the smallest with {named_p_value(min(result.placebos))}. "
-            "One lot serves all tests: if it had come out badly, they would show it."
-        )
-    return Report(
-        title=f"Did the release {result.release} reach {result.model}?",
-        statement="",
-        answer=_answer(result, best, p),
-        tables=tuple(_test_tables(result)),
-        notes=tuple(notes),
-        data=result,
-        kind="release test",
-        warning="" if result.valid else NOT_VALID,
-        on_first_screen=1,
-    )
+    day = min(version.day for version in result.versions)
+    placebos = f"Placebos in the log: {len(result.placebos)}, the smallest with "
+    conditions = {
+        _method(result): True,
+        NOT_VALID: not result.valid,
+        HONEST: not result.has_beacon,
+        UNADJUSTED.capitalize() + ".": best.adjusted is None,
+        f"The parent must be older than the publication of {day}; otherwise read 'parent or child'.": result.parents,
+        f"The parent prefers the published copies ({named_p_value(result.parent_p or 1.0)}): parent or child.": (
+            _parent_or_child(result)
+        ),
+        f"{number_of(result.refused, 'task')} could not be scored, whatever the lot.": result.refused,
+        f"The server received secret copies: tranche {result.spent} is spent, as the secret records.": result.spent,
+        f"{placebos}{named_p_value(min(result.placebos, default=1.0))}. One lot serves all tests.": result.placebos,
+    }
+    notes = [text for text, holds in conditions.items() if holds]
+    title = f"Did the release {result.release} reach {result.model}?"
+    return _report(title, _answer(result, best, p), result, notes, list(_test_tables(result)))
 
 
 def _answer(result: ReleaseTest, best: VersionTest, p: float) -> Answer:
@@ -126,195 +117,148 @@ def _method(result: ReleaseTest) -> str:
     )
 
 
-def _test_tables(result: ReleaseTest) -> list[Table]:
-    tables = [
-        Table.of(
-            "versions",
-            "The published copies against secret ones",
-            result.versions,
-            (
-                Column("version", "name", lambda v: f"{v.number} ({v.day})"),
-                Column("z", "number", lambda v: v.names.z),
-                Column("p", "p_value", lambda v: v.names.p_value),
-                Column("adjusted p", "p_value", lambda v: v.adjusted, missing="no full log"),
-                Column("p of the content", "p_value", _content, missing="no choice of contents"),
-                Column("known tasks, at least", "count", lambda v: v.memorised),
-            ),
-            caption=(
-                "z: standard deviations above a new lot. Known tasks: lower end of a one-sided 95 % interval.",
-                "The content (examples and their order) is a lot of its own, which survives renaming back.",
-            ),
-        )
-    ]
+def _table(
+    name: str, title: str, heads: Mapping[str, ColumnKind], rows: Iterable[Sequence[Cell | None]], *caption: str
+) -> Table:
+    """Return a table of rows under headings; None is a value that there is not."""
+    columns = tuple(Column(head, kind) for head, kind in heads.items())
+    lines = (Row(tuple(Missing("there is none") if cell is None else cell for cell in row)) for row in rows)
+    return Table(name, title, columns, tuple(lines), caption)
+
+
+def _test_tables(result: ReleaseTest) -> Iterator[Table]:
+    yield _table(
+        "versions",
+        "The published copies against secret ones",
+        {
+            "version": "name",
+            "z": "number",
+            "p": "p_value",
+            "adjusted p": "p_value",
+            "adjusted p of the content": "p_value",
+            "known tasks, at least": "count",
+        },
+        (
+            (f"{v.number} ({v.day})", v.names.z, v.names.p_value, v.adjusted, v.content_adjusted, v.memorised)
+            for v in result.versions
+        ),
+        "z: standard deviations above a new lot. Known tasks: lower end of a one-sided 95 % interval.",
+        "The content (examples and their order) is a lot of its own, which survives renaming back.",
+    )
     if result.single:
         named = sorted(result.named, key=lambda task: task.q_value)
-        tables.append(
-            Table.of(
-                "tasks",
-                f"{number_of(len(named), 'single task')} named, at most 5 % of them falsely",
-                named[:LISTED],
-                (
-                    Column("task", "name", lambda task: task.id),
-                    Column("p", "p_value", lambda task: task.p_value),
-                    Column("q", "p_value", lambda task: task.q_value),
-                ),
-                caption=("Besag and Clifford 1991, then Benjamini and Hochberg 1995.",),
-            )
+        yield _table(
+            "tasks",
+            f"{number_of(len(named), 'single task')} named, at most 5 % of them falsely",
+            {"task": "name", "p": "p_value", "q": "p_value"},
+            ((task.id, task.p_value, task.q_value) for task in named[:LISTED]),
+            "Besag and Clifford 1991, then Benjamini and Hochberg 1995.",
         )
-    return tables
-
-
-def _content(version: VersionTest) -> float | None:
-    return None if version.content is None else version.content.p_value
 
 
 @describe.register
 def _(released: MadeRelease) -> Report:
-    secret = released.secret
-    committed = secret.committed
-    tested = f"{number_of(len(committed.tasks), 'task')} of {len(committed.order)}"
+    secret, committed = released.secret, released.secret.committed
+    levels = Counter(task.level for task in committed.tasks)
+    verdict, count = "Committed", len(secret.versions)
+    because = f"{number_of(len(committed.tasks), 'task')} of {len(committed.order)} can be tested"
     if released.public_path is None:
-        answer = Answer(
-            "Committed",
-            f"{tested} can be tested; the lot is not drawn yet.",
-            f"Commitment: {secret.commitment}",
-            f"publish the commitment; after {committed.round} run the command again with --beacon VALUE and no --round",
-        )
+        because += "; the lot is not drawn yet."
+        step = f"publish the commitment; after {committed.round} run this again with --beacon VALUE and no --round"
     else:
-        version = f"Version {len(secret.versions)} is published" if len(secret.versions) > 1 else "Released"
-        answer = Answer(
-            version,
-            f"{tested} can be tested. Keep the secret {released.secret_path} safe and private.",
-            f"Commitment: {secret.commitment}",
+        verdict = f"Version {count} is published" if count > 1 else "Released"
+        because += f". Keep the secret {released.secret_path} safe and private."
+        step = (
             f"publish {released.public_path} and {released.card_path}; later: "
-            f"assay release test MODEL {released.secret_path}",
+            f"assay release test MODEL {released.secret_path}"
         )
-    return Report(
-        title=f"Release of {committed.name}",
-        statement="",
-        answer=answer,
-        tables=(_level_table(secret), *_left_out_table(secret)),
-        notes=(*released.notes, *([NOT_VALID] if not committed.valid else [])),
-        data={
-            "release": committed.name,
-            "commitment": secret.commitment,
-            "valid": committed.valid,
-            "tasks": len(committed.tasks),
-            "left_out": dict(committed.left_out),
-            "levels": dict(Counter(task.level for task in committed.tasks)),
-            "clusters": len({task.cluster for task in committed.tasks}),
-            "copies": committed.first - 1,
-            "versions": len(secret.versions),
-            "public": released.public_path and str(released.public_path),
-            "card": released.card_path and str(released.card_path),
-        },
-        kind="release",
-        on_first_screen=2,
-    )
-
-
-def _level_table(secret: Secret) -> Table:
-    notes = {
-        "tests run": "each copy gives the same results",
-        "compiled": "each copy compiles; same results are not shown",
-        "parsed": "only names differ; nothing was run",
-    }
-    return Table.of(
-        "levels",
-        "How the copies were verified",
-        Counter(task.level for task in secret.committed.tasks).most_common(),
-        (
-            Column("level", "name", lambda item: item[0]),
-            Column("tasks", "count", lambda item: item[1]),
-            Column("meaning", "text", lambda item: notes[item[0]]),
+    tables = [
+        _table(
+            "levels",
+            "How the copies were verified",
+            {"level": "name", "tasks": "count", "meaning": "text"},
+            ((level, tasks, MEANINGS[level]) for level, tasks in levels.most_common()),
         ),
-    )
-
-
-def _left_out_table(secret: Secret) -> list[Table]:
-    if not secret.committed.left_out:
-        return []
-    return [
-        Table.of(
+        _table(
             "left-out",
             "Tasks that are published unchanged and are no part of the test",
-            list(secret.committed.left_out.items())[:LISTED],
-            (Column("task", "name", lambda item: item[0]), Column("reason", "text", lambda item: item[1])),
-        )
+            {"task": "name", "reason": "text"},
+            list(committed.left_out.items())[:LISTED],
+        ),
     ]
+    data = {
+        "release": committed.name,
+        "commitment": secret.commitment,
+        "valid": committed.valid,
+        "tasks": len(committed.tasks),
+        "left_out": dict(committed.left_out),
+        "levels": dict(levels),
+        "copies": committed.first - 1,
+        "versions": count,
+        "public": released.public_path and str(released.public_path),
+        "card": released.card_path and str(released.card_path),
+    }
+    notes = (*released.notes, *([NOT_VALID] if not committed.valid else []))
+    answer = Answer(verdict, because, f"Commitment: {secret.commitment}", step)
+    return _report(f"Release of {committed.name}", answer, data, notes, tables[: 1 + bool(committed.left_out)])
+
+
+def _report(
+    title: str, answer: Answer, data: object, notes: Sequence[str] = (), tables: Sequence[Table] = ()
+) -> Report:
+    return Report(
+        title,
+        "",
+        tuple(tables),
+        notes=tuple(notes),
+        data=data,
+        kind="release",
+        answer=answer,
+        on_first_screen=len(tables),
+    )
 
 
 @describe.register
 def _(verified: VerifiedRelease) -> Report:
-    return Report(
-        title=f"Release {verified.release}",
-        statement="",
-        answer=Answer(
-            "The file is genuine",
-            f"It is version {verified.version}, of {verified.day}, as the secret has it.",
-            f"{verified.tested} of its {verified.rows} copies passed their tests again.",
-            f"compare the commitment with the published one: {verified.commitment}",
-        ),
-        notes=() if verified.beacon else (HONEST,),
-        data=verified,
-        kind="release",
+    answer = Answer(
+        "The file is genuine",
+        f"It is version {verified.version}, of {verified.day}, as the secret has it.",
+        f"{verified.tested} of its {verified.rows} copies passed their tests again.",
+        f"compare the commitment with the published one: {verified.commitment}",
     )
+    return _report(f"Release {verified.release}", answer, verified, () if verified.beacon else (HONEST,))
 
 
 @describe.register
 def _(twins: WrittenTwins) -> Report:
-    return Report(
-        title=f"Twins of {twins.release}",
-        statement="",
-        answer=Answer(
-            "Twins written",
-            f"{twins.path} has {number_of(twins.tasks, 'twin')} that nobody has seen. Never publish it.",
-            "",
-            "run one evaluation on both files, then: assay release compare PUBLIC_RESULTS TWIN_RESULTS",
-        ),
-        data={"release": twins.release, "path": str(twins.path), "tasks": twins.tasks, "rows": twins.rows},
-        kind="release",
+    answer = Answer(
+        "Twins written",
+        f"{twins.path} has {number_of(twins.tasks, 'twin')} that nobody has seen. Never publish it.",
+        "",
+        "run one evaluation on both files, then: assay release compare PUBLIC_RESULTS TWIN_RESULTS",
     )
+    return _report(f"Twins of {twins.release}", answer, twins)
 
 
 @describe.register
 def _(compared: TwinComparison) -> Report:
     rejects = compared.p_value <= LEVEL
-    if rejects:
-        verdict, because = "Better on the published copies", "The model solves published tasks that it fails as twins."
-    else:
-        verdict, because = "No difference shown", "This is no evidence that the model has not seen the release."
+    answer = Answer(
+        "Better on the published copies" if rejects else "No difference shown",
+        "The model solves published tasks that it fails as twins."
+        if rejects
+        else "This is no evidence that the model has not seen the release.",
+        f"{points_with_interval(compared.difference)}; {named_p_value(compared.p_value)}, one-sided.",
+        "" if rejects else "more tasks, or several answers to each, show smaller differences",
+    )
     notes = [f"Checked in both logs: {', '.join(compared.checked)}."]
     if compared.unchecked:
         notes.append(f"A log does not state: {', '.join(compared.unchecked)}. Make sure that both runs were alike.")
     notes.append("Given the pair, which copy is public was a fair coin: the signs were flipped task by task (exact).")
-    return Report(
-        title="Public copies and twins",
-        statement="",
-        answer=Answer(
-            verdict,
-            because,
-            f"{points_with_interval(compared.difference)}; {named_p_value(compared.p_value)}, one-sided.",
-            "" if rejects else "more tasks, or several answers to each, show smaller differences",
-        ),
-        tables=(
-            Table.of(
-                "results",
-                "Results",
-                (
-                    ("public copies", compared.public, compared.public_only),
-                    ("twins", compared.twin, compared.twin_only),
-                ),
-                (
-                    Column("", "name", lambda row: row[0]),
-                    Column("solved", "share", lambda row: row[1]),
-                    Column("tasks better here", "count", lambda row: row[2]),
-                ),
-                caption=(f"{number_of(compared.tasks, 'task')}.",),
-            ),
-        ),
-        notes=tuple(notes),
-        data=compared,
-        kind="release comparison",
-        on_first_screen=1,
+    table = _table(
+        "results",
+        f"Results of {number_of(compared.tasks, 'task')}",
+        {"": "name", "solved": "share", "tasks better here": "count"},
+        (("public copies", compared.public, compared.public_only), ("twins", compared.twin, compared.twin_only)),
     )
+    return _report("Public copies and twins", answer, compared, notes, [table])

@@ -22,7 +22,7 @@ def new_key() -> str:
 
 def keyed_digest(key: str, *parts: object) -> bytes:
     """Return HMAC-SHA256 of the parts; JSON keeps them apart."""
-    return hmac.new(bytes.fromhex(key), json.dumps(parts, ensure_ascii=False).encode(), hashlib.sha256).digest()
+    return hmac.new(bytes.fromhex(key), json.dumps(parts).encode(), hashlib.sha256).digest()
 
 
 def keyed_seed(key: str, *parts: object) -> int:

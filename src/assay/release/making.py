@@ -7,6 +7,7 @@ then the lot is drawn. What cannot be tested is left out before the lot, so that
 import hashlib
 import json
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from assay.code import Limits, Problem, passed, reordered, replaced_tests
 from assay.datasets import SourceRow, TaskLayout, ids_of, language_of_row, layout_of, read_rows, runnable, scored_text
@@ -83,29 +85,40 @@ def card_path_of(public: Path) -> Path:
     return public.with_name(f"{public.name.partition('.')[0]}.card.md")
 
 
-def make_release(tasks: Path, out: Path, secret: Path, settings: ReleaseSettings) -> MadeRelease:
+def make_release(
+    tasks: str | Path,
+    out: str | Path,
+    secret: str | Path,
+    settings: ReleaseSettings | None = None,
+    **by_name: Any,  # noqa: ANN401  the types of the settings
+) -> MadeRelease:
     """Commit to copies of all tasks, draw the lot and publish; or only commit, where a round of a beacon is named.
 
     Args:
         tasks: a file of tasks, in one of the known formats or a table of texts.
-        out: the public file.
-        secret: the secret file; one of the same tasks is continued: it is published with the value of the beacon.
-        settings: how.
+        out: the public file, JSON lines; the page for its data card is written beside it.
+        secret: the secret file, with mode 600; one of the same tasks is continued with the value of the beacon.
+        settings: copies, round, beacon, canary, and columns of a table.
+        by_name: instead of it, its settings by name.
 
     Raises:
         DataError: bad input; nothing was written.
     """
+    settings, out, secret = settings or ReleaseSettings.of(**by_name), Path(out), Path(secret)
     check_target(out, secret, card_path_of(out))
     if out.absolute() == secret.absolute():
         raise DataError(f"the public file and the secret are both {out}, expected two files")
-    if settings.test_key is not None and not _is_key(settings.test_key):
+    if settings.test_key is not None and not re.fullmatch(f"[0-9a-f]{{{KEY_DIGITS}}}", settings.test_key):
         raise DataError(f"--test-key: expected {KEY_DIGITS} hexadecimal digits, received another text")
     if settings.round and settings.beacon:
         raise DataError(
             "received a round and its value at once; expected --round NAME now, and --beacon VALUE when it is known"
         )
     notes: list[str] = []
-    rows = [json.loads(json.dumps(row, default=str)) for row in read_rows(tasks, notes.append)]
+    rows = [
+        json.loads(json.dumps(row, default=str), parse_constant=lambda _: None)  # NaN is no JSON
+        for row in read_rows(Path(tasks), notes.append)
+    ]
     with held_secret(secret):
         if secret.exists():
             return _continued(read_secret(secret), rows, out, settings, notes)
@@ -117,10 +130,6 @@ def make_release(tasks: Path, out: Path, secret: Path, settings: ReleaseSettings
             write_secret(secret, value)
             return MadeRelease(value, secret, None, None, tuple(notes))
         return publish_version(value, "", out, notes)
-
-
-def _is_key(key: str) -> bool:
-    return len(key) == KEY_DIGITS and all(digit in "0123456789abcdef" for digit in key)
 
 
 def _source(rows: Sequence[Mapping[str, object]]) -> str:
@@ -208,8 +217,6 @@ def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSetti
     if not tasks:
         reason = Counter(left_out.values()).most_common(1)[0][0]
         raise DataError(f"{source}: no task has enough copies (most often: {reason}); expected code with names")
-    if any(task.level != PASSES for task in tasks) and not _sandbox_works():
-        notes.append("This machine has no sandbox, so no tests were run: install bubblewrap to verify copies by tests.")
     return Committed(
         key=key,
         valid=settings.test_key is None,
@@ -229,13 +236,6 @@ def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSetti
     )
 
 
-def _sandbox_works() -> bool:
-    try:
-        return bool(passed(["pass\n"]))
-    except SandboxUnavailable:
-        return False
-
-
 def _shown_examples(
     rows: Sequence[SourceRow], layout: TaskLayout, languages: Sequence[str], key: str, notes: list[str]
 ) -> dict[int, tuple[str, ...]]:
@@ -245,7 +245,7 @@ def _shown_examples(
     try:
         rewritings = replaced_tests([Problem(code, code) for code in codes], CONTENTS, seed=keyed_seed(key, "examples"))
     except SandboxUnavailable as error:
-        notes.append(f"Examples were not replaced: {error}.")
+        notes.append(f"No tests were run, and examples stay: {error}.")
         return dict.fromkeys(places, ())
     return {place: tuple(v.text for v in each.variants) for place, each in zip(places, rewritings, strict=True)}
 

@@ -1,6 +1,5 @@
 """After a release was made: verify it, write its twins, publish a later version."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,7 +49,7 @@ class WrittenTwins(TabularResult):
     """The twins of a release in a file."""
 
     release: str
-    path: Path
+    path: str
     tasks: int
     rows: int
 
@@ -106,16 +105,11 @@ def _differing(secret: Secret, number: int, rows: list[dict[str, object]]) -> li
     digests = secret.versions[number - 1].digests
     ids: dict[str, None] = {}
     for place, name in enumerate(secret.committed.order):
-        row = next((each for each in rows[place : place + 1] if _same(each, expected[place])), None)
-        if row is None or secret.row_digest(expected[place]) != digests.get(name):
+        if rows[place : place + 1] != [expected[place]] or secret.row_digest(expected[place]) != digests.get(name):
             ids[name] = None
     for place in range(len(expected), len(rows)):
         ids[f"row {place + 1}"] = None
     return list(ids)
-
-
-def _same(row: Mapping[str, object], expected: Mapping[str, object]) -> bool:
-    return row == expected
 
 
 def write_twins(secret: str | Path, out: str | Path) -> WrittenTwins:
@@ -129,7 +123,7 @@ def write_twins(secret: str | Path, out: str | Path) -> WrittenTwins:
     value = published_secret(Path(secret))
     rows = value.twins()
     write_rows(out, rows)
-    return WrittenTwins(value.committed.name, out, len(value.committed.tasks), len(rows))
+    return WrittenTwins(value.committed.name, str(out), len(value.committed.tasks), len(rows))
 
 
 def rotate_release(secret: str | Path, out: str | Path, beacon: str = "") -> MadeRelease:

@@ -20,7 +20,7 @@ from pathlib import Path
 from assay.codec import decode, encode
 from assay.datasets import TASK_LAYOUTS, CellAddress, TaskLayout, scored_text, with_cells
 from assay.errors import DataError, plain_reason
-from assay.files import atomic_path, cannot_write, parse_json, sole_process
+from assay.files import atomic_path, parse_json, sole_process, write_text
 from assay.release.lot import chosen_indices, drawn_number, salted_digest
 
 FORMAT = "assay release secret"
@@ -299,7 +299,7 @@ class Secret:
 
 
 def _canonical(value: object) -> bytes:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str).encode()
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
 def write_secret(path: Path, secret: Secret) -> None:
@@ -314,7 +314,7 @@ def write_secret(path: Path, secret: Secret) -> None:
         "commitment": secret.commitment,
         **{name: encode(getattr(secret, name)) for name in ("committed", "versions", "tests", "spent")},
     }
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(content, allow_nan=False) + "\n"
     with atomic_path(path) as unfinished:
         # created with its mode: a file that is opened first and protected later can be read in between
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, MODE)
@@ -380,9 +380,5 @@ def write_rows(path: Path, rows: list[dict[str, object]]) -> None:
     Raises:
         DataError: the file cannot be written.
     """
-    text = "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
-    try:
-        with atomic_path(path) as unfinished:
-            unfinished.write_text(text, "utf-8")
-    except UnicodeEncodeError as error:
-        raise DataError(cannot_write(path, OSError(str(error)))) from None
+    # escaped as JSON allows: a lone surrogate in a task has no UTF-8
+    write_text(path, "".join(json.dumps(row) + "\n" for row in rows))

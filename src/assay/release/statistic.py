@@ -5,7 +5,7 @@ over the columns and independent of everything a model knows that has nothing of
 are, drawing the lot again gives the distribution of any statistic of them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +18,6 @@ EPSILON = 0.3
 DRAWS = 20_000
 """Lots that are drawn again."""
 LEVEL = 0.05
-ENOUGH = 10
-"""Copies that beat the published one before a task's test stops."""
 TIE = 1e-9
 """Values closer than this are ties: rounding must not decide."""
 _EXPONENTS = np.geomspace(0.05, 50, 120)
@@ -154,29 +152,6 @@ def memorised_at_least(first: int, tasks: int, copies: int, level: float = LEVEL
     needed = first - (tasks - unknown)
     possible = unknown[binom.sf(needed - 1, unknown, 1 / copies) > level]
     return int(tasks - possible.max())
-
-
-def sequential_p(published: float, others: Iterable[float], enough: int = ENOUGH) -> float:
-    """Return the p-value of one task: copies are drawn until `enough` beat or tie the published one.
-
-    Besag and Clifford 1991, "Sequential Monte Carlo p-values": h/l where the h-th came at draw l, else (g + 1)/(n + 1).
-    """
-    reached = drawn = 0
-    for value in others:
-        drawn += 1
-        reached += value >= published - TIE
-        if reached == enough:
-            return reached / drawn
-    return (reached + 1) / (drawn + 1)
-
-
-def holm_adjusted(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted by Holm 1979, in the same order: they hold for all of the tests together."""
-    adjusted, highest = [1.0] * len(p_values), 0.0
-    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = highest
-    return adjusted
 
 
 def pooled_outcome(counts: Sequence[Float64Array], *, draws: int = DRAWS, seed: int = 0) -> float:

@@ -8,20 +8,17 @@ The statistic was declared before data, and decided on plants (docs/results/rele
 standardised_within within the set of a task, Σ log(1 - ε + ε w).
 """
 
-import hashlib
-import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from assay.errors import DataError, MissingCapability
-from assay.evaluation import benjamini_hochberg
+from assay.errors import DataError
+from assay.evaluation import ENOUGH, benjamini_hochberg, holm_adjusted, sequential_p
 from assay.models import ModelSettings, display_name, is_server, open_model
-from assay.progress import progress_bar
 from assay.release import statistic
 from assay.release.making import today
 from assay.release.secret_file import (
@@ -37,18 +34,13 @@ from assay.release.secret_file import (
 from assay.release.settings import ReleaseTestSettings
 from assay.release.statistic import LotTest
 from assay.reports import Report, TabularResult, describe
-from assay.types import Float64Array, Generator, LogProbScorer, Rejected, ReleaseEvidence
+from assay.scoring import log_likelihoods, shared_prefixes, written_names
+from assay.types import Float64Array, Generator, ReleaseEvidence
 
 LEAST_TASKS = 5
-GENERATED = 256
-"""Tokens that a model writes behind a shared prefix."""
-LEAST_WORDS = 5
-"""Words of a task that a shared prefix needs."""
 ROUND = 20
 """Copies of a task in the first round of its own test; each further round has twice as many."""
 NAMED = 0.05
-_WORD = re.compile(r"[^\W\d]\w*")
-_IMPORT = re.compile(r"^[ \t]*(?:import|from|#include|using|package)\b.*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,26 +141,28 @@ class ReleaseTest(TabularResult):
         return describe(self)
 
 
-Sets = Sequence[Sequence[str]]
-"""Texts of the copies of each task."""
-
-
 def run_release_test(
-    model: str | Generator, secret: str | Path, settings: ReleaseTestSettings, opened: ModelSettings | None = None
+    model: str | Generator,
+    secret: str | Path,
+    settings: ReleaseTestSettings | None = None,
+    opened: ModelSettings | None = None,
+    **by_name: Any,  # noqa: ANN401  the types of the settings
 ) -> ReleaseTest:
     """Test whether the lot of a release reached a model, and log the test in the secret file.
 
     Args:
         model: name of a model, or a model.
         secret: the secret file.
-        settings: access, parents and the rest.
+        settings: access, parent (a tuple of names), tasks, placebo, spend.
         opened: how models are opened; their cache is never used.
+        by_name: instead of `settings`, its settings by name.
 
     Raises:
         DataError: bad input, or a secret copy would be sent to a server without `spend`.
         ModelError: a model cannot be opened or run.
     """
-    name, secret = model if isinstance(model, str) else model.name, Path(secret)
+    settings, secret = settings or ReleaseTestSettings.of(**by_name), Path(secret)
+    name = model if isinstance(model, str) else model.name
     with held_secret(secret):
         value = published_secret(secret)
         tranche = None
@@ -271,7 +265,7 @@ def _logged(
                 secret = replace(secret, tests=(*secret.tests, secret.chained(entry)))
     # a placebo cannot have seen the lot: it is a check, and takes nothing from the others
     counted = [place for place, entry in enumerate(secret.tests) if settings.placebo or not entry.placebo]
-    adjusted = statistic.holm_adjusted([secret.tests[place].p_value for place in counted])
+    adjusted = holm_adjusted([secret.tests[place].p_value for place in counted])
     by_place: dict[int, float | None] = dict(zip(counted, adjusted, strict=True)) if is_full else {}
     places = iter(range(before, len(secret.tests)))
     judged = [
@@ -357,9 +351,9 @@ class _Bench:
             if len(self.scores) > 1 and parent_p is None:
                 parent_p = self._test(self.scores[1:2], self.tasks, rows, lots)[0].p_value
             content = self._content_test({place: contents[place][number] for place in places}, number)
-            known = statistic.memorised_at_least(first, clusters, self.copies)
+            memorised = statistic.memorised_at_least(first, clusters, self.copies)
             day = self.secret.versions[number - 1].day
-            tests.append(VersionTest(number, day, names, content, None, None, first, known))
+            tests.append(VersionTest(number, day, names, content, None, None, first, memorised))
         return tests, len(every) - len(places), parent_p
 
     def _are_scored(self, texts: Iterable[str]) -> bool:
@@ -397,7 +391,7 @@ class _Bench:
         lots = [self.secret.content_lot(task.cluster, number) for task in tasks]
         return self._test(self.scores, tasks, [texts[place] for place in places], lots)[0]
 
-    def _scores(self, sets: Sets, others: Sequence[str]) -> list[dict[str, float]]:
+    def _scores(self, sets: Sequence[Sequence[str]], others: Sequence[str]) -> list[dict[str, float]]:
         """Return the value of each text under each model; texts that a model rejects are absent."""
         if self.settings.access == "gray":
             return [log_likelihoods(model, [*chain(*sets), *others]) for model in self.models]
@@ -436,67 +430,16 @@ class _Bench:
         while further := {
             place: self.texts(task, range(begin, min(begin + size, len(task.copies))), number)
             for place, task in enumerate(self.tasks)
-            if begin < len(task.copies)
-            and sum(value >= own[place] - statistic.TIE for value in drawn[place]) < statistic.ENOUGH
+            if begin < len(task.copies) and sum(value >= own[place] - statistic.TIE for value in drawn[place]) < ENOUGH
         }:
             scores = [log_likelihoods(model, list(chain(*further.values()))) for model in self.models]
             for place, texts in further.items():
                 drawn[place] += [left(place, text, scores) for text in texts if all(text in each for each in scores)]
             begin, size = begin + size, 2 * size
-        p_values = [statistic.sequential_p(value, others) for value, others in zip(own, drawn, strict=True)]
+        p_values = [sequential_p(value, others) for value, others in zip(own, drawn, strict=True)]
         q_values = benjamini_hochberg(p_values)
         return tuple(TaskTest(task.id, p, float(q)) for task, p, q in zip(self.tasks, p_values, q_values, strict=True))
 
 
 def _tables(scores: Sequence[Mapping[str, float]], rows: Sequence[Sequence[str]]) -> list[Float64Array]:
     return [np.array([[score[text] for text in row] for row in rows]) for score in scores]
-
-
-def log_likelihoods(model: Generator, texts: Sequence[str]) -> dict[str, float]:
-    """Return the log-likelihood of each text in nats; texts that the model rejects are absent.
-
-    Raises:
-        MissingCapability: the model only generates text.
-        ModelError: it cannot be run.
-    """
-    if not isinstance(model, LogProbScorer):
-        raise MissingCapability(f"{display_name(model.name)} only generates text: expected --access black")
-    # sorted by digest: neither the order nor the batches know the lot
-    ordered = sorted(set(texts), key=lambda text: hashlib.sha256(text.encode()).digest())
-    values: dict[str, float] = {}
-    with progress_bar(f"scoring copies with {display_name(model.name)}", shown=len(ordered) > 1) as progress:
-        for batch in model.completed(ordered):
-            for index, reply in batch:
-                if not isinstance(reply, Rejected) and len(reply):
-                    values[ordered[index]] = float(reply.log_probs.sum(dtype=np.float64))
-            if progress:
-                progress(len(values), len(ordered))
-    return values
-
-
-def shared_prefixes(sets: Sets) -> list[str]:
-    """Return what all copies of each task begin with; "" where that holds nothing of the task."""
-    common = [os.path.commonprefix(list(texts)) for texts in sets]  # noqa: RUF071  of texts, not of paths
-    prefixes = [re.sub(r"\w+\Z", "", text) for text in common]
-    return [
-        prefix
-        if prefixes.count(prefix) == 1 and len(set(_WORD.findall(_IMPORT.sub("", prefix)))) >= LEAST_WORDS
-        else ""
-        for prefix in prefixes
-    ]
-
-
-def written_names(model: Generator, sets: Sets, prompts: Sequence[str]) -> dict[str, float]:
-    """Return for each copy the share of its own words that a model writes behind the prefix that all copies share."""
-    values: dict[str, float] = {}
-    places = [place for place, prompt in enumerate(prompts) if prompt]
-    replies = model.generate([prompts[place] for place in places], max_new_tokens=GENERATED)
-    for place, reply in zip(places, replies, strict=True):
-        if isinstance(reply, Rejected):
-            continue
-        words = [set(_WORD.findall(text)) for text in sets[place]]
-        common = set.intersection(*words)
-        written = set(_WORD.findall(reply))
-        for text, own in zip(sets[place], words, strict=True):
-            values[text] = len((own - common) & written) / max(1, len(own - common))
-    return values

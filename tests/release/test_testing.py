@@ -127,7 +127,12 @@ def test_a_server_is_sent_nothing_secret_without_spend(secret_path, monkeypatch)
     monkeypatch.setattr("assay.release.testing.open_model", fail)
     with pytest.raises(DataError, match=r"sends secret copies of 10 tasks .* expected --spend"):
         run_test("openai:m@http://localhost:1/v1", secret_path)
+    with pytest.raises(DataError, match="expected --spend"):  # a parent is sent the copies too
+        run_test(FakeModel(), secret_path, parent=("openai:m@http://localhost:1/v1",))
+    with pytest.raises(DataError, match="expected a model on this machine"):
+        run_test("openai:m@http://localhost:1/v1", secret_path, tasks=True, spend=True)
     assert read_secret(secret_path).spent == ()
+    assert read_secret(secret_path).tests == ()
 
 
 def test_what_is_sent_is_spent_before_it_is_sent_and_fresh_the_next_time(secret, secret_path, monkeypatch):

@@ -193,7 +193,6 @@ def _(released: MadeRelease) -> Report:
         "tasks": len(committed.tasks),
         "left_out": dict(committed.left_out),
         "levels": dict(levels),
-        "copies": committed.first - 1,
         "versions": count,
         "public": released.public_path and str(released.public_path),
         "card": released.card_path and str(released.card_path),

@@ -97,7 +97,7 @@ def drafted(
     drawn = variants(program.text, most, language=language, seed=seed, keep=keep, pool=pool)
     if not drawn.variants:
         return drawn.reason or "no names to change"
-    names = tuple(name for name in analysis(program.text, keep=keep, language=language).names)
+    names = analysis(program.text, keep=keep, language=language).names
     words: list[dict[str, int]] = [{} for _ in names]
     copies = []
     for variant in drawn.variants:

@@ -44,10 +44,7 @@ POOL = 1000
 """Copies of a task, from which single tasks and fresh tranches are served."""
 CONTENTS = 4
 """Contents of a task that are drawn beside its names, where it has examples or independent parts."""
-KEY_DIGITS = 64
-PASSES = "tests run"
-COMPILES = "compiled"
-PARSES = "parsed"
+PASSES, COMPILES, PARSES = "tests run", "compiled", "parsed"
 TEST_LIMITS = Limits(wall_seconds=600, cpu_seconds=10)
 """Of all programs of one task together."""
 
@@ -108,12 +105,10 @@ def make_release(
     check_target(out, secret, card_path_of(out))
     if out.absolute() == secret.absolute():
         raise DataError(f"the public file and the secret are both {out}, expected two files")
-    if settings.test_key is not None and not re.fullmatch(f"[0-9a-f]{{{KEY_DIGITS}}}", settings.test_key):
-        raise DataError(f"--test-key: expected {KEY_DIGITS} hexadecimal digits, received another text")
+    if settings.test_key is not None and not re.fullmatch("[0-9a-f]{64}", settings.test_key):
+        raise DataError("--test-key: expected 64 hexadecimal digits, received another text")
     if settings.round and settings.beacon:
-        raise DataError(
-            "received a round and its value at once; expected --round NAME now, and --beacon VALUE when it is known"
-        )
+        raise DataError("received a round and its value at once; expected --round NAME, and --beacon VALUE later")
     notes: list[str] = []
     rows = [
         json.loads(json.dumps(row, default=str), parse_constant=lambda _: None)  # NaN is no JSON

@@ -166,15 +166,18 @@ def run_release_test(
     with held_secret(secret):
         value = published_secret(secret)
         tranche = None
-        if settings.access == "gray" and is_server(name):
+        server = next((each for each in (name, *settings.parent) if is_server(each)), None)
+        if settings.tasks and (server is not None or settings.access == "black"):
+            raise DataError("--tasks scores up to 1,000 secret copies of a task, expected a model on this machine")
+        if settings.access == "gray" and server is not None:
             tranche = len(value.spent) + 1
             if not settings.spend:
                 raise DataError(
-                    f"testing {display_name(name)} sends secret copies of {len(value.committed.tasks)} tasks to its "
+                    f"testing with {display_name(server)} sends secret copies of {len(value.committed.tasks)} tasks to its "
                     "server, where they are spent; expected --spend, or --access black"
                 )
             # before the first text is sent: a run that is interrupted has spent them too
-            value = replace(value, spent=(*value.spent, SpentCopies(today(), display_name(name), tranche)))
+            value = replace(value, spent=(*value.spent, SpentCopies(today(), display_name(server), tranche)))
             write_secret(secret, value)
         options = replace(opened or ModelSettings(), cache=False)
         other = replace(options, revision=None, adapter=None, chat_template=False)
@@ -405,8 +408,6 @@ class _Bench:
 
     def single_tasks(self, number: int) -> tuple[TaskTest, ...]:
         """Return the test of each task in a version: further copies are scored until enough of them beat its own."""
-        if self.settings.access == "black" or self.tranche is not None:
-            raise DataError("--tasks scores up to 1,000 secret copies of a task, expected a model on this machine")
         sets = [self.secret.set_of(task, number) for task in self.tasks]
         rows = [self.texts(task, group, number) for task, group in zip(self.tasks, sets, strict=True)]
         tables = _tables(self.scores, rows)

@@ -46,7 +46,7 @@ def test_a_commitment_first_then_the_beacon(assay, tasks, tmp_path):
     options = ("release", "make", tasks, "-o", "public.jsonl", "--secret", "secret.json", "--copies", 8)
     committed = assay(*options, "--round", "drand 7")
     assert committed.out.startswith("Committed"), committed.err
-    assert "after drand 7 run the command again with --beacon VALUE" in " ".join(committed.out.split())
+    assert "after drand 7 run this again with --beacon VALUE" in " ".join(committed.out.split())
     assert not (tmp_path / "public.jsonl").exists()
     refused = assay("release", "test", "builtin:small", "secret.json")
     assert refused.code == 2

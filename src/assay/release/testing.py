@@ -173,8 +173,8 @@ def run_release_test(
             tranche = len(value.spent) + 1
             if not settings.spend:
                 raise DataError(
-                    f"testing with {display_name(server)} sends secret copies of {len(value.committed.tasks)} tasks to its "
-                    "server, where they are spent; expected --spend, or --access black"
+                    f"the server of {display_name(server)} is sent secret copies of {len(value.committed.tasks)} tasks, "
+                    "which are spent then; expected --spend, or --access black"
                 )
             # before the first text is sent: a run that is interrupted has spent them too
             value = replace(value, spent=(*value.spent, SpentCopies(today(), display_name(server), tranche)))

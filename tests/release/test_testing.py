@@ -125,7 +125,7 @@ def test_a_server_is_sent_nothing_secret_without_spend(secret_path, monkeypatch)
         raise AssertionError("a model was opened")
 
     monkeypatch.setattr("assay.release.testing.open_model", fail)
-    with pytest.raises(DataError, match=r"is sent secret copies of 10 tasks, .* expected --spend"):
+    with pytest.raises(DataError, match=r"gets secret copies of 10 tasks, .* expected --spend"):
         run_test("openai:m@http://localhost:1/v1", secret_path)
     with pytest.raises(DataError, match="expected --spend"):  # a parent is sent the copies too
         run_test(FakeModel(), secret_path, parent=("openai:m@http://localhost:1/v1",))

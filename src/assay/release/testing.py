@@ -173,7 +173,7 @@ def run_release_test(
             tranche = len(value.spent) + 1
             if not settings.spend:
                 raise DataError(
-                    f"the server of {display_name(server)} is sent secret copies of {len(value.committed.tasks)} tasks, "
+                    f"the server of {display_name(server)} gets secret copies of {len(value.committed.tasks)} tasks, "
                     "which are spent then; expected --spend, or --access black"
                 )
             # before the first text is sent: a run that is interrupted has spent them too

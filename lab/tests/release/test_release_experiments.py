@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.release.statistic import lot_test
+from assay.release import lot_test
 from assay_lab.experiments import all_measurements
 from assay_lab.release import power, twins
 from assay_lab.release.plants import copy_set, evidence_table, task_rows

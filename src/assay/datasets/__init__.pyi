@@ -21,6 +21,7 @@ from .layouts import language_of_row as language_of_row
 from .layouts import layout_of as layout_of
 from .layouts import runnable as runnable
 from .layouts import scored_text as scored_text
+from .layouts import task_table as task_table
 from .layouts import with_cells as with_cells
 from .loading import read_dataset as read_dataset
 from .patches import Hunk as Hunk

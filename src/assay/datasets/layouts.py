@@ -150,6 +150,17 @@ def language_of_row(row: SourceRow, name: str, columns: TaskColumns) -> str:
     return named if named in LANGUAGES else "python"
 
 
+def task_table(rows: Sequence[SourceRow], columns: TaskColumns, source: str) -> tuple[TaskLayout, list[str], list[str]]:
+    """Return the format of a table, and the id and the language of each task.
+
+    Raises:
+        DataError: no row, no column of texts or of ids, or an id that occurs twice.
+    """
+    layout = layout_of(rows, columns, source)
+    ids = ids_of(rows, layout, columns, source)
+    return layout, ids, [language_of_row(row, name, columns) for row, name in zip(rows, ids, strict=True)]
+
+
 def cells_of(row: Mapping[str, object], columns: Sequence[str]) -> Iterator[tuple[CellAddress, str]]:
     """Yield the texts of some columns, and those in lists of texts."""
     for column in columns:

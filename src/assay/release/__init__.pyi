@@ -1,5 +1,7 @@
+from .clusters import clusters_of as clusters_of
 from .comparing import TwinComparison as TwinComparison
 from .comparing import compare_results as compare_results
+from .drafting import drafted as drafted
 from .faces import compare as compare
 from .faces import make as make
 from .faces import rotate as rotate
@@ -18,8 +20,10 @@ from .secret_file import SecretTask as SecretTask
 from .secret_file import read_secret as read_secret
 from .settings import ReleaseSettings as ReleaseSettings
 from .settings import ReleaseTestSettings as ReleaseTestSettings
+from .statistic import by_cluster as by_cluster
 from .statistic import evidence as evidence
 from .statistic import lot_test as lot_test
+from .statistic import memorised_at_least as memorised_at_least
 from .statistic import residuals as residuals
 from .statistic import standardised_within as standardised_within
 from .testing import ReleaseTest as ReleaseTest

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.code import Limits, Problem, passed, reordered, replaced_tests
-from assay.datasets import SourceRow, TaskLayout, ids_of, language_of_row, layout_of, read_rows, runnable, scored_text
+from assay.datasets import SourceRow, TaskColumns, TaskLayout, read_rows, runnable, scored_text, task_table
 from assay.errors import DataError, SandboxUnavailable
 from assay.files import check_target, write_text
 from assay.languages import languages_with
@@ -183,12 +183,10 @@ def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSetti
     Raises:
         DataError: no task can be tested, or the table is not what it has to be.
     """
-    columns = settings.columns
-    layout = layout_of(rows, columns, source)
-    ids = ids_of(rows, layout, columns, source)
+    columns = TaskColumns(text=settings.text, id=settings.id, group=settings.group, language=settings.language)
+    layout, ids, languages = task_table(rows, columns, source)
     key = settings.test_key or new_key()
     first = settings.copies + 1  # one copy of each is the twin
-    languages = [language_of_row(row, name, columns) for row, name in zip(rows, ids, strict=True)]
     clusters = clusters_of(ids, rows, [scored_text(row, layout) for row in rows], languages, columns.group)
     left_out: dict[str, str] = {}
     pending: dict[int, Future[SecretTask]] = {}

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from assay.datasets import TaskColumns
 from assay.settings import COLUMNS, Setting, Settings
 
 ReleaseAccess = Literal["gray", "black"]
@@ -34,11 +33,6 @@ class ReleaseSettings(Settings):
         None
     )
     language: Annotated[str | None, Setting("Column of the language.", inside=COLUMNS, safe_when_found=True)] = None
-
-    @property
-    def columns(self) -> TaskColumns:
-        """The columns of the table."""
-        return TaskColumns(text=self.text, id=self.id, group=self.group, language=self.language)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

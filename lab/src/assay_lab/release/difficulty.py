@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.models import open_local
-from assay.release.statistic import standardised_within
+from assay.release import standardised_within
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
 from assay_lab.release.plants import CONTROL, POOLS, SMALL, copy_set, copy_values, task_rows
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import binom
 
 from assay.models import open_local
-from assay.release.statistic import lot_test
+from assay.release import lot_test
 from assay.types import Float64Array
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result

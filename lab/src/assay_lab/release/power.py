@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from assay.models import open_local
-from assay.release.statistic import by_cluster, evidence, lot_test, memorised_at_least, residuals, standardised_within
+from assay.release import by_cluster, evidence, lot_test, memorised_at_least, residuals, standardised_within
 from assay.types import Float64Array
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result

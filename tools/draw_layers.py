@@ -18,6 +18,7 @@ NOTES = {
     "cli": "one file per command",
     "api": "what the commands do, as functions",
     "ground_truth": "texts of the shipped models",
+    "release": "a lot, secret copies, the exact test",
     "studies": "what needs several questions",
     "authorship": "who wrote it, audits and indexes: each describes its own result",
     "training": "the one training loop",

@@ -1,3 +1,4 @@
+from . import release as release
 from ._version import __version__ as __version__
 from .api.annotating import annotate as annotate
 from .api.audit_settings import AuditSettings as AuditSettings

@@ -378,3 +378,26 @@ class Match:
     confidence: float | None = None
     cosine: float | None = None
     at_limit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseEvidence:
+    """The test of a randomised release, as an audit uses it.
+
+    Attributes:
+        p_value: of the lot; exact.
+        adjusted_p_value: adjusted over all tests in the log of the release; None without a full log.
+        named: id → q-value of single tasks that the model knows, at a false discovery rate of 5 %.
+        memorised: lower bound (95 %) of the number of tasks that the model knows.
+        tasks: that were tested.
+        valid: False for a release with a chosen key, which proves nothing.
+        has_beacon: a public random beacon shows that the publisher did not choose the lot.
+    """
+
+    p_value: float
+    adjusted_p_value: float | None
+    named: Mapping[str, float]
+    memorised: int
+    tasks: int
+    valid: bool
+    has_beacon: bool

@@ -31,6 +31,7 @@ from assay.cli.index import index_app
 from assay.cli.options import DATA, MODEL, OUTPUT
 from assay.cli.pairs import pairs_command
 from assay.cli.refusals import as_refusals, choices, in_one_line, refusal
+from assay.cli.release import release_app
 from assay.cli.report import report_command
 from assay.cli.score import score_command
 from assay.cli.serve import serve_command
@@ -71,6 +72,7 @@ PANELS: dict[str, tuple[tuple[str, Any], ...]] = {
     "Had the model seen this benchmark?": (
         ("audit", audit_command),
         ("unseen", unseen_app),
+        ("release", release_app),
         ("calibrate", calibrate_command),
         ("report", report_command),
         ("annotate", annotate_command),

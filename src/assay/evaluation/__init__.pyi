@@ -50,6 +50,9 @@ from .residual import FEWEST_GROUPS as FEWEST_GROUPS
 from .residual import FormResidual as FormResidual
 from .residual import Side as Side
 from .residual import form_residual as form_residual
+from .sequential import ENOUGH as ENOUGH
+from .sequential import holm_adjusted as holm_adjusted
+from .sequential import sequential_p as sequential_p
 from .share_estimate import ContaminatedShare as ContaminatedShare
 from .share_estimate import Effect as Effect
 from .share_estimate import contaminated_share as contaminated_share

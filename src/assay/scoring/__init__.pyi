@@ -4,6 +4,9 @@ from .cutting import Question as Question
 from .cutting import cut_texts as cut_texts
 from .deriving import Deriver as Deriver
 from .estimating import report_spending as report_spending
+from .fresh import log_likelihoods as log_likelihoods
+from .fresh import shared_prefixes as shared_prefixes
+from .fresh import written_names as written_names
 from .planning import Plan as Plan
 from .planning import check_models as check_models
 from .planning import generator_digest as generator_digest

@@ -4,6 +4,8 @@ from .annotation.annotating import annotate_tasks as annotate_tasks
 from .annotation.annotating import split_by_audit as split_by_audit
 from .annotation.annotating import split_by_index as split_by_index
 from .annotation.annotating import with_texts as with_texts
+from .annotation.run_facts import RunFacts as RunFacts
+from .annotation.run_facts import run_facts as run_facts
 from .annotation.task_results import LogColumns as LogColumns
 from .annotation.task_results import TaskResult as TaskResult
 from .annotation.task_results import read_task_results as read_task_results

@@ -21,7 +21,9 @@ from assay_lab.experiments.reproduction import Reproduction
 
 ROOMS = ("assay_lab.papers.", "assay_lab.reliability.")
 """Packages whose modules declare tables and figures of papers, which run on a bench."""
-MEASURING = ("performance", "peers", "statistics", "detectors", "control", "variants", "authorship", "provenance")
+MEASURING = (
+    "performance", "peers", "statistics", "detectors", "control", "variants", "authorship", "provenance", "release",
+)  # fmt: skip
 """Packages whose modules declare experiments of their own form."""
 
 

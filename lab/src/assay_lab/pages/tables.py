@@ -42,6 +42,13 @@ from assay_lab.pages.provenance_tables import (
     provenance_peers,
     provenance_peers_cost,
 )
+from assay_lab.pages.release_tables import (
+    release_cost,
+    release_difficulty,
+    release_null,
+    release_power,
+    release_twins,
+)
 from assay_lab.pages.scoring_tables import (
     classifier_reading,
     dataset,
@@ -153,6 +160,11 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "verdict-redecided": ("dataset/redecided", verdict_redecided),
     "score-kinds": ("dataset/kinds", score_kinds),
     "kds-correlations": ("dataset/kds-table-1+dataset/kds-table-1-arxivtection", kds_correlations),
+    "release-null": ("release/null", release_null),
+    "release-power": ("release/power", release_power),
+    "release-twins": ("release/twins", release_twins),
+    "release-difficulty": ("release/difficulty", release_difficulty),
+    "release-cost": ("release/cost", release_cost),
     "kds-options": ("dataset/kds-table-2+dataset/kds-table-3", kds_options),
 }
 """Name of a table in a page → the files it is made from, with `+` between them, and how."""

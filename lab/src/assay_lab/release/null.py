@@ -1,0 +1,118 @@
+"""Does the test of a release reject as often as it says, where the lot reached no model?
+
+Copies of HumanEval under models that saw none of them: the built-in models, `builtin:small` after training on published
+copies of other tasks, and after training on other code. The lot is drawn 1,000 times for each; the model is one and the
+same, since the error rate is over lots.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+
+from assay.models import open_local
+from assay.release import lot_test
+from assay.types import Float64Array
+from assay_lab.evaluation.independent import wilson
+from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
+from assay_lab.release.plants import (
+    CONTROL,
+    SMALL,
+    CopySet,
+    copy_set,
+    copy_values,
+    evidence_table,
+    javascript_rows,
+    other_functions,
+    task_rows,
+    trained_on,
+)
+
+LEVELS = (0.05, 0.01)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Copies of a task, lots, new lots of a test, texts of a training."""
+
+    copies: int = 10
+    lots: int = 1000
+    draws: int = 1000
+    texts: int = 100
+
+
+def cells(
+    size: Size, seed: int, data: Data
+) -> Iterator[tuple[str, str, str, CopySet, Float64Array, list[Float64Array]]]:
+    """Yield model, kind of copies, covariates, the copies, their values, and the values of the covariates."""
+    rows = task_rows(data)
+    others = other_functions(data)[: size.texts]
+    small, control = open_local(SMALL, device="cpu"), open_local(CONTROL, device="cpu")
+    for kind in ("dictionary", "synonyms"):
+        made = copy_set(rows, size.copies, kind=kind, seed=seed)
+        values, _ = copy_values(small, made.texts)
+        yield SMALL, kind, "none", made, values, []
+        if kind == "synonyms":
+            continue
+        by_control, _ = copy_values(control, made.texts)
+        yield CONTROL, kind, "none", made, by_control, []
+        yield SMALL, kind, CONTROL, made, values, [by_control]
+        half = np.arange(len(made.texts)) % 2 == 0
+        lot = made.lot(np.random.default_rng(seed))
+        siblings = [made.texts[place][lot[place]] for place in np.flatnonzero(half)]
+        rest = CopySet(
+            tuple(np.array(made.originals)[~half]),
+            tuple(made.texts[place] for place in np.flatnonzero(~half)),
+            tuple(np.array(made.clusters)[~half]),
+        )
+        taught, _ = copy_values(trained_on(siblings, others, seed=seed), rest.texts)
+        yield "trained on other tasks", kind, "none", rest, taught, []
+        yield "trained on other tasks", kind, SMALL, rest, taught, [values[~half]]
+        tuned, _ = copy_values(trained_on([], others, seed=seed), made.texts)
+        yield "trained on other code", kind, SMALL, made, tuned, [values]
+    if javascript := javascript_rows(data):
+        made = copy_set(javascript, size.copies, seed=seed)
+        yield CONTROL, "dictionary, JavaScript", "none", made, copy_values(control, made.texts)[0], []
+
+
+def run(size: Size, seed: int, data: Data) -> Result:
+    """Does the test of a release reject as often as it says, where the lot reached no model?"""
+    rows: list[dict[str, Any]] = []
+    for model, kind, covariate, made, values, covariates in cells(size, seed, data):
+        table, members = evidence_table(values, made.clusters, covariates)
+        generator = np.random.default_rng([seed, len(rows)])
+        p_values = np.array(
+            [
+                lot_test(table, lot_of(made, members, generator), draws=size.draws, seed=turn).p_value
+                for turn in range(size.lots)
+            ]
+        )
+        row: dict[str, Any] = {"model": model, "copies": kind, "covariate": covariate, "tasks": len(made.texts)}
+        for level in LEVELS:
+            count = int((p_values <= level).sum())
+            share = wilson(count, size.lots)
+            row[f"p ≤ {level:g}"] = {"value": share.value, "low": share.low, "high": share.high}
+            row[f"within limits at {level:g}"] = bool(count <= binom.ppf(0.999, size.lots, level))
+        rows.append(row)
+    return Result(rows, (f"{size.lots} lots of each; limits: the 99.9 % quantile of the binomial.",))
+
+
+def lot_of(made: CopySet, members: Sequence[np.ndarray], generator: np.random.Generator) -> np.ndarray:
+    """Return the published copy of each cluster."""
+    lot = made.lot(generator)
+    return np.array([lot[group[0]] for group in members])
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="release/null",
+        run=run,
+        scales={"smoke": Size(copies=5, lots=20, draws=50, texts=4), "full": Size()},
+        needs={name: SHARED_DATA[name] for name in ("humaneval", "mbpp")},
+        takes={"humaneval-x": SHARED_DATA["humaneval-x"]},
+        smoke_does_without=True,
+        stored="release/null",
+    ),
+)

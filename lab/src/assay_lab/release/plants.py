@@ -1,0 +1,137 @@
+"""Copies of tasks, their values under a model, and models that were trained on the published ones."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from assay import load
+from assay.code import DictionaryPool, NamePool, SynonymPool
+from assay.datasets import TaskColumns, ids_of, language_of_row, layout_of, read_rows, scored_text, with_cells
+from assay.ground_truth import demo_functions
+from assay.models import TransformersModel, open_local
+from assay.release import by_cluster, clusters_of, drafted, evidence, residuals, standardised_within
+from assay.scores.token_scores import mid_pit
+from assay.training import TrainingSettings, member_rows, tune
+from assay.types import Float64Array, Int64Array
+from assay_lab.experiments.declaration import Data
+
+SMALL = "builtin:small"
+CONTROL = "builtin:control"
+POOLS: dict[str, NamePool] = {"dictionary": DictionaryPool(), "synonyms": SynonymPool()}
+"""Kind of variant → names of its copies."""
+RATE = 5e-4
+SMOKE_TASKS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class CopySet:
+    """Tasks with their copies.
+
+    Attributes:
+        originals: text of each task.
+        texts: of the copies of each task.
+        clusters: of each task.
+    """
+
+    originals: tuple[str, ...]
+    texts: tuple[tuple[str, ...], ...]
+    clusters: tuple[str, ...]
+
+    @property
+    def copies(self) -> int:
+        """Copies of each task."""
+        return len(self.texts[0])
+
+    def lot(self, generator: np.random.Generator) -> Int64Array:
+        """Draw the published copy of each task, one number for a cluster."""
+        numbers = {name: int(generator.integers(self.copies)) for name in dict.fromkeys(self.clusters)}
+        return np.array([numbers[name] for name in self.clusters], np.int64)
+
+
+def task_rows(data: Data, name: str = "humaneval") -> list[dict[str, object]]:
+    """Return the rows of a benchmark; without its data, functions that ship with the built-in model."""
+    if name not in data:
+        return [{"id": sample.id, "text": sample.text} for sample in demo_functions().samples[:SMOKE_TASKS]]
+    file = next(iter(sorted(data[name].rglob("*.jsonl.gz"))))
+    return list(read_rows(file, lambda _: None))
+
+
+def javascript_rows(data: Data) -> list[dict[str, object]]:
+    """Return HumanEval-X in JavaScript; nothing without its data."""
+    files = sorted(data["humaneval-x"].rglob("humaneval_js.jsonl.gz")) if "humaneval-x" in data else []
+    return list(read_rows(files[0], lambda _: None)) if files else []
+
+
+def copy_set(rows: Sequence[dict[str, object]], copies: int, *, kind: str = "dictionary", seed: int = 0) -> CopySet:
+    """Return distinct verified copies of each task that has enough."""
+    columns = TaskColumns()
+    layout = layout_of(rows, columns, "tasks")
+    ids = ids_of(rows, layout, columns, "tasks")
+    kept, texts = [], []
+    for place, (row, name) in enumerate(zip(rows, ids, strict=True)):
+        language = language_of_row(row, name, columns)
+        draft = drafted(row, layout, language, seed=hash_of(seed, name), most=copies, pool=POOLS[kind])
+        if isinstance(draft, str) or len(draft.copies) < copies:
+            continue
+        cells = [
+            draft.content.with_names([words[at] for words, at in zip(draft.words, numbers, strict=True)])
+            for numbers in draft.copies
+        ]
+        kept.append(place)
+        texts.append(tuple(scored_text(with_cells(row, cell), layout) for cell in cells))
+    originals = tuple(scored_text(rows[place], layout) for place in kept)
+    names = [ids[place] for place in kept]
+    languages = [language_of_row(rows[place], ids[place], columns) for place in kept]
+    clusters = clusters_of(names, [rows[place] for place in kept], originals, languages, None)
+    return CopySet(originals, tuple(texts), tuple(clusters))
+
+
+def hash_of(seed: int, name: str) -> int:
+    """Return a seed of one task."""
+    return int(np.random.default_rng([seed, *name.encode()]).integers(2**62))
+
+
+def copy_values(model: TransformersModel, texts: Sequence[Sequence[str]]) -> tuple[Float64Array, Float64Array]:
+    """Return the log-likelihood and `mid_pit` of each copy, float64 [tasks, copies]."""
+    flat = [text for row in texts for text in row]
+    whole, ranks = np.zeros(len(flat)), np.zeros(len(flat))
+    for batch in model.completed(flat):
+        for index, statistics in batch:
+            whole[index] = statistics.log_probs.sum(dtype=np.float64)
+            ranks[index] = mid_pit.function(statistics)
+    shape = (len(texts), len(texts[0]))
+    return whole.reshape(shape), ranks.reshape(shape)
+
+
+def evidence_table(
+    values: Float64Array, clusters: Sequence[str], covariates: Sequence[Float64Array] = ()
+) -> tuple[Float64Array, list[Int64Array]]:
+    """Return the table of evidence that the test draws again, and the tasks of each of its rows."""
+    return by_cluster(evidence(standardised_within(residuals(values, covariates))), clusters)
+
+
+def trained_on(
+    texts: Sequence[str], others: Sequence[str], *, seed: int, model: TransformersModel | None = None
+) -> TransformersModel:
+    """Return `builtin:small`, or a model, after one epoch on texts beside others."""
+    model = model or open_local(SMALL, device="cpu")
+    rows = member_rows(model.checkpoint.tokenizer, [*texts, *others], context=model.context)
+    settings = TrainingSettings(method="full", rate=RATE, batch=4, epochs=1, checkpoints=(1,), device="cpu")
+    tune(model.checkpoint.model, rows, settings, seed=seed)
+    return model
+
+
+def other_functions(data: Data) -> list[str]:
+    """Return functions that are in no release: MBPP, or the last of those that ship with the built-in model."""
+    if "mbpp" in data:
+        samples = load("mbpp", data=Path(data["mbpp"]) / "mbpp.jsonl", part="solution").samples
+        return [sample.text.replace("\r\n", "\n") + "\n" for sample in samples]
+    return [sample.text for sample in demo_functions().samples[-40:]]
+
+
+def as_json(value: object) -> object:
+    """Return a value as JSON holds it."""
+    return json.loads(json.dumps(value, default=float))

@@ -1,0 +1,49 @@
+"""The experiments on releases: their plants are found, and their null holds."""
+
+import numpy as np
+import pytest
+
+from assay.release import lot_test
+from assay_lab.experiments import all_measurements
+from assay_lab.release import power, twins
+from assay_lab.release.plants import copy_set, evidence_table, task_rows
+
+
+@pytest.fixture(scope="module")
+def copies():
+    return copy_set(task_rows({}), 6)
+
+
+def test_copies_are_distinct_and_no_original_is_among_them(copies):
+    for original, texts in zip(copies.originals, copies.texts, strict=True):
+        assert len({original, *texts}) == 7
+
+
+def test_tasks_of_a_cluster_share_their_lot(copies):
+    lot = copies.lot(np.random.default_rng(0))
+    by_cluster = {}
+    for name, number in zip(copies.clusters, lot, strict=True):
+        assert by_cluster.setdefault(name, number) == number
+    assert 0 <= lot.min() <= lot.max() < copies.copies
+
+
+def test_a_model_that_prefers_the_published_copies_is_found(copies):
+    lot = copies.lot(np.random.default_rng(1))
+    values = np.random.default_rng(2).normal(size=(len(lot), copies.copies))
+    values[np.arange(len(lot)), lot] += 5
+    table, members = evidence_table(values, copies.clusters)
+    assert lot_test(table, np.array([lot[group[0]] for group in members]), draws=500).p_value < 0.01
+    found = power.judged(values, [], power.Plant(lot, copies.clusters), 3, 500)
+    assert found["p evidence"] < 0.05
+    assert found["first"] > len(lot) / 2
+
+
+def test_the_power_of_twins_rises_with_tasks_and_holds_its_level():
+    size = twins.Size((100,), 400)
+    assert twins.power(100, 0.5, 0.0, size, 0) <= 0.08
+    assert twins.power(100, 0.5, 0.1, size, 0) < twins.power(400, 0.5, 0.1, size, 0)
+
+
+def test_the_experiments_are_listed():
+    names = {name for name in all_measurements() if name.startswith("release/")}
+    assert names == {f"release/{name}" for name in ("null", "power", "twins", "difficulty", "cost")}

@@ -1,0 +1,53 @@
+"""Mentions of names in prose: statements of tasks, and what docstrings say beside lists of parameters and examples."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.code.rename.names import Renamable
+
+
+def prose_mentions(
+    text: str, names: Sequence[Renamable], first: int, last: int, places: Mapping[int, int]
+) -> dict[int, int]:
+    """Return where prose mentions names, beside the places that are known.
+
+    A name that may be a plain word counts only where it stands like code: in quotes or before a bracket. A letter
+    counts only in lines without quotes and examples, where it may be a value.
+    """
+    mentions = {}
+    for index, name in enumerate(names):
+        is_letter = len(name.name) == 1
+        is_word = name.name.isalpha() and name.name.islower()
+        for match in re.finditer(rf"(?<![\w\\]){re.escape(name.name)}(?!\w)", text[:last]):
+            begin, end = match.span()
+            if begin < first or begin in places:
+                continue
+            before, after = text[begin - 1 : begin], text[end : end + 1]
+            line = text[text.rfind("\n", 0, begin) + 1 : (text + "\n").index("\n", end)]
+            has_values = ">>>" in line or "'" in line or '"' in line or "’" in line
+            in_quotes = before == after != "" and before in ("`" if is_letter or ">>>" in line else "`'\"")
+            is_called = after == "(" or (after == "[" and not has_values)
+            is_variable = is_letter and not has_values and name.name not in "aAiI"
+            if in_quotes or is_called or is_variable or not (is_word or is_letter):
+                mentions[begin] = index
+    return mentions
+
+
+def docstring_lines(program: str, start: int, length: int) -> Iterator[tuple[int, int]]:
+    """Yield the docstrings of Python inside a cell: from, to, from the start of the cell."""
+    try:
+        tree = ast.parse(program)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    lines = [0]
+    for line in program.splitlines(keepends=True):
+        lines.append(lines[-1] + len(line))
+    for node in ast.walk(tree):
+        body = node.body if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) else []
+        text = body[0].value if body and isinstance(body[0], ast.Expr) else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str) and text.end_lineno is not None:
+            # only whole lines are looked at: columns count bytes
+            first, last = lines[text.lineno - 1] - start, lines[text.end_lineno] - start
+            if first >= -len(program) and last > 0 and first < length:
+                yield max(0, first), min(length, last)

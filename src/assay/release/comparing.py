@@ -1,0 +1,152 @@
+"""Compare two evaluations of a model: on the public copies, and on their secret twins.
+
+Given the pair, which of the two copies is public was a fair coin. So the signs of the differences are flipped task by
+task: for outcomes of 0 and 1 that is the exact binomial test over the discordant tasks. A leaderboard score has no
+tasks, another harness and another day: it is refused.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import t as student
+
+from assay.errors import DataError
+from assay.evaluation import Estimate
+from assay.release.secret_file import read_secret
+from assay.release.statistic import pooled_outcome
+from assay.reports import Report, TabularResult, describe
+from assay.studies import LogColumns, RunFacts, read_task_results, run_facts
+
+DAYS_APART = 7
+"""Days between two evaluations from which on a served model may be another one."""
+FEWEST = 2
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TwinComparison(TabularResult):
+    """Results on public copies beside those on twins.
+
+    Attributes:
+        tasks: that both results have.
+        public: mean outcome on the public copies.
+        twin: mean outcome on the twins.
+        public_only: tasks that were better on the public copy.
+        twin_only: tasks that were better on the twin.
+        difference: public - twin, a share, with its interval.
+        p_value: one-sided: better on the public copies.
+        checked: facts that agree in both logs.
+        unchecked: facts that a log does not state.
+    """
+
+    tasks: int
+    public: float
+    twin: float
+    public_only: int
+    twin_only: int
+    difference: Estimate
+    p_value: float
+    checked: tuple[str, ...]
+    unchecked: tuple[str, ...]
+
+    def describe(self) -> Report:
+        """Return the report."""
+        return describe(self)
+
+
+def compare_results(public: str | Path, twin: str | Path, secret: str | Path | None = None) -> TwinComparison:
+    """Compare results on the public file with results on the twins.
+
+    Args:
+        public: log of an evaluation: lm-eval samples, inspect, or EvalPlus results.
+        twin: log of the same evaluation on the twins.
+        secret: of the release, for the clusters; without it every task counts as one of its own.
+
+    Raises:
+        DataError: a log has no outcomes of single tasks, the tasks differ, or the runs are not alike.
+    """
+    public, twin = Path(public), Path(twin)
+    results = [_outcomes(path) for path in (public, twin)]
+    facts = [run_facts(path) for path in (public, twin)]
+    if results[0].keys() != results[1].keys():
+        apart = sorted(results[0].keys() ^ results[1].keys())
+        raise DataError(f"{public} and {twin} differ in {len(apart)} tasks (the first: {apart[0]}); expected the same")
+    checked, unchecked = _checked(public, twin, *facts)
+    clusters: dict[str, str] = {}
+    if secret is not None:
+        clusters = {task.id: task.cluster for task in read_secret(Path(secret)).committed.tasks}
+    ids = list(results[0])
+    differences = np.array([results[0][name] - results[1][name] for name in ids])
+    groups: dict[str, list[float]] = {}
+    for name, difference in zip(ids, differences, strict=True):
+        groups.setdefault(clusters.get(name, clusters.get(f"MBPP/{name}", name)), []).append(float(difference))
+    sums = [np.array(group) for group in groups.values()]
+    return TwinComparison(
+        tasks=len(ids),
+        public=float(np.mean([results[0][name] for name in ids])),
+        twin=float(np.mean([results[1][name] for name in ids])),
+        public_only=int((differences > 0).sum()),
+        twin_only=int((differences < 0).sum()),
+        difference=_interval(sums, len(ids)),
+        p_value=pooled_outcome(sums),
+        checked=checked,
+        unchecked=unchecked,
+    )
+
+
+def _outcomes(path: Path) -> dict[str, float]:
+    """Return the outcome of each task.
+
+    Raises:
+        DataError: the file has none.
+    """
+    try:
+        results = read_task_results([path], LogColumns(), lambda _: None)
+    except DataError as error:
+        raise DataError(
+            f"{error}; a leaderboard score cannot be compared: expected the log of an evaluation with single tasks"
+        ) from error
+    outcomes = {result.id: result.correct for result in results if result.correct is not None}
+    if len(outcomes) < FEWEST:
+        raise DataError(f"{path}: {len(outcomes)} tasks have an outcome, expected the log of an evaluation")
+    return outcomes
+
+
+def _interval(sums: Sequence[np.ndarray], tasks: int) -> Estimate:
+    """Return the mean difference with its interval of Student's t over clusters."""
+    value = float(sum(group.sum() for group in sums) / tasks)
+    errors = np.array([(group - value).sum() for group in sums])
+    n = len(sums)
+    spread = float(np.sqrt(n / (n - 1) * (errors**2).sum())) / tasks
+    reach = float(student.ppf(0.975, n - 1)) * spread
+    return Estimate(value, value - reach, value + reach)
+
+
+def _checked(public: Path, twin: Path, ours: RunFacts, theirs: RunFacts) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return which facts agree, and which are not stated.
+
+    Raises:
+        DataError: one differs.
+    """
+    if ours.harness != theirs.harness:
+        raise DataError(f"{public} is of {ours.harness} and {twin} of {theirs.harness}; expected the same harness")
+    checked, unchecked = [f"harness {ours.harness}"], []
+    for name in sorted(ours.settings.keys() & theirs.settings.keys()):
+        if ours.settings[name] != theirs.settings[name]:
+            raise DataError(
+                f"the runs differ in {name}: {str(ours.settings[name])[:80]} and {str(theirs.settings[name])[:80]}; "
+                "expected the same settings"
+            )
+    if ours.settings and theirs.settings:
+        checked.append("settings")
+    else:
+        unchecked.append("settings")
+    if ours.day and theirs.day:
+        apart = abs((ours.day.replace(tzinfo=None) - theirs.day.replace(tzinfo=None)).days)
+        if apart > DAYS_APART:
+            raise DataError(f"the runs are {apart} days apart, expected at most {DAYS_APART}: a model may have changed")
+        checked.append("date")
+    else:
+        unchecked.append("date")
+    return tuple(checked), tuple(unchecked)

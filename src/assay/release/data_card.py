@@ -1,0 +1,38 @@
+"""The page for the data card of a version, in Markdown; it holds nothing of the secret."""
+
+from collections import Counter
+
+from assay.release.secret_file import Secret
+from assay.reports import number_of
+
+NOT_VALID = "The key of this release was chosen, so it proves nothing: it is a test of the tool."
+
+
+def data_card(secret: Secret, number: int) -> str:
+    """Return the page for the data card of a version, in Markdown; it holds nothing of the secret."""
+    committed, version = secret.committed, secret.versions[number - 1]
+    levels = "".join(
+        f"| {level} | {count} |\n" for level, count in Counter(task.level for task in committed.tasks).most_common()
+    )
+    beacon = (
+        f"The lot was drawn with the value `{version.beacon}` of {committed.round or 'a public beacon'}, "
+        "which did not exist when the copies were committed to."
+        if version.beacon
+        else "No public beacon was named: that the lot was drawn once rests on the publisher's word."
+    )
+    invalid = f"**{NOT_VALID}**\n\n" if not committed.valid else ""
+    left = f"{number_of(len(committed.left_out), 'task')} with too few variants stand here unchanged.\n\n"
+    canary = f"Canary: `{committed.canary}`\n\n" if committed.canary else ""
+    return (
+        f"# {committed.name}, version {number}\n\n{invalid}"
+        f"Each task is one of {committed.first} copies that behave the same, chosen by lot; the others are secret. "
+        "So whether a model was trained on this file can be tested exactly.\n\n"
+        f"| fact | value |\n|---|---|\n| published | {version.day} |\n| committed | {committed.created} |\n"
+        f"| commitment (SHA-256) | `{secret.commitment}` |\n| tasks that can be tested | {len(committed.tasks)} |\n"
+        f"| lots (clusters of related tasks) | {len({task.cluster for task in committed.tasks})} |\n\n"
+        f"{beacon}\n\n## How the copies were verified\n\n| level | tasks |\n|---|---|\n{levels}\n"
+        "Only copies whose tests were run are shown to give the same results.\n\n"
+        f"{left if committed.left_out else ''}{canary}"
+        "Please do not train on this file. Whoever wants a model tested asks the publisher: the test needs the secret "
+        "copies, which would be spent by publishing them.\n"
+    )

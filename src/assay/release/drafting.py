@@ -1,0 +1,167 @@
+"""The copies of one task: new names at all places of the old ones, consistent over all cells of its row.
+
+Code and tests are renamed as one program, so that the engine of variants sees every use. Prose and further code follow:
+a function's name wherever it stands, another name where it stands like code.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.code import NamePool, Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
+from assay.datasets import CellAddress, SourceRow, TaskLayout, cells_of, with_cells
+from assay.languages import LANGUAGES
+from assay.release.secret_file import CutCell, TaskContent
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_GLUE = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class CopyDraft:
+    """One task before its copies are verified by tests.
+
+    Attributes:
+        names: that change, in the order of `words`.
+        words: candidates of each name.
+        copies: the candidates that each copy has.
+        content: the cells with their names cut out.
+    """
+
+    names: tuple[Renamable, ...]
+    words: tuple[tuple[str, ...], ...]
+    copies: tuple[tuple[int, ...], ...]
+    content: TaskContent
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """The cells of code and tests, one behind the other.
+
+    Attributes:
+        text: of all.
+        starts: where each cell begins.
+        code: the part that is no test: from, to.
+    """
+
+    text: str
+    starts: Mapping[CellAddress, int]
+    code: tuple[int, int]
+
+    @classmethod
+    def of(cls, row: SourceRow, layout: TaskLayout, *, tests: bool) -> "_Program":
+        text, starts = "", {}
+        for cell, part in cells_of(row, layout.before if tests else ()):
+            starts[cell] = len(text)
+            text += f"{part}{_GLUE}"
+        begin = len(text)
+        for cell, part in cells_of(row, layout.code):
+            starts[cell] = len(text)
+            text += part
+        end = len(text)
+        text += layout.end
+        for cell, part in cells_of(row, layout.tests if tests else ()):
+            text += _GLUE
+            starts[cell] = len(text)
+            text += part
+        return cls(text, starts, (begin, end))
+
+
+def drafted(
+    row: SourceRow, layout: TaskLayout, language: str, *, seed: int, most: int, pool: NamePool | None = None
+) -> CopyDraft | str:
+    """Return the copies of a task, or why there are none.
+
+    Args:
+        row: of the task.
+        layout: its format.
+        language: of its code.
+        seed: of the names; the same seed gives the same copies.
+        most: number of copies.
+        pool: of new names; None for dictionary words.
+    """
+    if LANGUAGES[language].renaming is None:
+        return f"no variants in {LANGUAGES[language].title}"
+    program, keep = _Program.of(row, layout, tests=True), frozenset[str]()
+    renamable = analysis(program.text, language=language)
+    if renamable.refused:
+        # tests of some languages do not parse behind the code: then every name that they use stays
+        used = {word for _, text in cells_of(row, layout.tests) for word in _WORD.findall(text)}
+        program, keep = _Program.of(row, layout, tests=False), frozenset(used)
+        renamable = analysis(program.text, keep=keep, language=language)
+    if renamable.refused:
+        return renamable.refused
+    begin, end = program.code
+    # names of the tests alone stay: harnesses call `check`, and a model is not asked about the tests
+    keep |= {name.name for name in renamable.names if not any(begin <= place < end for place in name.places)}
+    drawn = variants(program.text, most, language=language, seed=seed, keep=keep, pool=pool)
+    if not drawn.variants:
+        return drawn.reason or "no names to change"
+    names = analysis(program.text, keep=keep, language=language).names
+    words: list[dict[str, int]] = [{} for _ in names]
+    copies = []
+    for variant in drawn.variants:
+        new = [_new_name(variant, name) for name in names]
+        copies.append(tuple(each.setdefault(word, len(each)) for each, word in zip(words, new, strict=True)))
+    content = _cut(row, layout, program, names)
+    return CopyDraft(names, tuple(tuple(each) for each in words), tuple(copies), content)
+
+
+def same_names(draft: CopyDraft, row: SourceRow, layout: TaskLayout, language: str) -> TaskContent | None:
+    """Return another content of a task, cut at the same names; None where its names are others."""
+    program = _Program.of(row, layout, tests=True)
+    keep = {name.name for name in analysis(program.text, language=language).names} - {one.name for one in draft.names}
+    names = {(name.name, name.kind): name for name in analysis(program.text, keep=keep, language=language).names}
+    if names.keys() != {(name.name, name.kind) for name in draft.names}:
+        return None
+    return _cut(row, layout, program, [names[name.name, name.kind] for name in draft.names])
+
+
+def _new_name(variant: Variant, name: Renamable) -> str:
+    return (variant.functions if name.kind == "function" else variant.variables).get(name.name, name.name)
+
+
+def _cut(row: SourceRow, layout: TaskLayout, program: _Program, names: Sequence[Renamable]) -> TaskContent:
+    """Return the cells of a row, cut at all places of the names."""
+    cells: list[CutCell] = []
+    for cell, text in cells_of(row, (*layout.before, *layout.code, *layout.tests)):
+        start = program.starts.get(cell)
+        places = {
+            place - start: index
+            for index, name in enumerate(names)
+            for place in name.places
+            if start is not None and start <= place < start + len(text)
+        }
+        inside = docstring_lines(program.text, start, len(text)) if start is not None else ()
+        for first, last in inside:
+            places |= prose_mentions(text, names, first, last, places)
+        cells.append(_cut_cell(cell, text, places, names))
+    for cell, text in cells_of(row, layout.mentions):
+        places = {word.start(): index for index, name in enumerate(names) for word in _whole(text, name.name)}
+        cells.append(_cut_cell(cell, text, places, names))
+    for cell, text in cells_of(row, (*layout.statement, *layout.prose)):
+        cells.append(_cut_cell(cell, text, prose_mentions(text, names, 0, len(text), {}), names))
+    return TaskContent(tuple(cells))
+
+
+def _cut_cell(cell: CellAddress, text: str, places: Mapping[int, int], names: Sequence[Renamable]) -> CutCell:
+    pieces, order, end = [], [], 0
+    for place, index in sorted(places.items()):
+        if place >= end:
+            pieces.append(text[end:place])
+            order.append(index)
+            end = place + len(names[index].name)
+    return CutCell(*cell, (*pieces, text[end:]), tuple(order))
+
+
+def _whole(text: str, name: str) -> Iterator[re.Match[str]]:
+    return re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+
+
+def other_content(row: SourceRow, layout: TaskLayout, code: str) -> SourceRow:
+    """Return the row with other code, which differs from the old in front of the last cell alone, or in it."""
+    cells = list(cells_of(row, layout.code))
+    ends = "".join(text for _, text in cells[1:])
+    if len(cells) > 1 and code.endswith(ends):
+        return with_cells(row, {cells[0][0]: code.removesuffix(ends)})
+    return with_cells(row, {cells[0][0]: code}) if len(cells) == 1 else dict(row)

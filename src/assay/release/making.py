@@ -1,0 +1,318 @@
+"""Make a release: copies of every task, verified and committed to, then the lot that chooses what is published.
+
+The order is the point. Copies are made, verified and made distinct first; the commitment covers them and the key; only
+then the lot is drawn. What cannot be tested is left out before the lot, so that no choice depends on it.
+"""
+
+import hashlib
+import json
+import os
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assay.code import Limits, Problem, passed, reordered, replaced_tests
+from assay.datasets import SourceRow, TaskColumns, TaskLayout, read_rows, runnable, scored_text, task_table
+from assay.errors import DataError, SandboxUnavailable
+from assay.files import check_target, write_text
+from assay.languages import languages_with
+from assay.release.clusters import clusters_of
+from assay.release.data_card import data_card
+from assay.release.drafting import CopyDraft, drafted, other_content, same_names
+from assay.release.lot import drawn_order, keyed_seed, new_key
+from assay.release.secret_file import (
+    Committed,
+    Publication,
+    Secret,
+    SecretTask,
+    TaskContent,
+    held_secret,
+    read_secret,
+    write_rows,
+    write_secret,
+)
+from assay.release.settings import ReleaseSettings
+from assay.reports import Report, TabularResult, describe
+
+POOL = 1000
+"""Copies of a task, from which single tasks and fresh tranches are served."""
+CONTENTS = 4
+"""Contents of a task that are drawn beside its names, where it has examples or independent parts."""
+PASSES, COMPILES, PARSES = "tests run", "compiled", "parsed"
+TEST_LIMITS = Limits(wall_seconds=600, cpu_seconds=10)
+"""Of all programs of one task together."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MadeRelease(TabularResult):
+    """A release that was made.
+
+    Attributes:
+        secret: with the commitment.
+        secret_path: file of the secret.
+        public_path: file of the publication; None where the lot is still to be drawn.
+        card_path: page for the data card; None as well.
+        notes: what a reader has to know, one sentence each.
+    """
+
+    secret: Secret
+    secret_path: Path
+    public_path: Path | None
+    card_path: Path | None
+    notes: tuple[str, ...] = ()
+
+    def describe(self) -> Report:
+        """Return the report."""
+        return describe(self)
+
+
+def today() -> str:
+    """Return the day, in UTC."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def card_path_of(public: Path) -> Path:
+    """Return the path of the data card beside a public file."""
+    return public.with_name(f"{public.name.partition('.')[0]}.card.md")
+
+
+def make_release(
+    tasks: str | Path,
+    out: str | Path,
+    secret: str | Path,
+    settings: ReleaseSettings | None = None,
+    **by_name: Any,  # noqa: ANN401  the types of the settings
+) -> MadeRelease:
+    """Commit to copies of all tasks, draw the lot and publish; or only commit, where a round of a beacon is named.
+
+    Args:
+        tasks: a file of tasks, in one of the known formats or a table of texts.
+        out: the public file, JSON lines; the page for its data card is written beside it.
+        secret: the secret file, with mode 600; one of the same tasks is continued with the value of the beacon.
+        settings: copies, round, beacon, canary, and columns of a table.
+        by_name: instead of it, its settings by name.
+
+    Raises:
+        DataError: bad input; nothing was written.
+    """
+    settings, out, secret = settings or ReleaseSettings.of(**by_name), Path(out), Path(secret)
+    check_target(out, secret, card_path_of(out))
+    if out.absolute() == secret.absolute():
+        raise DataError(f"the public file and the secret are both {out}, expected two files")
+    if settings.test_key is not None and not re.fullmatch("[0-9a-f]{64}", settings.test_key):
+        raise DataError("--test-key: expected 64 hexadecimal digits, received another text")
+    if settings.round and settings.beacon:
+        raise DataError("received a round and its value at once; expected --round NAME, and --beacon VALUE later")
+    notes: list[str] = []
+    rows = [
+        json.loads(json.dumps(row, default=str), parse_constant=lambda _: None)  # NaN is no JSON
+        for row in read_rows(Path(tasks), notes.append)
+    ]
+    with held_secret(secret):
+        if secret.exists():
+            return _continued(read_secret(secret), rows, out, settings, notes)
+        if settings.beacon:
+            raise DataError(f"{secret} does not exist, so nothing was committed; expected --round NAME first")
+        committed = committed_release(rows, str(tasks), settings, notes)
+        value = Secret(committed, path=secret)
+        if settings.round:
+            write_secret(secret, value)
+            return MadeRelease(value, secret, None, None, tuple(notes))
+        return publish_version(value, "", out, notes)
+
+
+def _source(rows: Sequence[Mapping[str, object]]) -> str:
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
+
+
+def _continued(
+    secret: Secret, rows: Sequence[SourceRow], out: Path, settings: ReleaseSettings, notes: list[str]
+) -> MadeRelease:
+    if secret.committed.source != _source(rows):
+        raise DataError(f"{secret.path} exists already and is of other tasks; expected another name for the secret")
+    if settings.round:
+        raise DataError(f"{secret.path} exists already, with its round; expected --beacon VALUE, or another name")
+    if not secret.versions:
+        if not settings.beacon:
+            raise DataError(f"no value of the beacon; expected --beacon VALUE of {secret.committed.round!r}")
+        return publish_version(secret, settings.beacon, out, notes)
+    if settings.beacon and settings.beacon != secret.versions[0].beacon:
+        raise DataError(f"{secret.path}: the lot was drawn with another value of the beacon, which stays")
+    return _written(secret, 1, out, [*notes, "The lot was drawn before; the public file is written again."])
+
+
+def publish_version(secret: Secret, beacon: str, out: Path, notes: Iterable[str] = ()) -> MadeRelease:
+    """Draw the lot of the next version and write the secret, the public file and the page of its data card.
+
+    Raises:
+        DataError: a file cannot be written.
+    """
+    number = len(secret.versions) + 1
+    value = replace(secret, versions=(*secret.versions, Publication(number, today(), beacon, {})))
+    digests = {
+        name: value.row_digest(row) for name, row in zip(value.committed.order, value.published(number), strict=True)
+    }
+    value = replace(value, versions=(*secret.versions, replace(value.versions[-1], digests=digests)))
+    # the secret first: a public file without it could never be tested, but it can always be written again
+    write_secret(secret.path, value)
+    return _written(value, number, out, notes)
+
+
+def _written(secret: Secret, number: int, out: Path, notes: Iterable[str]) -> MadeRelease:
+    card = card_path_of(out)
+    write_rows(out, secret.published(number))
+    write_text(card, data_card(secret, number))
+    return MadeRelease(secret, secret.path, out, card, tuple(notes))
+
+
+def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSettings, notes: list[str]) -> Committed:
+    """Return verified copies of all tasks under a key.
+
+    Args:
+        rows: of the tasks, as JSON holds them.
+        source: where they come from, for errors.
+        settings: how.
+        notes: takes sentences on what was left out.
+
+    Raises:
+        DataError: no task can be tested, or the table is not what it has to be.
+    """
+    columns = TaskColumns(text=settings.text, id=settings.id, group=settings.group, language=settings.language)
+    layout, ids, languages = task_table(rows, columns, source)
+    key = settings.test_key or new_key()
+    first = settings.copies + 1  # one copy of each is the twin
+    clusters = clusters_of(ids, rows, [scored_text(row, layout) for row in rows], languages, columns.group)
+    left_out: dict[str, str] = {}
+    pending: dict[int, Future[SecretTask]] = {}
+    with ThreadPoolExecutor(max(1, min(2, os.cpu_count() or 1))) as pool, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # invalid escapes in tasks of others
+        shown = _shown_examples(rows, layout, languages, key, notes)
+        # sandboxes run the tests of earlier tasks while this process makes the copies of the next one
+        for place, (row, name) in enumerate(zip(rows, ids, strict=True)):
+            draft = drafted(row, layout, languages[place], seed=keyed_seed(key, "copies", name), most=max(POOL, first))
+            if isinstance(draft, str):
+                left_out[name] = draft
+            elif len(draft.copies) < first:
+                left_out[name] = f"only {len(draft.copies)} distinct copies, {first} are needed"
+            else:
+                blank = SecretTask(name, clusters[place], PARSES, languages[place], row, draft.words, (), ())
+                blank = replace(blank, contents=_contents(draft, row, layout, shown.get(place, ()), key))
+                pending[place] = pool.submit(_verified, blank, draft, layout, key, first)
+        results = {place: future.result() for place, future in pending.items()}
+    tasks = [task for task in results.values() if task.copies]
+    left_out |= {task.id: f"fewer than {first} copies pass its tests" for task in results.values() if not task.copies}
+    if not tasks:
+        reason = Counter(left_out.values()).most_common(1)[0][0]
+        raise DataError(f"{source}: no task has enough copies (most often: {reason}); expected code with names")
+    return Committed(
+        key=key,
+        valid=settings.test_key is None,
+        name=Path(source).name.split(".")[0],
+        created=today(),
+        layout=layout.name,
+        text=layout.code[0] if layout.name == "table" else "",
+        ids=columns.id or "",
+        round=settings.round,
+        canary=settings.canary,
+        first=first,
+        tasks=tuple(tasks),
+        left_out=left_out,
+        others={name: row for row, name in zip(rows, ids, strict=True) if name in left_out},
+        order=tuple(ids),
+        source=_source(rows),
+    )
+
+
+def _shown_examples(
+    rows: Sequence[SourceRow], layout: TaskLayout, languages: Sequence[str], key: str, notes: list[str]
+) -> dict[int, tuple[str, ...]]:
+    """Return the code of each Python task with other examples in its docstrings; empty where none can be replaced."""
+    places = [place for place in range(len(rows)) if languages[place] == "python" and not layout.end]
+    codes = [scored_text(rows[place], replace(layout, statement=())) for place in places]
+    try:
+        rewritings = replaced_tests([Problem(code, code) for code in codes], CONTENTS, seed=keyed_seed(key, "examples"))
+    except SandboxUnavailable as error:
+        notes.append(f"No tests were run, and examples stay: {error}.")
+        return dict.fromkeys(places, ())
+    return {place: tuple(v.text for v in each.variants) for place, each in zip(places, rewritings, strict=True)}
+
+
+def _contents(
+    draft: CopyDraft, row: SourceRow, layout: TaskLayout, shown: Sequence[str], key: str
+) -> tuple[TaskContent, ...]:
+    """Return the contents of a task: other examples, in other orders; its own content where nothing can change."""
+    code = scored_text(row, replace(layout, statement=()))
+    texts: dict[str, None] = {}
+    for number, base in enumerate(shown or (code,) * CONTENTS):
+        moved = reordered(base, 1, keyed_seed(key, "order", code, number))
+        texts.setdefault(moved[0] if moved else base, None)
+    # the original is never a copy: every model that knows it prefers it
+    texts.pop(code, None)
+    others = [same_names(draft, other_content(row, layout, text), layout, "python") for text in texts]
+    usable = tuple(content for content in others if content is not None)
+    return usable if len(usable) > 1 else (draft.content,)
+
+
+def _verified(task: SecretTask, draft: CopyDraft, layout: TaskLayout, key: str, first: int) -> SecretTask:
+    """Return a task with its copies in the order that the key draws; without copies where too few pass its tests."""
+    row, language, contents = task.row, task.language, task.contents
+    order = drawn_order(key, len(draft.copies), "order", task.id)
+    copies = [" ".join(map(str, draft.copies[index])) for index in order]
+    task = replace(task, copies=tuple(copies))
+    if _pass_tests([row], task, layout) == [True]:
+        task = replace(task, level=PASSES)
+    elif language == "python" and _compiles(row, layout):
+        task = replace(task, level=COMPILES)
+    good: list[int] = []
+    tried = 0
+    while len(good) < first and tried < min(len(copies), 3 * first):
+        batch = range(tried, min(tried + first - len(good), len(copies)))
+        rows = [task.copy(index) for index in batch]
+        if task.level == PASSES:
+            checked = _pass_tests(rows, task, layout)
+        else:
+            checked = [task.level == PARSES or _compiles(each, layout) for each in rows]
+        good += [index for index, is_good in zip(batch, checked, strict=True) if is_good]
+        tried = batch.stop
+    if len(good) < first:
+        return replace(task, copies=())
+    if task.level == PASSES and len(contents) > 1:
+        checked = _pass_tests([task.copy(good[0], number) for number in range(len(contents))], task, layout)
+        kept = tuple(content for content, is_good in zip(contents, checked, strict=True) if is_good)
+        task = replace(task, contents=kept if len(kept) > 1 else (draft.content,))
+    return replace(task, copies=(*(copies[index] for index in good), *copies[tried:]))
+
+
+def _compiles(row: Mapping[str, object], layout: TaskLayout) -> bool:
+    try:
+        compile(scored_text(row, replace(layout, statement=())) + layout.end, "<copy>", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _pass_tests(rows: Sequence[Mapping[str, object]], task: SecretTask, layout: TaskLayout) -> list[bool]:
+    """Return for each row whether its tests pass; False where there are none, or nothing that runs them."""
+    programs = [runnable(row, layout, task.row, task.language) for row in rows]
+    if task.language not in languages_with("tests") or any(program is None for program in programs):
+        return [False] * len(rows)
+    limits = TEST_LIMITS if task.language == "python" else None
+    try:
+        return list(passed([str(program) for program in programs], language=task.language, limits=limits))
+    except SandboxUnavailable:
+        return [False] * len(rows)
+
+
+def failing_tasks(secret: Secret, number: int) -> list[str]:
+    """Return the ids whose published copy fails its tests, of tasks whose tests were run when they were made."""
+    tested = [task for task in secret.committed.tasks if task.level == PASSES]
+    rows = dict(zip(secret.committed.order, secret.published(number), strict=True))
+    with ThreadPoolExecutor(max(1, min(2, os.cpu_count() or 1))) as pool:
+        passes = pool.map(lambda task: _pass_tests([rows[task.id]], task, secret.layout) == [True], tested)
+        return [task.id for task, is_good in zip(tested, passes, strict=True) if not is_good]

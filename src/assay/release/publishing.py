@@ -1,0 +1,149 @@
+"""After a release was made: verify it, write its twins, publish a later version."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.datasets import read_rows
+from assay.errors import DataError
+from assay.files import check_target
+from assay.release.making import MadeRelease, failing_tasks, publish_version
+from assay.release.secret_file import LEAST_COPIES, Secret, held_secret, read_secret, write_rows
+from assay.release.testing import published_secret
+from assay.reports import Report, TabularResult, describe
+
+SHOWN = 5
+"""Ids that an error lists."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class VerifiedRelease(TabularResult):
+    """A public file that belongs to a secret.
+
+    Attributes:
+        release: its name.
+        version: number of the version.
+        commitment: SHA-256 of what was committed to.
+        tasks: that can be tested.
+        rows: of the public file.
+        tested: tasks whose published copy passed its tests again.
+        day: of the publication.
+        beacon: value of the beacon; "" without one.
+    """
+
+    release: str
+    version: int
+    commitment: str
+    tasks: int
+    rows: int
+    tested: int
+    day: str
+    beacon: str
+
+    def describe(self) -> Report:
+        """Return the report."""
+        return describe(self)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WrittenTwins(TabularResult):
+    """The twins of a release in a file."""
+
+    release: str
+    path: str
+    tasks: int
+    rows: int
+
+    def describe(self) -> Report:
+        """Return the report."""
+        return describe(self)
+
+
+def verify_release(public: str | Path, secret: str | Path) -> VerifiedRelease:
+    """Check that a public file is a version of a release, and that its copies still pass their tests.
+
+    Raises:
+        DataError: it is of no version; the line names the tasks that differ, or those that fail.
+    """
+    value, public = published_secret(Path(secret)), Path(public)
+    rows = list(read_rows(public, lambda _: None))
+    differing = {version.number: _differing(value, version.number, rows) for version in value.versions}
+    number = min(differing, key=lambda each: len(differing[each]))
+    if differing[number]:
+        ids = differing[number]
+        if len(ids) >= len(value.committed.tasks):
+            raise DataError(f"{public} does not match {secret}: every task differs; expected the secret of this file")
+        more = f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
+        raise DataError(
+            f"{public} differs from version {number} of the release in {len(ids)} tasks: "
+            f"{', '.join(ids[:SHOWN])}{more}; expected it as `assay release make` wrote it"
+        )
+    failing = failing_tasks(value, number)
+    if failing:
+        raise DataError(
+            f"{public}: {len(failing)} published copies fail their tests ({', '.join(failing[:SHOWN])}); "
+            "expected the results that they had when they were made"
+        )
+    version = value.versions[number - 1]
+    tested = sum(task.level == "tests run" for task in value.committed.tasks)
+    return VerifiedRelease(
+        value.committed.name,
+        number,
+        value.commitment,
+        len(value.committed.tasks),
+        len(rows),
+        tested,
+        version.day,
+        version.beacon,
+    )
+
+
+def _differing(secret: Secret, number: int, rows: list[dict[str, object]]) -> list[str]:
+    """Return the ids of the tasks in which rows differ from a version, also those that are missing or added."""
+    expected = secret.published(number)
+    digests = secret.versions[number - 1].digests
+    ids: dict[str, None] = {}
+    for place, name in enumerate(secret.committed.order):
+        if rows[place : place + 1] != [expected[place]] or secret.row_digest(expected[place]) != digests.get(name):
+            ids[name] = None
+    for place in range(len(expected), len(rows)):
+        ids[f"row {place + 1}"] = None
+    return list(ids)
+
+
+def write_twins(secret: str | Path, out: str | Path) -> WrittenTwins:
+    """Write the twin of each task, for evaluations that stay private.
+
+    Raises:
+        DataError: the file cannot be written, or the lot has not been drawn.
+    """
+    out = Path(out)
+    check_target(out)
+    value = published_secret(Path(secret))
+    rows = value.twins()
+    write_rows(out, rows)
+    return WrittenTwins(value.committed.name, str(out), len(value.committed.tasks), len(rows))
+
+
+def rotate_release(secret: str | Path, out: str | Path, beacon: str = "") -> MadeRelease:
+    """Publish a later version: of each task a copy that no version has.
+
+    Args:
+        secret: the secret file; the new version is recorded in it.
+        out: the new public file.
+        beacon: value of a beacon that did not exist when the version before was published.
+
+    Raises:
+        DataError: too few copies would stay secret, or the beacon has the value of an earlier version.
+    """
+    out, secret = Path(out), Path(secret)
+    check_target(out)
+    with held_secret(secret):
+        value = published_secret(secret)
+        left = value.committed.first - 1 - len(value.versions)
+        if left < LEAST_COPIES:
+            raise DataError(f"{secret}: {left} secret copies of each task are left, expected {LEAST_COPIES} or more")
+        if beacon and any(version.beacon == beacon for version in value.versions):
+            raise DataError("--beacon has the value of an earlier version, expected that of a later round")
+        if value.committed.round and not beacon:
+            raise DataError("the release names a beacon, expected --beacon VALUE of a round after the last version")
+        return publish_version(read_secret(secret), beacon, out)

@@ -1,0 +1,73 @@
+"""Values of texts that are scored afresh, never from a cache, in an order that knows nothing but the texts."""
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.errors import MissingCapability
+from assay.models import display_name
+from assay.progress import progress_bar
+from assay.types import Generator, LogProbScorer, Rejected
+
+GENERATED = 256
+"""Tokens that a model writes behind a shared prefix."""
+LEAST_WORDS = 5
+"""Words of a task that a shared prefix needs."""
+_WORD = re.compile(r"[^\W\d]\w*")
+_IMPORT = re.compile(r"^[ \t]*(?:import|from|#include|using|package)\b.*$", re.MULTILINE)
+
+Sets = Sequence[Sequence[str]]
+"""Texts of the copies of each task."""
+
+
+def log_likelihoods(model: Generator, texts: Sequence[str]) -> dict[str, float]:
+    """Return the log-likelihood of each text in nats; texts that the model rejects are absent.
+
+    Raises:
+        MissingCapability: the model only generates text.
+        ModelError: it cannot be run.
+    """
+    if not isinstance(model, LogProbScorer):
+        raise MissingCapability(f"{display_name(model.name)} only generates text: expected --access black")
+    # sorted by digest: neither the order nor the batches know the lot
+    ordered = sorted(set(texts), key=lambda text: hashlib.sha256(text.encode()).digest())
+    values: dict[str, float] = {}
+    with progress_bar(f"scoring copies with {display_name(model.name)}", shown=len(ordered) > 1) as progress:
+        for batch in model.completed(ordered):
+            for index, reply in batch:
+                if not isinstance(reply, Rejected) and len(reply):
+                    values[ordered[index]] = float(reply.log_probs.sum(dtype=np.float64))
+            if progress:
+                progress(len(values), len(ordered))
+    return values
+
+
+def shared_prefixes(sets: Sets) -> list[str]:
+    """Return what all copies of each task begin with; "" where that holds nothing of the task."""
+    common = [os.path.commonprefix(list(texts)) for texts in sets]  # noqa: RUF071  of texts, not of paths
+    prefixes = [re.sub(r"\w+\Z", "", text) for text in common]
+    return [
+        prefix
+        if prefixes.count(prefix) == 1 and len(set(_WORD.findall(_IMPORT.sub("", prefix)))) >= LEAST_WORDS
+        else ""
+        for prefix in prefixes
+    ]
+
+
+def written_names(model: Generator, sets: Sets, prompts: Sequence[str]) -> dict[str, float]:
+    """Return for each copy the share of its own words that a model writes behind the prefix that all copies share."""
+    values: dict[str, float] = {}
+    places = [place for place, prompt in enumerate(prompts) if prompt]
+    replies = model.generate([prompts[place] for place in places], max_new_tokens=GENERATED)
+    for place, reply in zip(places, replies, strict=True):
+        if isinstance(reply, Rejected):
+            continue
+        words = [set(_WORD.findall(text)) for text in sets[place]]
+        common = set.intersection(*words)
+        written = set(_WORD.findall(reply))
+        for text, own in zip(sets[place], words, strict=True):
+            values[text] = len((own - common) & written) / max(1, len(own - common))
+    return values

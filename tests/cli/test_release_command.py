@@ -1,0 +1,92 @@
+"""`assay release` as a publisher and a stranger meet it."""
+
+import json
+
+import pytest
+
+from release.conftest import WORDS, humaneval_row, written
+
+
+@pytest.fixture
+def tasks(tmp_path):
+    return written(tmp_path / "tasks.jsonl", [humaneval_row(number, word) for number, word in enumerate(WORDS[:6])])
+
+
+def test_make_verify_test_twins_rotate(assay, tasks, tmp_path):
+    made = assay("release", "make", tasks, "-o", "public.jsonl", "--secret", "secret.json", "--copies", 8)
+    assert made.code == 0, made.err
+    lines = made.out.splitlines()
+    assert lines[0] == "Released"
+    assert "6 tasks of 6 can be tested" in lines[1]
+    assert lines[2].startswith("Commitment: ")
+    assert "assay release test MODEL secret.json" in made.out
+    commitment = lines[2].partition(": ")[2]
+    assert commitment in (tmp_path / "public.card.md").read_text()
+    assert (tmp_path / "secret.json").stat().st_mode & 0o777 == 0o600
+
+    verified = assay("release", "verify", "public.jsonl", "secret.json")
+    assert verified.out.startswith("The file is genuine"), verified.err
+    assert commitment in verified.out
+
+    tested = assay("release", "test", "builtin:small", "secret.json", "--parent", "builtin:control")
+    assert tested.code == 0, tested.err
+    assert tested.out.splitlines()[0] in {"No trace found", "The lot reached the model"}
+    parsed = json.loads(assay("release", "test", "builtin:small", "secret.json", "--json").out)
+    assert parsed["model"] == "builtin:small"
+    assert 0 < parsed["versions"][0]["names"]["p_value"] <= 1
+    assert parsed["logged"] >= 2
+
+    assert assay("release", "twins", "secret.json", "-o", "twin.jsonl").out.startswith("Twins written")
+    assert assay("release", "rotate", "secret.json", "-o", "second.jsonl").out.startswith("Version 2 is published")
+    for done in (made, verified, tested):
+        assert json.loads((tmp_path / "secret.json").read_text())["committed"]["key"] not in done.out + done.err
+
+
+def test_a_commitment_first_then_the_beacon(assay, tasks, tmp_path):
+    options = ("release", "make", tasks, "-o", "public.jsonl", "--secret", "secret.json", "--copies", 8)
+    committed = assay(*options, "--round", "drand 7")
+    assert committed.out.startswith("Committed"), committed.err
+    assert "after drand 7 run this again with --beacon VALUE" in " ".join(committed.out.split())
+    assert not (tmp_path / "public.jsonl").exists()
+    refused = assay("release", "test", "builtin:small", "secret.json")
+    assert refused.code == 2
+    assert refused.err.startswith("assay: error: secret.json: the value of the beacon is missing")
+    assert len(refused.err.splitlines()) == 1
+    assert assay(*options, "--beacon", "9f86").out.startswith("Released")
+    assert "9f86" in (tmp_path / "public.card.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("test", "builtin:small", "none.json"), "expected the secret file of a release"),
+        (("test", "builtin:none", "none.json"), "no built-in model 'none'"),
+        (("verify", "tasks.jsonl", "tasks.jsonl"), "chmod 600"),
+        (("make", "none.jsonl", "-o", "p.jsonl", "--secret", "s.json"), "none.jsonl"),
+        (("make", "tasks.jsonl", "-o", "p.jsonl", "--secret", "s.json", "--copies", "3"), "copies"),
+        (("make", "tasks.jsonl", "-o", "s.json", "--secret", "s.json"), "expected two files"),
+        (("twins", "none.json", "-o", "t.jsonl"), "expected the secret file of a release"),
+        (("compare", "none.jsonl", "none.jsonl"), "none.jsonl"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(assay, tasks, words, line, tmp_path):
+    done = assay("release", *words)
+    assert done.code == 2
+    assert done.err.startswith("assay: error: ")
+    assert line in done.err
+    assert len(done.err.splitlines()) == 1
+    assert not list(tmp_path.glob("*.json"))
+
+
+def test_no_command_replaces_a_secret_even_with_force(assay, tasks, tmp_path):
+    options = ("release", "make", tasks, "-o", "public.jsonl", "--secret", "secret.json", "--copies", 8)
+    assay(*options)
+    before = (tmp_path / "secret.json").read_bytes()
+    written(tmp_path / "other.jsonl", [humaneval_row(0, "pears")])
+    done = assay("release", "make", "other.jsonl", "-o", "x.jsonl", "--secret", "secret.json", "--force")
+    assert done.code == 2
+    assert "is of other tasks" in done.err
+    assert (tmp_path / "secret.json").read_bytes() == before
+    assert assay(*options).code == 2  # the public file exists
+    assert assay(*options, "--force").code == 0
+    assert (tmp_path / "secret.json").read_bytes() == before

@@ -1,0 +1,86 @@
+"""Public copies against twins: exact, on logs of single tasks, of runs that are alike."""
+
+import json
+
+import pytest
+from scipy.stats import binom
+
+from assay.errors import DataError
+from assay.release import compare
+from assay.studies import run_facts
+
+
+def lm_eval(folder, name, outcomes, *, day="2026-01-01", model="m", settings=True):
+    folder = folder / name
+    folder.mkdir()
+    stamp = f"{day}T10-00-00.000001"
+    path = folder / f"samples_he_{stamp}.jsonl"
+    rows = [
+        {"doc_id": place, "doc": {"task_id": f"HumanEval/{place}", "prompt": "x"}, "metrics": ["acc"], "acc": value}
+        for place, value in enumerate(outcomes)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    if settings:
+        config = {"config": {"model": model, "gen_kwargs": None}}
+        (folder / f"results_{stamp}.json").write_text(json.dumps(config))
+    return path
+
+
+PUBLIC, TWIN = [1.0] * 12 + [0.0] * 8, [1.0] * 3 + [0.0] * 16 + [1.0]
+
+
+def test_the_test_is_the_exact_binomial_over_discordant_tasks(tmp_path):
+    result = compare(lm_eval(tmp_path, "a", PUBLIC), lm_eval(tmp_path, "b", TWIN))
+    assert (result.public_only, result.twin_only) == (9, 1)
+    assert result.p_value == pytest.approx(binom.sf(8, 10, 0.5))
+    assert result.difference.value == pytest.approx(0.4)
+    assert result.difference.low < 0.4 < result.difference.high
+    assert result.checked == ("harness lm-eval", "settings", "date")
+    report = result.describe()
+    assert report.answer.verdict == "Better on the published copies"
+    same = compare(lm_eval(tmp_path, "c", PUBLIC), lm_eval(tmp_path, "d", PUBLIC)).describe()
+    assert "no evidence" in same.answer.because
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"model": "other"}, "the runs differ in model: m and other"),
+        ({"day": "2026-02-01"}, "31 days apart"),
+    ],
+)
+def test_runs_that_differ_are_refused(tmp_path, change, words):
+    with pytest.raises(DataError, match=words):
+        compare(lm_eval(tmp_path, "a", PUBLIC), lm_eval(tmp_path, "b", TWIN, **change))
+
+
+def test_what_a_log_does_not_state_is_said(tmp_path):
+    result = compare(lm_eval(tmp_path, "a", PUBLIC), lm_eval(tmp_path, "b", TWIN, settings=False))
+    assert result.unchecked == ("settings",)
+    assert "A log does not state: settings" in " ".join(result.describe().notes)
+
+
+def test_other_tasks_and_other_harnesses_are_refused(tmp_path):
+    log = lm_eval(tmp_path, "a", PUBLIC)
+    with pytest.raises(DataError, match="differ in 1 tasks"):
+        compare(log, lm_eval(tmp_path, "b", TWIN[:-1]))
+    evalplus = tmp_path / "x_eval_results.json"
+    evaluated = {f"HumanEval/{n}": [{"base_status": "pass", "plus_status": "fail"}] for n in range(20)}
+    evalplus.write_text(json.dumps({"date": "2026-01-01 09:00", "eval": evaluated}))
+    assert run_facts(evalplus).harness == "EvalPlus"
+    assert run_facts(evalplus).day.year == 2026
+    with pytest.raises(DataError, match="expected the same harness"):
+        compare(evalplus, log)
+
+
+@pytest.mark.parametrize("text", ['{"score": 61.2}', '[{"model": "m", "score": 61.2}]', "61.2"])
+def test_a_leaderboard_score_is_refused(tmp_path, text):
+    path = tmp_path / "leaderboard.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match="a leaderboard score cannot be compared"):
+        compare(path, lm_eval(tmp_path, "b", TWIN))
+
+
+def test_tasks_of_a_cluster_flip_together(tmp_path, secret_path):
+    result = compare(lm_eval(tmp_path, "a", [1.0] * 10), lm_eval(tmp_path, "b", [0.0] * 10), secret=secret_path)
+    assert result.p_value == pytest.approx(2**-10)

@@ -1,0 +1,264 @@
+"""Releases in every format: copies that behave the same, consistent over the row, and chosen by lot."""
+
+import json
+import re
+from collections import Counter
+
+import pytest
+
+from assay.datasets import TaskColumns, ids_of, layout_of
+from assay.errors import DataError
+from assay.release import make, rotate, twins, verify
+from assay.release.clusters import clusters_of
+from release.conftest import KEY, WORDS, humaneval_row, written
+
+MBPP = {
+    "task_id": 7,
+    "text": "Write a function `add_all` that adds numbers.",
+    "code": "def add_all(first_values):\n    total_sum = 0\n    for item_x in first_values:\n"
+    "        total_sum += item_x\n"
+    "    return total_sum\n",
+    "test_setup_code": "",
+    "test_list": ["assert add_all([1, 2]) == 3", "assert add_all([]) == 0"],
+    "challenge_test_list": [],
+}
+EVALPLUS = {
+    "task_id": "HumanEval/2",
+    "prompt": 'def halve_it(big_number):\n    """Halve."""\n',
+    "entry_point": "halve_it",
+    "canonical_solution": "    small_number = big_number / 2\n    return small_number\n",
+    "contract": "\n    assert isinstance(big_number, float)\n",
+    "base_input": [[4.0], [3.0]],
+    "plus_input": [],
+}
+HUMANEVAL_X = {
+    "task_id": "CPP/2",
+    "prompt": "/*\nHalve a number.\n*/\n#include<assert.h>\nfloat halve_it(float big_number){\n",
+    "canonical_solution": "    float small_number = big_number / 2;\n    return small_number;\n}\n",
+    "declaration": "float halve_it(float big_number){\n",
+    "test": "int main(){\n    assert(halve_it(4) == 2);\n}\n",
+    "example_test": "int main(){\n    assert(halve_it(2) == 1);\n}\n",
+}
+BIGCODEBENCH = {
+    "task_id": "BigCodeBench/1",
+    "complete_prompt": "import math\nimport os\n\ndef task_func(wide_angle):\n"
+    '    """Sine.\n\n    Args:\n    wide_angle (float): x\n    """\n',
+    "instruct_prompt": "Write the sine. Begin with:\n```\ndef task_func(wide_angle):\n```",
+    "canonical_solution": "    sine_value = math.sin(wide_angle)\n    return sine_value\n",
+    "code_prompt": "import math\nimport os\n\ndef task_func(wide_angle):\n",
+    "test": "import unittest\nclass TestCases(unittest.TestCase):\n    def test_zero(self):\n"
+    "        self.assertEqual(task_func(0), 0)\n",
+    "entry_point": "task_func",
+    "libs": "['math']",
+}
+LIVECODEBENCH = {
+    "question_id": "3",
+    "question_content": "Given `height_list` and `width_list`, return the area.",
+    "starter_code": "class Solution:\n    def area(self, height_list: int, width_list: int) -> int:\n        ",
+    "metadata": '{"func_name": "area"}',
+    "platform": "leetcode",
+}
+TABLE = {"id": "a", "content": "def add_all(first_values):\n    total_sum = sum(first_values)\n    return total_sum\n"}
+FORMATS = {
+    "humaneval": (humaneval_row(0, "apples"), "tests run", ("count_apples", "box_apples", "apples_found")),
+    "mbpp": (MBPP, "tests run", ("add_all", "first_values", "total_sum")),
+    "evalplus": (EVALPLUS, "tests run", ("halve_it", "big_number", "small_number")),
+    "humaneval-x": (HUMANEVAL_X, None, ("halve_it", "big_number", "small_number")),
+    "bigcodebench": (BIGCODEBENCH, "tests run", ("task_func", "wide_angle", "sine_value")),
+    "livecodebench": (LIVECODEBENCH, "compiled", ("height_list", "width_list")),
+    "table": (TABLE, "compiled", ("add_all", "first_values", "total_sum")),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_keeps_its_columns_and_changes_names_everywhere(name, tmp_path):
+    row, level, names = FORMATS[name]
+    made = make(written(tmp_path / "t.jsonl", [row]), tmp_path / "p.jsonl", tmp_path / "s.json", copies=6)
+    (task,) = made.secret.committed.tasks
+    assert level is None or task.level == level
+    (public,) = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
+    assert list(public) == list(row)
+    text = json.dumps(public)
+    for word in names:
+        assert re.search(rf"\b{word}\b", json.dumps(row))
+        assert not re.search(rf"(?<![a-z]){word}\b", text), word
+    unchanged = {"task_id", "id", "question_id", "platform", "libs", "base_input"} & row.keys()
+    assert all(public[column] == row[column] for column in unchanged)
+    if "entry_point" in row:
+        assert re.search(rf"\b{public['entry_point']}\(", public.get("prompt") or public["complete_prompt"])
+    verify(tmp_path / "p.jsonl", tmp_path / "s.json")
+
+
+def test_all_copies_of_a_task_are_distinct_and_none_is_the_original(secret):
+    for task in secret.committed.tasks:
+        texts = [secret.scored(task, index, 0) for index in range(len(task.copies))]
+        assert len(set(texts)) == len(texts) > 100
+        assert task.row["prompt"] + task.row["canonical_solution"] not in texts
+
+
+def test_the_content_has_a_lot_of_its_own(secret):
+    assert Counter(len(task.contents) > 1 for task in secret.committed.tasks)[True] == len(WORDS)
+    for task in secret.committed.tasks:
+        shown = {secret.scored(task, 0, content) for content in range(len(task.contents))}
+        assert len(shown) == len(task.contents)
+    lots = {secret.content_lot(task.cluster, 1) for task in secret.committed.tasks}
+    assert len(lots) > 1
+
+
+def test_the_same_key_makes_the_same_release_and_is_marked_as_not_valid(tmp_path):
+    tasks = written(tmp_path / "t.jsonl", [humaneval_row(n, word) for n, word in enumerate(WORDS[:2])])
+    made = [
+        make(tasks, tmp_path / f"p{turn}.jsonl", tmp_path / f"s{turn}.json", copies=5, test_key=KEY) for turn in (1, 2)
+    ]
+    assert (tmp_path / "p1.jsonl").read_bytes() == (tmp_path / "p2.jsonl").read_bytes()
+    assert "proves nothing" in (tmp_path / "p1.card.md").read_text()
+    assert made[0].describe().headline
+    random = make(tasks, tmp_path / "p3.jsonl", tmp_path / "s3.json", copies=5)
+    assert random.secret.committed.key != KEY
+    assert random.secret.commitment != made[0].secret.commitment
+
+
+def test_a_beacon_decides_the_lot_after_the_commitment(tmp_path):
+    tasks = written(tmp_path / "t.jsonl", [humaneval_row(n, word) for n, word in enumerate(WORDS)])
+    paths = (tmp_path / "p.jsonl", tmp_path / "s.json")
+    committed = make(tasks, *paths, copies=6, round="drand 7", test_key=KEY)
+    assert committed.public_path is None
+    assert not paths[0].exists()
+    for call in (lambda: verify(tasks, paths[1]), lambda: twins(paths[1], tmp_path / "x")):
+        with pytest.raises(DataError, match="value of the beacon is missing"):
+            call()
+    with pytest.raises(DataError, match="expected --beacon VALUE of 'drand 7'"):
+        make(tasks, *paths)
+    before = paths[1].read_bytes()
+    lots = []
+    for value in ("aa", "bb"):
+        paths[1].write_bytes(before)
+        paths[1].chmod(0o600)
+        published = make(tasks, *paths, beacon=value)
+        assert published.secret.commitment == committed.secret.commitment
+        lots.append([published.secret.lot(task.cluster, 1) for task in published.secret.committed.tasks])
+    assert lots[0] != lots[1]
+    assert "`bb`" in (tmp_path / "p.card.md").read_text()
+    with pytest.raises(DataError, match="another value of the beacon"):
+        make(tasks, *paths, beacon="cc")
+    with pytest.raises(DataError, match="names a beacon"):
+        rotate(paths[1], tmp_path / "q.jsonl")
+    with pytest.raises(DataError, match="value of an earlier version"):
+        rotate(paths[1], tmp_path / "q.jsonl", "bb")
+
+
+def test_the_public_file_can_be_written_again_but_never_drawn_again(released, secret_path, tmp_path):
+    make(released / "tasks.jsonl", tmp_path / "again.jsonl", secret_path)
+    assert (tmp_path / "again.jsonl").read_bytes() == (released / "public.jsonl").read_bytes()
+    other = written(tmp_path / "o.jsonl", [humaneval_row(1, "pears")])
+    with pytest.raises(DataError, match="is of other tasks"):
+        make(other, tmp_path / "x.jsonl", secret_path)
+    assert not (tmp_path / "x.jsonl").exists()
+
+
+def test_twins_and_versions_are_other_copies(released, secret_path, tmp_path):
+    twins(secret_path, tmp_path / "twin.jsonl")
+    rotate(secret_path, tmp_path / "two.jsonl")
+    rows = [
+        [json.loads(line) for line in path.read_text().splitlines()]
+        for path in (released / "public.jsonl", tmp_path / "twin.jsonl", tmp_path / "two.jsonl")
+    ]
+    for public, twin, two in zip(*rows, strict=True):
+        assert public["task_id"] == twin["task_id"] == two["task_id"]
+        assert len({public["entry_point"], twin["entry_point"], two["entry_point"]}) >= 2
+        assert len({row["canonical_solution"] for row in (public, twin, two)}) == 3
+    assert verify(tmp_path / "two.jsonl", secret_path).version == 2
+    for turn in range(3):
+        rotate(secret_path, tmp_path / f"next-{turn}.jsonl")
+    with pytest.raises(DataError, match="secret copies of each task are left"):
+        rotate(secret_path, tmp_path / "last.jsonl")
+
+
+def test_a_changed_public_file_names_the_tasks(released, secret_path, tmp_path):
+    rows = [json.loads(line) for line in (released / "public.jsonl").read_text().splitlines()]
+    rows[3]["prompt"] += " "
+    path = written(tmp_path / "changed.jsonl", rows)
+    with pytest.raises(DataError, match=r"in 1 tasks: HumanEval/3;"):
+        verify(path, secret_path)
+    with pytest.raises(DataError, match=r"HumanEval/9"):
+        verify(written(tmp_path / "short.jsonl", rows[:9]), secret_path)
+    with pytest.raises(DataError, match="every task differs"):
+        verify(released / "tasks.jsonl", secret_path)
+
+
+def test_a_published_copy_that_fails_its_tests_is_named(released, secret_path, monkeypatch):
+    monkeypatch.setattr("assay.release.making._pass_tests", lambda rows, *_: [False] * len(rows))
+    with pytest.raises(DataError, match=r"10 published copies fail their tests \(HumanEval/0"):
+        verify(released / "public.jsonl", secret_path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings", "words"),
+    [
+        ([humaneval_row(0, "apples")] * 2, {}, "1 ids occur more than once"),
+        ([{"task_id": 1, "prompt": "x"}], {}, "no column of texts"),
+        ([{"text": "def f(a_b):\n    return a_b\n"}], {}, "no column of ids"),
+        ([{"id": 1, "text": "Plain prose, no code."}], {}, "no task has enough copies"),
+        ([humaneval_row(0, "apples")], {"round": "r", "beacon": "b"}, "a round and its value at once"),
+        ([humaneval_row(0, "apples")], {"beacon": "b"}, "nothing was committed"),
+        ([humaneval_row(0, "apples")], {"test_key": "12"}, "64 hexadecimal digits"),
+        ([humaneval_row(0, "apples")], {"copies": 2}, "received 2, expected 4 to 200"),
+        ([humaneval_row(0, "apples")], {"wrong": 2}, "received wrong, which is no setting"),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(rows, settings, words, tmp_path):
+    tasks = written(tmp_path / "t.jsonl", rows)
+    with pytest.raises(Exception, match=words) as raised:
+        make(tasks, tmp_path / "p.jsonl", tmp_path / "s.json", **settings)
+    assert type(raised.value).__module__ == "assay.errors"
+    assert "\n" not in str(raised.value)
+    assert {path.name for path in tmp_path.iterdir()} <= {"t.jsonl", ".s.json.lock"}
+
+
+def test_tasks_with_too_few_variants_are_listed_and_published_unchanged(tmp_path):
+    fixed = {**humaneval_row(5, "pears"), "task_id": "HumanEval/fixed"}
+    fixed |= {
+        "prompt": "def f():\n    '''One.'''\n",
+        "entry_point": "f",
+        "canonical_solution": "    return eval('1')\n",
+    }
+    fixed["test"] = "def check(candidate):\n    assert candidate() == 1\n"
+    tasks = written(tmp_path / "t.jsonl", [fixed, humaneval_row(0, "apples")])
+    made = make(tasks, tmp_path / "p.jsonl", tmp_path / "s.json", copies=5, canary="canary 1")
+    assert list(made.secret.committed.left_out) == ["HumanEval/fixed"]
+    public = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
+    assert public[0] == {**fixed, "canary": "canary 1"}
+    assert "1 task " in (tmp_path / "p.card.md").read_text()
+
+
+def test_nothing_of_the_secret_stands_in_what_is_published(released, secret, tmp_path):
+    made = make(released / "tasks.jsonl", tmp_path / "p.jsonl", released / "secret.json")
+    card = (tmp_path / "p.card.md").read_text()
+    told = card + (tmp_path / "p.jsonl").read_text() + made.to_json() + repr(made) + made.describe().headline
+    assert secret.committed.key not in told
+    for task in secret.committed.tasks:
+        twin = secret.scored(task, secret.twin(task.cluster), 0).partition("(")[0]
+        assert twin not in told or twin in (tmp_path / "p.jsonl").read_text()
+    assert secret.commitment in card
+
+
+def test_related_tasks_are_a_cluster():
+    rows = [humaneval_row(number, word) for number, word in enumerate(WORDS[:4])]
+    texts = [str(row["prompt"]) + str(row["canonical_solution"]) for row in rows]
+    texts[2] = texts[0] + "x = 1\n"
+    ids = [str(row["task_id"]) for row in rows]
+    assert clusters_of(ids, rows, texts, ["python"] * 4, None) == [ids[0], ids[1], ids[0], ids[3]]
+    by_group = [{**row, "repo": number // 2} for number, row in enumerate(rows)]
+    distinct = [f"{word} " * 9 for word in WORDS[:4]]
+    assert clusters_of(ids, by_group, distinct, ["python"] * 4, "repo") == [ids[0], ids[0], ids[2], ids[2]]
+    languages = ["Java/7", "CPP/7", "CPP/8", "Go/9"]
+    plain = [{} for _ in languages]
+    assert clusters_of(languages, plain, distinct, ["java", "cpp", "cpp", "go"], None) == [
+        "Java/7", "Java/7", "CPP/8", "Go/9",
+    ]  # fmt: skip
+
+
+def test_ids_have_the_form_of_their_benchmark():
+    layout = layout_of([MBPP], TaskColumns(), "x")
+    assert layout.name == "mbpp"
+    assert ids_of([MBPP], layout, TaskColumns(), "x") == ["MBPP/7"]

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from assay.errors import DataError
-from assay.evaluation import FEWEST_GROUPS, Side, form_residual
+from assay.evaluation import FEWEST_GROUPS, RegressedSide, form_residual
 
 
-def side(seed: int, groups: int, raised: float = 0.0, known: float = 0.0, per_group: int = 4) -> Side:
+def side(seed: int, groups: int, raised: float = 0.0, known: float = 0.0, per_group: int = 4) -> RegressedSide:
     """Scores that a second model explains by half, with an effect of every group."""
     random = np.random.default_rng(seed)
     count = groups * per_group
     group = np.repeat(np.arange(groups), per_group)
     second = random.normal(known, 1, count)
     scores = second + random.normal(0, 0.5, groups)[group] + random.normal(0, 0.5, count) + raised
-    return Side(scores, second[:, None], [(seed, int(each)) for each in group])
+    return RegressedSide(scores, second[:, None], [(seed, int(each)) for each in group])
 
 
 def test_a_difference_that_the_second_model_explains_is_no_residual():
@@ -49,13 +49,13 @@ def test_too_few_groups_give_no_interval_and_say_how_many_are_needed():
 
 def test_values_that_are_missing_or_all_alike():
     scores, known, groups = side(1, 40)
-    missing = Side(np.where(np.arange(len(scores)) < 4, np.nan, scores), known, groups)
+    missing = RegressedSide(np.where(np.arange(len(scores)) < 4, np.nan, scores), known, groups)
     assert form_residual(missing, side(2, 40)).estimate.groups == (39, 40)
-    alike = Side(np.zeros(160), side(2, 40).known, side(2, 40).groups)
+    alike = RegressedSide(np.zeros(160), side(2, 40).covariates, side(2, 40).groups)
     assert form_residual(side(1, 40), alike).estimate.reason == "all unseen texts have one value"
 
 
 def test_sides_of_unequal_length_are_refused():
     scores, known, groups = side(1, 30)
     with pytest.raises(DataError, match="expected as many of each"):
-        form_residual(Side(scores, known, groups[:-1]), side(2, 40))
+        form_residual(RegressedSide(scores, known, groups[:-1]), side(2, 40))

@@ -112,8 +112,8 @@ class AuditSettings(Settings):
             DataError: they contradict each other, or doses or a rate are out of range.
             MissingCapability: methods of the literature need token probabilities.
         """
-        given = {"--unseen": unseen, "--same-form": same_form, "--calibration": self.calibration is not None}
-        named = [name for name, present in given.items() if present]
+        comparisons = {"--unseen": unseen, "--same-form": same_form, "--calibration": self.calibration is not None}
+        named = [name for name, present in comparisons.items() if present]
         if len(named) > 1:
             raise DataError(f"both {' and '.join(named)} were given; expected one of them")
         if self.parent is not None and access == "black":

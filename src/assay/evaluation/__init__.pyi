@@ -48,7 +48,7 @@ from .ranking_result import rank_all as rank_all
 from .ranking_result import rank_score as rank_score
 from .residual import FEWEST_GROUPS as FEWEST_GROUPS
 from .residual import FormResidual as FormResidual
-from .residual import Side as Side
+from .residual import RegressedSide as RegressedSide
 from .residual import form_residual as form_residual
 from .sequential import ENOUGH as ENOUGH
 from .sequential import holm_adjusted as holm_adjusted

@@ -68,29 +68,29 @@ class _Fit:
         return np.asarray(np.linalg.inv(squares + penalties), np.float64)
 
     def coefficients(self, values: Float64Array) -> Float64Array:
-        found: Float64Array = self.inverse @ ((self.design * self.weights[:, None]).T @ values)
-        return found
+        coefficients: Float64Array = self.inverse @ ((self.design * self.weights[:, None]).T @ values)
+        return coefficients
 
     def leverage(self, rows: Float64Array) -> Float64Array:
-        found: Float64Array = np.einsum("ij,jk,ik->i", rows, self.inverse, rows)
-        return found
+        leverages: Float64Array = np.einsum("ij,jk,ik->i", rows, self.inverse, rows)
+        return leverages
 
 
-class Side(NamedTuple):
+class RegressedSide(NamedTuple):
     """One set of texts.
 
     Attributes:
         scores: [n], under the audited model; NaN (unscorable) is left out.
-        known: [n, k], what is known without that model; rows with a NaN are left out.
+        covariates: [n, k], what is known without that model; rows with a NaN are left out.
         groups: [n]; None is a group of its own.
     """
 
     scores: ArrayLike
-    known: ArrayLike
+    covariates: ArrayLike
     groups: Sequence[Hashable]
 
 
-def form_residual(benchmark: Side, unseen: Side) -> FormResidual:
+def form_residual(benchmark: RegressedSide, unseen: RegressedSide) -> FormResidual:
     """Return how much higher a benchmark scores than unseen text, after what is known of the texts is taken off.
 
     Raises:
@@ -133,9 +133,9 @@ def form_residual(benchmark: Side, unseen: Side) -> FormResidual:
     )
 
 
-def _complete(side: Side) -> tuple[Float64Array, Float64Array, Indices]:
+def _complete(side: RegressedSide) -> tuple[Float64Array, Float64Array, Indices]:
     """Return the rows without a missing value."""
-    values, rows = np.asarray(side.scores, np.float64), np.asarray(side.known, np.float64)
+    values, rows = np.asarray(side.scores, np.float64), np.asarray(side.covariates, np.float64)
     if not len(values) == len(rows) == len(side.groups):
         counts = f"{len(values)} scores, {len(rows)} rows and {len(side.groups)} groups"
         raise DataError(f"{counts}; expected as many of each")

@@ -133,10 +133,10 @@ def next_step_of(summary: ScoreSummary) -> str:
 
 def groups_step(form: FormTest) -> str:
     """Return how much more unseen text would decide."""
-    needed, given = groups_needed(parent=form.is_parent), form.residual.estimate.groups[1]
-    if needed is None or needed <= given:
+    needed, present = groups_needed(parent=form.is_parent), form.residual.estimate.groups[1]
+    if needed is None or needed <= present:
         return NEXT_STEPS[Undecided.FORM]
-    return f"give unseen text of {number_of(needed - given, 'more project')}."
+    return f"give unseen text of {number_of(needed - present, 'more project')}."
 
 
 def _signed(value: float) -> str:

@@ -204,7 +204,7 @@ def audit(
     blind, compares = blind_check(audited, fresh, calibration, draws)
     begin(f"testing {benchmark} against unseen text")
     name = labels.model or plan.name
-    forms = forms_of(compared, control, audited, fresh)
+    forms = residuals_of(compared, control, audited, fresh)
     judging = Judging(
         benchmark, name, compared, blind, compares, decision.allow_confounded, forms, comparison.same_form
     )
@@ -253,7 +253,7 @@ def audit(
     )
 
 
-def forms_of(
+def residuals_of(
     compared: Mapping[str, Compared], control: ControlScores | None, audited: Sequence[Sample], fresh: Sequence[Sample]
 ) -> dict[str, FormTest]:
     """Return the residual of the score that has placebos, where a second model scored the texts."""

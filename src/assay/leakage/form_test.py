@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from assay.evaluation import FormResidual, Side, form_residual
+from assay.evaluation import FormResidual, RegressedSide, form_residual
 from assay.types import Float64Array, Sample
 
 TESTED_SCORE = "mid_pit"
@@ -160,7 +160,7 @@ def form_test(
     if any(TESTED_SCORE not in side for side in second):
         return None
     own, others = (known_of(side, samples) for side, samples in zip(second, texts, strict=True))
-    residual = form_residual(Side(scores[0], own, groups[0]), Side(scores[1], others, groups[1]))
+    residual = form_residual(RegressedSide(scores[0], own, groups[0]), RegressedSide(scores[1], others, groups[1]))
     shipped = placebos(parent=parent)
     return FormTest(
         residual,

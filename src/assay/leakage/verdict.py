@@ -372,24 +372,24 @@ def form_obstacles(form: FormTest, benchmark: str, model: str) -> Iterator[Obsta
             f"{form.model}, so nothing can be compared with it; at least {percent(LEAST_SUPPORTED)} has to be alike.",
             is_confound=True,
         )
-    found = form_finding(form, benchmark, model)
+    sentence = form_finding(form, benchmark, model)
     if form.is_familiar:
         if not residual.nearest > 0:
             yield Obstacle(
                 Undecided.OUTSIDE,
-                f"{found} The nearest unseen text of each task contradicts that.",
+                f"{sentence} The nearest unseen text of each task contradicts that.",
                 is_confound=True,
             )
         return
     if residual.estimate.high < form.floor:
         yield Obstacle(
-            Undecided.EASIER, f"{found} That is below all placebos ({form.floor:.1f}), which would hide a leak."
+            Undecided.EASIER, f"{sentence} That is below all placebos ({form.floor:.1f}), which would hide a leak."
         )
     if not form.rules_out:
         reason = Undecided.TOO_FEW if form.can_decide else Undecided.FORM
         yield Obstacle(
             reason,
-            f"{found} Up to {percent(form.hidden_share)} of the tasks may have been seen twice without showing.",
+            f"{sentence} Up to {percent(form.hidden_share)} of the tasks may have been seen twice without showing.",
         )
 
 

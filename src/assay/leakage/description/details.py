@@ -106,10 +106,10 @@ def form_power_sentence(form: FormTest) -> str:
     groups = form.residual.estimate.groups[1]
     needed = groups_needed(parent=form.is_parent)
     enough = "no number of groups is enough" if needed is None else f"{number_of(needed, 'group')} find it in 80 %"
-    found = percent(power(max(2, groups), parent=form.is_parent))
+    chance = percent(power(max(2, groups), parent=form.is_parent))
     return (
         f"With {number_of(groups, 'group')} of unseen text, a leak of {percent(LEAK)} of the tasks, seen twice, would "
-        f"be called familiar in {found} of cases; {enough}. This assumes that it raises the residual by "
+        f"be called familiar in {chance} of cases; {enough}. This assumes that it raises the residual by "
         f"{form.effect:.1f}, the least that was measured on models of known truth."
     )
 

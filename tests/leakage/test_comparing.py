@@ -7,8 +7,10 @@ import pytest
 from assay.errors import DataError
 from assay.evaluation import Estimate
 from assay.leakage import compare, describe_comparison
+from assay.leakage.comparing import ComparedRun
 from assay.leakage.results import Audit
 from assay.reports import Missing, Table, percent, percent_with_interval, render_markdown
+from assay.types import Decision, Undecided, Verdict
 
 
 def named(audit: Audit, model: str, benchmark: str) -> Audit:
@@ -66,3 +68,23 @@ def test_the_score_can_be_chosen(demo: Audit):
 def test_a_wrong_comparison_gets_a_clear_line(demo: Audit, runs, figure, score, message):
     with pytest.raises(DataError, match=message):
         compare(dict.fromkeys(runs, demo), figure, score)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "words"),
+    [
+        (("familiar", "familiar"), "holds in all 2 runs"),
+        (("familiar", "no evidence"), "does not hold: the runs say familiar and no evidence"),
+        (("familiar", "cannot tell"), "is familiar in 1 of 2 runs; the others cannot tell"),
+        (("cannot tell", "cannot tell"), "is open in all runs"),
+    ],
+)
+def test_several_runs_of_one_pair_say_whether_the_verdict_holds(verdicts, words):
+    runs = []
+    for number, name in enumerate(verdicts):
+        verdict = Verdict(name)
+        reason = Undecided.TOO_FEW if verdict is Verdict.CANNOT_TELL else None
+        decision = Decision(verdict, "so it is", reason)
+        runs.append(ComparedRun(f"r{number}", "model", "tasks", "mid_pit", name, None, 100, decision))
+    (table,) = describe_comparison(runs, "verdict").tables
+    assert f"The verdict on tasks under model {words}." in table.caption

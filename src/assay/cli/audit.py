@@ -53,7 +53,7 @@ def audit_command(
             metavar="DATA",
             help="Instead of --unseen: unseen text of the same form, as tasks of the benchmark that were kept private. "
             "Only this supports “contaminated”, and names tasks.",
-            rich_help_panel="Data",
+            rich_help_panel="Verdict",
         ),
     ] = None,
     labelled: Annotated[

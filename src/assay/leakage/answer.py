@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from assay.evaluation import CHANCE, GROUPS_FOR_INTERVAL, Estimate
 from assay.leakage.form_test import FormTest, groups_needed
+from assay.leakage.naming import named_samples
 from assay.leakage.results import Audit, ScoreSummary
 from assay.reports import Answer, number_of, percent
 from assay.types import Undecided, Verdict
@@ -52,11 +53,15 @@ AFTERWARDS: Mapping[Verdict, str] = {
     Verdict.NO_EVIDENCE: "more unseen texts would narrow the interval.",
 }
 
+NAMED = "see the {tasks} with -v; split an evaluation by this run: `assay annotate RESULTS --audit RUN`."
+
 
 def answer_of(audit: Audit) -> Answer:
     """Return the first screen of an audit."""
     summary = audit.summary(audit.primary)
-    return Answer(VERDICTS[audit.decision.verdict], reason_of(summary), share_of(summary), next_step_of(summary))
+    named = len(named_samples(audit).samples)
+    following = next_step_of(summary) if not named else NAMED.format(tasks=number_of(named, "named task"))
+    return Answer(VERDICTS[audit.decision.verdict], reason_of(summary), share_of(summary), following)
 
 
 def reason_of(summary: ScoreSummary) -> str:

@@ -177,12 +177,18 @@ def _agreement(runs: Sequence[ComparedRun]) -> list[str]:
     """Return, for each pair of model and benchmark with several runs, whether their verdicts agree."""
     sentences = []
     for model, benchmark in dict.fromkeys((run.model, run.benchmark) for run in runs):
-        verdicts = [str(run.decision.verdict) for run in runs if (run.model, run.benchmark) == (model, benchmark)]
-        if len(verdicts) > 1:
-            counts = Counter(verdicts)
-            holds = f"holds in all {len(verdicts)} runs" if len(counts) == 1 else "does not hold: "
-            listed_counts = "" if len(counts) == 1 else listed([f"{name} {count}" for name, count in counts.items()])
-            sentences.append(f"The verdict on {benchmark} under {model} {holds}{listed_counts}.")
+        verdicts = [run.decision.verdict for run in runs if (run.model, run.benchmark) == (model, benchmark)]
+        reached = [str(verdict) for verdict in verdicts if verdict is not Verdict.CANNOT_TELL]
+        if len(verdicts) < 2:  # noqa: PLR2004  nothing to agree with
+            continue
+        if len(set(reached)) > 1:
+            holds = f"does not hold: the runs say {listed(list(dict.fromkeys(reached)))}"
+        elif len(reached) == len(verdicts):
+            holds = f"holds in all {len(verdicts)} runs"
+        else:
+            holds = f"is {reached[0]} in {len(reached)} of {len(verdicts)} runs" if reached else "is open in all runs"
+            holds += "; the others cannot tell" if reached else ""
+        sentences.append(f"The verdict on {benchmark} under {model} {holds}.")
     return sentences
 
 

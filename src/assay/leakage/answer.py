@@ -53,7 +53,7 @@ AFTERWARDS: Mapping[Verdict, str] = {
     Verdict.NO_EVIDENCE: "more unseen texts would narrow the interval.",
 }
 
-NAMED = "see the {tasks} with -v; split an evaluation by this run: `assay annotate RESULTS --audit RUN`."
+NAMED = "see the {tasks} with -v; split an evaluation with `assay annotate RESULTS --audit RUN`."
 
 
 def answer_of(audit: Audit) -> Answer:

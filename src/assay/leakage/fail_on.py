@@ -112,7 +112,7 @@ class Rule:
 
         Args:
             audit: what was measured and decided.
-            allow_confounded: let a score name single samples although it compares no variants.
+            allow_confounded: let a score name single samples although the unseen text has another form.
 
         Raises:
             DataError: the rule names a score that was not run.

@@ -102,7 +102,7 @@ class PlantedDose:
         dose: times; 0 for texts beside the planted ones, of the same groups.
         flagged: how many of them stand out under the tuned model.
         gain: mean rise of the mean log-probability of a token in nats; NaN where none was scored.
-        detectable: smallest share of the benchmark that is called contaminated with 80 % probability if it leaked at
+        detectable: smallest share of the benchmark that is called familiar with 80 % probability if it leaked at
             this dose; infinite where none is, NaN for dose 0.
     """
 

@@ -37,7 +37,7 @@ models remember more or less of a text that they saw as often."""
 FAMILIARITY = 0.5
 """Allowance for texts that were not trained on, of projects of which other texts were: so many standard deviations of
 the unseen text higher may they score. The smallest of six values with at most 5 % of the benchmarks of such texts
-called contaminated, on the seeds of the reliability grid that chose (docs/results/verdicts.md)."""
+called familiar, on the seeds of the reliability grid that chose (docs/results/verdicts.md)."""
 BEYOND_FAMILIARITY: Mapping[int, Effect] = {
     1: Effect(0.481, 0.075),
     2: Effect(0.639, 0.233),

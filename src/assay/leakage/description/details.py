@@ -210,7 +210,7 @@ def _planted(calibration: Calibration) -> Iterator[str]:
     leaks = [f"{percent(entry.detectable)} seen {_times(entry.dose)}" for entry in doses if entry.detectable <= 1]
     reach = f"a leak of the samples has to reach {', or '.join(leaks)}" if leaks else "no leak of these doses is enough"
     yield (
-        f"Planted in a copy of the model, {listed(flags)} are flagged. To be called contaminated with 80 % "
+        f"Planted in a copy of the model, {listed(flags)} are flagged. To be called familiar with 80 % "
         f"probability, {reach}."
     )
 

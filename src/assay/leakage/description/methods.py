@@ -101,8 +101,8 @@ def _calibration_methods(unseen: int, alpha: float) -> tuple[Method, ...]:
             title="q-value over the benchmark",
             formula="q of the i-th smallest p = min over j ≥ i of pⱼ · n / j",
             summary=f"Of the samples with q ≤ {alpha:g}, a share of {percent(alpha)} at most is expected to be unseen, "
-            "if unseen samples score like the unseen text. Training on a part of a benchmark moves plain scores of its "
-            "other samples too, so only scores that compare a sample with its variants name single samples.",
+            "if unseen samples score like the unseen text. Training on a part of a benchmark moves scores of its "
+            "other samples too, so only unseen text of the same form (--same-form) names single samples.",
             reference="Benjamini and Hochberg 1995",
         ),
     )

@@ -253,10 +253,7 @@ def distribution_table(audit: Audit) -> Table:
         if control:
             caption.append(CONTROL_FLAGS.format(model=control.model))
         if naming:
-            caption.append(
-                "Named: single samples left after correction for testing all of them (Benjamini-Hochberg), by scores "
-                "that compare a sample with its variants."
-            )
+            caption.append("Named: single samples left after correction for testing all of them (Benjamini-Hochberg).")
     else:
         caption.append("Without text known to be unseen these values give no verdict.")
     return Table(
@@ -335,7 +332,7 @@ def planted_table(audit: Audit) -> Table | None:
         "Not planted: texts of the planted groups that were left out; what is flagged of them beyond chance spilled "
         "over. Gain: rise of the log-probability in nats a token."
     )
-    leaked = "Last column: smallest share of the benchmark that is called contaminated with 80 % probability."
+    leaked = "Last column: smallest share of the benchmark that is called familiar with 80 % probability."
     barred = f"No verdict would follow from any leak here: {planted.barred}."
     return Table(
         name="planted",

@@ -380,6 +380,10 @@ class Match:
     at_limit: bool = False
 
 
+PROOF_LEVEL = 0.001
+"""Largest adjusted p-value at which the lot of a release says that the publication was trained on."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReleaseEvidence:
     """The test of a randomised release, as an audit uses it.
@@ -401,3 +405,8 @@ class ReleaseEvidence:
     tasks: int
     valid: bool
     has_beacon: bool
+
+    @property
+    def is_proof(self) -> bool:
+        """True if the lot shows in the model: it was trained on the publication."""
+        return self.valid and self.adjusted_p_value is not None and self.adjusted_p_value <= PROOF_LEVEL

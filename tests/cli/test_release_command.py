@@ -36,9 +36,18 @@ def test_make_verify_test_twins_rotate(assay, tasks, tmp_path):
     assert 0 < parsed["versions"][0]["names"]["p_value"] <= 1
     assert parsed["logged"] >= 2
 
+    audited = assay("audit", "builtin:small", "public.jsonl", "--release", "secret.json", "--out", "run")
+    assert audited.code == 0, audited.err
+    assert audited.out.splitlines()[0] == "Cannot tell yet"
+    summary = (tmp_path / "run" / "summary.json").read_text()
+    assert "no evidence of absence" in json.loads(summary)["decision"]["explanation"]
+    assert assay("report", "run").out.splitlines()[0] == "Cannot tell yet"
+    key = json.loads((tmp_path / "secret.json").read_text())["committed"]["key"]
+    assert not [path for path in (tmp_path / "run").rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+
     assert assay("release", "twins", "secret.json", "-o", "twin.jsonl").out.startswith("Twins written")
     assert assay("release", "rotate", "secret.json", "-o", "second.jsonl").out.startswith("Version 2 is published")
-    for done in (made, verified, tested):
+    for done in (made, verified, tested, audited):
         assert json.loads((tmp_path / "secret.json").read_text())["committed"]["key"] not in done.out + done.err
 
 

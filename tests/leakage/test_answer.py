@@ -43,7 +43,7 @@ def audit(evidence: Evidence) -> Audit:
             ScoreSummary(
                 evidence.score, evidence.scored, 100, NOTHING, {}, decision,
                 ranking=ranking, calibration=calibration, test=None if evidence.decides_by_form else evidence.test,
-                form=evidence.form if evidence.decides_by_form else None,
+                form=evidence.form if evidence.decides_by_form else None, release=evidence.release,
             ),
         ),
         primary=evidence.score,

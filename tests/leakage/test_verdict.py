@@ -20,7 +20,7 @@ from assay.leakage import Compared, Evidence, FormTest, NegativeControl, UnseenT
 from assay.leakage.form_test import placebos
 from assay.leakage.unseen_test import BOUND_AT, TIMES_SEEN
 from assay.leakage.verdict import MARGIN, more_or_less
-from assay.types import Undecided, Verdict
+from assay.types import ReleaseEvidence, Undecided, Verdict
 
 HIGH = Estimate(0.2, 0.15, 0.27)
 FEW = Estimate(0.4, math.nan, math.nan, groups=(1, 200), reason="too few groups for an interval: 1 + 200")
@@ -67,6 +67,9 @@ def evidence(test: UnseenTest | None = None, **changes) -> Evidence:
 def flagged(p_value: float = 0.001, rate: Estimate = HIGH, **changes) -> Evidence:
     """What a score of generated text gives: no test of the groups, but flags."""
     return replace(Evidence("sr_black", 100, flagged=flags(rate, p_value), blind=ALIKE), **changes)
+
+
+PROOF = ReleaseEvidence(1e-6, 1e-5, {"a": 0.01}, 12, 40, valid=True, has_beacon=False)
 
 
 def by_form(value: float, supported: float = 0.95, nearest: float | None = None, *, parent: bool = False) -> FormTest:
@@ -126,6 +129,16 @@ CASES = [
     (evidence(form=by_form(0.6, parent=True)), Verdict.FAMILIAR, None),
     (evidence(form=by_form(0.1, parent=True)), Verdict.NO_EVIDENCE, None),
     (evidence(replace(against(), superiority=Estimate(0.3, 0.25, 0.4))), Verdict.CANNOT_TELL, Undecided.EASIER),
+    (evidence(release=PROOF), Verdict.CONTAMINATED, None),
+    (evidence(SEEN, release=replace(PROOF, adjusted_p_value=0.01)), Verdict.FAMILIAR, None),
+    (evidence(release=replace(PROOF, valid=False)), Verdict.NO_EVIDENCE, None),
+    (evidence(release=replace(PROOF, adjusted_p_value=None)), Verdict.NO_EVIDENCE, None),
+    (Evidence("mid_pit", 40, release=PROOF), Verdict.CONTAMINATED, None),
+    (
+        Evidence("mid_pit", 40, release=replace(PROOF, adjusted_p_value=0.4)),
+        Verdict.CANNOT_TELL,
+        Undecided.NO_UNSEEN_TEXT,
+    ),
     (flagged(0.05), Verdict.FAMILIAR, None),
     (flagged(0.051), Verdict.NO_EVIDENCE, None),
     (flagged(rate=FEW), Verdict.CANNOT_TELL, Undecided.TOO_FEW),
@@ -217,3 +230,12 @@ def test_the_smallest_share_that_is_revealed_falls_with_the_times_seen():
     found = shifted(0.0).test()
     assert list(found.detectable) == [1, 2, 4, 8]
     assert found.detectable[1] > found.detectable[8] > 0
+
+
+def test_what_a_lot_shows_is_said_with_what_it_supposes():
+    honest = decide(evidence(release=PROOF), "words", "model").explanation
+    assert "if the publisher drew honestly" in honest
+    assert "at least 12 of 40 tasks" in honest
+    assert "honestly" not in decide(evidence(release=replace(PROOF, has_beacon=True)), "words", "model").explanation
+    nothing = Evidence("mid_pit", 40, release=replace(PROOF, adjusted_p_value=0.4))
+    assert "no evidence of absence" in decide(nothing, "words", "model").explanation

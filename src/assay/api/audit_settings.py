@@ -10,6 +10,8 @@ from assay.settings import Setting, Settings
 
 if TYPE_CHECKING:
     from assay.leakage import DecisionSettings, PlantOptions
+    from assay.models import ModelSettings
+    from assay.types import ReleaseEvidence
 
 LARGEST_RATE = 1e6
 """Learning rate above which weights are no longer finite after a few steps, whatever the model."""
@@ -37,6 +39,15 @@ class AuditSettings(Settings):
             metavar="MODEL",
             common=True,
             completes="models",
+        ),
+    ] = None
+    release: Annotated[
+        Path | None,
+        Setting(
+            "Secret file of the randomised release that the benchmark is of: its lot tells exactly whether the "
+            "publication was trained on, and names tasks. The test is logged there.",
+            metavar="SECRET",
+            common=True,
         ),
     ] = None
     calibration: Annotated[
@@ -130,8 +141,16 @@ class AuditSettings(Settings):
             raise DataError(f"--plant-rate {self.plant_rate:g}: expected a number above 0, at most 1")
 
     def compares(self, *, unseen: bool) -> bool:
-        """Return True if there is unseen text to compare with, or a file with scores of such text."""
-        return unseen or self.calibration is not None
+        """Return True if there is unseen text, a file with scores of such text, or a release to compare with."""
+        return unseen or self.calibration is not None or self.release is not None
+
+    def lot(self, model: str, opened: "ModelSettings") -> "ReleaseEvidence | None":
+        """Return what the lot of the release shows in a model; None without a release."""
+        if self.release is None:
+            return None
+        from assay.release import evidence_of_release  # noqa: PLC0415  as below
+
+        return evidence_of_release(model, self.release, opened=opened)
 
     def planted(self) -> "PlantOptions":
         """Return the doses that are planted."""

@@ -143,7 +143,13 @@ def audit(
             if lessons and plan.generator:
                 learned = fit_all(lessons.samples, plan.generator, unlabelled=texts.samples, seed=options.seed)
             if progress:
-                report_cost(plan, texts.samples, contrast, literature)
+                report_cost(
+                    plan,
+                    texts.samples,
+                    contrast,
+                    literature,
+                    power=None if same_form or contrast is None else texts.power(parent=options.parent is not None),
+                )
             result = audit_samples(
                 dataset.samples,
                 plan,
@@ -152,6 +158,7 @@ def audit(
                     unseen=texts.unseen,
                     unseen_source=texts.fresh.source if texts.fresh else "",
                     same_form=same_form is not None,
+                    release=options.lot(model, opener.settings),
                     calibration=unseen_scores,
                     learned=learned,
                     control=contrast,

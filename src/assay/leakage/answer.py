@@ -53,6 +53,7 @@ AFTERWARDS: Mapping[Verdict, str] = {
     Verdict.NO_EVIDENCE: "more unseen texts would narrow the interval.",
 }
 
+BY_LOT = "The model prefers the copies of the tasks that a lot chose for publication."
 NAMED = "see the {tasks} with -v; split an evaluation with `assay annotate RESULTS --audit RUN`."
 
 
@@ -61,7 +62,10 @@ def answer_of(audit: Audit) -> Answer:
     summary = audit.summary(audit.primary)
     named = len(named_samples(audit).samples)
     following = next_step_of(summary) if not named else NAMED.format(tasks=number_of(named, "named task"))
-    return Answer(VERDICTS[audit.decision.verdict], reason_of(summary), share_of(summary), following)
+    verdict, lot = VERDICTS[audit.decision.verdict], summary.release
+    if lot is not None and lot.is_proof:
+        return Answer(verdict, BY_LOT, f"Tasks that it knows: at least {lot.memorised} of {lot.tasks}.", following)
+    return Answer(verdict, reason_of(summary), share_of(summary), following)
 
 
 def reason_of(summary: ScoreSummary) -> str:

@@ -43,7 +43,7 @@ from assay.leakage.weighting import Weights, weights_note, weights_of
 from assay.models import CachedLogProbScorer, StatisticsCache
 from assay.scores import SCORES, DatasetRequest, Fitted, FrequencyTable, ScoreRequest, request
 from assay.scoring import Plan, Progress, ScoreTable, has_parts, score_samples
-from assay.types import Float64Array, Sample
+from assay.types import Float64Array, ReleaseEvidence, Sample
 
 if TYPE_CHECKING:
     from assay.leakage.literature import Literature
@@ -71,6 +71,7 @@ class ComparisonData:
         unseen: text of the same kind that the model has certainly not seen; it calibrates every score.
         unseen_source: source of that text, for the report.
         same_form: the unseen text has the form of the benchmark.
+        release: what the lot of a randomised release shows; None without one.
         calibration: instead of `unseen`: scores of such text, from a file.
         learned: name → a detector that was fitted on other texts of known membership, see `assay.leakage.supervised`.
         control: model that never saw the benchmark, for the same audit; used with `unseen` alone.
@@ -81,6 +82,7 @@ class ComparisonData:
     unseen: Sequence[Sample] = ()
     unseen_source: str = ""
     same_form: bool = False
+    release: ReleaseEvidence | None = None
     calibration: UnseenScores | None = None
     learned: Mapping[str, Fitted] = field(default_factory=dict)
     control: Control | None = None
@@ -206,7 +208,15 @@ def audit(
     name = labels.model or plan.name
     forms = residuals_of(compared, control, audited, fresh)
     judging = Judging(
-        benchmark, name, compared, blind, compares, decision.allow_confounded, forms, comparison.same_form
+        benchmark,
+        name,
+        compared,
+        blind,
+        compares,
+        decision.allow_confounded,
+        forms=forms,
+        same_form=comparison.same_form,
+        releases={} if comparison.release is None else {primary: comparison.release},
     )
     concluded = summaries(audited, table, values, calibrated, draws=draws, judging=judging)
     if comparison.planting is not None and headline is not None and primary in compared:

@@ -24,7 +24,12 @@ LOOKED_AT = 10
 
 
 def report_cost(
-    plan: Plan, samples: Sequence[Sample], control: Control | None = None, literature: "Literature | None" = None
+    plan: Plan,
+    samples: Sequence[Sample],
+    control: Control | None = None,
+    literature: "Literature | None" = None,
+    *,
+    power: str | None = None,
 ) -> None:
     """Print the forward passes of an audit that the cache does not hold, and then their time, from a short trial.
 
@@ -35,6 +40,7 @@ def report_cost(
         samples: the benchmark and the unseen text.
         control: the negative control; None where none is run.
         literature: methods for whole benchmarks; None where none are asked for.
+        power: how often a leak would be found, in words; None where nothing is compared.
     """
     if not plan.models:
         return  # generated text is paid by request, see `report_spending`
@@ -52,6 +58,8 @@ def report_cost(
     passes = sum(map(len, missing)) + further
     cached += sum(len(texts) for _, texts in needed) - sum(map(len, missing))
     inform(f"cost: {passes:,.0f} forward passes of one text{f'; the cache holds {cached:,.0f}' if cached else ''}")
+    if power is not None:
+        inform(f"power: {power}")
     if not passes:
         return
     texts = missing[0]

@@ -153,7 +153,7 @@ def _calibration_facts(audit: Audit, summary: ScoreSummary) -> list[Fact]:
 def _naming_facts(audit: Audit) -> list[Fact]:
     """Return how many single samples are named; nothing where no score can name any."""
     named = named_samples(audit)
-    if named.score is None or not names_samples(audit.summary(named.score)):
+    if named.score is None:
         return []
     return [Fact("Single samples named", f"{len(named.samples):,}", f"by {named.score}, q ≤ {named.level:g}")]
 

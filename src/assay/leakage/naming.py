@@ -14,12 +14,14 @@ from assay.errors import ScoreError
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.reports import number_of, three_decimals
 from assay.scores import request
-from assay.types import Verdict
+from assay.types import ReleaseEvidence, Verdict
 
 NO_NAMES = (
     "a model that was trained on a part of a benchmark finds its other samples familiar too, so only unseen text of "
     "the same form names single samples (--same-form DATA)"
 )
+LOT_LEVEL = 0.05
+"""Share of falsely named tasks among those that the lot of a release names."""
 FALSE_SHARE = "At most one in twenty of them is expected to be named wrongly, if the unseen text is of the same form."
 
 
@@ -90,6 +92,9 @@ def naming_score(audit: Audit) -> str | None:
 
 def named_samples(audit: Audit) -> NamedSamples:
     """Return the samples that an audit names, or the reason why it names none."""
+    lot = audit.summary(audit.primary).release
+    if lot is not None and audit.decision.verdict is Verdict.CONTAMINATED and lot.named:
+        return _named_by_lot(audit, lot)
     score = naming_score(audit)
     calibration = audit.summary(score or audit.primary).calibration
     level = calibration.alpha if calibration else math.nan
@@ -108,6 +113,17 @@ def named_samples(audit: Audit) -> NamedSamples:
         if calibration.q_values[place] <= level
     )
     return NamedSamples(score, level, tested, samples, None if samples else _none_reached(calibration, tested))
+
+
+def _named_by_lot(audit: Audit, lot: ReleaseEvidence) -> NamedSamples:
+    """Return the tasks that the lot of a release names; they have no p-value against unseen text."""
+    places = {sample.id: place for place, sample in enumerate(audit.samples)}
+    values = audit.values[audit.primary]
+    samples = tuple(
+        NamedSample(name, float(values[places[name]]) if name in places else math.nan, math.nan, q_value)
+        for name, q_value in sorted(lot.named.items(), key=lambda entry: entry[1])
+    )
+    return NamedSamples("the lot", LOT_LEVEL, lot.tasks, samples)
 
 
 def _none_reached(calibration: Calibration, tested: int) -> str:

@@ -25,7 +25,7 @@ from assay.leakage.form_test import FormTest
 from assay.leakage.unseen_test import BOUND_AT, UnseenTest
 from assay.reports import TabularResult
 from assay.scores import DatasetScore
-from assay.types import Decision, Float32Array, Int32Array, Sample, Verdict
+from assay.types import Decision, Float32Array, Int32Array, ReleaseEvidence, Sample, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +213,7 @@ class ScoreSummary:
         calibration: None without known-unseen text.
         test: of the whole benchmark against known-unseen text; None where something else decides, or nothing does.
         form: the residual of the benchmark beside placebos; None where it does not decide.
+        release: what the lot of a randomised release shows; None without one.
         decision: the verdict by this score, made once, see `assay.leakage.verdict`.
         notes: sentences on this score that a reader needs.
     """
@@ -229,6 +230,7 @@ class ScoreSummary:
     calibration: Calibration | None = None
     test: UnseenTest | None = None
     form: FormTest | None = None
+    release: ReleaseEvidence | None = None
     notes: tuple[str, ...] = ()
 
     @property

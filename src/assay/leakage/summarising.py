@@ -33,7 +33,7 @@ from assay.leakage.results import Calibration, Distribution, ScoreSummary, separ
 from assay.leakage.unseen_test import Compared, UnseenTest
 from assay.leakage.verdict import COMPARED, Evidence, decide
 from assay.scoring import ScoreTable
-from assay.types import MEMBER, NONMEMBER, Decision, Float64Array, Sample
+from assay.types import MEMBER, NONMEMBER, Decision, Float64Array, ReleaseEvidence, Sample
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 ALPHA = 0.05
@@ -134,6 +134,7 @@ class Judging:
         allow_confounded: decide although the result may have another cause than training.
         forms: score → its residual after the scores of a second model, where it was measured.
         same_form: the unseen text has the form of the benchmark.
+        releases: score of the verdict → what the lot of a randomised release shows.
     """
 
     benchmark: str
@@ -144,6 +145,7 @@ class Judging:
     allow_confounded: bool
     forms: Mapping[str, FormTest] = field(default_factory=dict)
     same_form: bool = False
+    releases: Mapping[str, ReleaseEvidence] = field(default_factory=dict)
 
     def evidence(
         self, score: str, scored: int, separation: Estimate | None, test: UnseenTest | None, flags: Calibration | None
@@ -160,6 +162,7 @@ class Judging:
             control=None if flags is None or separation is not None else flags.control,
             form=self.forms.get(score),
             same_form=self.same_form,
+            release=self.releases.get(score),
             compared=self.compares or COMPARED,
         )
 
@@ -204,6 +207,7 @@ def summaries(
                 calibration=calibration,
                 test=None if by_form else test,
                 form=evidence.form if by_form else None,
+                release=evidence.release,
                 notes=score_notes(name, table, ranking),
             )
         )

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from assay.datasets import Dataset
 from assay.errors import DataError, NothingToCompare
 from assay.evaluation import GROUPS_FOR_INTERVAL, check_unseen
-from assay.reports import number_of
+from assay.leakage.form_test import LEAK, power
+from assay.reports import number_of, percent
 from assay.types import MEMBER, NONMEMBER, Sample
 
 NO_VERDICT = (
@@ -84,6 +85,21 @@ class AuditedTexts:
                     f"{GROUPS_FOR_INTERVAL}; {advice}"
                 )
         return None
+
+    def power(self, *, parent: bool) -> str | None:
+        """Return how often a leak will be found in a form of its own, in a sentence; None where nothing is compared.
+
+        Args:
+            parent: the second model is the parent of the audited one.
+        """
+        if self.fresh is None or _is_labelled(self.dataset):
+            return None
+        groups = len({sample.group or sample.id for sample in self.fresh.samples})
+        return (
+            f"if the texts differ in form, {percent(LEAK)} of the tasks, seen twice, would be found in "
+            f"{percent(power(max(2, groups), parent=parent))} of cases with {number_of(groups, 'group')} of unseen text"
+            f"{'' if parent else '; more with --parent'}"
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -5,11 +5,14 @@
 - *Familiar*: "this benchmark, or text of its form, was in the training data". That is all that a comparison with other
   text (functions of packages) supports.
 - *Contaminated*: "this benchmark was in the training data". That takes unseen text of the same form: tasks of the same
-  benchmark that were kept private, or labels. Only then are single tasks named.
+  benchmark that were kept private, a randomised release, or labels. Only then are single tasks named.
 
 **What is tested.** One score answers, declared before any value is looked at, in the first of these ways for which
 there are data:
 
+- *A randomised release.* A lot chose which copy of each task was published, so the test is exact. The result is
+  significant if the p-value, adjusted over all tests of the release, is at most .001; else the other ways
+  answer, as a lot that does not show is no evidence of absence.
 - *Labels.* Samples are known to be seen and never seen. The result is significant if seen samples rank above the
   others: the whole interval of the AUROC is above one half.
 - *A form of its own.* The unseen text differs from the benchmark in its very text (a blind baseline or a negative
@@ -64,7 +67,7 @@ from assay.reports import (
     points_with_interval,
 )
 from assay.scores import flagged, request
-from assay.types import Decision, Undecided, Verdict
+from assay.types import Decision, ReleaseEvidence, Undecided, Verdict
 
 LEVEL = 0.05
 """Largest p-value of the verdict "familiar": so many clean benchmarks get it where all assumptions hold."""
@@ -91,6 +94,7 @@ class Evidence:
         control: what a model flags that saw neither set of texts; None where none was run.
         form: the residual after the scores of a second model, beside placebos; None where it was not measured.
         same_form: the unseen text has the form of the benchmark, so that the result is about the benchmark alone.
+        release: what the lot of a randomised release shows; None without one.
         compared: the two sets of texts in words.
     """
 
@@ -104,6 +108,7 @@ class Evidence:
     control: NegativeControl | None = None
     form: FormTest | None = None
     same_form: bool = False
+    release: ReleaseEvidence | None = None
     compared: str = COMPARED
 
     @property
@@ -155,6 +160,8 @@ def decide(
         allow_confounded: decide although the result may have another cause than training; the decision says so.
         margin: see `MARGIN`.
     """
+    if evidence.release is not None and evidence.release.is_proof:
+        return Decision(Verdict.CONTAMINATED, release_finding(evidence.release, benchmark, model))
     standing = list(obstacles(evidence, benchmark, model, margin=margin))
     kept = [obstacle for obstacle in standing if not (allow_confounded and obstacle.is_confound)]
     set_aside = standing[0].explanation if standing and standing[0] not in kept else None
@@ -199,6 +206,8 @@ def obstacles(evidence: Evidence, benchmark: str, model: str, *, margin: float =
     result = evidence.separation or (test.share.estimate if test else None) or (flags.rate if flags else None)
     if result is None:
         explanation = f"There is no unseen text to compare the scores of {model} with."
+        if evidence.release is not None:
+            explanation = f"{release_finding(evidence.release, benchmark, model)} {explanation}"
         yield Obstacle(Undecided.NO_UNSEEN_TEXT, explanation)
         return
     if evidence.decides_by_form and evidence.form is not None:
@@ -341,6 +350,24 @@ def _hiding_control(flags: FlagRate | None, control: NegativeControl | None) -> 
         f"({percent_interval(control.flagged.rate)}, where {percent(control.flagged.chance)} is chance): the unseen "
         "text scores higher for a reason other than training, which would hide a leak.",
         is_confound=True,
+    )
+
+
+def release_finding(lot: ReleaseEvidence, benchmark: str, model: str) -> str:
+    """Return what the lot of a release shows, in one sentence with its figures."""
+    adjusted = lot.adjusted_p_value
+    honest = "" if lot.has_beacon else ", if the publisher drew honestly"
+    if not lot.valid:
+        return f"The release of {benchmark} was made with a chosen key, so its lot proves nothing."
+    if adjusted is None:
+        p_value = named_p_value(lot.p_value)
+        return f"The log of the release of {benchmark} is not full, so its p-value ({p_value}) is unadjusted."
+    if not lot.is_proof:
+        shown = f"The lot of the release does not show in {model} ({named_p_value(adjusted)})"
+        return f"{shown}, which is no evidence of absence."
+    return (
+        f"{model} prefers the copies of {benchmark} that a lot chose: had it nothing of the publication, a result this "
+        f"clear would come up {in_cases(adjusted)}{honest}; it knows at least {lot.memorised} of {lot.tasks} tasks."
     )
 
 

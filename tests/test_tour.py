@@ -31,7 +31,7 @@ def test_every_cell_runs_and_every_result_is_a_page_or_a_value(tmp_path: Path, m
             shown = eval(compile(ast.Expression(last.value), str(NOTEBOOK), "eval"), names)  # noqa: S307  the same
             pages += hasattr(shown, "_repr_html_") and "<iframe" in shown._repr_html_()
     assert pages == 4
-    assert str(names["result"]).startswith("<Audit: Contaminated")
+    assert str(names["result"]).startswith("<Audit: Familiar")
     assert names["trace"].matches
 
 

@@ -35,6 +35,8 @@ SMALL = {
     ),
 }
 """Less to compute than as published."""
+OF_ERRORS = {"ez_mia"}
+"""Scores of the tokens that a model predicts wrongly: a text that it knows by heart has none."""
 AT_CHANCE = pytest.mark.xfail(
     strict=True, reason="VeilProbe as published reads the prompts alone, which do not differ between the classes"
 )
@@ -79,7 +81,11 @@ def detects(values, members, *, rule=None):
 
 
 def test_every_score_separates_members(planted, models, tmp_path):
-    detectors = [each for name, each in sample_detectors().items() if each.access != "labelled" and name in DETECTORS]
+    detectors = [
+        each
+        for name, each in sample_detectors().items()
+        if each.access != "labelled" and name in DETECTORS and name not in OF_ERRORS
+    ]
     assert {each.access for each in detectors} == {"gray", "black", "two models"}
     table = frequencies(tmp_path, Configuration())
     texts = judged(planted)

@@ -37,6 +37,7 @@ from .unseen_test import FAMILIARITY as FAMILIARITY
 from .unseen_test import Compared as Compared
 from .unseen_test import UnseenTest as UnseenTest
 from .verdict import LEVEL as LEVEL
+from .verdict import SAME_FORM_LEVEL as SAME_FORM_LEVEL
 from .verdict import Evidence as Evidence
 from .verdict import Obstacle as Obstacle
 from .verdict import decide as decide

@@ -28,8 +28,7 @@ from assay.datasets import Dataset
 from assay.errors import DataError
 from assay.evaluation import FormResidual
 from assay.files import write_json
-from assay.leakage import Compared, FormTest, MeasuredModel, form_test
-from assay.leakage.verdict import SAME_FORM_LEVEL
+from assay.leakage import SAME_FORM_LEVEL, Compared, FormTest, MeasuredModel, form_test
 from assay.models import ModelSettings, StatisticsCache, open_local
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Sample

@@ -157,7 +157,7 @@ class Archive:
             self.limits.check(self.path, entries=len(members), total=total, packed=packed)
             for member in members:
                 path = inside(member.filename)
-                if member.is_dir():
+                if not member.filename or member.is_dir():
                     continue
                 if path is None:
                     yield Skipped(member.filename, "path leads outside")

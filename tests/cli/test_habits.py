@@ -428,3 +428,10 @@ def test_completion_completes_values(assay, line, offered):
     words = line.split()
     done = assay(_ASSAY_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1))
     assert offered in done.out.splitlines()
+
+
+def test_a_configuration_whose_name_is_no_name_is_refused_in_one_line(assay):
+    done = assay("--config", "a\0b", "score", "--list")
+    assert done.code == 2
+    assert "embedded null byte" in done.err
+    assert len(done.err.splitlines()) == 1

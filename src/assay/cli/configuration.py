@@ -18,7 +18,7 @@ from typing import Any
 
 from assay.cli.common import leaves
 from assay.cli.groups import Bundles, bundles_of
-from assay.errors import AssayError, DataError, did_you_mean
+from assay.errors import AssayError, DataError, did_you_mean, plain_reason
 from assay.files import parse_toml
 from assay.guard import LARGEST_METADATA
 from assay.settings import Declared, from_pairs
@@ -171,8 +171,9 @@ def _content(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_METADATA + 1)
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}, expected a configuration file") from error
+    except (OSError, ValueError) as error:  # a name with a zero byte is no name
+        reason = error.strerror if isinstance(error, OSError) else plain_reason(error)
+        raise DataError(f"{path}: {reason}, expected a configuration file") from error
     if len(content) > LARGEST_METADATA:
         raise DataError(f"{path}: more than {LARGEST_METADATA:,} bytes, expected a configuration file")
     return content

@@ -5,7 +5,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive import columns_of, naive_columns
+from naive import columns_of, naive_columns, near_ties
 from tiny_models import CONTEXT, TEXTS, byte_tokenizer, tiny
 
 from assay.errors import ModelError, SettingError
@@ -48,7 +48,11 @@ def test_a_text_of_many_windows_has_what_a_naive_loop_over_windows_gives(case):
         ids = list(byte_tokenizer()(text)["input_ids"])
         assert statistics.token_ids.tolist() == ids[1:], "each token but the first is scored exactly once, in order"
         expected = naive_columns(LLAMA, ids, context=context, stride=stride, first=1)
-        np.testing.assert_allclose(columns_of(statistics), expected, rtol=2e-5, atol=2e-5)
+        found, others = columns_of(statistics), [0, 2, 3, 4, 5]
+        np.testing.assert_allclose(found[others], expected[others], rtol=2e-5, atol=2e-5)
+        # on some processors two passes in float32 round logits that all but tie to another order
+        ties = naive_columns(LLAMA, ids, context=context, stride=stride, first=1, column=near_ties, width=1)
+        assert (np.abs(found[1] - expected[1]) <= ties[0]).all()
 
 
 def test_with_a_bos_the_windows_still_score_every_token_once():

@@ -3,6 +3,7 @@
 A head is a few arrays, so that it can be stored without pickles.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -24,12 +25,12 @@ LARGEST = 1e18
 """Bound on the numbers in a stored classifier: beyond it sums overflow, and no fitted number comes near."""
 
 
-class EvidenceHead:
+class EvidenceHead(ABC):
     """A fitted head: a frozen dataclass of arrays."""
 
+    @abstractmethod
     def margins(self, features: Any) -> Float64Array:  # noqa: ANN401  a dense table or a sparse matrix
         """Return float64 [n], higher = machine-written."""
-        raise NotImplementedError
 
     def arrays(self) -> Arrays:
         """Return all that `restore` needs."""

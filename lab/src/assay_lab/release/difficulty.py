@@ -47,7 +47,7 @@ def run(size: Size, seed: int, data: Data) -> Result:
                     "original is first": float((original[:, 0] > values.max(axis=1)).mean()),
                 }
             )
-    return Result(rows, ("pass@1 was not measured: neither built-in model solves a task of HumanEval.",))
+    return Result(rows, ("pass@1 was not measured.",))
 
 
 EXPERIMENTS = (

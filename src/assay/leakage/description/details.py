@@ -110,7 +110,7 @@ def form_power_sentence(form: FormTest) -> str:
     return (
         f"With {number_of(groups, 'group')} of unseen text, a leak of {percent(LEAK)} of the tasks, seen twice, would "
         f"be called familiar in {chance} of cases; {enough}. This assumes that it raises the residual by "
-        f"{form.effect:.1f}, the least that was measured on models of known truth."
+        f"{form.effect:.1f}: of such leaks in models of known truth, three quarters raised it by more."
     )
 
 

@@ -15,7 +15,7 @@ from assay.leakage.naming import named_samples, names_samples, naming_score
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.leakage.run_folder import read_run, summary_of
 from assay.leakage.unseen_test import BOUND_AT
-from assay.leakage.verdict import LEVEL
+from assay.leakage.verdict import LEVEL, SAME_FORM_LEVEL
 from assay.reports import (
     Fact,
     Report,
@@ -27,7 +27,7 @@ from assay.reports import (
     percent_interval,
     short_p_value,
 )
-from assay.types import NONMEMBER, Decision
+from assay.types import NONMEMBER, Decision, Verdict
 
 DOSE = "dose"
 P = "p: how often unseen text scores as high"
@@ -123,7 +123,11 @@ def _ranking_facts(audit: Audit, summary: ScoreSummary) -> list[Fact]:
 
 
 def _verdict_fact(summary: ScoreSummary, decision: Decision) -> Fact:
-    note = decision.reason or f"evidence: p ≤ {LEVEL:g}"
+    by_same_form = decision.verdict is Verdict.CONTAMINATED and summary.ranking is None
+    level = SAME_FORM_LEVEL if by_same_form else LEVEL
+    note = decision.reason or f"evidence: p ≤ {level:g}"
+    if decision.reason is None and summary.form is not None:
+        note = f"evidence: a residual wholly above {summary.form.margin:.1f}"
     if decision.reason is None and summary.test is not None:
         note = f"p {short_p_value(summary.test.p_value)}; {note}"
     return Fact("Verdict", decision.verdict, note)

@@ -185,7 +185,9 @@ def calibrated_sentences(audit: Audit, calibration: Calibration) -> Iterator[str
         if control.excess is not None and control.excess.has_interval:
             yield f"Beside the control the audited model flags {more_or_less(control.excess)}."
     yield from _planted(calibration)
-    if not audit.summary(audit.primary).is_open and calibration.seen_at_least > 0:
+    own = audit.summary(audit.primary)
+    # in texts of another form the flags have causes beside training
+    if not own.is_open and own.form is None and calibration.seen_at_least > 0:
         yield (
             f"At least {percent(calibration.seen_at_least)} of the samples score unlike unseen text "
             f"({percent(0.95)} confidence)."

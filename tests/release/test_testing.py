@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from assay.errors import DataError, MissingCapability
+from assay.api import AuditSettings
 from assay.release import evidence_of_release, read_secret, rotate
 from assay.release import test as run_test
 from assay.scoring import shared_prefixes
@@ -111,6 +112,16 @@ def test_the_audit_gets_evidence(secret, secret_path):
     assert len(found.named) == 10
     assert found.memorised >= 7
     assert (found.valid, found.has_beacon) == (True, False)
+
+
+def test_an_audit_that_is_continued_logs_its_test_once(secret, secret_path, tmp_path):
+    settings, model = AuditSettings(release=secret_path), FakeModel(published_texts(secret), gain=2.0)
+    first = settings.lot(model, tmp_path / "state")
+    logged = len(read_secret(secret_path).tests)
+    assert settings.lot(model, tmp_path / "state") == first
+    assert len(read_secret(secret_path).tests) == logged > 0
+    settings.lot(model, None)
+    assert len(read_secret(secret_path).tests) == 2 * logged
 
 
 def test_a_leak_is_dated_by_its_version(secret, secret_path, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from assay.release import lot_test
 from assay_lab.experiments import all_measurements
-from assay_lab.release import power, twins
+from assay_lab.release import power, statistic, twins
 from assay_lab.release.plants import copy_set, evidence_table, task_rows
 
 
@@ -38,6 +38,15 @@ def test_a_model_that_prefers_the_published_copies_is_found(copies):
     assert found["first"] > len(lot) / 2
 
 
+def test_the_words_that_differ_between_copies_are_found():
+    copies = ["def add(a):\n    return a", "def plus(b):\n    return b"]
+    spans = statistic.changed(copies)
+    assert [[text[a:b] for a, b in own] for text, own in zip(copies, spans, strict=True)] == [
+        ["add", "a", "a"],
+        ["plus", "b", "b"],
+    ]
+
+
 def test_the_power_of_twins_rises_with_tasks_and_holds_its_level():
     size = twins.Size((100,), 400)
     assert twins.power(100, 0.5, 0.0, size, 0) <= 0.08
@@ -46,4 +55,4 @@ def test_the_power_of_twins_rises_with_tasks_and_holds_its_level():
 
 def test_the_experiments_are_listed():
     names = {name for name in all_measurements() if name.startswith("release/")}
-    assert names == {f"release/{name}" for name in ("null", "power", "twins", "difficulty", "cost")}
+    assert names == {f"release/{name}" for name in ("null", "power", "statistic", "twins", "difficulty", "cost")}

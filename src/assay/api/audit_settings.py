@@ -1,18 +1,20 @@
 """The settings of an audit: what it compares with, and how it decides."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from assay.errors import DataError, MissingCapability
+from assay.files import parse_json, write_json
 from assay.settings import Setting, Settings
+from assay.types import ReleaseEvidence
 
 if TYPE_CHECKING:
     from assay.leakage import DecisionSettings, PlantOptions
-    from assay.models import ModelSettings
-    from assay.types import ReleaseEvidence
+    from assay.types import Generator, LogProbScorer
 
+RELEASE_TEST = "release.json"
 LARGEST_RATE = 1e6
 """Learning rate above which weights are no longer finite after a few steps, whatever the model."""
 MOST_DOSES, LARGEST_DOSE = 8, 100
@@ -144,13 +146,25 @@ class AuditSettings(Settings):
         """Return True if there is unseen text, a file with scores of such text, or a release to compare with."""
         return unseen or self.calibration is not None or self.release is not None
 
-    def lot(self, model: str, opened: "ModelSettings") -> "ReleaseEvidence | None":
-        """Return what the lot of the release shows in a model; None without a release."""
+    def lot(self, model: "Generator | LogProbScorer", folder: Path | None) -> ReleaseEvidence | None:
+        """Return what the lot of the release shows in a model; None without a release.
+
+        Args:
+            model: the audited one.
+            folder: keeps the result for a run that is continued: each test is logged, and the log counts.
+        """
         if self.release is None:
             return None
         from assay.release import evidence_of_release  # noqa: PLC0415  as below
 
-        return evidence_of_release(model, self.release, opened=opened)
+        kept = None if folder is None else folder / RELEASE_TEST
+        if kept is not None and kept.exists():
+            return ReleaseEvidence(**parse_json(kept.read_bytes()))
+        evidence = evidence_of_release(model, self.release)
+        if kept is not None:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            write_json(kept, asdict(evidence))
+        return evidence
 
     def planted(self) -> "PlantOptions":
         """Return the doses that are planted."""

@@ -112,7 +112,7 @@ def audit(
     with run.begun(selection, options, opener.settings, **identity) if run else nullcontext():
         plan, notes = plan_scores(selection, model, opener)
         report_spending(model, plan, texts.samples, opener.settings)
-        if note := gguf_note(plan.models.get("target", plan.generator)):
+        if note := gguf_note(plan.target):
             notes = (*notes, note)
         _check_primary(options.primary, plan.requests)
         if unseen_scores is not None:
@@ -158,7 +158,7 @@ def audit(
                     unseen=texts.unseen,
                     unseen_source=texts.fresh.source if texts.fresh else "",
                     same_form=same_form is not None,
-                    release=options.lot(model, opener.settings),
+                    release=options.lot(plan.target, run.state if run else None),
                     calibration=unseen_scores,
                     learned=learned,
                     control=contrast,

@@ -35,7 +35,7 @@ from assay.release.settings import ReleaseTestSettings
 from assay.release.statistic import LotTest
 from assay.reports import Report, TabularResult, describe
 from assay.scoring import log_likelihoods, shared_prefixes, written_names
-from assay.types import Float64Array, Generator, ReleaseEvidence
+from assay.types import Float64Array, Generator, LogProbScorer, ReleaseEvidence
 
 LEAST_TASKS = 5
 ROUND = 20
@@ -142,7 +142,7 @@ class ReleaseTest(TabularResult):
 
 
 def run_release_test(
-    model: str | Generator,
+    model: str | Generator | LogProbScorer,
     secret: str | Path,
     settings: ReleaseTestSettings | None = None,
     opened: ModelSettings | None = None,
@@ -226,21 +226,17 @@ def published_secret(path: Path) -> Secret:
     return secret
 
 
-def evidence_of_release(
-    model: str | Generator, secret: str | Path, *, opened: ModelSettings | None = None, tasks: bool = True
-) -> ReleaseEvidence:
+def evidence_of_release(model: str | Generator | LogProbScorer, secret: str | Path) -> ReleaseEvidence:
     """Return what an audit needs of the test of a release; the test is logged.
 
     Args:
         model: name of a model, or a model.
         secret: the secret file.
-        opened: how the model is opened.
-        tasks: name single tasks, which scores more copies.
 
     Raises:
         AssayError: see `run_release_test`.
     """
-    result = run_release_test(model, secret, ReleaseTestSettings(tasks=tasks), opened)
+    result = run_release_test(model, secret, ReleaseTestSettings(tasks=True))
     best = result.strongest
     return ReleaseEvidence(
         p_value=best.names.p_value,
@@ -298,7 +294,7 @@ class _Bench:
 
     secret: Secret
     settings: ReleaseTestSettings
-    models: Sequence[Generator]
+    models: Sequence[Generator | LogProbScorer]
     tranche: int | None
     tasks: list[SecretTask] = field(default_factory=list)
     copies: int = 0

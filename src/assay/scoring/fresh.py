@@ -23,7 +23,7 @@ Sets = Sequence[Sequence[str]]
 """Texts of the copies of each task."""
 
 
-def log_likelihoods(model: Generator, texts: Sequence[str]) -> dict[str, float]:
+def log_likelihoods(model: Generator | LogProbScorer, texts: Sequence[str]) -> dict[str, float]:
     """Return the log-likelihood of each text in nats; texts that the model rejects are absent.
 
     Raises:
@@ -57,8 +57,14 @@ def shared_prefixes(sets: Sets) -> list[str]:
     ]
 
 
-def written_names(model: Generator, sets: Sets, prompts: Sequence[str]) -> dict[str, float]:
-    """Return for each copy the share of its own words that a model writes behind the prefix that all copies share."""
+def written_names(model: Generator | LogProbScorer, sets: Sets, prompts: Sequence[str]) -> dict[str, float]:
+    """Return for each copy the share of its own words that a model writes behind the prefix that all copies share.
+
+    Raises:
+        MissingCapability: the model does not generate text.
+    """
+    if not isinstance(model, Generator):
+        raise MissingCapability(f"{display_name(model.name)} does not generate text: expected --access gray")
     values: dict[str, float] = {}
     places = [place for place, prompt in enumerate(prompts) if prompt]
     replies = model.generate([prompts[place] for place in places], max_new_tokens=GENERATED)

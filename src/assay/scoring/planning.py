@@ -48,9 +48,14 @@ class Plan:
     derivers: Mapping[DerivationKind, Deriver] = field(default_factory=dict)
 
     @property
+    def target(self) -> LogProbScorer | Generator:
+        """The audited model."""
+        return self.models.get("target") or self.generator  # type: ignore[return-value]  # `plan` requires either
+
+    @property
     def name(self) -> str:
         """Name of the target, as the user gave it."""
-        return self.models["target"].name if "target" in self.models else self.generator.name  # type: ignore[union-attr]  # `plan` requires either
+        return self.target.name
 
     @property
     def digests(self) -> Mapping[ModelRole, tuple[str, str]]:

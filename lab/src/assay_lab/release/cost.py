@@ -23,7 +23,7 @@ class Size:
 
 def run(size: Size, seed: int, data: Data) -> Result:
     """What does it cost to make a release and to test a model against it?"""
-    rows = task_rows(data)[: size.tasks]
+    rows = task_rows(data, size.tasks)
     folder = data[WORK]
     tasks = folder / "tasks.jsonl"
     tasks.write_text("".join(f"{json.dumps(row)}\n" for row in rows))

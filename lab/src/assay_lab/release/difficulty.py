@@ -12,22 +12,23 @@ import numpy as np
 from assay.models import open_local
 from assay.release import standardised_within
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
-from assay_lab.release.plants import CONTROL, POOLS, SMALL, copy_set, copy_values, task_rows
+from assay_lab.release.plants import CONTROL, POOLS, SMALL, SMOKE_TASKS, copy_set, copy_values, task_rows
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Copies of a task, and lots."""
+    """Copies of a task, lots, and tasks (None: all)."""
 
     copies: int = 10
     lots: int = 1000
+    tasks: int | None = None
 
 
 def run(size: Size, seed: int, data: Data) -> Result:
     """Are published and secret copies equally hard for models that saw neither?"""
     rows: list[dict[str, Any]] = []
     for kind in POOLS:
-        made = copy_set(task_rows(data), size.copies, kind=kind, seed=seed)
+        made = copy_set(task_rows(data, size.tasks), size.copies, kind=kind, seed=seed)
         for name in (SMALL, CONTROL):
             model = open_local(name, device="cpu")
             values, _ = copy_values(model, made.texts)
@@ -54,7 +55,7 @@ EXPERIMENTS = (
     Experiment(
         name="release/difficulty",
         run=run,
-        scales={"smoke": Size(4, 20), "full": Size()},
+        scales={"smoke": Size(4, 20, SMOKE_TASKS), "full": Size()},
         needs={"humaneval": SHARED_DATA["humaneval"]},
         smoke_does_without=True,
         stored="release/difficulty",

@@ -20,6 +20,7 @@ from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Res
 from assay_lab.release.plants import (
     CONTROL,
     SMALL,
+    SMOKE_TASKS,
     CopySet,
     copy_set,
     copy_values,
@@ -35,19 +36,20 @@ LEVELS = (0.05, 0.01)
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Copies of a task, lots, new lots of a test, texts of a training."""
+    """Copies of a task, lots, new lots of a test, texts of a training, and tasks (None: all)."""
 
     copies: int = 10
     lots: int = 1000
     draws: int = 1000
     texts: int = 100
+    tasks: int | None = None
 
 
 def cells(
     size: Size, seed: int, data: Data
 ) -> Iterator[tuple[str, str, str, CopySet, Float64Array, list[Float64Array]]]:
     """Yield model, kind of copies, covariates, the copies, their values, and the values of the covariates."""
-    rows = task_rows(data)
+    rows = task_rows(data, size.tasks)
     others = other_functions(data)[: size.texts]
     small, control = open_local(SMALL, device="cpu"), open_local(CONTROL, device="cpu")
     for kind in ("dictionary", "synonyms"):
@@ -72,7 +74,7 @@ def cells(
         yield "trained on other tasks", kind, SMALL, rest, taught, [values[~half]]
         tuned, _ = copy_values(trained_on([], others, seed=seed), made.texts)
         yield "trained on other code", kind, SMALL, made, tuned, [values]
-    if javascript := javascript_rows(data):
+    if javascript := javascript_rows(data, size.tasks):
         made = copy_set(javascript, size.copies, seed=seed)
         yield CONTROL, "dictionary, JavaScript", "none", made, copy_values(control, made.texts)[0], []
 
@@ -109,7 +111,7 @@ EXPERIMENTS = (
     Experiment(
         name="release/null",
         run=run,
-        scales={"smoke": Size(copies=5, lots=20, draws=50, texts=4), "full": Size()},
+        scales={"smoke": Size(copies=5, lots=20, draws=50, texts=4, tasks=SMOKE_TASKS), "full": Size()},
         needs={name: SHARED_DATA[name] for name in ("humaneval", "mbpp")},
         takes={"humaneval-x": SHARED_DATA["humaneval-x"]},
         smoke_does_without=True,

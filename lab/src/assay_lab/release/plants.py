@@ -23,6 +23,8 @@ CONTROL = "builtin:control"
 POOLS: dict[str, NamePool] = {"dictionary": DictionaryPool(), "synonyms": SynonymPool()}
 """Kind of variant → names of its copies."""
 RATE = 5e-4
+STATISTICS = {"evidence": evidence, "mean": lambda d: d}
+"""Candidates for the sum over tasks: title → value of each copy, from the standardised values."""
 SMOKE_TASKS = 12
 
 
@@ -51,18 +53,18 @@ class CopySet:
         return np.array([numbers[name] for name in self.clusters], np.int64)
 
 
-def task_rows(data: Data, name: str = "humaneval") -> list[dict[str, object]]:
-    """Return the rows of a benchmark; without its data, functions that ship with the built-in model."""
-    if name not in data:
+def task_rows(data: Data, most: int | None = None) -> list[dict[str, object]]:
+    """Return the rows of HumanEval, at most so many; without it, functions that ship with the built-in model."""
+    if "humaneval" not in data:
         return [{"id": sample.id, "text": sample.text} for sample in demo_functions().samples[:SMOKE_TASKS]]
-    file = next(iter(sorted(data[name].rglob("*.jsonl.gz"))))
-    return list(read_rows(file, lambda _: None))
+    file = next(iter(sorted(data["humaneval"].rglob("*.jsonl.gz"))))
+    return list(read_rows(file, lambda _: None))[:most]
 
 
-def javascript_rows(data: Data) -> list[dict[str, object]]:
+def javascript_rows(data: Data, most: int | None = None) -> list[dict[str, object]]:
     """Return HumanEval-X in JavaScript; nothing without its data."""
     files = sorted(data["humaneval-x"].rglob("humaneval_js.jsonl.gz")) if "humaneval-x" in data else []
-    return list(read_rows(files[0], lambda _: None)) if files else []
+    return list(read_rows(files[0], lambda _: None))[:most] if files else []
 
 
 def copy_set(rows: Sequence[dict[str, object]], copies: int, *, kind: str = "dictionary", seed: int = 0) -> CopySet:
@@ -114,12 +116,17 @@ def evidence_table(
 
 
 def trained_on(
-    texts: Sequence[str], others: Sequence[str], *, seed: int, model: TransformersModel | None = None
+    texts: Sequence[str],
+    others: Sequence[str],
+    *,
+    seed: int,
+    model: TransformersModel | None = None,
+    rate: float = RATE,
 ) -> TransformersModel:
     """Return `builtin:small`, or a model, after one epoch on texts beside others."""
     model = model or open_local(SMALL, device="cpu")
     rows = member_rows(model.checkpoint.tokenizer, [*texts, *others], context=model.context)
-    settings = TrainingSettings(method="full", rate=RATE, batch=4, epochs=1, checkpoints=(1,), device="cpu")
+    settings = TrainingSettings(method="full", rate=rate, batch=4, epochs=1, checkpoints=(1,), device="cpu")
     tune(model.checkpoint.model, rows, settings, seed=seed)
     return model
 

@@ -2,7 +2,8 @@
 
 Half of HumanEval's tasks: their published copies are trained on beside other functions, once or more often. The
 statistics that were candidates stand side by side: log-likelihood of the text, Σ log(1 - ε + ε w) or the mean of d,
-with and without the model before training as parent. `mid_pit` sees the same plants, against tasks not trained on.
+with and without the model before training as parent. Tasks not trained on stand beside them in some cells, as where a
+part of a publication was seen. `mid_pit` sees the same plants, against tasks not trained on.
 
 With `--data model=FILE.gguf` the model is another one.
 """
@@ -16,32 +17,42 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from assay.models import open_local
-from assay.release import by_cluster, evidence, lot_test, memorised_at_least, residuals, standardised_within
+from assay.release import by_cluster, lot_test, memorised_at_least, residuals, standardised_within
 from assay.types import Float64Array
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
-from assay_lab.release.plants import SMALL, copy_set, copy_values, other_functions, task_rows, trained_on
+from assay_lab.release.plants import (
+    SMALL,
+    SMOKE_TASKS,
+    STATISTICS,
+    copy_set,
+    copy_values,
+    other_functions,
+    task_rows,
+    trained_on,
+)
 
-STATISTICS = {"evidence": evidence, "mean": lambda d: d}
+KEYS = ("dose", "tasks", "others", "copies", "parent")
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Copies of a task, lots, doses, other functions beside an epoch, and numbers of tasks and copies that are read."""
+    """Copies of a task, lots, doses, other functions, tasks seen and not, copies read, and all tasks (None: all)."""
 
     copies: int = 10
     lots: int = 10
-    doses: tuple[int, ...] = (1,)
+    doses: tuple[int, ...] = (1, 4)
     others: int = 100
-    tasks: tuple[int, ...] = (20, 40, 81)
+    tasks: tuple[tuple[int, int], ...] = ((20, 0), (40, 0), (81, 0), (20, 80))
     read: tuple[int, ...] = (5, 10)
     draws: int = 4000
+    rows: int | None = None
 
 
 def plants(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
     """Yield the p-values of each lot, dose, statistic, parent, number of tasks and of copies."""
     name = str(data.get("model", SMALL))
-    made = copy_set(task_rows(data), size.copies, seed=seed)
+    made = copy_set(task_rows(data, size.rows), size.copies, seed=seed)
     others = other_functions(data)
     parent, _ = copy_values(open_local(name, device="cpu"), made.texts)
     for number in range(size.lots):
@@ -50,27 +61,27 @@ def plants(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
         order = generator.permutation(len(made.texts))
         planted, spare = order[: len(order) // 2], order[len(order) // 2 :]
         texts = [made.texts[place][lot[place]] for place in planted]
-        outside = [made.texts[place][lot[place]] for place in spare]
         model = open_local(name, device="cpu")
         for dose in range(1, max(size.doses) + 1):
             beside = [others[place] for place in generator.permutation(len(others))[: size.others]]
             model = trained_on(texts, beside, seed=number * 100 + dose, model=model)
             if dose not in size.doses:
                 continue
-            values, ranks = copy_values(model, [made.texts[place] for place in planted])
-            _, unseen = copy_values(model, [[text] for text in outside])
-            published = ranks[np.arange(len(planted)), lot[planted]]
+            values, ranks = copy_values(model, made.texts)
+            published = ranks[np.arange(len(ranks)), lot]
             labels = np.r_[np.ones(len(planted)), np.zeros(len(spare))]
-            area = float(roc_auc_score(labels, np.r_[published, unseen[:, 0]]))
-            for tasks, copies, parents in product(size.tasks, size.read, ([], [parent[planted]])):
-                drawn = Plant(lot[planted[:tasks]], [made.clusters[place] for place in planted[:tasks]])
-                found = judged(values[:tasks], [each[:tasks] for each in parents], drawn, copies, size.draws)
-                yield {"dose": dose, "tasks": tasks, "copies": copies, "parent": bool(parents), "area": area} | found
+            area = float(roc_auc_score(labels, published[np.r_[planted, spare]]))
+            for (seen, unseen), copies, with_parent in product(size.tasks, size.read, (False, True)):
+                kept = np.r_[planted[:seen], spare[:unseen]]
+                drawn = Plant(lot[kept], [made.clusters[place] for place in kept])
+                found = judged(values[kept], [parent[kept]] if with_parent else [], drawn, copies, size.draws)
+                cell = {"dose": dose, "tasks": seen, "others": unseen, "copies": copies, "parent": with_parent}
+                yield cell | {"area": area} | found
 
 
 @dataclass(frozen=True, slots=True)
 class Plant:
-    """The published copy of each planted task, and its cluster."""
+    """The published copy of each task, and its cluster."""
 
     published: np.ndarray
     clusters: Sequence[str]
@@ -98,36 +109,37 @@ def run(size: Size, seed: int, data: Data) -> Result:
     """How often does the test of a release find a model that was trained on the publication?"""
     groups: dict[tuple[object, ...], list[dict[str, Any]]] = {}
     for found in plants(size, seed, data):
-        key = tuple(found[name] for name in ("dose", "tasks", "copies", "parent"))
+        key = tuple(found[name] for name in KEYS)
         groups.setdefault(key, []).append(found)
     rows = []
-    for (dose, tasks, copies, parent), group in groups.items():
-        row: dict[str, Any] = {"dose": dose, "tasks": tasks, "copies": copies, "parent": parent, "lots": len(group)}
+    for key, group in groups.items():
+        row: dict[str, Any] = dict(zip(KEYS, key, strict=True)) | {"lots": len(group)}
         for title in STATISTICS:
             row[f"z {title}"] = float(np.mean([each[f"z {title}"] for each in group]))
             for level in (0.05, 0.01):
                 share = wilson(sum(each[f"p {title}"] <= level for each in group), len(group))
                 row[f"{title} p ≤ {level:g}"] = {"value": share.value, "low": share.low, "high": share.high}
-        row["ranks first"] = float(np.mean([each["first"] for each in group])) / int(str(tasks))
+        row["ranks first"] = float(np.mean([each["first"] for each in group])) / (row["tasks"] + row["others"])
         row["known at least"] = float(np.mean([each["memorised"] for each in group]))
         row["mid_pit AUROC"] = float(np.mean([each["area"] for each in group]))
         rows.append(row)
     return Result(rows, (f"{size.others} other functions beside each epoch; {size.lots} lots a cell.",))
 
 
-# "grid" has every dose and more copies; it takes an hour of one core
-SMOKE_SIZE = Size(copies=6, lots=1, doses=(1,), others=4, tasks=(6,), read=(3,), draws=100)
 EXPERIMENTS = (
     Experiment(
         name="release/power",
         run=run,
         scales={
-            "smoke": Size(copies=6, lots=1, doses=(1,), others=4, tasks=(6,), read=(3,), draws=100),
+            "smoke": Size(
+                copies=6, lots=1, doses=(1,), others=4, tasks=((6, 0),), read=(3,), draws=100, rows=SMOKE_TASKS
+            ),
             "full": Size(),
         },
         columns=(
             "dose",
             "tasks",
+            "others",
             "copies",
             "parent",
             "evidence p ≤ 0.05",

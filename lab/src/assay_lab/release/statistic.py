@@ -1,0 +1,166 @@
+"""Which statistic of a release finds a model best that was trained on the publication?
+
+Each lot trains a model once on the published copies: every second task with names from a dictionary, the others with
+synonyms, beside other functions. Candidates are the log-likelihood of the text, its mean per token, and both of the
+changed names alone; Σ log(1 - ε + ε w) or the mean of d; and what is taken off: nothing, the length, the values of
+`builtin:control`, or those of the model before training.
+
+With `--data model=FILE.gguf` the model is another one; the scale "pretrained" has the learning rate
+of such a model.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from assay.models import TransformersModel, open_local
+from assay.release import by_cluster, lot_test, residuals, standardised_within
+from assay.types import Float64Array, Int64Array
+from assay_lab.evaluation.independent import wilson
+from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
+from assay_lab.release.plants import (
+    CONTROL,
+    POOLS,
+    RATE,
+    SMALL,
+    SMOKE_TASKS,
+    STATISTICS,
+    CopySet,
+    copy_set,
+    other_functions,
+    task_rows,
+    trained_on,
+)
+
+LEVEL = 0.01
+_WORDS = re.compile(r"\w+|\W")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Copies of a task, lots, other functions, rate of the training, new lots of a test, and tasks (None: all)."""
+
+    copies: int = 10
+    lots: int = 10
+    others: int = 100
+    rate: float = RATE
+    draws: int = 4000
+    tasks: int | None = None
+
+
+def values_of(model: TransformersModel, texts: Sequence[Sequence[str]]) -> dict[str, Float64Array]:
+    """Return each candidate's values of each copy, float64 [tasks, copies]."""
+    flat = [text for row in texts for text in row]
+    spans = [span for row in texts for span in changed(row)]
+    found = {name: np.zeros(len(flat)) for name in ("whole text", "whole text, per token", "names", "names, per token")}
+    for batch in model.completed(flat):
+        for index, statistics in batch:
+            log_probs = statistics.log_probs.astype(np.float64)
+            starts, ends = statistics.offsets[:, 0], statistics.offsets[:, 1]
+            own = np.zeros(len(log_probs), np.bool_)
+            for begin, end in spans[index]:
+                own |= (starts < end) & (ends > begin)
+            found["whole text"][index] = log_probs.sum()
+            found["whole text, per token"][index] = log_probs.mean()
+            found["names"][index] = log_probs[own].sum()
+            found["names, per token"][index] = log_probs[own].mean() if own.any() else 0.0
+    shape = (len(texts), len(texts[0]))
+    return {name: values.reshape(shape) for name, values in found.items()}
+
+
+def changed(copies: Sequence[str]) -> list[list[tuple[int, int]]]:
+    """Return the spans of the words of each copy that are not the same in all copies."""
+    words = [list(_WORDS.finditer(text)) for text in copies]
+    columns = zip_longest(*([word[0] for word in row] for row in words))
+    differs = [len(set(column)) > 1 for column in columns]
+    return [[word.span() for word, differ in zip(row, differs, strict=False) if differ] for row in words]
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """The tasks that have copies of one kind, and the values that may be taken off."""
+
+    kind: str
+    made: CopySet
+    off: dict[str, dict[str, Float64Array]]
+
+
+def halves(model: TransformersModel, size: Size, seed: int, data: Data) -> list[Half]:
+    """Return the tasks of each kind: no task is in two."""
+    control, found = open_local(CONTROL, device="cpu"), []
+    for at, kind in enumerate(POOLS):
+        made = copy_set(task_rows(data, size.tasks)[at :: len(POOLS)], size.copies, kind=kind, seed=seed)
+        by_control, before = values_of(control, made.texts), values_of(model, made.texts)
+        length = np.array([[float(len(text)) for text in row] for row in made.texts])
+        off = {"control": by_control, "length": dict.fromkeys(before, length), "parent": before}
+        found.append(Half(kind, made, off))
+    return found
+
+
+def tests(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
+    """Yield z and p of each candidate and lot."""
+    name = str(data.get("model", SMALL))
+    parts, others = halves(open_local(name, device="cpu"), size, seed, data), other_functions(data)
+    for number in range(size.lots):
+        generator = np.random.default_rng([seed, number])
+        lots = [half.made.lot(generator) for half in parts]
+        published = [
+            half.made.texts[at][lot[at]] for half, lot in zip(parts, lots, strict=True) for at in range(len(lot))
+        ]
+        beside = [others[at] for at in generator.permutation(len(others))[: size.others]]
+        model = trained_on(published, beside, seed=number, model=open_local(name, device="cpu"), rate=size.rate)
+        for half, lot in zip(parts, lots, strict=True):
+            for values_name, values in values_of(model, half.made.texts).items():
+                for off in ("nothing", *half.off):
+                    covariates = [half.off[off][values_name]] if off != "nothing" else []
+                    d = standardised_within(residuals(values, covariates))
+                    yield {"copies": half.kind, "values": values_name, "off": off} | tested(d, half.made, lot, size)
+
+
+def tested(d: Float64Array, made: CopySet, lot: Int64Array, size: Size) -> dict[str, Any]:
+    """Return z and p of both statistics."""
+    found: dict[str, Any] = {"tasks": len(d)}
+    for title, statistic in STATISTICS.items():
+        table, members = by_cluster(statistic(d), made.clusters)
+        result = lot_test(table, np.array([lot[group[0]] for group in members]), draws=size.draws)
+        found |= {f"z {title}": result.z, f"p {title}": result.p_value}
+    return found
+
+
+def run(size: Size, seed: int, data: Data) -> Result:
+    """Which statistic of a release finds a model best that was trained on the publication?"""
+    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for found in tests(size, seed, data):
+        groups.setdefault((found["copies"], found["values"], found["off"]), []).append(found)
+    rows = []
+    for (kind, values, off), group in groups.items():
+        row: dict[str, Any] = {"copies": kind, "values": values, "taken off": off, "tasks": group[0]["tasks"]}
+        row["lots"] = len(group)
+        for title in STATISTICS:
+            share = wilson(sum(each[f"p {title}"] <= LEVEL for each in group), len(group))
+            row[f"z {title}"] = float(np.mean([each[f"z {title}"] for each in group]))
+            row[f"{title} p ≤ {LEVEL:g}"] = {"value": share.value, "low": share.low, "high": share.high}
+        rows.append(row)
+    return Result(rows, (f"Seen once, at rate {size.rate:g}, beside {size.others} other functions.",))
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="release/statistic",
+        run=run,
+        scales={
+            "smoke": Size(copies=3, lots=1, others=2, draws=50, tasks=SMOKE_TASKS),
+            "pretrained": Size(lots=4, rate=2e-5),
+            "full": Size(),
+        },
+        columns=("copies", "values", "taken off", "tasks", "lots", "z evidence", "z mean", "evidence p ≤ 0.01"),
+        needs={name: SHARED_DATA[name] for name in ("humaneval", "mbpp")},
+        takes={"model": "folder or GGUF file of another model"},
+        smoke_does_without=True,
+        stored="release/statistic",
+    ),
+)

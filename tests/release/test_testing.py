@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from assay.errors import DataError, MissingCapability
 from assay.api import AuditSettings
+from assay.errors import DataError, MissingCapability
 from assay.release import evidence_of_release, read_secret, rotate
 from assay.release import test as run_test
 from assay.scoring import shared_prefixes

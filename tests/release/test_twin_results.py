@@ -38,6 +38,8 @@ def test_the_test_is_the_exact_binomial_over_discordant_tasks(tmp_path):
     assert result.checked == ("harness lm-eval", "settings", "date")
     report = result.describe()
     assert report.answer.verdict == "Better on the published copies"
+    clear = compare(lm_eval(tmp_path, "e", [1.0] * 9 + [0.0]), lm_eval(tmp_path, "f", [0.0] * 10)).difference
+    assert clear.low < 0.9 < clear.high == 1.0
     same = compare(lm_eval(tmp_path, "c", PUBLIC), lm_eval(tmp_path, "d", PUBLIC)).describe()
     assert "no evidence" in same.answer.because
 

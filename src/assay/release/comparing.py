@@ -120,7 +120,7 @@ def _interval(sums: Sequence[np.ndarray], tasks: int) -> Estimate:
     n = len(sums)
     spread = float(np.sqrt(n / (n - 1) * (errors**2).sum())) / tasks
     reach = float(student.ppf(0.975, n - 1)) * spread
-    return Estimate(value, value - reach, value + reach)
+    return Estimate(value, max(-1.0, value - reach), min(1.0, value + reach))
 
 
 def _checked(public: Path, twin: Path, ours: RunFacts, theirs: RunFacts) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -29,17 +29,34 @@ def release_null(file: File) -> str:
     return rows_table(file["results"], heads | {"p ≤ 0.05": "p ≤ .05", "p ≤ 0.01": "p ≤ .01"})
 
 
+def release_statistic(file: File) -> str:
+    """Return z of each candidate, and what taking off other values does to it."""
+    return _by_taken_off(file["results"])
+
+
+def release_statistic_pretrained(file: File) -> str:
+    """Return the same of a model of others, for the statistic that was chosen."""
+    return _by_taken_off([row for row in file["results"] if row["values"] == "whole text"])
+
+
+def _by_taken_off(rows: Sequence[Mapping[str, Any]]) -> str:
+    off = list(dict.fromkeys(row["taken off"] for row in rows))
+    lines: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        line = lines.setdefault((row["copies"], row["values"]), {"copies": row["copies"], "values": row["values"]})
+        share = row["evidence p ≤ 0.01"]["value"]
+        line[row["taken off"]] = f"{row['z evidence']:.1f} ({row['z mean']:.1f}), {round(share * row['lots'])}"
+    heads = {"copies": "copies", "values": "log-likelihood of"} | {name: name for name in off}
+    return rows_table(list(lines.values()), heads)
+
+
 def release_power(file: File) -> str:
     """Return how often a plant is found, with and without a parent."""
-    heads = {"dose": "seen", "tasks": "tasks", "copies": "copies", "parent": "parent", "evidence p ≤ 0.05": "p ≤ .05"}
-    heads |= {
-        "evidence p ≤ 0.01": "p ≤ .01",
-        "z evidence": "z",
-        "z mean": "z of the mean",
-        "ranks first": "ranks first",
-    }
+    heads = {"dose": "times", "tasks": "tasks seen", "others": "not seen", "copies": "copies", "parent": "parent"}
+    heads |= {"evidence p ≤ 0.05": "p ≤ .05", "evidence p ≤ 0.01": "p ≤ .01", "z evidence": "z"}
     return rows_table(
-        file["results"], heads | {"known at least": "known, at least", "mid_pit AUROC": "AUROC of `mid_pit`"}
+        file["results"],
+        heads | {"known at least": "known, at least", "mid_pit AUROC": "AUROC of `mid_pit`"},
     )
 
 

@@ -47,6 +47,8 @@ from assay_lab.pages.release_tables import (
     release_difficulty,
     release_null,
     release_power,
+    release_statistic,
+    release_statistic_pretrained,
     release_twins,
 )
 from assay_lab.pages.scoring_tables import (
@@ -161,6 +163,8 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "score-kinds": ("dataset/kinds", score_kinds),
     "kds-correlations": ("dataset/kds-table-1+dataset/kds-table-1-arxivtection", kds_correlations),
     "release-null": ("release/null", release_null),
+    "release-statistic": ("release/statistic", release_statistic),
+    "release-statistic-pretrained": ("release/statistic_pretrained", release_statistic_pretrained),
     "release-power": ("release/power", release_power),
     "release-twins": ("release/twins", release_twins),
     "release-difficulty": ("release/difficulty", release_difficulty),

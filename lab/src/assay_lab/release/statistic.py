@@ -154,7 +154,7 @@ EXPERIMENTS = (
         run=run,
         scales={
             "smoke": Size(copies=3, lots=1, others=2, draws=50, tasks=SMOKE_TASKS),
-            "pretrained": Size(lots=4, rate=2e-5),
+            "pretrained": Size(copies=5, lots=4, rate=2e-5, tasks=80),
             "full": Size(),
         },
         columns=("copies", "values", "taken off", "tasks", "lots", "z evidence", "z mean", "evidence p ≤ 0.01"),

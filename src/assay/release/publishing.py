@@ -5,9 +5,16 @@ from pathlib import Path
 
 from assay.datasets import read_rows
 from assay.errors import DataError
-from assay.files import check_target
-from assay.release.making import MadeRelease, failing_tasks, publish_version
-from assay.release.secret_file import LEAST_COPIES, Secret, held_secret, read_secret, write_rows
+from assay.release.making import MadeRelease, card_path_of, failing_tasks, publish_version
+from assay.release.secret_file import (
+    LEAST_COPIES,
+    Secret,
+    check_outputs,
+    held_secret,
+    json_lines,
+    read_secret,
+    write_private,
+)
 from assay.release.testing import published_secret
 from assay.reports import Report, TabularResult, describe
 
@@ -116,11 +123,11 @@ def write_twins(secret: str | Path, out: str | Path) -> WrittenTwins:
     Raises:
         DataError: the file cannot be written, or the lot has not been drawn.
     """
-    out = Path(out)
-    check_target(out)
-    value = published_secret(Path(secret))
+    out, secret = Path(out), Path(secret)
+    check_outputs(secret, out)
+    value = published_secret(secret)
     rows = value.twins()
-    write_rows(out, rows)
+    write_private(out, json_lines(rows))
     return WrittenTwins(value.committed.name, str(out), len(value.committed.tasks), len(rows))
 
 
@@ -136,7 +143,7 @@ def rotate_release(secret: str | Path, out: str | Path, beacon: str = "") -> Mad
         DataError: too few copies would stay secret, or the beacon has the value of an earlier version.
     """
     out, secret = Path(out), Path(secret)
-    check_target(out)
+    check_outputs(secret, out, card_path_of(out))
     with held_secret(secret):
         value = published_secret(secret)
         left = value.committed.first - 1 - len(value.versions)

@@ -154,10 +154,7 @@ def publish_version(secret: Secret, beacon: str, out: Path, notes: Iterable[str]
     """
     number = len(secret.versions) + 1
     value = replace(secret, versions=(*secret.versions, Publication(number, today(), beacon, {})))
-    digests = {
-        name: value.row_digest(row) for name, row in zip(value.committed.order, value.published(number), strict=True)
-    }
-    value = replace(value, versions=(*secret.versions, replace(value.versions[-1], digests=digests)))
+    value = replace(value, versions=(*secret.versions, replace(value.versions[-1], digests=value.digests(number))))
     # The key first: a public file without it could never be tested. A later version is drawn with the key that is
     # there, so its file comes first: a rotation that was cut short is the same when it is repeated.
     if number == 1:

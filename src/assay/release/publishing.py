@@ -107,10 +107,9 @@ def verify_release(public: str | Path, secret: str | Path) -> VerifiedRelease:
 def _differing(secret: Secret, number: int, rows: list[dict[str, object]]) -> list[str]:
     """Return the ids of the tasks in which rows differ from a version, also those that are missing or added."""
     expected = secret.published(number)
-    digests = secret.versions[number - 1].digests
     ids: dict[str, None] = {}
     for place, name in enumerate(secret.committed.order):
-        if rows[place : place + 1] != [expected[place]] or secret.row_digest(expected[place]) != digests.get(name):
+        if rows[place : place + 1] != [expected[place]]:
             ids[name] = None
     for place in range(len(expected), len(rows)):
         ids[f"row {place + 1}"] = None

@@ -251,6 +251,10 @@ class Secret:
         """Return the rows of a version, in the order of the original."""
         return self._rows(number)
 
+    def digests(self, number: int) -> dict[str, str]:
+        """Return the salted digest of each row of a version."""
+        return dict(zip(self.committed.order, map(self.row_digest, self.published(number)), strict=True))
+
     def twins(self) -> list[dict[str, object]]:
         """Return the rows for private evaluations."""
         return self._rows(0)

@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.errors import DataError
 from assay.evaluation import ENOUGH, benjamini_hochberg, holm_adjusted, sequential_p
-from assay.models import ModelSettings, display_name, is_server, open_model
+from assay.models import CachedLogProbScorer, ModelSettings, display_name, is_server, open_model
 from assay.release import statistic
 from assay.release.making import today
 from assay.release.secret_file import (
@@ -183,6 +183,11 @@ def run_release_test(
         other = replace(options, revision=None, adapter=None, chat_template=False)
         models = [open_model(model, options) if isinstance(model, str) else model]
         models += [open_model(parent, other) for parent in settings.parent]
+        # a cache would keep the secret copies
+        models = [each.scorer if isinstance(each, CachedLogProbScorer) else each for each in models]
+        for parent, older in zip(settings.parent, models[1:], strict=True):
+            if getattr(older, "digest", 0) == getattr(models[0], "digest", 1):
+                raise DataError(f"--parent {parent} is the tested model itself; expected an older one")
         bench = _Bench(value, settings, models, tranche)
         tests, refused, parent_p = bench.versions()
         strongest = min(tests, key=lambda version: version.names.p_value)
@@ -215,7 +220,8 @@ def published_secret(path: Path) -> Secret:
     """Return a secret whose lot has been drawn.
 
     Raises:
-        DataError: it was not, because the value of the beacon is missing; or see `read_secret`.
+        DataError: it was not, because the value of the beacon is missing; a version was changed after it was
+            published; or see `read_secret`.
     """
     secret = read_secret(path)
     if not secret.versions:
@@ -223,6 +229,9 @@ def published_secret(path: Path) -> Secret:
             f"{path}: the value of the beacon is missing, expected that of {secret.committed.round!r}: "
             "assay release make TASKS --beacon VALUE"
         )
+    for version in secret.versions:
+        if version.digests != secret.digests(version.number):
+            raise DataError(f"{path}: version {version.number} was changed, expected it as it was published")
     return secret
 
 

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from assay.datasets import TaskColumns, ids_of, layout_of
+from assay.datasets import DataSelection, TaskColumns, ids_of, layout_of, read_dataset, scored_text
 from assay.errors import DataError
-from assay.release import make, rotate, twins, verify
+from assay.release import check_published, make, rotate, twins, verify
 from assay.release.clusters import clusters_of
 from assay.release.secret_file import held_secret, read_secret
 from release.conftest import KEY, WORDS, humaneval_row, written
@@ -91,6 +91,14 @@ def test_a_format_keeps_its_columns_and_changes_names_everywhere(name, tmp_path)
     if "entry_point" in row:
         assert re.search(rf"\b{public['entry_point']}\(", public.get("prompt") or public["complete_prompt"])
     verify(tmp_path / "p.jsonl", tmp_path / "s.json")
+    if name != "livecodebench":  # has no column that an audit reads by itself
+        texts = [sample.text for sample in read_dataset(tmp_path / "p.jsonl").samples]
+        check_published(tmp_path / "s.json", [f" {text}\r\n" for text in texts])
+    if name in ("humaneval", "mbpp", "bigcodebench"):
+        samples = read_dataset(name, DataSelection(data=str(tmp_path / "p.jsonl"))).samples
+        check_published(tmp_path / "s.json", [sample.text for sample in samples])
+    with pytest.raises(DataError, match="1 of 2 texts are not of the release"):
+        check_published(tmp_path / "s.json", [scored_text(each, made.secret.layout) for each in (public, row)])
 
 
 def test_all_copies_of_a_task_are_distinct_and_none_is_the_original(secret):

@@ -96,7 +96,7 @@ def audit(
     opener = Opener(model_settings or ModelSettings())
     second = options.parent or options.control
     opener.check(model, *selection.other_models(), named_control(second))
-    dataset = dataset_of(benchmark)
+    dataset = options.published(dataset_of(benchmark))
     others = unseen if same_form is None else same_form
     unseen_set = None if others is None else dataset_of(others, repeated="number")
     lessons = None if labelled is None else dataset_of(labelled)

@@ -120,7 +120,7 @@ def audit(
         facts, cache = facts_of(plan, dataset), opener.open_cache()
         with _reported(f"auditing {dataset.name}", plan, shown=progress) as report:
             contrast, control_notes = (
-                opened_control(second, model, selection, opener, parent=options.parent is not None)
+                opened_control(second, model, plan, selection, opener, parent=options.parent is not None)
                 if texts.fresh
                 else (None, ())
             )

@@ -1,6 +1,7 @@
 """`import assay` offers what the commands do, and its results become tables, reports and notebook pages."""
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 
 import assay
 from assay.errors import AssayError, DataError, MissingExtra, NothingToCompare, SettingError
-from assay.models import display_name
+from assay.models import builtin_folder, display_name
 from assay.types import Undecided
 
 CODE = """def interval(low, high, values):
@@ -176,6 +177,16 @@ def test_both_unseen_text_and_a_calibration_are_refused(tmp_path):
     settings = assay.AuditSettings(calibration=tmp_path / "unseen.json")
     with pytest.raises(DataError, match="expected one of them"):
         assay.audit("builtin:small", samples(), unseen=samples(), settings=settings)
+
+
+@pytest.mark.parametrize("parent", ["builtin:small", "copy"])
+def test_a_model_or_its_copy_is_no_parent_of_itself(parent, tmp_path):
+    if parent == "copy":
+        parent = str(shutil.copytree(builtin_folder("small"), tmp_path / "copy"))
+    texts = [assay.Sample(str(at), f"def f_{at}(x):\n    return {at} * x + g_{at}(x)\n") for at in range(50)]
+    settings = assay.AuditSettings(parent=parent)
+    with pytest.raises(DataError, match=f"--parent {parent} is the audited model itself"):
+        assay.audit("builtin:small", texts[:20], unseen=texts[20:], scores="loss", settings=settings, progress=False)
 
 
 def test_an_audit_with_nothing_to_compare_with_is_refused_unless_it_shall_only_describe():

@@ -73,7 +73,7 @@ def test_a_commitment_first_then_the_beacon(assay, tasks, tmp_path):
         (("verify", "tasks.jsonl", "tasks.jsonl"), "chmod 600"),
         (("make", "none.jsonl", "-o", "p.jsonl", "--secret", "s.json"), "none.jsonl"),
         (("make", "tasks.jsonl", "-o", "p.jsonl", "--secret", "s.json", "--copies", "3"), "copies"),
-        (("make", "tasks.jsonl", "-o", "s.json", "--secret", "s.json"), "expected two files"),
+        (("make", "tasks.jsonl", "-o", "s.json", "--secret", "s.json"), "s.json is the secret file"),
         (("twins", "none.json", "-o", "t.jsonl"), "expected the secret file of a release"),
         (("compare", "none.jsonl", "none.jsonl"), "none.jsonl"),
     ],

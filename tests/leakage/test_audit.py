@@ -11,6 +11,7 @@ import pytest
 from assay import leakage
 from assay.errors import AssayError, DataError
 from assay.leakage import ComparisonData, DecisionSettings, UnseenScores
+from assay.leakage.texts import without
 from assay.scores import requests
 from assay.scoring import plan
 from assay.types import Sample, Undecided
@@ -143,6 +144,17 @@ def test_unseen_text_that_stands_in_the_benchmark_calibrates_nothing(todo):
     assert any("10 of 130 unseen texts" in note for note in found.notes)
     with pytest.raises(DataError, match="all 60 unseen texts are in the audited benchmark"):
         audit(SEEN, todo, benchmark="words", comparison=ComparisonData(unseen=SEEN))
+
+
+@pytest.mark.parametrize("change", [str.upper, lambda t: t.replace("\n", "\r\n"), lambda t: f"{t}# a comment\n"])
+def test_unseen_text_that_is_nearly_in_the_benchmark_is_left_out(change):
+    text = "def add_all(values):\n    total = 0\n    for value in values:\n        total += value\n    return total\n"
+    other = "class Area:\n    def of(self, width, height):\n        return width * height\n"
+    audited = [Sample("a", change(text)), Sample("b", "x = 1")]
+    unseen = [Sample("u", change(text) + "\n"), Sample("v", other), Sample("w", change(change(text)))]
+    kept, notes = without(unseen, audited)
+    assert [sample.id for sample in kept] == ["v"]
+    assert notes == ("2 of 3 unseen texts are in the benchmark too and were left out.",)
 
 
 def test_a_small_calibration_set_is_warned_of_and_a_tiny_one_refused(todo):

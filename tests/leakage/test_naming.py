@@ -14,7 +14,7 @@ from assay.leakage.results import Calibration, Distribution, ScoreSummary
 from assay.leakage.run_folder import read_run, summary_of, write_run
 from assay.reports import render_markdown
 from assay.studies import TaskResult, split_by_audit
-from assay.types import Decision, Sample, Undecided, Verdict
+from assay.types import Decision, ReleaseEvidence, Sample, Undecided, Verdict
 from support.audits import OPEN, decided
 
 TASKS, UNSEEN = 60, 400
@@ -92,6 +92,14 @@ def test_terminal_report_and_json_name_the_same_samples(tmp_path):
     assert "task/19" in render_markdown(describe_audit(NAMED))
     stored, _ = read_run(write_run(tmp_path / "run", NAMED, {}))
     assert named_samples(stored) == named_samples(NAMED)
+
+
+def test_a_lot_that_is_no_proof_names_nothing():
+    (first, *others) = NAMED.summaries
+    for valid, score in ((True, "the lot"), (False, "sr_ratio")):
+        lot = ReleaseEvidence(1e-6, 1e-5, {"task/1": 0.01}, 12, 40, valid=valid, has_beacon=True)
+        found = replace(NAMED, summaries=(replace(first, release=lot), *others))
+        assert named_samples(found).score == score
 
 
 def test_the_table_of_scores_counts_named_samples():

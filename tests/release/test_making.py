@@ -6,10 +6,11 @@ from collections import Counter
 
 import pytest
 
-from assay.datasets import TaskColumns, ids_of, layout_of
+from assay.datasets import DataSelection, TaskColumns, ids_of, layout_of, read_dataset, scored_text
 from assay.errors import DataError
-from assay.release import make, rotate, twins, verify
+from assay.release import check_published, make, rotate, twins, verify
 from assay.release.clusters import clusters_of
+from assay.release.secret_file import held_secret, read_secret
 from release.conftest import KEY, WORDS, humaneval_row, written
 from support.sandboxed import skip_without_sandbox
 
@@ -90,6 +91,14 @@ def test_a_format_keeps_its_columns_and_changes_names_everywhere(name, tmp_path)
     if "entry_point" in row:
         assert re.search(rf"\b{public['entry_point']}\(", public.get("prompt") or public["complete_prompt"])
     verify(tmp_path / "p.jsonl", tmp_path / "s.json")
+    if name != "livecodebench":  # has no column that an audit reads by itself
+        texts = [sample.text for sample in read_dataset(tmp_path / "p.jsonl").samples]
+        check_published(tmp_path / "s.json", [f" {text}\r\n" for text in texts])
+    if name in ("humaneval", "mbpp", "bigcodebench"):
+        samples = read_dataset(name, DataSelection(data=str(tmp_path / "p.jsonl"))).samples
+        check_published(tmp_path / "s.json", [sample.text for sample in samples])
+    with pytest.raises(DataError, match="1 of 2 texts are not of the release"):
+        check_published(tmp_path / "s.json", [scored_text(each, made.secret.layout) for each in (public, row)])
 
 
 def test_all_copies_of_a_task_are_distinct_and_none_is_the_original(secret):
@@ -178,6 +187,50 @@ def test_twins_and_versions_are_other_copies(released, secret_path, tmp_path):
         rotate(secret_path, tmp_path / "last.jsonl")
 
 
+def test_no_output_replaces_the_secret(released, secret_path, tmp_path):
+    before = secret_path.read_bytes()
+    card = tmp_path / "s.card.md"
+    card.symlink_to(secret_path)
+    for call in (
+        lambda: make(released / "tasks.jsonl", tmp_path / "s.jsonl", secret_path),
+        lambda: rotate(secret_path, tmp_path / "s.jsonl"),
+        lambda: rotate(secret_path, secret_path),
+        lambda: twins(card, secret_path),
+    ):
+        with pytest.raises(DataError, match="is the secret file; expected another name"):
+            call()
+    assert secret_path.read_bytes() == before
+
+
+def test_a_linked_secret_keeps_its_log_and_twins_are_private(secret_path, tmp_path):
+    link = tmp_path / "link.json"
+    link.symlink_to(secret_path)
+    rotate(link, tmp_path / "two.jsonl")
+    assert link.is_symlink()
+    assert len(read_secret(secret_path).versions) == 2
+    with held_secret(link), pytest.raises(DataError, match="in use by another process"), held_secret(secret_path):
+        pass
+    twins(link, tmp_path / "twin.jsonl")
+    assert (tmp_path / "twin.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_rotation_that_was_cut_short_can_be_repeated(secret_path, tmp_path, monkeypatch):
+    before = secret_path.read_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr("assay.release.making.data_card", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            rotate(secret_path, tmp_path / "two.jsonl", "aa")
+    assert secret_path.read_bytes() == before
+    half = (tmp_path / "two.jsonl").read_bytes()
+    rotate(secret_path, tmp_path / "two.jsonl", "aa")
+    assert (tmp_path / "two.jsonl").read_bytes() == half
+
+
+def test_values_that_are_no_utf_8_stand_in_the_card_with_marks(released, secret_path, tmp_path):
+    rotate(secret_path, tmp_path / "two.jsonl", "a\udcff")
+    assert "`a?`" in (tmp_path / "two.card.md").read_text()
+
+
 def test_a_changed_public_file_names_the_tasks(released, secret_path, tmp_path):
     rows = [json.loads(line) for line in (released / "public.jsonl").read_text().splitlines()]
     rows[3]["prompt"] += " "
@@ -207,7 +260,7 @@ def test_a_published_copy_that_fails_its_tests_is_named(released, secret_path, m
         ([humaneval_row(0, "apples")], {"round": "r", "beacon": "b"}, "a round and its value at once"),
         ([humaneval_row(0, "apples")], {"beacon": "b"}, "nothing was committed"),
         ([humaneval_row(0, "apples")], {"test_key": "12"}, "64 hexadecimal digits"),
-        ([humaneval_row(0, "apples")], {"copies": 2}, "received 2, expected 4 to 200"),
+        ([humaneval_row(0, "apples")], {"copies": 2}, "received 2, expected 5 to 200"),
         ([humaneval_row(0, "apples")], {"wrong": 2}, "received wrong, which is no setting"),
     ],
 )

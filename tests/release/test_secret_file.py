@@ -41,6 +41,8 @@ def damaged(content: dict) -> dict:
         (lambda _: [], "received other JSON"),
         (lambda c: {**c, "format": "x"}, "received other JSON"),
         (lambda c: {**c, "version": 9}, "has version 9"),
+        (lambda c: {**c, "versions": [{**c["versions"][0], "number": 2}]}, "versions are damaged"),
+        (lambda c: {**c, "versions": [{**c["versions"][0], "number": n + 1} for n in range(30)]}, "versions are"),
         (damaged, "is damaged"),
         (lambda c: {k: v for k, v in c.items() if k != "tests"}, "is damaged"),
         (lambda c: {**c, "committed": {**c["committed"], "key": "zz"}}, "is damaged"),

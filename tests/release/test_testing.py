@@ -1,13 +1,17 @@
 """Tests of models: exact, logged, and careful with what they say and send."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from assay.api import AuditSettings
 from assay.errors import DataError, MissingCapability
+from assay.models import StatisticsCache, cached_scorer
 from assay.release import evidence_of_release, read_secret, rotate
 from assay.release import test as run_test
+from assay.release.secret_file import write_secret
 from assay.scoring import shared_prefixes
 from release.conftest import FakeModel, published_texts
 from support.sandboxed import skip_without_sandbox
@@ -57,6 +61,7 @@ def test_the_copies_are_asked_in_an_order_that_ignores_the_lot(secret, secret_pa
 
 def test_a_parent_is_taken_off(secret, secret_path, monkeypatch):
     noise = FakeModel(gain=0.0)
+    noise.digest = "older"
     noise.value = lambda text: 100 * FakeModel.value(noise, text)
     child = FakeModel(published_texts(secret), gain=8.0)
     child.value = lambda text: noise.value(text) + FakeModel.value(child, text)
@@ -65,6 +70,9 @@ def test_a_parent_is_taken_off(secret, secret_path, monkeypatch):
     result = run_test(child, secret_path, parent=("older",))
     assert result.versions[0].names.p_value < 1e-5
     assert "parent or child" in words_of(result)
+    noise.digest = child.digest
+    with pytest.raises(DataError, match="--parent older is the tested model itself"):
+        run_test(child, secret_path, parent=("older",))
 
 
 def test_every_test_is_logged_and_p_is_adjusted(secret, secret_path):
@@ -203,3 +211,27 @@ def test_a_text_that_the_model_rejects_takes_its_task_out_whatever_the_lot(secre
     result = run_test(Short(), secret_path)
     assert result.tasks == 9
     assert result.refused == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), -float("inf")])
+def test_a_model_without_a_number_for_published_copies_names_no_task(secret, secret_path, value):
+    model, public = FakeModel(), set(published_texts(secret)[:5])
+    model.value = lambda text: value if text in public else FakeModel.value(model, text)
+    result = run_test(model, secret_path, tasks=True)
+    assert (result.tasks, result.refused, len(result.single)) == (5, 5, 5)
+    model.value = lambda _: value
+    with pytest.raises(DataError, match="0 of 10 tasks could be scored"):
+        run_test(model, secret_path)
+
+
+def test_a_version_that_was_changed_after_its_publication_is_no_test(secret, secret_path):
+    changed = replace(secret, versions=(replace(secret.versions[0], beacon="later"),))
+    write_secret(secret_path, changed)
+    with pytest.raises(DataError, match="version 1 was changed, expected it as it was published"):
+        run_test(FakeModel(), secret_path)
+
+
+def test_an_audit_leaves_no_secret_copy_in_its_cache(secret_path, tmp_path):
+    with StatisticsCache(tmp_path / "cache.sqlite") as cache:
+        evidence_of_release(cached_scorer(FakeModel(), cache), secret_path)
+        assert cache.info().entries == 0

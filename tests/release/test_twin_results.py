@@ -1,12 +1,14 @@
 """Public copies against twins: exact, on logs of single tasks, of runs that are alike."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from scipy.stats import binom
 
 from assay.errors import DataError
 from assay.release import compare
+from assay.release.secret_file import write_secret
 from assay.studies import run_facts
 
 
@@ -86,3 +88,14 @@ def test_a_leaderboard_score_is_refused(tmp_path, text):
 def test_tasks_of_a_cluster_flip_together(tmp_path, secret_path):
     result = compare(lm_eval(tmp_path, "a", [1.0] * 10), lm_eval(tmp_path, "b", [0.0] * 10), secret=secret_path)
     assert result.p_value == pytest.approx(2**-10)
+
+
+def test_tasks_of_one_lot_and_a_foreign_secret_are_refused(tmp_path, secret):
+    logs = lm_eval(tmp_path, "a", [1.0] * 10), lm_eval(tmp_path, "b", [0.0] * 10)
+    joined = tuple(replace(task, cluster="one") for task in secret.committed.tasks)
+    for named, tasks in (("one", joined), ("other", tuple(replace(task, id=f"x{task.id}") for task in joined))):
+        write_secret(tmp_path / f"{named}.json", replace(secret, committed=replace(secret.committed, tasks=tasks)))
+    with pytest.raises(DataError, match="all 10 tasks share one lot"):
+        compare(*logs, secret=tmp_path / "one.json")
+    with pytest.raises(DataError, match="has none of the tasks"):
+        compare(*logs, secret=tmp_path / "other.json")

@@ -11,6 +11,7 @@ from assay.settings import Setting, Settings
 from assay.types import ReleaseEvidence
 
 if TYPE_CHECKING:
+    from assay.datasets import Dataset
     from assay.leakage import DecisionSettings, PlantOptions
     from assay.types import Generator, LogProbScorer
 
@@ -145,6 +146,18 @@ class AuditSettings(Settings):
     def compares(self, *, unseen: bool) -> bool:
         """Return True if there is unseen text, a file with scores of such text, or a release to compare with."""
         return unseen or self.calibration is not None or self.release is not None
+
+    def published(self, dataset: "Dataset") -> "Dataset":
+        """Return the benchmark, if there is no release or all of its texts are of the release.
+
+        Raises:
+            DataError: some are not, or the secret cannot be used.
+        """
+        if self.release is not None:
+            from assay.release import check_published  # noqa: PLC0415  as below
+
+            check_published(self.release, [sample.text for sample in dataset.samples])
+        return dataset
 
     def lot(self, model: "Generator | LogProbScorer", folder: Path | None) -> ReleaseEvidence | None:
         """Return what the lot of the release shows in a model; None without a release.

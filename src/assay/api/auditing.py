@@ -96,7 +96,7 @@ def audit(
     opener = Opener(model_settings or ModelSettings())
     second = options.parent or options.control
     opener.check(model, *selection.other_models(), named_control(second))
-    dataset = dataset_of(benchmark)
+    dataset = options.published(dataset_of(benchmark))
     others = unseen if same_form is None else same_form
     unseen_set = None if others is None else dataset_of(others, repeated="number")
     lessons = None if labelled is None else dataset_of(labelled)
@@ -120,7 +120,7 @@ def audit(
         facts, cache = facts_of(plan, dataset), opener.open_cache()
         with _reported(f"auditing {dataset.name}", plan, shown=progress) as report:
             contrast, control_notes = (
-                opened_control(second, model, selection, opener, parent=options.parent is not None)
+                opened_control(second, model, plan, selection, opener, parent=options.parent is not None)
                 if texts.fresh
                 else (None, ())
             )

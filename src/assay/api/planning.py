@@ -112,13 +112,14 @@ def named_control(name: str | None) -> str | None:
 
 
 def opened_control(
-    name: str | None, audited: str, selection: ScoreSelection, opener: Opener, *, parent: bool = False
+    name: str | None, audited: str, audited_plan: Plan, selection: ScoreSelection, opener: Opener, *, parent: bool
 ) -> tuple[Control | None, tuple[str, ...]]:
     """Open the negative control.
 
     Args:
         name: a model; None for the default one, "none" for no control.
         audited: name of the audited model.
+        audited_plan: its plan.
         selection: the scores of the audit.
         opener: opens models.
         parent: the named model is the one that the audited model was trained from.
@@ -131,11 +132,12 @@ def opened_control(
     """
     if name == NO_CONTROL or (name is None and selection.access == "black"):
         return None, ()
-    if name == audited:
-        option = "--parent" if parent else "--control"
-        raise DataError(f"{option} {name} is the audited model itself; expected one that never saw the benchmark")
     chosen = name or default_control(audited)
     plan = plan_scores(selection.for_control(), chosen, opener.of_other_model())[0]
+    # by digest: a copy of the model under another name says just as little
+    if name == audited or plan.digests.get("target", ("", ""))[1] == audited_plan.digests.get("target", ("", None))[1]:
+        option = "--parent" if parent else "--control"
+        raise DataError(f"{option} {chosen} is the audited model itself; expected one that never saw the benchmark")
     trained = trained_texts(chosen)
     notes = (
         () if name or chosen == default_control() else (f"{audited} is audited itself, so {chosen} is the control.",)

@@ -93,7 +93,7 @@ def naming_score(audit: Audit) -> str | None:
 def named_samples(audit: Audit) -> NamedSamples:
     """Return the samples that an audit names, or the reason why it names none."""
     lot = audit.summary(audit.primary).release
-    if lot is not None and audit.decision.verdict is Verdict.CONTAMINATED and lot.named:
+    if lot is not None and lot.is_proof and lot.named:
         return _named_by_lot(audit, lot)
     score = naming_score(audit)
     calibration = audit.summary(score or audit.primary).calibration

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 
 from assay.datasets import Dataset
 from assay.errors import DataError, NothingToCompare
-from assay.evaluation import GROUPS_FOR_INTERVAL, check_unseen
+from assay.evaluation import GROUPS_FOR_INTERVAL, ShingleIndex, check_unseen
 from assay.leakage.form_test import LEAK, power
 from assay.reports import number_of, percent
 from assay.types import MEMBER, NONMEMBER, Sample
 
+NEAR = 0.8
+"""Share of the smaller text's 5-grams of tokens from which an unseen text counts as one of the benchmark: what a model
+knows of the one it knows of the other."""
 NO_VERDICT = (
     "there will be no verdict, because there is no text to compare with that the model has certainly not seen: "
     "expected --unseen DATA (`assay unseen build REPOSITORY… --like BENCHMARK` makes it), or --describe to see the "
@@ -120,9 +123,10 @@ class AuditedTexts:
 
 
 def without(unseen: Sequence[Sample], audited: Sequence[Sample]) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
-    """Return the unseen texts that are not in the benchmark itself, and a note where any are."""
+    """Return the unseen texts that are not in the benchmark, nor nearly, and a note where any are."""
     present = {sample.text for sample in audited}
-    fresh = tuple(sample for sample in unseen if sample.text not in present)
+    near = ShingleIndex([sample.text for sample in unseen]).near_any((sample.text for sample in audited), NEAR)
+    fresh = tuple(s for s, is_near in zip(unseen, near, strict=True) if not is_near and s.text not in present)
     if unseen and not fresh:
         raise DataError(f"all {len(unseen)} unseen texts are in the audited benchmark too; expected other texts")
     left_out = len(unseen) - len(fresh)

@@ -28,5 +28,6 @@ from .statistic import residuals as residuals
 from .statistic import standardised_within as standardised_within
 from .testing import ReleaseTest as ReleaseTest
 from .testing import VersionTest as VersionTest
+from .testing import check_published as check_published
 from .testing import evidence_of_release as evidence_of_release
 from .testing import run_release_test as run_release_test

@@ -77,11 +77,16 @@ def compare_results(public: str | Path, twin: str | Path, secret: str | Path | N
     if secret is not None:
         clusters = {task.id: task.cluster for task in read_secret(Path(secret)).committed.tasks}
     ids = list(results[0])
+    names = {name: next((each for each in (name, f"MBPP/{name}") if each in clusters), name) for name in ids}
+    if clusters and not clusters.keys() & set(names.values()):
+        raise DataError(f"{secret} has none of the tasks of {public}; expected the secret of their release")
     differences = np.array([results[0][name] - results[1][name] for name in ids])
     groups: dict[str, list[float]] = {}
     for name, difference in zip(ids, differences, strict=True):
-        groups.setdefault(clusters.get(name, clusters.get(f"MBPP/{name}", name)), []).append(float(difference))
+        groups.setdefault(clusters.get(names[name], name), []).append(float(difference))
     sums = [np.array(group) for group in groups.values()]
+    if len(sums) < FEWEST:
+        raise DataError(f"all {len(ids)} tasks share one lot, expected at least {FEWEST} lots")
     return TwinComparison(
         tasks=len(ids),
         public=float(np.mean([results[0][name] for name in ids])),

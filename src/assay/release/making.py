@@ -20,7 +20,7 @@ from typing import Any
 from assay.code import Limits, Problem, passed, reordered, replaced_tests
 from assay.datasets import SourceRow, TaskColumns, TaskLayout, read_rows, runnable, scored_text, task_table
 from assay.errors import DataError, SandboxUnavailable
-from assay.files import check_target, write_text
+from assay.files import write_text
 from assay.languages import languages_with
 from assay.release.clusters import clusters_of
 from assay.release.data_card import data_card
@@ -32,9 +32,10 @@ from assay.release.secret_file import (
     Secret,
     SecretTask,
     TaskContent,
+    check_outputs,
     held_secret,
+    json_lines,
     read_secret,
-    write_rows,
     write_secret,
 )
 from assay.release.settings import ReleaseSettings
@@ -102,9 +103,7 @@ def make_release(
         DataError: bad input; nothing was written.
     """
     settings, out, secret = settings or ReleaseSettings.of(**by_name), Path(out), Path(secret)
-    check_target(out, secret, card_path_of(out))
-    if out.absolute() == secret.absolute():
-        raise DataError(f"the public file and the secret are both {out}, expected two files")
+    check_outputs(secret, out, card_path_of(out))
     if settings.test_key is not None and not re.fullmatch("[0-9a-f]{64}", settings.test_key):
         raise DataError("--test-key: expected 64 hexadecimal digits, received another text")
     if settings.round and settings.beacon:
@@ -155,19 +154,22 @@ def publish_version(secret: Secret, beacon: str, out: Path, notes: Iterable[str]
     """
     number = len(secret.versions) + 1
     value = replace(secret, versions=(*secret.versions, Publication(number, today(), beacon, {})))
-    digests = {
-        name: value.row_digest(row) for name, row in zip(value.committed.order, value.published(number), strict=True)
-    }
-    value = replace(value, versions=(*secret.versions, replace(value.versions[-1], digests=digests)))
-    # the secret first: a public file without it could never be tested, but it can always be written again
-    write_secret(secret.path, value)
-    return _written(value, number, out, notes)
+    value = replace(value, versions=(*secret.versions, replace(value.versions[-1], digests=value.digests(number))))
+    # The key first: a public file without it could never be tested. A later version is drawn with the key that is
+    # there, so its file comes first: a rotation that was cut short is the same when it is repeated.
+    if number == 1:
+        write_secret(secret.path, value)
+    made = _written(value, number, out, notes)
+    if number > 1:
+        write_secret(secret.path, value)
+    return made
 
 
 def _written(secret: Secret, number: int, out: Path, notes: Iterable[str]) -> MadeRelease:
     card = card_path_of(out)
-    write_rows(out, secret.published(number))
-    write_text(card, data_card(secret, number))
+    write_text(out, json_lines(secret.published(number)))
+    # names and values may hold bytes that are no UTF-8
+    write_text(card, data_card(secret, number).encode(errors="replace").decode())
     return MadeRelease(secret, secret.path, out, card, tuple(notes))
 
 

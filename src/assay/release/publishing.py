@@ -5,9 +5,16 @@ from pathlib import Path
 
 from assay.datasets import read_rows
 from assay.errors import DataError
-from assay.files import check_target
-from assay.release.making import MadeRelease, failing_tasks, publish_version
-from assay.release.secret_file import LEAST_COPIES, Secret, held_secret, read_secret, write_rows
+from assay.release.making import MadeRelease, card_path_of, failing_tasks, publish_version
+from assay.release.secret_file import (
+    LEAST_COPIES,
+    Secret,
+    check_outputs,
+    held_secret,
+    json_lines,
+    read_secret,
+    write_private,
+)
 from assay.release.testing import published_secret
 from assay.reports import Report, TabularResult, describe
 
@@ -100,10 +107,9 @@ def verify_release(public: str | Path, secret: str | Path) -> VerifiedRelease:
 def _differing(secret: Secret, number: int, rows: list[dict[str, object]]) -> list[str]:
     """Return the ids of the tasks in which rows differ from a version, also those that are missing or added."""
     expected = secret.published(number)
-    digests = secret.versions[number - 1].digests
     ids: dict[str, None] = {}
     for place, name in enumerate(secret.committed.order):
-        if rows[place : place + 1] != [expected[place]] or secret.row_digest(expected[place]) != digests.get(name):
+        if rows[place : place + 1] != [expected[place]]:
             ids[name] = None
     for place in range(len(expected), len(rows)):
         ids[f"row {place + 1}"] = None
@@ -116,11 +122,11 @@ def write_twins(secret: str | Path, out: str | Path) -> WrittenTwins:
     Raises:
         DataError: the file cannot be written, or the lot has not been drawn.
     """
-    out = Path(out)
-    check_target(out)
-    value = published_secret(Path(secret))
+    out, secret = Path(out), Path(secret)
+    check_outputs(secret, out)
+    value = published_secret(secret)
     rows = value.twins()
-    write_rows(out, rows)
+    write_private(out, json_lines(rows))
     return WrittenTwins(value.committed.name, str(out), len(value.committed.tasks), len(rows))
 
 
@@ -136,7 +142,7 @@ def rotate_release(secret: str | Path, out: str | Path, beacon: str = "") -> Mad
         DataError: too few copies would stay secret, or the beacon has the value of an earlier version.
     """
     out, secret = Path(out), Path(secret)
-    check_target(out)
+    check_outputs(secret, out, card_path_of(out))
     with held_secret(secret):
         value = published_secret(secret)
         left = value.committed.first - 1 - len(value.versions)

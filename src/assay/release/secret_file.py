@@ -20,7 +20,7 @@ from pathlib import Path
 from assay.codec import decode, encode
 from assay.datasets import TASK_LAYOUTS, CellAddress, TaskLayout, scored_text, with_cells
 from assay.errors import DataError, plain_reason
-from assay.files import atomic_path, parse_json, sole_process, write_text
+from assay.files import atomic_path, check_target, parse_json, sole_process
 from assay.release.lot import chosen_indices, drawn_number, salted_digest
 
 FORMAT = "assay release secret"
@@ -251,6 +251,10 @@ class Secret:
         """Return the rows of a version, in the order of the original."""
         return self._rows(number)
 
+    def digests(self, number: int) -> dict[str, str]:
+        """Return the salted digest of each row of a version."""
+        return dict(zip(self.committed.order, map(self.row_digest, self.published(number)), strict=True))
+
     def twins(self) -> list[dict[str, object]]:
         """Return the rows for private evaluations."""
         return self._rows(0)
@@ -314,8 +318,17 @@ def write_secret(path: Path, secret: Secret) -> None:
         "commitment": secret.commitment,
         **{name: encode(getattr(secret, name)) for name in ("committed", "versions", "tests", "spent")},
     }
-    text = json.dumps(content, allow_nan=False) + "\n"
-    with atomic_path(path) as unfinished:
+    write_private(path, json.dumps(content, allow_nan=False) + "\n")
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace a file that nobody else can read at any time; a reader never sees half of it.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    # a link stays one: a copy in its place would leave the file behind it with an old log
+    with atomic_path(path.resolve()) as unfinished:
         # created with its mode: a file that is opened first and protected later can be read in between
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, MODE)
         with os.fdopen(descriptor, "wb") as file:
@@ -357,6 +370,9 @@ def read_secret(path: Path) -> Secret:
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         # the reason of the decoder may quote the content, and the traceback would too
         raise DataError(f"{path}: the secret is damaged, expected what `assay release make` wrote") from None
+    numbers = [version.number for version in secret.versions]
+    if numbers != list(range(1, min(len(numbers) + 1, secret.committed.first))):
+        raise DataError(f"{path}: the versions are damaged, expected what `assay release` wrote")
     if content.get("commitment") != secret.commitment:
         raise DataError(f"{path}: the committed part was changed after the commitment, expected it as it was written")
     return secret
@@ -369,16 +385,25 @@ def held_secret(path: Path) -> Iterator[None]:
     Raises:
         DataError: another process holds it, or the lock cannot be written.
     """
+    check_target(path)
+    path = path.resolve()  # links to one secret share its lock
     lock = path.with_name(f".{path.name}.lock")
     with sole_process(lock, DataError(f"{path} is in use by another process; wait until it ends")):
         yield
 
 
-def write_rows(path: Path, rows: list[dict[str, object]]) -> None:
-    """Write a file of JSON lines, whole or not at all.
+def check_outputs(secret: Path, *outputs: Path) -> None:
+    """Check that files can be written, and that none would replace the secret.
 
     Raises:
-        DataError: the file cannot be written.
+        DataError: one cannot, or would.
     """
-    # escaped as JSON allows: a lone surrogate in a task has no UTF-8
-    write_text(path, "".join(json.dumps(row) + "\n" for row in rows))
+    check_target(secret, *outputs)
+    for path in outputs:
+        if path.resolve() == secret.resolve():
+            raise DataError(f"{path} is the secret file; expected another name for what is published or handed out")
+
+
+def json_lines(rows: list[dict[str, object]]) -> str:
+    """Return rows as JSON lines; escaped as JSON allows, because a lone surrogate in a task has no UTF-8."""
+    return "".join(json.dumps(row) + "\n" for row in rows)

@@ -15,7 +15,10 @@ class ReleaseSettings(Settings):
 
     PANEL: ClassVar[str] = ""
     copies: Annotated[
-        int, Setting("Secret copies that each task is compared with.", least=4, most=200, metavar="N", common=True)
+        int,
+        Setting(
+            "Copies of each task that are compared, its published one too.", least=5, most=200, metavar="N", common=True
+        ),
     ] = 20
     round: Annotated[
         str, Setting("Future round of a public beacon: commit now, publish later.", metavar="NAME", common=True)

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from assay.datasets import scored_text
 from assay.errors import DataError
 from assay.evaluation import ENOUGH, benjamini_hochberg, holm_adjusted, sequential_p
-from assay.models import ModelSettings, display_name, is_server, open_model
+from assay.models import CachedLogProbScorer, ModelSettings, display_name, is_server, open_model
 from assay.release import statistic
 from assay.release.making import today
 from assay.release.secret_file import (
@@ -168,7 +169,7 @@ def run_release_test(
         tranche = None
         server = next((each for each in (name, *settings.parent) if is_server(each)), None)
         if settings.tasks and (server is not None or settings.access == "black"):
-            raise DataError("--tasks scores up to 1,000 secret copies of a task, expected a model on this machine")
+            raise DataError("single tasks take up to 1,000 secret copies each, expected a model on this machine")
         if settings.access == "gray" and server is not None:
             tranche = len(value.spent) + 1
             if not settings.spend:
@@ -183,6 +184,11 @@ def run_release_test(
         other = replace(options, revision=None, adapter=None, chat_template=False)
         models = [open_model(model, options) if isinstance(model, str) else model]
         models += [open_model(parent, other) for parent in settings.parent]
+        # a cache would keep the secret copies
+        models = [each.scorer if isinstance(each, CachedLogProbScorer) else each for each in models]
+        for parent, older in zip(settings.parent, models[1:], strict=True):
+            if getattr(older, "digest", 0) == getattr(models[0], "digest", 1):
+                raise DataError(f"--parent {parent} is the tested model itself; expected an older one")
         bench = _Bench(value, settings, models, tranche)
         tests, refused, parent_p = bench.versions()
         strongest = min(tests, key=lambda version: version.names.p_value)
@@ -215,7 +221,8 @@ def published_secret(path: Path) -> Secret:
     """Return a secret whose lot has been drawn.
 
     Raises:
-        DataError: it was not, because the value of the beacon is missing; or see `read_secret`.
+        DataError: it was not, because the value of the beacon is missing; a version was changed after it was
+            published; or see `read_secret`.
     """
     secret = read_secret(path)
     if not secret.versions:
@@ -223,7 +230,25 @@ def published_secret(path: Path) -> Secret:
             f"{path}: the value of the beacon is missing, expected that of {secret.committed.round!r}: "
             "assay release make TASKS --beacon VALUE"
         )
+    for version in secret.versions:
+        if version.digests != secret.digests(version.number):
+            raise DataError(f"{path}: version {version.number} was changed, expected it as it was published")
     return secret
+
+
+def check_published(secret: Path, texts: Sequence[str]) -> None:
+    """Check that texts are of a release, so that what its lot shows is about them; white space does not count.
+
+    Raises:
+        DataError: some are in no version; or see `published_secret`.
+    """
+    value = published_secret(secret)
+    rows = [row for version in value.versions for row in value.published(version.number)]
+    cells = (cell for row in rows for cell in (scored_text(row, value.layout), *map(str, row.values())))
+    whole = "\0".join("".join(cell.split()) for cell in cells)
+    others = sum("".join(text.split()) not in whole for text in texts)
+    if others:
+        raise DataError(f"{others} of {len(texts)} texts are not of the release of {secret}, expected its public file")
 
 
 def evidence_of_release(model: str | Generator | LogProbScorer, secret: str | Path) -> ReleaseEvidence:

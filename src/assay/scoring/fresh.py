@@ -24,7 +24,7 @@ Sets = Sequence[Sequence[str]]
 
 
 def log_likelihoods(model: Generator | LogProbScorer, texts: Sequence[str]) -> dict[str, float]:
-    """Return the log-likelihood of each text in nats; texts that the model rejects are absent.
+    """Return the log-likelihood of each text in nats; absent where the model rejects a text or gives no finite number.
 
     Raises:
         MissingCapability: the model only generates text.
@@ -38,8 +38,11 @@ def log_likelihoods(model: Generator | LogProbScorer, texts: Sequence[str]) -> d
     with progress_bar(f"scoring copies with {display_name(model.name)}", shown=len(ordered) > 1) as progress:
         for batch in model.completed(ordered):
             for index, reply in batch:
-                if not isinstance(reply, Rejected) and len(reply):
-                    values[ordered[index]] = float(reply.log_probs.sum(dtype=np.float64))
+                if isinstance(reply, Rejected) or not len(reply):
+                    continue
+                value = float(reply.log_probs.sum(dtype=np.float64))
+                if np.isfinite(value):
+                    values[ordered[index]] = value
             if progress:
                 progress(len(values), len(ordered))
     return values

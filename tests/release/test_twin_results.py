@@ -41,9 +41,16 @@ def test_the_test_is_the_exact_binomial_over_discordant_tasks(tmp_path):
     report = result.describe()
     assert report.answer.verdict == "Better on the published copies"
     clear = compare(lm_eval(tmp_path, "e", [1.0] * 9 + [0.0]), lm_eval(tmp_path, "f", [0.0] * 10)).difference
-    assert clear.low < 0.9 < clear.high == 1.0
+    assert clear.low == pytest.approx(0.9 * (2 * 0.025 ** (1 / 9) - 1))
+    assert clear.high == pytest.approx(0.9)  # given nine discordant tasks
     same = compare(lm_eval(tmp_path, "c", PUBLIC), lm_eval(tmp_path, "d", PUBLIC)).describe()
     assert "no evidence" in same.answer.because
+    assert compare(lm_eval(tmp_path, "g", PUBLIC), lm_eval(tmp_path, "h", PUBLIC)).difference.high > 0.1
+    swapped = compare(lm_eval(tmp_path, "i", TWIN), lm_eval(tmp_path, "j", PUBLIC)).describe()
+    assert (swapped.answer.verdict, swapped.answer.next_step) == (
+        "Better on the twins",
+        "check which log is of which file",
+    )
 
 
 @pytest.mark.parametrize(

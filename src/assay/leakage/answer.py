@@ -11,7 +11,7 @@ from assay.evaluation import CHANCE, GROUPS_FOR_INTERVAL, Estimate
 from assay.leakage.form_test import FormTest, groups_needed
 from assay.leakage.naming import named_samples
 from assay.leakage.results import Audit, ScoreSummary
-from assay.reports import Answer, number_of, percent
+from assay.reports import Answer, named_p_value, number_of, percent
 from assay.types import Undecided, Verdict
 
 VERDICTS: Mapping[Verdict, str] = {
@@ -54,6 +54,7 @@ AFTERWARDS: Mapping[Verdict, str] = {
 }
 
 BY_LOT = "The model prefers the copies of the tasks that a lot chose for publication."
+NO_LOT = "The lot of the release does not show in the model, which is no evidence of absence."
 NAMED = "see the {tasks} with -v; split an evaluation with `assay annotate RESULTS --audit RUN`."
 
 
@@ -65,6 +66,12 @@ def answer_of(audit: Audit) -> Answer:
     verdict, lot = VERDICTS[audit.decision.verdict], summary.release
     if lot is not None and lot.is_proof:
         return Answer(verdict, BY_LOT, f"Tasks that it knows: at least {lot.memorised} of {lot.tasks}.", following)
+    if lot is not None and summary.decision.reason is Undecided.NO_UNSEEN_TEXT:
+        adjusted = "" if lot.adjusted_p_value is not None else ", unadjusted"
+        p_value = lot.p_value if lot.adjusted_p_value is None else lot.adjusted_p_value
+        return Answer(
+            verdict, NO_LOT, f"Test of the lot, {lot.tasks} tasks: {named_p_value(p_value)}{adjusted}.", following
+        )
     return Answer(verdict, reason_of(summary), share_of(summary), following)
 
 

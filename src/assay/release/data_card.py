@@ -15,8 +15,9 @@ def data_card(secret: Secret, number: int) -> str:
         f"| {level} | {count} |\n" for level, count in Counter(task.level for task in committed.tasks).most_common()
     )
     beacon = (
-        f"The lot was drawn with the value `{version.beacon}` of {committed.round or 'a public beacon'}, "
-        "which did not exist when the copies were committed to."
+        f"The publisher states that the lot was drawn with `{version.beacon}`, the value of "
+        f"{_round(committed.round, number)}, and that it did not exist when the copies were committed to: compare the "
+        "value and its time with the records of the beacon, and the day on which the commitment was published."
         if version.beacon
         else "No public beacon was named: that the lot was drawn once rests on the publisher's word."
     )
@@ -36,3 +37,8 @@ def data_card(secret: Secret, number: int) -> str:
         "Please do not train on this file. Whoever wants a model tested asks the publisher: the test needs the secret "
         "copies, which would be spent by publishing them.\n"
     )
+
+
+def _round(name: str, number: int) -> str:
+    later = f" later than {name}" if name else ""
+    return name if name and number == 1 else f"a round of a public beacon{later}"

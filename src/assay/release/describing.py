@@ -40,7 +40,7 @@ ABSENCE = "This is no evidence that the model has not seen it: a text that was s
 UNADJUSTED = "unadjusted: the log of this secret is not complete"
 LISTED = 50
 MEANINGS = {
-    "tests run": "each copy gives the same results",
+    "tests run": "each copy passes the tests of the task",
     "compiled": "each copy compiles; same results are not shown",
     "parsed": "only names differ; nothing was run",
 }
@@ -86,7 +86,7 @@ def _answer(result: ReleaseTest, best: VersionTest, p: float) -> Answer:
             )
         return Answer("The placebo passes", "The lot did not come out against a model that cannot know it.", measured)
     if p > LEVEL:
-        step = "test again with --parent MODEL, an older model: it takes off what is no trace of the lot"
+        step = "with an older model as --parent the test finds more; each further test counts, and p is adjusted"
         return Answer("No trace found", ABSENCE, measured, "" if result.parents else step)
     if p <= SURE and best.adjusted is not None and result.valid:
         return Answer(
@@ -167,11 +167,8 @@ def _(released: MadeRelease) -> Report:
         step = f"publish the commitment; after {committed.round} run this again with --beacon VALUE and no --round"
     else:
         verdict = f"Version {count} is published" if count > 1 else "Released"
-        because += f". Keep the secret {released.secret_path} safe and private."
-        step = (
-            f"publish {released.public_path} and {released.card_path}; later: "
-            f"assay release test MODEL {released.secret_path}"
-        )
+        because += f". Keep {released.secret_path} and the original tasks private."
+        step = f"read the new names and examples, publish {released.public_path} and {released.card_path}"
     tables = [
         _table(
             "levels",
@@ -220,8 +217,8 @@ def _report(
 @describe.register
 def _(verified: VerifiedRelease) -> Report:
     answer = Answer(
-        "The file is genuine",
-        f"It is version {verified.version}, of {verified.day}, as the secret has it.",
+        "The file matches the secret",
+        f"It is version {verified.version}, of {verified.day}.",
         f"{verified.tested} of its {verified.rows} copies passed their tests again.",
         f"compare the commitment with the published one: {verified.commitment}",
     )
@@ -241,14 +238,24 @@ def _(twins: WrittenTwins) -> Report:
 
 @describe.register
 def _(compared: TwinComparison) -> Report:
-    rejects = compared.p_value <= LEVEL
+    rejects, reversed_sign = compared.p_value <= LEVEL, compared.difference.high < 0
     answer = Answer(
-        "Better on the published copies" if rejects else "No difference shown",
+        "Better on the published copies"
+        if rejects
+        else "Better on the twins"
+        if reversed_sign
+        else "No difference shown",
         "The model solves published tasks that it fails as twins."
         if rejects
+        else "Nobody has seen the twins: the two logs may be in the wrong order."
+        if reversed_sign
         else "This is no evidence that the model has not seen the release.",
         f"{points_with_interval(compared.difference)}; {named_p_value(compared.p_value)}, one-sided.",
-        "" if rejects else "more tasks, or several answers to each, show smaller differences",
+        ""
+        if rejects
+        else "check which log is of which file"
+        if reversed_sign
+        else "more tasks, or several answers to each, show smaller differences",
     )
     notes = [f"Checked in both logs: {', '.join(compared.checked)}."]
     if compared.unchecked:

@@ -257,6 +257,7 @@ def test_a_published_copy_that_fails_its_tests_is_named(released, secret_path, m
         ([{"task_id": 1, "prompt": "x"}], {}, "no column of texts"),
         ([{"text": "def f(a_b):\n    return a_b\n"}], {}, "no column of ids"),
         ([{"id": 1, "text": "Plain prose, no code."}], {}, "no task has enough copies"),
+        ([humaneval_row(0, "apples"), humaneval_row(1, "\udce9")], {}, "task 2 has half of a surrogate pair"),
         ([humaneval_row(0, "apples")], {"round": "r", "beacon": "b"}, "a round and its value at once"),
         ([humaneval_row(0, "apples")], {"beacon": "b"}, "nothing was committed"),
         ([humaneval_row(0, "apples")], {"test_key": "12"}, "64 hexadecimal digits"),

@@ -113,6 +113,9 @@ def make_release(
         json.loads(json.dumps(row, default=str), parse_constant=lambda _: None)  # NaN is no JSON
         for row in read_rows(Path(tasks), notes.append)
     ]
+    for number, row in enumerate(rows, 1):
+        if re.search("[\ud800-\udfff]", json.dumps(row, ensure_ascii=False)):
+            raise DataError(f"{tasks}: task {number} has half of a surrogate pair, expected text that is Unicode")
     with held_secret(secret):
         if secret.exists():
             return _continued(read_secret(secret), rows, out, settings, notes)

@@ -405,5 +405,5 @@ def check_outputs(secret: Path, *outputs: Path) -> None:
 
 
 def json_lines(rows: list[dict[str, object]]) -> str:
-    """Return rows as JSON lines; escaped as JSON allows, because a lone surrogate in a task has no UTF-8."""
+    """Return rows as JSON lines."""
     return "".join(json.dumps(row) + "\n" for row in rows)

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from pathlib import Path
 
-import numpy as np
-
 from assay.api.declared import declared_around
 from assay.api.detector_models import NEEDED_FOR, DetectorModels, unused_models
 from assay.api.opening import Opener
@@ -36,7 +34,6 @@ from assay.authorship import (
     judged_rows,
     line_range,
     open_classifier,
-    saturated_kinds,
     units_of,
 )
 from assay.code import languages_of_text
@@ -46,7 +43,7 @@ from assay.files import check_target
 from assay.models import default_control
 from assay.progress import progress_bar
 from assay.provenance import CorpusSettings, SourceText, read_source_text, source_texts
-from assay.provenance.sources import PastPatch, enclosing_repository, patches_before, texts_before
+from assay.provenance.sources import PastPatch, enclosing_repository, middle_day, patches_before, texts_before
 from assay.provenance.sources.filters import skip_by_name, skip_by_text
 from assay.scores import requests
 
@@ -165,7 +162,7 @@ def calibrate_authorship(
     choice = DetectorChoice(detector or DetectorSettings())
     choice.check()
     with progress_bar("reading"):
-        units = _past_units(paths, before, by, most)
+        units, newer = _past_units(paths, before, by, most)
         codes = codes_of(units)
     chosen = judged_rows(codes, most)
     judged, judged_codes = [units[row] for row in chosen], [codes[row] for row in chosen]
@@ -175,40 +172,53 @@ def calibrate_authorship(
         opened = choice.open()
     with progress_bar("scoring") as report:
         scored = opened.score(judged, report)
-    left_out = saturated_kinds(scored.parts, np.arange(len(judged)))
     reference = Reference.of(
         scored.detector,
-        scored.without(left_out).tolist(),
+        scored.values.tolist(),
         [unit.language for unit in judged],
         [len(code.tokens) for code in judged_codes],
         [unit.path for unit in judged],
         digests=[unit.digest for unit in judged],
-        left_out=left_out,
         source=", ".join(Path(path).resolve().name for path in paths),
         before=before.isoformat() if before else None,
         unit=by,
-    )
+    ).checked(newer)
     reference.save(out)
     return reference, len(units) - len(reference)
 
 
-def _past_units(paths: Sequence[str], before: date | None, by: ReferenceUnit, most: int | None) -> list[CodeUnit]:
-    """Return the distinct pieces of older code in a known language."""
+def _past_units(
+    paths: Sequence[str], before: date | None, by: ReferenceUnit, most: int | None
+) -> tuple[list[CodeUnit], dict[str, str]]:
+    """Return the distinct pieces of older code in a known language, and digest → project of their newer half."""
     units: dict[str, CodeUnit] = {}
+    newer: dict[str, str] = {}
     for path in paths:
-        units |= {unit.text: unit for unit in _units_in(path, before, by, most) if unit.language}
+        if before is None:
+            units |= {unit.text: unit for unit in _units_in(path, None, by, most)}
+            continue
+        middle = middle_day(Path(path), before)
+        half = most and max(1, most // 2)
+        older = {unit.text: unit for unit in _units_in(path, middle, by, half)}
+        later = {unit.text: unit for unit in _units_in(path, before, by, half, after=middle)}
+        # a tree holds what is left of the older half; the patches of the newer half hold nothing of it
+        units |= older | later if by == "patch" else later
+        newer |= {unit.digest: Path(path).resolve().name for text, unit in later.items() if text not in older}
     if not units:
         raise DataError(f"{', '.join(paths)}: no source file in a known language")
-    return list(units.values())
+    return list(units.values()), newer
 
 
-def _units_in(path: str, before: date | None, by: ReferenceUnit, most: int | None) -> Iterator[CodeUnit]:
+def _units_in(
+    path: str, before: date | None, by: ReferenceUnit, most: int | None, after: date | None = None
+) -> Iterator[CodeUnit]:
+    """Yield the pieces of a tree, or of the patches since a day, in a known language."""
     if by == "patch" and before is not None:
-        for past in patches_before(Path(path), before, most=most and COMMITS_A_PIECE * most):
-            yield from past_units(past)
+        for past in patches_before(Path(path), before, after=after, most=most and COMMITS_A_PIECE * most):
+            yield from (unit for unit in past_units(past) if unit.language)
     elif by != "patch":
         for text in source_texts([path]) if before is None else texts_before(Path(path), before):
-            yield from units_of(text.path, text.text, text.language, by)
+            yield from (unit for unit in units_of(text.path, text.text, text.language, by) if unit.language)
 
 
 def past_units(past: PastPatch) -> list[CodeUnit]:

@@ -209,17 +209,13 @@ def _(reference: Reference, left_out: int = 0) -> Report:
                 ("Neighbouring classes of fewer than 45 texts are compared together.",),
             ),
         ),
-        notes=(
-            NO_PROOF,
-            *(f"Evidence left out, because this human code shows it too: {kind}." for kind in reference.left_out),
-        ),
+        notes=(NO_PROOF,),
         data={
             "texts": len(reference),
             "detector": reference.detector,
             "source": reference.source,
             "before": reference.before,
             "unit": reference.unit,
-            "left_out": list(reference.left_out),
             "nominal": NOMINAL,
             "realised": rate_data(realised),
         },

@@ -12,6 +12,7 @@ from assay.authorship.classifier import Classifier, Prediction
 from assay.authorship.declared import Signal
 from assay.authorship.domain import domain_notes
 from assay.authorship.evidence import WORDING, Vectors
+from assay.authorship.forward import NOMINAL
 from assay.authorship.heads import SparseHead
 from assay.authorship.normalising import Code
 from assay.authorship.open_set import Attribution
@@ -88,7 +89,6 @@ def whole(unit: CodeUnit) -> PatchedText:
 if TYPE_CHECKING:  # needs torch
     from assay.authorship.fine_tuned import FineTunedClassifier
 
-NOMINAL = 0.05
 WITHOUT_CODE = "no code"
 TOO_LONG = f"longer than {LONGEST_TEXT:,} characters"
 CLASSIFIER, LOG_ODDS = "classifier", "log-odds"
@@ -254,7 +254,7 @@ class UnitResult:
     @property
     def unusual(self) -> bool:
         """True where at most `NOMINAL` of the human code of this origin scores that high."""
-        return self.judgement is not None and self.judgement.unusual(NOMINAL)
+        return self.judgement is not None and self.judgement.unusual
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -330,7 +330,7 @@ def answer_pieces(
     """
     if reference is not None:
         reference.check(scored.detector)
-    values = scored.without(reference.left_out) if reference else scored.values
+    values = scored.values
     results = tuple(
         UnitResult(
             unit,
@@ -347,7 +347,7 @@ def answer_pieces(
             zip(units, codes, values, scored.outside, scored.lines, strict=True)
         )
     )
-    realised = reference.realised(NOMINAL) if reference else None
+    realised = reference.realised() if reference else None
     return Detection(results, scored, tuple(signals), reference, realised, tuple(unread))
 
 

@@ -54,6 +54,18 @@ def commit_before(repository: Path, before: date) -> str | None:
     return listed.strip() or None
 
 
+def middle_day(repository: Path, before: date) -> date:
+    """Return the day of the commit that has as many commits before it as after it, up to a day.
+
+    Raises:
+        DataError: git cannot read the repository.
+    """
+    until = f"--before={before.isoformat()}T00:00:00Z"
+    seconds = git_output(repository, "log", "--no-merges", "--format=%ct", until, "HEAD").split()
+    middle = sorted(map(int, seconds))[len(seconds) // 2] if seconds else 0
+    return datetime.fromtimestamp(min(middle, _LAST), UTC).date()
+
+
 @dataclass(frozen=True, slots=True)
 class PastPatch:
     """The change of one commit against its parent.

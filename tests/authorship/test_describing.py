@@ -21,9 +21,9 @@ DECLARED = (Signal("generator comment", "# written by ChatGPT", "a.py", 3),)
 def detection(*judgements: ReferenceAnswer | None, signals: tuple[Signal, ...] = ()) -> Detection:
     count = len(judgements)
     values = np.arange(count, dtype=np.float64)
-    scored = Scored("loss", values, {"loss": values}, {"loss": (None,) * count}, {}, (), np.zeros(count, bool), ())
+    scored = Scored("loss", values, {"loss": values}, {"loss": (None,) * count}, (), ())
     rows = tuple(
-        UnitResult(CodeUnit(path, "x = 1", "python"), 50, float(at), judgement, {}, ())
+        UnitResult(CodeUnit(path, "x = 1", "python"), 50, float(at), judgement, ())
         for at, (path, judgement) in enumerate(zip(("a.py", "b.py", "c.py"), judgements, strict=False))
     )
     return Detection(rows, scored, signals, None if judgements[0] is None else PEOPLE, None)

@@ -1,7 +1,7 @@
 """Who wrote code: detection, and calibration on older code."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from pathlib import Path
@@ -13,19 +13,22 @@ from assay.authorship import (
     CLASSIFIER,
     LONGEST,
     SHORTEST,
+    Classifier,
     CodeUnit,
     Detection,
     DetectorSettings,
-    OpenDetector,
     Reference,
     ReferenceUnit,
+    Scored,
     ScoreModels,
     Signal,
     UnitKind,
     added_units,
     adds_lines,
     answer_pieces,
+    by_classifier,
     by_scores_in_context,
+    classifier_name,
     codes_of,
     detector_name,
     files_below,
@@ -33,7 +36,6 @@ from assay.authorship import (
     in_text,
     judged_rows,
     line_range,
-    open_classifier,
     units_of,
 )
 from assay.code import languages_of_text
@@ -46,6 +48,7 @@ from assay.provenance import CorpusSettings, SourceText, read_source_text, sourc
 from assay.provenance.sources import PastPatch, enclosing_repository, middle_day, patches_before, texts_before
 from assay.provenance.sources.filters import skip_by_name, skip_by_text
 from assay.scores import requests
+from assay.scoring import Progress
 
 STDIN = "-"
 _TABLE = re.compile(r"\.(?:parquet|jsonl|ndjson)(?:\.(?:gz|zst|bz2|xz))?$", re.IGNORECASE)
@@ -67,6 +70,19 @@ COMMITS_A_PIECE = 2
 
 MOST_REFERENCE = 500
 """Pieces of one language and length class that a reference takes; more hardly move its quantiles."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDetector:
+    """A loaded detector.
+
+    Attributes:
+        name: with its digest, as a reference names it.
+        score: returns the scores of pieces of code; its second argument is called after every batch.
+    """
+
+    name: str
+    score: Callable[[Sequence[CodeUnit], Progress | None], Scored]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +122,10 @@ class DetectorChoice:
             AssayError: it cannot be opened, or cannot give what is requested.
         """
         if self.settings.classifier is not None:
-            return open_classifier(self.settings.classifier, self.opener.settings)
+            light = Classifier.load(self.settings.classifier)
+            return OpenDetector(
+                classifier_name(light.digest), lambda units, _: by_classifier(units, codes_of(units), light)
+            )
         surrogate, window = (
             (self.settings.model, None) if self.settings.model is not None else (default_surrogate(), WINDOW)
         )
@@ -145,7 +164,7 @@ def calibrate_authorship(
     Args:
         paths: git repositories; without `before`, any folders whose code people certainly wrote.
         out: file that is written.
-        before: only files of the last commit before this day.
+        before: only files of the last commits before this day and before the middle of the history up to it.
         detector: its settings.
         by: unit of code; "patch" takes the added lines of commits before the day, for `detect` with `patch`.
         most: pieces of one language and length class that are scored, drawn at random; None for all.
@@ -201,8 +220,7 @@ def _past_units(
         half = most and max(1, most // 2)
         older = {unit.text: unit for unit in _units_in(path, middle, by, half)}
         later = {unit.text: unit for unit in _units_in(path, before, by, half, after=middle)}
-        # a tree holds what is left of the older half; the patches of the newer half hold nothing of it
-        units |= older | later if by == "patch" else later
+        units |= older | later
         newer |= {unit.digest: Path(path).resolve().name for text, unit in later.items() if text not in older}
     if not units:
         raise DataError(f"{', '.join(paths)}: no source file in a known language")

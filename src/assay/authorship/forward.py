@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import betabinom
 
 from assay.evaluation import design_effect, grouped_share
-from assay.types import Float64Array
+from assay.types import BooleanArray, Float64Array
 
 NOMINAL = 0.05
 FEWEST_NEWER = 45
@@ -28,9 +28,9 @@ class ForwardCheck:
         project: its name.
         language: of the pieces.
         newer: pieces that were judged.
-        at_nominal: of these, flagged at the nominal level.
-        flagged: of these, flagged at `level`.
-        level: bound that a piece must not exceed to be called unusual; None where the style changes too much.
+        at_nominal: of these, flagged by the nominal bound alone.
+        flagged: of these, flagged at `level`, too.
+        level: p-value that a piece must not exceed to be called unusual; None where the style changes too much.
         low: lower end of the 95 % interval of the flagged share, over files.
         high: its upper end.
         effect: design effect of the flags over files.
@@ -54,44 +54,50 @@ class NewerPieces:
     Attributes:
         project: its name.
         language: of the pieces.
-        bounds: float64 [n], of the share of older code that scores as high.
+        p_values: float64 [n], among the older pieces.
+        cuts: float64 [n], p-value up to which the whole reference calls such a piece unusual.
         files: of each piece.
-        lowest: bound that no older code can go below.
     """
 
     project: str
     language: str
-    bounds: Float64Array
+    p_values: Float64Array
+    cuts: Float64Array
     files: Sequence[str]
-    lowest: float
+
+    def flagged(self, level: float) -> BooleanArray:
+        """Return True for each piece that is unusual at a level, bool [n]."""
+        return np.asarray(self.p_values <= np.minimum(self.cuts, level), np.bool_)
 
     @property
     def level(self) -> float | None:
         """The highest level, at most the nominal one, that flags at most the nominal share; None where none does."""
-        allowed = floor(NOMINAL * len(self.bounds))
-        if (self.bounds <= NOMINAL).sum() <= allowed:
+        hits, allowed = self.flagged(NOMINAL), floor(NOMINAL * len(self.p_values))
+        if hits.sum() <= allowed:
             return NOMINAL
-        level = float(np.nextafter(np.sort(self.bounds)[allowed], 0))
-        return level if level >= self.lowest else None
+        level = float(np.nextafter(np.sort(self.p_values[hits])[allowed], 0))
+        return level if level >= self.p_values.min() else None
 
 
 def forward_checks(parts: Iterable[NewerPieces]) -> tuple[ForwardCheck, ...]:
     """Return one check per project and language; all projects share the lowest level of the language."""
-    large = [part for part in parts if len(part.bounds) >= FEWEST_NEWER]
+    large = [part for part in parts if len(part.p_values) >= FEWEST_NEWER]
     checks = []
     for part in large:
         levels = [other.level for other in large if other.language == part.language]
         level = None if None in levels else min(level for level in levels if level is not None)
-        hits = part.bounds <= (level or 0.0)
+        hits = part.flagged(level or 0.0)
         share = grouped_share(hits, part.files)
         codes = np.unique(np.array(part.files, object).astype(str), return_inverse=True)[1]
         effect = design_effect(hits, codes)
+        if not hits.any():  # nothing shows how flags cluster, so a file counts as one piece
+            effect = float((np.bincount(codes) ** 2).sum() / len(codes))
         checks.append(
             ForwardCheck(
                 part.project,
                 part.language,
                 len(hits),
-                int((part.bounds <= NOMINAL).sum()),
+                int(part.flagged(NOMINAL).sum()),
                 int(hits.sum()),
                 level,
                 float(share.low),

@@ -69,6 +69,15 @@ def judged_rows(codes: Sequence[Code], most: int | None, seed: int = 0) -> list[
     return sorted(row for _, rows in sorted(cells.items()) for row in generator.permutation(rows)[:most].tolist())
 
 
+def _bound(reached: int, m: int) -> float:
+    return float(betaincinv(reached + 1, m - reached, CONFIDENCE))
+
+
+def _cut(m: int) -> float:
+    """Return the highest p-value among m scores whose bound is nominal; 0 where there is none."""
+    return max(((k + 1) / (m + 1) for k in range(m // 10 + 1) if k < m and _bound(k, m) <= NOMINAL), default=0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class ReferenceAnswer:
     """A score beside the user's own human code.
@@ -78,7 +87,7 @@ class ReferenceAnswer:
         bound: upper bound of that share, with confidence `CONFIDENCE`.
         compared: reference scores that it was compared with.
         abstained: why there is no answer; None where there is one.
-        level: bound up to which a piece is unusual.
+        level: p-value that an unusual piece does not exceed.
     """
 
     p_value: float | None = None
@@ -89,8 +98,8 @@ class ReferenceAnswer:
 
     @property
     def unusual(self) -> bool:
-        """True if at most a share `level` of the user's human code scores that high, by the bound."""
-        return self.bound is not None and self.bound <= self.level
+        """True if at most the nominal share of the user's human code scores that high, by bound and by level."""
+        return self.bound is not None and self.bound <= NOMINAL and (self.p_value or 0.0) <= self.level
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,15 +218,16 @@ class Reference(TabularResult):
             reason = f"{len(scores)} texts of people in {language or 'an unknown language'}, expected {FEWEST}"
             return ReferenceAnswer(compared=len(scores), abstained=reason)
         # all checks of a language have the same level
-        levels = [check.level for check in self.checks if check.language == str(language)]
-        if None in levels:
+        check = next((check for check in self.checks if check.language == str(language)), None)
+        level = NOMINAL if check is None else check.level
+        if level is None:
             return ReferenceAnswer(compared=len(scores), abstained=STYLE_CHANGES)
         m = len(scores)
         # reference scores at or above this one: a tie counts as higher, which keeps the p-value conservative
         reached = m - int(np.searchsorted(scores, score, side="left"))
         # the share that "at most k of m are as high" flags has the law Beta(k + 1, m - k): its quantile is the bound
-        bound = 1.0 if reached >= m else float(betaincinv(reached + 1, m - reached, CONFIDENCE))
-        return ReferenceAnswer((1 + reached) / (m + 1), bound, m, level=levels[0] if levels else NOMINAL)
+        bound = 1.0 if reached >= m else _bound(reached, m)
+        return ReferenceAnswer((1 + reached) / (m + 1), bound, m, level=level)
 
     def checked(self, newer: Mapping[str, str]) -> Self:
         """Return the reference with the checks of its newer texts, each judged by the older texts alone.
@@ -226,22 +236,21 @@ class Reference(TabularResult):
             newer: digest of each newer text → project.
         """
         older: dict[tuple[str, str], Float64Array] = {}
-        tested: dict[tuple[str, str], list[tuple[float, str, float]]] = {}
+        tested: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
         for key, scores in self.cells.items():
             old = np.array([digest not in newer for digest in self.digests[key]], np.bool_)
             older[key] = scores[old]
         half = replace(self, cells=older, groups={}, digests={})
         for key, scores in self.cells.items():
-            tokens = _BOUNDS[_CLASSES.index(key[1])]
+            tokens, cut = _BOUNDS[_CLASSES.index(key[1])], _cut(len(self._joined(self._neighbours[key])))
             for score, group, digest in zip(scores.tolist(), self.groups[key], self.digests[key], strict=True):
                 answer = half.judge(score, key[0], tokens) if digest in newer else None
-                if answer is not None and answer.bound is not None:
-                    lowest = 1 - (1 - CONFIDENCE) ** (1 / answer.compared)
-                    tested.setdefault((newer[digest], key[0]), []).append((answer.bound, group, lowest))
+                if answer is not None and answer.p_value is not None:
+                    tested.setdefault((newer[digest], key[0]), []).append((answer.p_value, cut, group))
         parts = []
         for (project, language), rows in sorted(tested.items()):
-            bounds, files, lowest = zip(*rows, strict=True)
-            parts.append(NewerPieces(project, language, np.array(bounds), files, min(lowest)))
+            p_values, cuts, files = zip(*rows, strict=True)
+            parts.append(NewerPieces(project, language, np.array(p_values), np.array(cuts), files))
         return replace(self, checks=forward_checks(parts))
 
     def realised(self, seed: int = 0) -> FlagRate | None:
@@ -284,8 +293,8 @@ class Reference(TabularResult):
             for (language, name), scores in self.cells.items()
         ]
         about = {"detector": self.detector, "source": self.source, "before": self.before, "unit": self.unit}
-        about |= {"checks": [asdict(check) for check in self.checks]}
-        write_json(path, {"format": FORMAT, **about, "cells": cells})
+        checks = [asdict(check) for check in self.checks]
+        write_json(path, {"format": FORMAT, **about, "checks": checks, "cells": cells})
 
     @classmethod
     def load(cls, path: Path) -> Self:

@@ -5,8 +5,7 @@ functions that were written from 2017 to 2019 (in the tree of 2020, in no tree o
 them: every flag is a false positive, and the nominal rate is 5 %. "Without the check" is the same reference at the
 nominal level.
 
-Declared before any figure was seen: the rule is developed on `DEVELOPED` and confirmed once on `CONFIRMING`. A folder of
-another name is refused, so that no repository is added or dropped later.
+Declared before any figure was seen: the rule is developed on `DEVELOPED` and confirmed once on `CONFIRMING`.
 """
 
 import tempfile
@@ -106,7 +105,7 @@ EXPERIMENTS = (
     Experiment(
         name="authorship/forward",
         run=run,
-        scales={"smoke": (45, 20), "full": (200, 250)},
+        scales={"smoke": (45, 20), "full": (500, 250)},
         columns=("name", ("with the check", "value"), ("without the check", "value"), "mean", "worst", "expected"),
         needs={"repositories": "a folder with the repositories " + ", ".join((*DEVELOPED, *CONFIRMING))},
         stored="authorship/forward",

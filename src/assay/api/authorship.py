@@ -213,10 +213,10 @@ def _past_units(
     units: dict[str, CodeUnit] = {}
     newer: dict[str, str] = {}
     for path in paths:
-        if before is None:
-            units |= {unit.text: unit for unit in _units_in(path, None, by, most)}
+        middle = None if before is None else middle_day(Path(path), before)
+        if middle is None:
+            units |= {unit.text: unit for unit in _units_in(path, before, by, most)}
             continue
-        middle = middle_day(Path(path), before)
         half = most and max(1, most // 2)
         older = {unit.text: unit for unit in _units_in(path, middle, by, half)}
         later = {unit.text: unit for unit in _units_in(path, before, by, half, after=middle)}

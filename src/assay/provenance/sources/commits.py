@@ -54,16 +54,18 @@ def commit_before(repository: Path, before: date) -> str | None:
     return listed.strip() or None
 
 
-def middle_day(repository: Path, before: date) -> date:
-    """Return the day of the commit that has as many commits before it as after it, up to a day.
+def middle_day(repository: Path, before: date) -> date | None:
+    """Return the day before which half of the commits up to a day were made; None where none was made before it.
 
     Raises:
         DataError: git cannot read the repository.
     """
     until = f"--before={before.isoformat()}T00:00:00Z"
-    seconds = git_output(repository, "log", "--no-merges", "--format=%ct", until, "HEAD").split()
-    middle = sorted(map(int, seconds))[len(seconds) // 2] if seconds else 0
-    return datetime.fromtimestamp(min(middle, _LAST), UTC).date()
+    seconds = sorted(map(int, git_output(repository, "log", "--no-merges", "--format=%ct", until, "HEAD").split()))
+    if not seconds:
+        return None
+    middle = datetime.fromtimestamp(min(seconds[len(seconds) // 2], _LAST), UTC).date()
+    return middle if commit_before(repository, middle) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -311,6 +311,35 @@ def test_any_text_gets_an_answer_or_a_reason(assay, table, tmp_path, content):
     assert (piece["unscorable"] == {"n-grams": "no code"}) == (piece["tokens"] == 0)
 
 
+def test_the_newer_half_of_a_history_is_judged_by_the_older_half(assay, table, tmp_path):
+    assay("lab", "authorship", "train", table, *COLUMNS, "--no-evaluate", "-o", "classifier")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    for day, numbers in (("2015-01-01", range(100)), ("2018-01-01", range(100, 160))):
+        for i in numbers:
+            (folder / f"m{i}.py").write_text(terse(i))
+        when = {
+            "GIT_COMMITTER_DATE": f"{day}T12:00:00Z",
+            "GIT_AUTHOR_DATE": f"{day}T12:00:00Z",
+            "PATH": "/usr/bin:/bin",
+        }
+        name = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        for command in (("init", "-q"), ("add", "."), (*name, "commit", "-q", "-m", "x")):
+            subprocess.run(["git", "-C", folder, *command], check=True, env=when)
+    options = ("--before", "2019-01-01", "--classifier", "classifier", "-o", "past.json", "--json")
+    past = json.loads(assay("authorship", "calibrate", folder, *options).out)
+    (check,) = past["checks"]
+    assert (check["project"], check["newer"], past["texts"]) == ("project", 60, 160)
+    assert check["flagged"] <= 3
+    for i in range(200, 240):
+        (tmp_path / f"n{i}.py").write_text(terse(i))
+    files = sorted(tmp_path.glob("n*.py"))
+    found = assay("detect", *files, "--classifier", "classifier", "--reference", "past.json", "--json")
+    low, high = json.loads(found.out)["expected"][1:]
+    assert low <= sum(piece["unusual"] for piece in json.loads(found.out)["pieces"]) <= high
+    assert "by chance alone" in assay("detect", *files, "--classifier", "classifier", "--reference", "past.json").out
+
+
 def test_a_piece_that_cannot_be_judged_is_not_counted_as_usual(assay, table, repository, tmp_path):
     assay("lab", "authorship", "train", table, *COLUMNS, "--no-evaluate", "-o", "classifier")
     scorer = ("--classifier", "classifier")

@@ -45,8 +45,8 @@ SHOWN_FILES = 3
 SHOWN_DIGITS = 12
 """Digits of a commit that a table shows."""
 
-Writer = Literal["a model, declared", "perhaps a model", "cannot tell", "like a person"]
-"""Answers, in the order of a list. Much generated code is like a person's, so none of them says "a person"."""
+Writer = Literal["a model, declared", "unusual", "cannot tell", "usual"]
+"""Answers, in the order of a list. Style accuses nobody, and code that nothing declares need not be a person's."""
 
 
 @describe.register
@@ -130,8 +130,8 @@ def writer_of(row: UnitResult, declared: Mapping[str, str]) -> tuple[Writer, str
     if judgement.bound is None:
         return "cannot tell", judgement.abstained or "no score"
     if row.unusual:
-        return "perhaps a model", "its style is unusual for the people's code"
-    return "like a person", "its style is usual for the people's code"
+        return "unusual", "its style is unusual for the people's code"
+    return "usual", "its style is usual for the people's code"
 
 
 def _answer(detection: Detection) -> Answer:
@@ -165,13 +165,13 @@ def _answer(detection: Detection) -> Answer:
         return Answer("Cannot tell", "None of the code has what an answer needs.", next_step="see the reasons below")
     if unusual:
         return Answer(
-            "Perhaps a model",
+            "Unusual style",
             "The style is unusual for the people it is compared with, which is no proof.",
             measured,
             "talk to the authors and look at the history; -v shows the lines that count most",
         )
     return Answer(
-        "No sign of models",
+        "Usual style",
         "The style is usual for the people it is compared with; careful use of a model can look so, too.",
         measured,
         "a coding agent is set up here: look at the history" if configured else "",

@@ -43,6 +43,14 @@ def test_a_style_that_changes_altogether_gives_no_answer():
     assert own.judge(9.0, "c", 100).abstained == STYLE_CHANGES
 
 
+def test_newer_pieces_of_one_file_have_no_interval_and_survive_the_file(tmp_path):
+    own = reference(drawn(0, 300), drawn(0, 200, 1), files=500)
+    assert (own.checks[0].low, own.checks[0].high) == (None, None)
+    own.save(tmp_path / "past.json")
+    assert Reference.load(tmp_path / "past.json").checks == own.checks
+    assert expected_flags(own.checks, 40)[0] <= 2
+
+
 def test_a_few_newer_pieces_conclude_nothing():
     own = reference(drawn(0, 300), drawn(5, FEWEST_NEWER - 1, 1))
     assert own.checks == ()

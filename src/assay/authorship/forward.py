@@ -31,7 +31,7 @@ class ForwardCheck:
         at_nominal: of these, flagged by the nominal bound alone.
         flagged: of these, flagged at `level`, too.
         level: p-value that a piece must not exceed to be called unusual; None where the style changes too much.
-        low: lower end of the 95 % interval of the flagged share, over files.
+        low: lower end of the 95 % interval of the flagged share, over files; None for too few files.
         high: its upper end.
         effect: design effect of the flags over files.
     """
@@ -42,8 +42,8 @@ class ForwardCheck:
     at_nominal: int
     flagged: int
     level: float | None
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     effect: float
 
 
@@ -90,7 +90,7 @@ def forward_checks(parts: Iterable[NewerPieces]) -> tuple[ForwardCheck, ...]:
         share = grouped_share(hits, part.files)
         codes = np.unique(np.array(part.files, object).astype(str), return_inverse=True)[1]
         effect = design_effect(hits, codes)
-        if not hits.any():  # nothing shows how flags cluster, so a file counts as one piece
+        if not hits.any() or np.isnan(effect):  # nothing shows how flags cluster, so a file counts as one piece
             effect = float((np.bincount(codes) ** 2).sum() / len(codes))
         checks.append(
             ForwardCheck(
@@ -100,9 +100,9 @@ def forward_checks(parts: Iterable[NewerPieces]) -> tuple[ForwardCheck, ...]:
                 int(part.flagged(NOMINAL).sum()),
                 int(hits.sum()),
                 level,
-                float(share.low),
-                float(share.high),
-                1.0 if np.isnan(effect) else float(effect),
+                share.low if share.has_interval else None,
+                share.high if share.has_interval else None,
+                float(effect),
             )
         )
     return tuple(checks)

@@ -92,7 +92,7 @@ def flagged(detection: Detection) -> dict[str, Any]:
     hits = [row.unusual for row in detection.judged]
     share = grouped_share(hits, [row.unit.path for row in detection.judged])
     about: dict[str, Any] = {"flagged": sum(hits), "judged": len(hits), "no answer": dict(detection.abstentions)}
-    return about | with_ends(share)
+    return about | ({name: None if np.isnan(end) else end for name, end in with_ends(share).items()})
 
 
 def foreseen(reference: Reference, pieces: int) -> Sequence[int] | None:

@@ -21,9 +21,9 @@ DECLARED = (Signal("generator comment", "# written by ChatGPT", "a.py", 3),)
 def detection(*judgements: ReferenceAnswer | None, signals: tuple[Signal, ...] = ()) -> Detection:
     count = len(judgements)
     values = np.arange(count, dtype=np.float64)
-    scored = Scored("loss", values, {"loss": values}, {"loss": (None,) * count}, {}, (), np.zeros(count, bool), ())
+    scored = Scored("loss", values, {"loss": values}, {"loss": (None,) * count}, (), ())
     rows = tuple(
-        UnitResult(CodeUnit(path, "x = 1", "python"), 50, float(at), judgement, {}, ())
+        UnitResult(CodeUnit(path, "x = 1", "python"), 50, float(at), judgement, ())
         for at, (path, judgement) in enumerate(zip(("a.py", "b.py", "c.py"), judgements, strict=False))
     )
     return Detection(rows, scored, signals, None if judgements[0] is None else PEOPLE, None)
@@ -34,10 +34,10 @@ def detection(*judgements: ReferenceAnswer | None, signals: tuple[Signal, ...] =
     [
         (detection(None), "Cannot tell", ["cannot tell"]),
         (detection(NO_ANSWER), "Cannot tell", ["cannot tell"]),
-        (detection(USUAL), "No sign of models", ["like a person"]),
-        (detection(UNUSUAL), "Perhaps a model", ["perhaps a model"]),
-        (detection(USUAL, NO_ANSWER, UNUSUAL), "Perhaps a model", ["perhaps a model", "cannot tell", "like a person"]),
-        (detection(USUAL, UNUSUAL, signals=DECLARED), "A model took part", ["a model, declared", "perhaps a model"]),
+        (detection(USUAL), "Usual style", ["usual"]),
+        (detection(UNUSUAL), "Unusual style", ["unusual"]),
+        (detection(USUAL, NO_ANSWER, UNUSUAL), "Unusual style", ["unusual", "cannot tell", "usual"]),
+        (detection(USUAL, UNUSUAL, signals=DECLARED), "A model took part", ["a model, declared", "unusual"]),
     ],
 )
 def test_the_first_screen_is_an_answer_within_its_limits(found: Detection, verdict: str, answers: list[str]) -> None:
@@ -64,7 +64,7 @@ def test_the_files_of_a_commit_are_known_from_any_folder(tmp_path, monkeypatch) 
     first, second = detection(USUAL, USUAL).results
 
     assert writer_of(first, declared_reasons([signal]))[0] == "a model, declared"
-    assert writer_of(second, declared_reasons([signal]))[0] == "like a person"
+    assert writer_of(second, declared_reasons([signal]))[0] == "usual"
 
 
 def test_an_agent_that_is_set_up_does_not_make_the_code_a_models() -> None:

@@ -24,7 +24,7 @@ def test_the_bound_holds_with_its_confidence_over_reference_sets():
     for seed in range(400):
         own = reference(seed=seed)
         scores = own.cells["python", "30 to 199 tokens"]
-        flagged = [s for s in scores if own.judge(float(np.nextafter(s, 10)), "python", 100).unusual(0.05)]
+        flagged = [s for s in scores if own.judge(float(np.nextafter(s, 10)), "python", 100).unusual]
         exceeded.append(norm.sf(min(flagged)) > 0.05)
     assert np.mean(exceeded) <= 1 - CONFIDENCE + 0.04
 
@@ -83,14 +83,14 @@ def test_no_more_than_the_nominal_share_is_flagged_where_the_score_rises_with_th
     shares = []
     for _ in range(60):
         own = Reference.of("d", (past := drawn(150))[0], ["go"] * 150, past[1], [str(i) for i in range(150)])
-        later = [own.judge(value, "go", tokens).unusual() for value, tokens in zip(*drawn(500), strict=True)]
+        later = [own.judge(value, "go", tokens).unusual for value, tokens in zip(*drawn(500), strict=True)]
         shares.append(np.mean(later))
     assert np.mean(shares) <= 0.05
     assert np.mean(np.array(shares) > 0.05) <= 1 - CONFIDENCE + 0.06
 
 
 def test_the_smallest_reference_can_flag_at_five_per_cent():
-    assert reference(m=FEWEST).judge(100.0, "python", 100).unusual(0.05)
+    assert reference(m=FEWEST).judge(100.0, "python", 100).unusual
     with pytest.raises(DataError, match="expected at least 45"):
         reference(m=FEWEST - 1)
 
@@ -109,7 +109,7 @@ def test_texts_without_a_score_or_too_short_abstain():
 
 
 def test_the_realised_rate_stays_near_the_nominal():
-    realised = reference(m=1000).realised(0.05)
+    realised = reference(m=1000).realised()
     assert realised is not None
     assert realised.samples == 1000
     assert realised.rate.value <= 0.07
@@ -146,7 +146,7 @@ def test_other_files_are_refused_in_one_line(tmp_path, content):
 )
 def test_a_forged_reference_is_refused_in_one_line(tmp_path, changes):
     cell = {"language": "python", "length": "30 to 199 tokens", "scores": [1.0], "groups": ["a"], "digests": [""]}
-    about = {"format": 2, "detector": "d", "left_out": [], "source": "", "before": None}
+    about = {"format": 3, "detector": "d", "source": "", "before": None, "checks": []}
     path = tmp_path / "past.json"
     path.write_text(json.dumps({**about, "cells": [cell]}))
     assert len(Reference.load(path)) == 1
@@ -156,10 +156,10 @@ def test_a_forged_reference_is_refused_in_one_line(tmp_path, changes):
     assert len(str(ended.value)) < 300
 
 
-@pytest.mark.parametrize("changes", [{"source": [1]}, {"before": 7}, {"unit": ["file"]}, {"left_out": [None]}], ids=str)
+@pytest.mark.parametrize("changes", [{"source": [1]}, {"before": 7}, {"unit": ["file"]}, {"checks": [None]}], ids=str)
 def test_a_forged_statement_of_a_reference_is_refused(tmp_path, changes):
     path = tmp_path / "past.json"
-    about = {"format": 2, "detector": "d", "left_out": [], "source": "", "before": None, "cells": []}
+    about = {"format": 3, "detector": "d", "source": "", "before": None, "checks": [], "cells": []}
     path.write_text(json.dumps(about | changes))
     with pytest.raises(DataError, match="expected a file of"):
         Reference.load(path)

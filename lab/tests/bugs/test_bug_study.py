@@ -16,7 +16,7 @@ from assay.types import Sample
 from assay_lab.bugs import drawn_pairs, exposures, read_repositories, study_bugs, without_empty
 from assay_lab.bugs.content import content_memberships
 from assay_lab.bugs.exposure import counted_exposures, own_runs
-from assay_lab.bugs.pairs import SamplePair, read_pairs
+from assay_lab.bugs.pairs import SamplePair, comparable_sides, read_pairs
 from assay_lab.bugs.preference import mean_of, preferences
 from assay_lab.bugs.repositories import repository_membership, repository_name
 from support.commands import run_assay
@@ -283,6 +283,18 @@ def test_bugs_without_a_text_are_left_out_with_a_note_each():
     assert "only adds lines" in notes[1]
     with pytest.raises(DataError, match="no bug of b has a text: every patch is empty"):
         without_empty([bug("1", "", " ")], benchmark="b")
+
+
+def test_words_that_only_one_side_has_are_removed_and_counted():
+    shared = "def f(a):\n    # both sides\n    return a {} 1\n"
+    described = 'import os\n\n"""\nAdds one.\n"""\n' + shared
+    one = SamplePair(Sample("1", shared.format("+"), "python"), Sample("1", described.format("-"), "python"))
+    two = SamplePair(Sample("2", shared.format("+"), "python"), Sample("2", shared.format("-"), "python"))
+    kept, notes = comparable_sides([one, two], "b")
+    assert kept[1] == two
+    assert kept[0].fixed == one.fixed
+    assert kept[0].buggy.text == shared.format("-").strip("\n")
+    assert notes[0].startswith("b: 1 of 2 bugs have comments, docstrings or headers on one side only")
 
 
 def test_a_bug_with_two_fixes_is_two_pairs_of_one_group(tmp_path):

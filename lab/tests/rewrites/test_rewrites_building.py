@@ -39,7 +39,7 @@ from assay_lab.rewrites.rules import RemovalRule
 from support.dated_repository import DatedRepository
 from support.openai_server import answer, served
 
-SOURCE = Path(__file__).resolve().parents[3] / "src"
+SOURCES = [Path(__file__).resolve().parents[3] / name for name in ("src", "lab/src")]
 MIT = """MIT License
 
 Copyright (c) 2019 A
@@ -343,7 +343,10 @@ def test_a_build_that_is_killed_asks_only_for_what_is_missing(repositories, tmp_
             "--model-option", "concurrency=1", "--temperature", "0", "-o", str(tmp_path / "set"),
         ]  # fmt: skip
         process = subprocess.Popen(
-            command, env=os.environ | {"PYTHONPATH": str(SOURCE)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, SOURCES))},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         while len(played.asked) < 7 and process.poll() is None:
             time.sleep(0.05)

@@ -1,12 +1,10 @@
 """Who wrote code: detection, and calibration on older code."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from pathlib import Path
-
-import numpy as np
 
 from assay.api.declared import declared_around
 from assay.api.detector_models import NEEDED_FOR, DetectorModels, unused_models
@@ -15,19 +13,22 @@ from assay.authorship import (
     CLASSIFIER,
     LONGEST,
     SHORTEST,
+    Classifier,
     CodeUnit,
     Detection,
     DetectorSettings,
-    OpenDetector,
     Reference,
     ReferenceUnit,
+    Scored,
     ScoreModels,
     Signal,
     UnitKind,
     added_units,
     adds_lines,
     answer_pieces,
+    by_classifier,
     by_scores_in_context,
+    classifier_name,
     codes_of,
     detector_name,
     files_below,
@@ -35,8 +36,6 @@ from assay.authorship import (
     in_text,
     judged_rows,
     line_range,
-    open_classifier,
-    saturated_kinds,
     units_of,
 )
 from assay.code import languages_of_text
@@ -46,9 +45,10 @@ from assay.files import check_target
 from assay.models import default_control
 from assay.progress import progress_bar
 from assay.provenance import CorpusSettings, SourceText, read_source_text, source_texts
-from assay.provenance.sources import PastPatch, enclosing_repository, patches_before, texts_before
+from assay.provenance.sources import PastPatch, enclosing_repository, middle_day, patches_before, texts_before
 from assay.provenance.sources.filters import skip_by_name, skip_by_text
 from assay.scores import requests
+from assay.scoring import Progress
 
 STDIN = "-"
 _TABLE = re.compile(r"\.(?:parquet|jsonl|ndjson)(?:\.(?:gz|zst|bz2|xz))?$", re.IGNORECASE)
@@ -70,6 +70,19 @@ COMMITS_A_PIECE = 2
 
 MOST_REFERENCE = 500
 """Pieces of one language and length class that a reference takes; more hardly move its quantiles."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDetector:
+    """A loaded detector.
+
+    Attributes:
+        name: with its digest, as a reference names it.
+        score: returns the scores of pieces of code; its second argument is called after every batch.
+    """
+
+    name: str
+    score: Callable[[Sequence[CodeUnit], Progress | None], Scored]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +122,10 @@ class DetectorChoice:
             AssayError: it cannot be opened, or cannot give what is requested.
         """
         if self.settings.classifier is not None:
-            return open_classifier(self.settings.classifier, self.opener.settings)
+            light = Classifier.load(self.settings.classifier)
+            return OpenDetector(
+                classifier_name(light.digest), lambda units, _: by_classifier(units, codes_of(units), light)
+            )
         surrogate, window = (
             (self.settings.model, None) if self.settings.model is not None else (default_surrogate(), WINDOW)
         )
@@ -148,7 +164,7 @@ def calibrate_authorship(
     Args:
         paths: git repositories; without `before`, any folders whose code people certainly wrote.
         out: file that is written.
-        before: only files of the last commit before this day.
+        before: only files of the last commits before this day and before the middle of the history up to it.
         detector: its settings.
         by: unit of code; "patch" takes the added lines of commits before the day, for `detect` with `patch`.
         most: pieces of one language and length class that are scored, drawn at random; None for all.
@@ -165,7 +181,7 @@ def calibrate_authorship(
     choice = DetectorChoice(detector or DetectorSettings())
     choice.check()
     with progress_bar("reading"):
-        units = _past_units(paths, before, by, most)
+        units, newer = _past_units(paths, before, by, most)
         codes = codes_of(units)
     chosen = judged_rows(codes, most)
     judged, judged_codes = [units[row] for row in chosen], [codes[row] for row in chosen]
@@ -175,40 +191,52 @@ def calibrate_authorship(
         opened = choice.open()
     with progress_bar("scoring") as report:
         scored = opened.score(judged, report)
-    left_out = saturated_kinds(scored.parts, np.arange(len(judged)))
     reference = Reference.of(
         scored.detector,
-        scored.without(left_out).tolist(),
+        scored.values.tolist(),
         [unit.language for unit in judged],
         [len(code.tokens) for code in judged_codes],
         [unit.path for unit in judged],
         digests=[unit.digest for unit in judged],
-        left_out=left_out,
         source=", ".join(Path(path).resolve().name for path in paths),
         before=before.isoformat() if before else None,
         unit=by,
-    )
+    ).checked(newer)
     reference.save(out)
     return reference, len(units) - len(reference)
 
 
-def _past_units(paths: Sequence[str], before: date | None, by: ReferenceUnit, most: int | None) -> list[CodeUnit]:
-    """Return the distinct pieces of older code in a known language."""
+def _past_units(
+    paths: Sequence[str], before: date | None, by: ReferenceUnit, most: int | None
+) -> tuple[list[CodeUnit], dict[str, str]]:
+    """Return the distinct pieces of older code in a known language, and digest → project of their newer half."""
     units: dict[str, CodeUnit] = {}
+    newer: dict[str, str] = {}
     for path in paths:
-        units |= {unit.text: unit for unit in _units_in(path, before, by, most) if unit.language}
+        middle = None if before is None else middle_day(Path(path), before)
+        if middle is None:
+            units |= {unit.text: unit for unit in _units_in(path, before, by, most)}
+            continue
+        half = most and max(1, most // 2)
+        older = {unit.text: unit for unit in _units_in(path, middle, by, half)}
+        later = {unit.text: unit for unit in _units_in(path, before, by, half, after=middle)}
+        units |= older | later
+        newer |= {unit.digest: Path(path).resolve().name for text, unit in later.items() if text not in older}
     if not units:
         raise DataError(f"{', '.join(paths)}: no source file in a known language")
-    return list(units.values())
+    return list(units.values()), newer
 
 
-def _units_in(path: str, before: date | None, by: ReferenceUnit, most: int | None) -> Iterator[CodeUnit]:
+def _units_in(
+    path: str, before: date | None, by: ReferenceUnit, most: int | None, after: date | None = None
+) -> Iterator[CodeUnit]:
+    """Yield the pieces of a tree, or of the patches since a day, in a known language."""
     if by == "patch" and before is not None:
-        for past in patches_before(Path(path), before, most=most and COMMITS_A_PIECE * most):
-            yield from past_units(past)
+        for past in patches_before(Path(path), before, after=after, most=most and COMMITS_A_PIECE * most):
+            yield from (unit for unit in past_units(past) if unit.language)
     elif by != "patch":
         for text in source_texts([path]) if before is None else texts_before(Path(path), before):
-            yield from units_of(text.path, text.text, text.language, by)
+            yield from (unit for unit in units_of(text.path, text.text, text.language, by) if unit.language)
 
 
 def past_units(past: PastPatch) -> list[CodeUnit]:

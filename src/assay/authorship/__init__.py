@@ -1,4 +1,4 @@
-"""Who wrote code, a person or a generator: classifiers, calibration, declared signals, shortcut audits."""
+"""Who wrote code, a person or a generator: declared signals, scores, and a reference of older code."""
 
 import lazy_loader
 

@@ -1,3 +1,4 @@
+from .classifier import Classifier as Classifier
 from .context import by_scores_in_context as by_scores_in_context
 from .declared import Commit as Commit
 from .declared import Signal as Signal
@@ -8,12 +9,13 @@ from .declared import in_text as in_text
 from .describing import detection_sarif as detection_sarif
 from .detecting import CLASSIFIER as CLASSIFIER
 from .detecting import Detection as Detection
+from .detecting import Scored as Scored
 from .detecting import answer_pieces as answer_pieces
+from .detecting import by_classifier as by_classifier
+from .detecting import classifier_name as classifier_name
 from .detecting import codes_of as codes_of
 from .detecting import detector_name as detector_name
-from .domain import saturated_kinds as saturated_kinds
-from .opening import OpenDetector as OpenDetector
-from .opening import open_classifier as open_classifier
+from .forward import expected_flags as expected_flags
 from .perturbing import CausalFiller as CausalFiller
 from .perturbing import CopyStatistics as CopyStatistics
 from .perturbing import SentinelFiller as SentinelFiller

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from assay.authorship.declared import Signal
-from assay.authorship.detecting import NOMINAL, WITHOUT_CODE, Detection, UnitResult, whole
+from assay.authorship.detecting import CLASSIFIER, Detection, UnitResult, whole
+from assay.authorship.forward import NOMINAL, expected_flags
 from assay.authorship.reference import CONFIDENCE, Reference
 from assay.evaluation import FlagRate
 from assay.reports import (
@@ -44,8 +45,8 @@ SHOWN_FILES = 3
 SHOWN_DIGITS = 12
 """Digits of a commit that a table shows."""
 
-Writer = Literal["a model, declared", "perhaps a model", "cannot tell", "like a person"]
-"""Answers, in the order of a list. Much generated code is like a person's, so none of them says "a person"."""
+Writer = Literal["a model, declared", "unusual", "cannot tell", "usual"]
+"""Answers, in the order of a list. Style accuses nobody, and code that nothing declares need not be a person's."""
 
 
 @describe.register
@@ -91,7 +92,7 @@ def _(detection: Detection) -> Report:
         tables=tuple(table for table in tables if table.rows),
         notes=(
             *_own_reference(detection),
-            *(f"Out of distribution: {note}." for note in detection.scored.notes),
+            *(f"Take care: {note}." for note in detection.scored.notes),
             *(f"{name}: {count:,} {words}." for (name, words), count in detection.scored.counts.items() if count),
         ),
         samples=_samples(detection),
@@ -129,8 +130,8 @@ def writer_of(row: UnitResult, declared: Mapping[str, str]) -> tuple[Writer, str
     if judgement.bound is None:
         return "cannot tell", judgement.abstained or "no score"
     if row.unusual:
-        return "perhaps a model", "its style is unusual for the people's code"
-    return "like a person", "its style is usual for the people's code"
+        return "unusual", "its style is unusual for the people's code"
+    return "usual", "its style is usual for the people's code"
 
 
 def _answer(detection: Detection) -> Answer:
@@ -141,7 +142,7 @@ def _answer(detection: Detection) -> Answer:
         bound = detection.judged[0].judgement.bound or 0
         measured = f"At most {percent(bound)} of the people's code scores as high."
     elif judged:
-        measured = f"{unusual:,} of {number_of(judged, 'text')} unusual; up to {percent(NOMINAL)} are by chance alone."
+        measured = f"{unusual:,} of {number_of(judged, 'text')} unusual; {_by_chance(detection)}."
     about_code = sum(signal.is_about_code for signal in detection.signals)
     if about_code:
         usual = f"; {unusual:,} of {judged:,} texts unusual" if judged > 1 else ""
@@ -164,39 +165,65 @@ def _answer(detection: Detection) -> Answer:
         return Answer("Cannot tell", "None of the code has what an answer needs.", next_step="see the reasons below")
     if unusual:
         return Answer(
-            "Perhaps a model",
+            "Unusual style",
             "The style is unusual for the people it is compared with, which is no proof.",
             measured,
             "talk to the authors and look at the history; -v shows the lines that count most",
         )
     return Answer(
-        "No sign of models",
+        "Usual style",
         "The style is usual for the people it is compared with; careful use of a model can look so, too.",
         measured,
         "a coding agent is set up here: look at the history" if configured else "",
     )
 
 
+def _by_chance(detection: Detection) -> str:
+    """Return how many unusual pieces are expected if people wrote all of them, by the check that looks forward."""
+    expected = _expected(detection)
+    if expected is None:
+        return f"up to {percent(NOMINAL)} are by chance alone"
+    value, low, high = expected
+    return f"by chance alone {value:,} ({low:,} to {high:,})"
+
+
+def _expected(detection: Detection) -> tuple[int, int, int] | None:
+    languages = {str(row.unit.language) for row in detection.judged}
+    own = detection.reference.checks if detection.reference else ()
+    checks = [check for check in own if check.language in languages]
+    return expected_flags(checks, len(detection.judged)) if checks else None
+
+
 @describe.register
 def _(reference: Reference, left_out: int = 0) -> Report:
-    """Return the report on a calibration: sizes, and the realised beside the nominal false-positive rate."""
-    realised = reference.realised()
-    rate = percent(NOMINAL)
-    checked = (
-        f"too few to check that at most {rate} of such code is called unusual"
-        if realised is None
-        else f"{percent(realised.rate.value)} of them are called unusual, expected at most {rate}"
-    )
+    """Return the report on a calibration: sizes, and the share of newer human code that is called unusual."""
+    realised = reference.realised() if not reference.checks else None
     return Report(
         title="Human code for comparison",
         kind="authorship",
-        statement=f"{number_of(len(reference), 'text')} of {reference.source}: {checked}.",
+        statement=f"{number_of(len(reference), 'text')} of {reference.source}: {_foreseen(reference, realised)}.",
         facts=(
             Fact("detector", reference.detector),
             Fact("unit", reference.unit or "not recorded"),
             Fact("texts left out", f"{left_out:,}", "too short, too long, or not drawn"),
         ),
         tables=(
+            Table.of(
+                "checks",
+                "Newer half of the history, judged by the older half",
+                reference.checks,
+                (
+                    Column("project", "name", lambda check: check.project),
+                    Column("language", get=lambda check: check.language),
+                    Column("newer texts", "count", lambda check: check.newer),
+                    Column("unusual at 5 %", "count", lambda check: check.at_nominal),
+                    Column("level", "share", lambda check: check.level, "no answer: the style changes"),
+                    Column("unusual at this level", "count", lambda check: check.flagged),
+                    Column("at least", "share", lambda check: check.low, "too few files", "95 % interval over files"),
+                    Column("at most", "share", lambda check: check.high, "too few files"),
+                ),
+                ("People wrote all of these. The level is lowered until at most 5 % of them are unusual.",),
+            ),
             Table.of(
                 "reference",
                 "Texts by language and length",
@@ -209,30 +236,39 @@ def _(reference: Reference, left_out: int = 0) -> Report:
                 ("Neighbouring classes of fewer than 45 texts are compared together.",),
             ),
         ),
-        notes=(
-            NO_PROOF,
-            *(f"Evidence left out, because this human code shows it too: {kind}." for kind in reference.left_out),
-        ),
+        notes=(NO_PROOF,),
         data={
             "texts": len(reference),
             "detector": reference.detector,
             "source": reference.source,
             "before": reference.before,
             "unit": reference.unit,
-            "left_out": list(reference.left_out),
             "nominal": NOMINAL,
             "realised": rate_data(realised),
+            "checks": [asdict(check) for check in reference.checks],
         },
     )
+
+
+def _foreseen(reference: Reference, realised: FlagRate | None) -> str:
+    """Return the announced false-positive rate in words."""
+    judged = [check for check in reference.checks if check.level is not None]
+    if judged:
+        flagged, newer = sum(check.flagged for check in judged), sum(check.newer for check in judged)
+        return f"{percent(flagged / newer)} of their {newer:,} newer texts are called unusual, by the older ones"
+    if reference.checks:
+        return "cannot tell, because the style of these people changes"
+    if realised is None:
+        return f"too few to check that at most {percent(NOMINAL)} of such code is called unusual"
+    shown = percent(realised.rate.value)
+    return f"{shown} of them are called unusual; newer code was not checked, expect more there"
 
 
 def _facts(detection: Detection) -> tuple[Fact, ...]:
     name, _, digest = detection.scored.detector.rpartition(" ")
     facts = [Fact("detector", name or digest, digest[:SHOWN_DIGITS] if name else "")]
     if detection.reference is not None:
-        realised = detection.realised
-        shown = "not measured" if realised is None else percent(realised.rate.value)
-        facts.append(Fact("false-positive rate", shown, f"nominal {percent(NOMINAL)}, on the reference"))
+        facts.append(Fact("reference", _foreseen(detection.reference, detection.realised)))
         facts.append(Fact("no answer", str(sum(detection.abstentions.values())), f"of {len(detection.results)}"))
     return tuple(facts)
 
@@ -260,7 +296,7 @@ def _files_of(signal: Signal) -> str:
 
 def _pieces(detection: Detection) -> Table:
     """Return the scores of the highest pieces; an item is the row of a piece."""
-    results, scored, attribution = detection.results, detection.scored, detection.scored.attribution
+    results, scored = detection.results, detection.scored
     columns = [
         Column("code", "name", lambda at: results[at].unit.place),
         Column("tokens", "count", lambda at: results[at].tokens),
@@ -277,25 +313,22 @@ def _pieces(detection: Detection) -> Table:
             f"scores as high; the share is below the upper bound with {percent(CONFIDENCE)} confidence. Unusual: an "
             f"upper bound of {percent(NOMINAL)} or less."
         )
-    if attribution is not None:
-        columns.append(
-            Column(
-                "most like",
-                get=lambda at: None if math.isnan(results[at].value) else attribution.answers[at],
-                missing=WITHOUT_CODE,
-            )
-        )
-        caption.append(f"Most like: the nearest of {', '.join(attribution.classes)}; no statement of who wrote it.")
 
     def score(name: str, at: int) -> Cell:
         value = float(scored.scores[name][at])
         return Missing(scored.reasons[name][at] or "no score") if math.isnan(value) else value
 
-    columns += [Column(name, "number", partial(score, name)) for name in scored.scores]
+    columns += [Column(name, "number", partial(score, name)) for name in _shown(detection)]
     if len(results) > SHOWN:
         caption.append(f"The highest {SHOWN} of {len(results):,}.")
     order = sorted(range(len(results)), key=lambda row: -_finite(results[row].value))
     return Table.of("pieces", "Scores", order[:SHOWN], columns, caption)
+
+
+def _shown(detection: Detection) -> Sequence[str]:
+    """Return the scores that are shown; those of a classifier mean nothing without a reference."""
+    by_classifier = detection.scored.detector.startswith(f"{CLASSIFIER} ")
+    return () if by_classifier and detection.reference is None else tuple(detection.scored.scores)
 
 
 def _place_among_people(row: UnitResult) -> str:
@@ -331,10 +364,7 @@ def _lines(detection: Detection) -> Table:
         Column("evidence", "number", lambda item: item[2]),
         Column("code", get=lambda item: _line(item[0], item[1])),
     )
-    caption = (
-        "By a classifier: its wording alone, the sum of a line's n-grams. By a score: its value on the tokens of the "
-        "line, read after the lines before them."
-    )
+    caption = "The score on the tokens of the line, read after the lines before them."
     items = [(row, line, value) for row in unusual[:SHOWN] for line, value in row.lines]
     return Table.of("lines", "Lines that count most", items, columns, (caption, "A single line is weak evidence."))
 
@@ -353,7 +383,7 @@ def _samples(detection: Detection) -> SampleList:
         )
         for number, row in enumerate(detection.results)
     )
-    columns = [SampleColumn(name, values, "score") for name, values in detection.scored.scores.items()]
+    columns = [SampleColumn(name, detection.scored.scores[name], "score") for name in _shown(detection)]
     if detection.reference is not None:
         bounds = [
             row.judgement.bound if row.judgement and row.judgement.bound is not None else float("nan")
@@ -375,6 +405,7 @@ def _detection_data(detection: Detection) -> dict[str, Any]:
         else {"texts": len(detection.reference), "source": detection.reference.source},
         "realised": rate_data(detection.realised),
         "nominal": NOMINAL,
+        "expected": _expected(detection),
         "out_of_distribution": list(detection.scored.notes),
         "counts": [[*key, count] for key, count in detection.scored.counts.items()],
         "shares": {folder: rate_data(rate) for folder, rate in detection.shares.items()},
@@ -385,12 +416,10 @@ def _detection_data(detection: Detection) -> dict[str, Any]:
                 "first_line": row.unit.first_line,
                 "language": row.unit.language,
                 "tokens": row.tokens,
-                "scores": {name: _number(float(values[at])) for name, values in detection.scored.scores.items()},
+                "scores": {name: _number(float(detection.scored.scores[name][at])) for name in _shown(detection)},
                 "unscorable": {
                     name: reasons[at] for name, reasons in detection.scored.reasons.items() if reasons[at] is not None
                 },
-                "evidence": dict(row.parts),
-                "most_like": _nearest(detection, at),
                 "p_value": row.judgement and row.judgement.p_value,
                 "bound": row.judgement and row.judgement.bound,
                 "unusual": None if row.judgement is None or row.judgement.bound is None else row.unusual,
@@ -400,17 +429,6 @@ def _detection_data(detection: Detection) -> dict[str, Any]:
             }
             for at, row in enumerate(detection.results)
         ],
-    }
-
-
-def _nearest(detection: Detection, at: int) -> dict[str, Any] | None:
-    attribution = detection.scored.attribution
-    if attribution is None or math.isnan(detection.results[at].value):
-        return None
-    return {
-        "answer": attribution.answers[at],
-        "p_value": float(attribution.p_values[at]),
-        "probabilities": dict(zip(attribution.classes, attribution.probabilities[at].tolist(), strict=True)),
     }
 
 

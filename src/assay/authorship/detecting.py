@@ -4,27 +4,22 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.authorship.classifier import Classifier, Prediction
+from assay.authorship.classifier import Classifier
 from assay.authorship.declared import Signal
-from assay.authorship.domain import domain_notes
-from assay.authorship.evidence import WORDING, Vectors
-from assay.authorship.heads import SparseHead
+from assay.authorship.forward import NOMINAL
 from assay.authorship.normalising import Code
-from assay.authorship.open_set import Attribution
 from assay.authorship.reference import Reference, ReferenceAnswer, has_long_lines
 from assay.authorship.units import LONGEST_TEXT, CodeUnit, PatchedText, code_in_context
-from assay.authorship.wording import ngram_matrix
 from assay.errors import Unscorable
 from assay.evaluation import FlagRate, flag_rate
 from assay.models import combined
 from assay.reports import TabularResult
 from assay.scores import FrequencyTable, SampleInputs, ScoreRequest, View
 from assay.scoring import Plan, Progress, has_parts, restricted, score_samples
-from assay.types import BooleanArray, Float64Array, Sample, TokenLogProbs, TokenStatistics
+from assay.types import Float64Array, Sample, TokenLogProbs, TokenStatistics
 
 # Evidence by line for scores of a language model: the lines of a piece that score highest by themselves.
 
@@ -85,13 +80,9 @@ def whole(unit: CodeUnit) -> PatchedText:
     return PatchedText(unit.text, tuple(enumerate(of_file, 1)))
 
 
-if TYPE_CHECKING:  # needs torch
-    from assay.authorship.fine_tuned import FineTunedClassifier
-
-NOMINAL = 0.05
 WITHOUT_CODE = "no code"
 TOO_LONG = f"longer than {LONGEST_TEXT:,} characters"
-CLASSIFIER, LOG_ODDS = "classifier", "log-odds"
+CLASSIFIER, NGRAMS = "classifier", "n-grams"
 REVEALS = (
     "The code is left out. Paths, names of functions, languages, lengths, scores and digests of the code are still "
     "here: a person who has a piece of code can test whether it is among these."
@@ -107,70 +98,27 @@ class Scored:
         values: float64 [n], higher = machine-written; NaN where there is no score.
         scores: name → float64 [n], every score that was computed.
         reasons: name → why there is no score, or None, per piece.
-        parts: kind of evidence → float64 [n]; empty for scores of a language model.
-        notes: why the pieces as a whole are out of distribution.
-        outside: bool [n], pieces unlike every training text.
+        notes: why the answers need not hold for the pieces as a whole.
         lines: per piece, (line of the file, evidence) of the lines that count most.
         counts: (score, words) → number over all pieces, such as failed fills.
-        attribution: the generator that each piece is most like; None from a detector that knows no generators.
     """
 
     detector: str
     values: Float64Array
     scores: Mapping[str, Float64Array]
     reasons: Mapping[str, tuple[str | None, ...]]
-    parts: Mapping[str, Float64Array]
     notes: tuple[str, ...]
-    outside: BooleanArray
-    lines: tuple[tuple[tuple[int, float], ...], ...]
+    lines: tuple[LineScores, ...]
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    attribution: Attribution | None = None
-
-    def without(self, kinds: Sequence[str]) -> Float64Array:
-        """Return the values without the parts of some kinds of evidence."""
-        return self.values - sum((self.parts[kind] for kind in kinds if kind in self.parts), np.zeros(len(self.values)))
 
 
-def by_classifier(
-    units: Sequence[CodeUnit], codes: Sequence[Code], classifier: Classifier, vectors: Vectors | None = None
-) -> Scored:
-    """Return the log-odds of a classifier for pieces of code."""
-    prediction = classifier.predict(codes, vectors)
-    wording = classifier.heads.get(WORDING)
-    head = wording.head if wording is not None else None
-    lines = [
-        _line_evidence(unit, code, head) if isinstance(head, SparseHead) else ()
-        for unit, code in zip(units, codes, strict=True)
-    ]
-    return _by_prediction(classifier.digest, codes, prediction, tuple(lines))
-
-
-def by_fine_tuned(units: Sequence[CodeUnit], codes: Sequence[Code], classifier: "FineTunedClassifier") -> Scored:
-    """Return the log-odds of a fine-tuned sequence classifier for pieces of code."""
-    texts = [unit.text for unit in units]
-    scored = _by_prediction(classifier.digest, codes, classifier.predict(texts, codes), ((),) * len(units))
-    words = f"texts longer than {classifier.network.context:,} tokens of the classifier, which reads no further"
-    return replace(scored, counts={(LOG_ODDS, words): int(classifier.truncates(texts, codes).sum())})
-
-
-def _by_prediction(
-    digest: str, codes: Sequence[Code], prediction: Prediction, lines: tuple[tuple[tuple[int, float], ...], ...]
-) -> Scored:
-    """Return log-odds as scores; a text without code has none."""
-    # a text of comments alone has features too, but nothing that its author coded
-    coded = np.array([bool(code.tokens) for code in codes], np.bool_)
-    margins = np.where(coded, prediction.margins, np.nan)
-    return Scored(
-        classifier_name(digest),
-        margins,
-        {LOG_ODDS: margins},
-        {LOG_ODDS: tuple(None if code.tokens else WITHOUT_CODE for code in codes)},
-        {kind: np.where(coded, part, 0.0) for kind, part in prediction.parts.items()},
-        domain_notes({kind: part[coded] for kind, part in prediction.parts.items()}, prediction.outside[coded]),
-        prediction.outside & coded,
-        lines,
-        attribution=prediction.attribution,
-    )
+def by_classifier(units: Sequence[CodeUnit], codes: Sequence[Code], classifier: Classifier) -> Scored:
+    """Return the scores of a classifier for pieces of code; a text without code has none."""
+    values = classifier.scores([unit.text for unit in units], codes)
+    # a text of comments alone has n-grams too, but nothing that its author coded
+    coded = np.where([bool(code.tokens) for code in codes], values, np.nan)
+    reasons = tuple(None if code.tokens else WITHOUT_CODE for code in codes)
+    return Scored(classifier_name(classifier.digest), coded, {NGRAMS: coded}, {NGRAMS: reasons}, (), ((),) * len(units))
 
 
 def classifier_name(digest: str) -> str:
@@ -212,9 +160,7 @@ def by_scores(
         values[names[0]],
         values,
         {name: tuple(column) for name, column in reasons.items()},
-        {},
         (),
-        np.zeros(len(units), np.bool_),
         tuple(lines.get(row, ()) for row in range(len(units))),
         table.counts,
     )
@@ -238,7 +184,6 @@ class UnitResult:
         tokens: number of its tokens, comments left out.
         value: of the detector; NaN without one.
         judgement: its place among human code of the same origin; None without a reference.
-        parts: kind of evidence → its share of the value.
         lines: (line of the file, evidence), the lines that count most.
         in_reference: the text is in the reference itself, and was compared with all others of it.
     """
@@ -247,14 +192,13 @@ class UnitResult:
     tokens: int
     value: float
     judgement: ReferenceAnswer | None
-    parts: Mapping[str, float]
-    lines: tuple[tuple[int, float], ...]
+    lines: LineScores
     in_reference: bool = False
 
     @property
     def unusual(self) -> bool:
-        """True where at most `NOMINAL` of the human code of this origin scores that high."""
-        return self.judgement is not None and self.judgement.unusual(NOMINAL)
+        """True where so little of the human code of this origin scores that high that it counts as unusual."""
+        return self.judgement is not None and self.judgement.unusual
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -330,49 +274,35 @@ def answer_pieces(
     """
     if reference is not None:
         reference.check(scored.detector)
-    values = scored.without(reference.left_out) if reference else scored.values
     results = tuple(
         UnitResult(
             unit,
             len(code.tokens),
             float(value),
-            None
-            if reference is None
-            else judge_unit(reference, code, float(value), outside=bool(outside), digest=unit.digest),
-            {kind: float(parts[row]) for kind, parts in scored.parts.items()},
+            None if reference is None else judge_unit(reference, code, float(value), digest=unit.digest),
             lines,
             in_reference=reference is not None and unit.digest in reference.texts,
         )
-        for row, (unit, code, value, outside, lines) in enumerate(
-            zip(units, codes, values, scored.outside, scored.lines, strict=True)
-        )
+        for unit, code, value, lines in zip(units, codes, scored.values, scored.lines, strict=True)
     )
-    realised = reference.realised(NOMINAL) if reference else None
+    realised = reference.realised() if reference else None
     return Detection(results, scored, tuple(signals), reference, realised, tuple(unread))
 
 
-def judge_unit(
-    reference: Reference, code: Code, value: float, *, outside: bool = False, digest: str = ""
-) -> ReferenceAnswer:
+def judge_unit(reference: Reference, code: Code, value: float, *, digest: str = "") -> ReferenceAnswer:
     """Return the place of a value among human code; abstain where the code is not of a kind that can be judged.
 
     Args:
         reference: human code of the same origin.
         code: tokens of the piece.
         value: of the detector.
-        outside: the piece is unlike every training text.
         digest: of the piece, which is not compared with itself.
     """
     if code.language is None:
         return ReferenceAnswer(abstained="unknown language")
     if has_long_lines(code):
         return ReferenceAnswer(abstained="layout of minified or generated text")
-    answer = reference.judge(value, code.language, len(code.tokens), digest=digest)
-    if outside and not answer.abstained:
-        return ReferenceAnswer(
-            compared=answer.compared, abstained="unlike every text that the classifier was fitted on"
-        )
-    return answer
+    return reference.judge(value, code.language, len(code.tokens), digest=digest)
 
 
 def codes_of(units: Sequence[CodeUnit]) -> list[Code]:
@@ -382,16 +312,3 @@ def codes_of(units: Sequence[CodeUnit]) -> list[Code]:
 
 def _rate(rows: Sequence[UnitResult]) -> FlagRate:
     return flag_rate([0.0 if row.unusual else 1.0 for row in rows], NOMINAL, groups=[row.unit.path for row in rows])
-
-
-def _line_evidence(unit: CodeUnit, code: Code, head: SparseHead) -> tuple[tuple[int, float], ...]:
-    """Return the lines whose n-grams point most to a generator."""
-    if not code.lines:
-        return ()
-    # a linear head is a sum over n-grams, so each line has its own share of the value
-    matrix = ngram_matrix([Code(line, code.language) for line in code.lines])
-    values = np.asarray(matrix @ head.weights, np.float64)
-    order = np.argsort(-values)[:SHOWN_LINES]
-    return tuple(
-        (code.lines[row][0].line + unit.first_line - 1, float(values[row])) for row in order if values[row] > 0
-    )

@@ -7,7 +7,7 @@ distribution Beta(k + 1, m - k) (Vovk 2012; Bates et al. 2023), which gives the 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, get_args
@@ -15,6 +15,7 @@ from typing import Any, Self, get_args
 import numpy as np
 from scipy.special import betaincinv
 
+from assay.authorship.forward import NOMINAL, ForwardCheck, NewerPieces, forward_checks
 from assay.authorship.normalising import Code
 from assay.authorship.units import ReferenceUnit
 from assay.codec import decode
@@ -25,11 +26,12 @@ from assay.reports import TabularResult
 from assay.types import Float64Array
 
 CONFIDENCE = 0.9
+STYLE_CHANGES = "the style of these people changes: their newer code is as unusual for their older code"
 FEWEST = 45
 """Reference scores below which nothing can be flagged at 5 % with this confidence: 1 - 0.1^(1/45) = .05."""
 
 ADVISED = 200
-FORMAT = 2
+FORMAT = 3
 SHORTEST, LONGEST = 30, 20_000
 """Tokens of a text that is judged."""
 
@@ -67,6 +69,15 @@ def judged_rows(codes: Sequence[Code], most: int | None, seed: int = 0) -> list[
     return sorted(row for _, rows in sorted(cells.items()) for row in generator.permutation(rows)[:most].tolist())
 
 
+def _bound(reached: int, m: int) -> float:
+    return float(betaincinv(reached + 1, m - reached, CONFIDENCE))
+
+
+def _cut(m: int) -> float:
+    """Return the highest p-value among m scores whose bound is nominal; 0 where there is none."""
+    return max(((k + 1) / (m + 1) for k in range(m // 10 + 1) if k < m and _bound(k, m) <= NOMINAL), default=0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class ReferenceAnswer:
     """A score beside the user's own human code.
@@ -76,16 +87,19 @@ class ReferenceAnswer:
         bound: upper bound of that share, with confidence `CONFIDENCE`.
         compared: reference scores that it was compared with.
         abstained: why there is no answer; None where there is one.
+        level: p-value that an unusual piece does not exceed.
     """
 
     p_value: float | None = None
     bound: float | None = None
     compared: int = 0
     abstained: str | None = None
+    level: float = NOMINAL
 
-    def unusual(self, alpha: float = 0.05) -> bool:
-        """Return True if at most a share alpha of the user's human code scores that high, by the bound."""
-        return self.bound is not None and self.bound <= alpha
+    @property
+    def unusual(self) -> bool:
+        """True if at most the nominal share of the user's human code scores that high, by bound and by level."""
+        return self.bound is not None and self.bound <= NOMINAL and (self.p_value or 0.0) <= self.level
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,20 +111,20 @@ class Reference(TabularResult):
         cells: (language, length class) → float64 [m], ascending.
         groups: (language, length class) → one name per score, in the same order, for intervals.
         digests: (language, length class) → the digest of the text behind each score, in the same order.
-        left_out: kinds of evidence that human code of this origin shows as often as generated code; they count nothing.
         source: where the code came from, in words.
         before: the date that the code is older than; None where the user vouches for it.
         unit: pieces of code that it holds; None where it was not recorded.
+        checks: newer pieces of the same people, judged by the older ones; empty where no history dates them.
     """
 
     detector: str
     cells: Mapping[tuple[str, str], Float64Array]
     groups: Mapping[tuple[str, str], tuple[str, ...]]
     digests: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
     source: str = ""
     before: str | None = None
     unit: ReferenceUnit | None = None
+    checks: tuple[ForwardCheck, ...] = ()
 
     @classmethod
     def of(
@@ -203,14 +217,43 @@ class Reference(TabularResult):
         if len(scores) < FEWEST:
             reason = f"{len(scores)} texts of people in {language or 'an unknown language'}, expected {FEWEST}"
             return ReferenceAnswer(compared=len(scores), abstained=reason)
+        # all checks of a language have the same level
+        check = next((check for check in self.checks if check.language == str(language)), None)
+        level = NOMINAL if check is None else check.level
+        if level is None:
+            return ReferenceAnswer(compared=len(scores), abstained=STYLE_CHANGES)
         m = len(scores)
         # reference scores at or above this one: a tie counts as higher, which keeps the p-value conservative
         reached = m - int(np.searchsorted(scores, score, side="left"))
         # the share that "at most k of m are as high" flags has the law Beta(k + 1, m - k): its quantile is the bound
-        bound = 1.0 if reached >= m else float(betaincinv(reached + 1, m - reached, CONFIDENCE))
-        return ReferenceAnswer((1 + reached) / (m + 1), bound, m)
+        bound = 1.0 if reached >= m else _bound(reached, m)
+        return ReferenceAnswer((1 + reached) / (m + 1), bound, m, level=level)
 
-    def realised(self, alpha: float = 0.05, seed: int = 0) -> FlagRate | None:
+    def checked(self, newer: Mapping[str, str]) -> Self:
+        """Return the reference with the checks of its newer texts, each judged by the older texts alone.
+
+        Args:
+            newer: digest of each newer text → project.
+        """
+        older: dict[tuple[str, str], Float64Array] = {}
+        tested: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
+        for key, scores in self.cells.items():
+            old = np.array([digest not in newer for digest in self.digests[key]], np.bool_)
+            older[key] = scores[old]
+        half = replace(self, cells=older, groups={}, digests={})
+        for key, scores in self.cells.items():
+            tokens, cut = _BOUNDS[_CLASSES.index(key[1])], _cut(len(self._joined(self._neighbours[key])))
+            for score, group, digest in zip(scores.tolist(), self.groups[key], self.digests[key], strict=True):
+                answer = half.judge(score, key[0], tokens) if digest in newer else None
+                if answer is not None and answer.p_value is not None:
+                    tested.setdefault((newer[digest], key[0]), []).append((answer.p_value, cut, group))
+        parts = []
+        for (project, language), rows in sorted(tested.items()):
+            p_values, cuts, files = zip(*rows, strict=True)
+            parts.append(NewerPieces(project, language, np.array(p_values), np.array(cuts), files))
+        return replace(self, checks=forward_checks(parts))
+
+    def realised(self, seed: int = 0) -> FlagRate | None:
         """Return the share of the reference itself that is flagged, each half of its groups judged by the other.
 
         None where the halves are too small to flag anything.
@@ -229,9 +272,9 @@ class Reference(TabularResult):
             for judging, tested in ((first, ~first), (~first, first)):
                 half = Reference(self.detector, {key: np.sort(scores[judging])}, {key: ()})
                 tokens = _BOUNDS[_CLASSES.index(key[1])]
-                p_values += [float(not half.judge(float(s), key[0], tokens).unusual(alpha)) for s in scores[tested]]
+                p_values += [float(not half.judge(float(s), key[0], tokens).unusual) for s in scores[tested]]
                 groups += names[tested].tolist()
-        return flag_rate(p_values, alpha, groups=groups) if p_values else None
+        return flag_rate(p_values, NOMINAL, groups=groups) if p_values else None
 
     def save(self, path: Path) -> None:
         """Write the scores, and digests of the texts; the file holds no text.
@@ -249,9 +292,9 @@ class Reference(TabularResult):
             }
             for (language, name), scores in self.cells.items()
         ]
-        about = {"detector": self.detector, "left_out": self.left_out, "source": self.source, "before": self.before}
-        about |= {"unit": self.unit}
-        write_json(path, {"format": FORMAT, **about, "cells": cells})
+        about = {"detector": self.detector, "source": self.source, "before": self.before, "unit": self.unit}
+        checks = [asdict(check) for check in self.checks]
+        write_json(path, {"format": FORMAT, **about, "checks": checks, "cells": cells})
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -270,10 +313,10 @@ class Reference(TabularResult):
                 {key: np.array(cell["scores"], np.float64) for key, cell in cells.items()},
                 {key: decode(tuple[str, ...], cell["groups"]) for key, cell in cells.items()},
                 {key: decode(tuple[str, ...], cell["digests"]) for key, cell in cells.items()},
-                decode(tuple[str, ...], content["left_out"]),
                 decode(str, content["source"]),
                 None if content["before"] is None else decode(str, content["before"]),
                 content.get("unit"),
+                decode(tuple[ForwardCheck, ...], content["checks"]),
             )
             if reference.unit not in (None, *get_args(ReferenceUnit)):
                 raise ValueError(f"unit {reference.unit!r:.40}")  # noqa: TRY301

@@ -35,9 +35,7 @@ class DetectorSettings(ScoreModels):
 
     classifier: Annotated[
         Path | None,
-        Setting(
-            "Classifier of `assay lab authorship train` or `fine-tune`, instead of scores.", metavar="DIR", common=True
-        ),
+        Setting("Classifier of `assay lab authorship train`, instead of scores.", metavar="DIR", common=True),
     ] = None
     model: Annotated[
         str | None,

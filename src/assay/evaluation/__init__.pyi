@@ -58,6 +58,7 @@ from .share_estimate import Effect as Effect
 from .share_estimate import contaminated_share as contaminated_share
 from .share_estimate import detectable_share as detectable_share
 from .share_estimate import robust_spread as robust_spread
+from .shares import design_effect as design_effect
 from .shares import difference_of_means as difference_of_means
 from .shares import grouped_mean as grouped_mean
 from .shares import grouped_share as grouped_share

@@ -5,7 +5,6 @@ from .canonical import characters as characters
 from .encoding import EncoderSettings as EncoderSettings
 from .encoding import document_vectors as document_vectors
 from .encoding import for_queries as for_queries
-from .encoding import holds_encoder as holds_encoder
 from .encoding import open_encoder as open_encoder
 from .encoding.open import BUILTIN_PREFIX as BUILTIN_PREFIX
 from .encoding.open import ManyVectors as ManyVectors

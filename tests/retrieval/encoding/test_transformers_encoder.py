@@ -8,7 +8,7 @@ import torch
 from tiny_encoders import CONTEXT, FAMILIES, WIDTH, sentence_folder, tiny_encoder, write
 
 from assay.errors import ModelError
-from assay.retrieval.encoding import for_queries, holds_encoder, open_encoder
+from assay.retrieval.encoding import for_queries, open_encoder
 from assay.retrieval.encoding.pooling import POOLINGS
 from assay.types import Encoder
 
@@ -136,23 +136,6 @@ def test_positions_that_begin_behind_the_paddings_are_not_counted(tmp_path):
 def test_small_batches_give_the_same(folder):
     one, many = (open_encoder(str(folder), batch_tokens=tokens, device="cpu") for tokens in (1, 4096))
     np.testing.assert_allclose(one.encode(TEXTS), many.encode(TEXTS), atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "encodes"),
-    [
-        ("modules.json", "[]", True),
-        ("encoder.safetensors", "", True),
-        ("config.json", '{"architectures": ["BertModel"]}', True),
-        ("config.json", '{"architectures": ["GPT2LMHeadModel"]}', False),
-        ("config.json", '{"architectures": ["LlamaForCausalLM"]}', False),
-        ("config.json", "[]", False),
-        ("README", "", False),
-    ],
-)
-def test_folders_of_encoders_are_told_from_those_of_language_models(tmp_path, name, content, encodes):
-    (tmp_path / name).write_text(content)
-    assert holds_encoder(tmp_path) == encodes
 
 
 def test_nothing_to_encode_is_no_error(folder):

@@ -23,6 +23,8 @@ COLLECTIONS = {
     "llm-generations-ldb": "the folders humaneval and mbpp of github.com/WannaBSteve/llm-generations-ldb",
 }
 """Name of the data → how to get them."""
+SOURCES = {"humaneval": ("humaneval", "mbpp"), "mbpp": ("humaneval", "mbpp")}
+"""Collection → all of its source, which have the same generators: they are left out together."""
 
 
 def collections(data: Data, per_class: int | None = None) -> LabelledCode:

@@ -23,7 +23,7 @@ from scipy.special import stdtrit
 from assay.api import DetectorChoice, calibrate_authorship
 from assay.api.authorship import past_units
 from assay.authorship import SHORTEST, CodeUnit, Commit, Reference, ReferenceUnit, answer_pieces, codes_of, in_commits
-from assay.authorship.detecting import NOMINAL
+from assay.authorship.forward import NOMINAL
 from assay.authorship.reference import FEWEST, length_class
 from assay.errors import DataError
 from assay.evaluation import flag_rate

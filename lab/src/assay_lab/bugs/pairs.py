@@ -1,14 +1,19 @@
 """Pairs of a fixed and a buggy text, from a bug benchmark or from any table."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from assay.authorship.comments import comment_spans, docstring_spans, without_spans
 from assay.datasets import DataSelection, Dataset, benchmark, is_benchmark, list_benchmarks
 from assay.datasets.dataset import EMPTY
 from assay.datasets.loading import read_datasets
 from assay.errors import DataError
 from assay.types import Sample
+
+_HEADER = re.compile(r"^[ \t]*(?:package|import|from\s+\S+\s+import|#\s*include)\b.*$", re.MULTILINE)
+"""A line that names a package or another file."""
 
 FIXED, BUGGY = "fixed", "buggy"
 """Columns of a table that is not a named benchmark."""
@@ -102,3 +107,38 @@ def _in_order(samples: Sequence[Sample], leading: Sequence[Sample]) -> tuple[Sam
     """Return samples in the order of the ids of others."""
     by_id = {sample.id: sample for sample in samples}
     return tuple(by_id[sample.id] for sample in leading)
+
+
+def comparable_sides(pairs: Sequence[SamplePair], name: str) -> tuple[tuple[SamplePair, ...], tuple[str, ...]]:
+    """Return pairs without the comments, docstrings and headers that only one side has, and a note on how many had any.
+
+    They say nothing about the bug, and change how likely a model finds a token.
+
+    Args:
+        pairs: the bugs.
+        name: of the benchmark, for the note.
+    """
+    kept = tuple(_comparable(pair) for pair in pairs)
+    count = sum(pair != other for pair, other in zip(pairs, kept, strict=True))
+    what = "comments, docstrings or headers on one side only, which were removed there"
+    return kept, (f"{name}: {count} of {len(pairs)} bugs have {what}",) if count else ()
+
+
+def _comparable(pair: SamplePair) -> SamplePair:
+    texts = pair.fixed.text, pair.buggy.text
+    spans = [_beside_the_code(text, pair.fixed.language) for text in texts]
+    words = [{_words(text, span) for span in own} for text, own in zip(texts, spans, strict=True)]
+    sides = []
+    for text, own, others in zip(texts, spans, reversed(words), strict=True):
+        alone = [span for span in own if _words(text, span) not in others]
+        sides.append(without_spans(text, alone) if alone else text)
+    return SamplePair(replace(pair.fixed, text=sides[0]), replace(pair.buggy, text=sides[1]))
+
+
+def _beside_the_code(text: str, language: str | None) -> list[tuple[int, int]]:
+    headers = [match.span() for match in _HEADER.finditer(text)]
+    return sorted([*comment_spans(text, language), *docstring_spans(text, language), *headers])
+
+
+def _words(text: str, span: tuple[int, int]) -> str:
+    return " ".join(text[slice(*span)].split())

@@ -26,7 +26,7 @@ from assay_lab.bugs import (
     with_whole_files,
     without_empty,
 )
-from assay_lab.bugs.pairs import PairedDataset, read_pairs
+from assay_lab.bugs.pairs import PairedDataset, comparable_sides, read_pairs
 
 
 def study_bugs(
@@ -133,6 +133,8 @@ def _add_bugs(
     if source_root is not None:
         pairs, more = with_whole_files(pairs, Path(source_root), benchmark=benchmark)
         notes += more
+    pairs, more = comparable_sides(pairs, benchmark)
+    notes += more
     sets.append(BugSet(benchmark, pairs))
     if later is not None:
         commits, more = later_commits(pairs, later[0], after=later[1], most=len(pairs), benchmark=benchmark)

@@ -5,10 +5,9 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, Literal
 
-from assay.authorship.classifier import Classifier
+from assay.authorship import Classifier
 from assay.authorship.describing import NO_PROOF, rate_data
-from assay.authorship.detecting import NOMINAL
-from assay.authorship.open_set import UNKNOWN
+from assay.authorship.forward import NOMINAL
 from assay.evaluation import Ranking
 from assay.reports import Cell, Column, Missing, Report, Table, describe, number_of, percent
 from assay_lab.classifiers.evaluating import LeftOut, Transfer
@@ -41,7 +40,6 @@ _CALIBRATED = (
         "after calibration",
     ),
     Column("abstained", "share", lambda part: part.calibrated and part.calibrated.abstained, _FEW),
-    Column("out of distribution", get=lambda part: "; ".join(part.notes) or "no"),
 )
 
 
@@ -57,36 +55,30 @@ def _(transfer: Transfer) -> Report:
     if any(part.formatted for part in transfer.parts):
         columns.append(Column("AUROC, formatted", "area", lambda part: _area(part.formatted)))
     areas = {part.name: part.ranking.auroc.value for part in transfer.parts if part.ranking is not None}
-    evidence = f" (evidence: {', '.join(transfer.evidence)})" if transfer.evidence else ""
     mean = transfer.mean_calibrated_auroc
     after = "" if math.isnan(mean) else f"; {mean:.3f} after calibration on human code of the same origin"
     statement = (
         f"Mean AUROC {transfer.mean_auroc:.3f} over {number_of(len(areas), 'part')} that the classifier was not "
-        f"fitted on{evidence}{after}."
+        f"fitted on{after}."
     )
     if not areas:
         statement = (
             f"Nothing could be measured: without any one {transfer.by}, the other texts are not of both people and "
             "generators, or the part that is left out is not."
         )
-    caption = (
-        "Calibrated: texts that are not in the reference of human code, without the evidence that this code shows too."
-    )
-    low = [
-        part.name for part in transfer.parts if part.ranking and part.ranking.auroc.value < TARGET and not part.notes
-    ]
+    caption = "Calibrated: texts that are not in the reference of human code."
+    low = [part.name for part in transfer.parts if part.ranking and part.ranking.auroc.value < TARGET]
     return Report(
         title=f"Left out by {transfer.by}",
         kind="authorship",
         statement=statement,
-        warning=f"AUROC below .7 without a flag: {', '.join(low)}." if low else "",
+        warning=f"AUROC below .7: {', '.join(low)}." if low else "",
         tables=(
             Table.of("transfer", f"Each {transfer.by} in turn", transfer.parts, [*columns, *_CALIBRATED], (caption,)),
         ),
-        notes=(NO_PROOF, *(f"{part.name}: {note}." for part in transfer.parts for note in part.notes)),
+        notes=(NO_PROOF,),
         data={
             "by": transfer.by,
-            "evidence": list(transfer.evidence),
             "mean_auroc": _number(transfer.mean_auroc),
             "mean_calibrated_auroc": _number(transfer.mean_calibrated_auroc),
             "parts": [part_data(part) for part in transfer.parts],
@@ -146,17 +138,14 @@ def part_data(part: LeftOut) -> dict[str, Any]:
         "generated": part.generated,
         "auroc": _area_data(part.ranking),
         "auroc_formatted": _area_data(part.formatted),
-        "out_of_distribution": list(part.notes),
         "calibrated": rates_after
         and {
             "reference": rates_after.reference,
-            "left_out": list(rates_after.left_out),
             "auroc": _area_data(rates_after.ranking),
             "false_positives": rate_data(rates_after.false_positives),
             "true_positives": rate_data(rates_after.true_positives),
             "abstained": rates_after.abstained,
         },
-        "without": dict(part.without),
     }
 
 
@@ -189,39 +178,21 @@ def model_card(classifier: Classifier, transfer: Transfer | None) -> str:
             for name, counts in record["collections"].items()
         ),
         "",
-        f"Languages: {', '.join(record['languages'])}. Comments, indentation and blank lines are not seen.",
-        f"Evidence: {', '.join(record['evidence'])}.",
+        f"Languages: {', '.join(record['languages'])}.",
+        "Logistic regression on n-grams of characters and tokens, of the text as it is written.",
         f"At most {record['per_class']} texts of a class, collection and language.",
-        *_generators(classifier),
         "",
         "## Quality on collections that were left out",
         "",
     ]
     if transfer is None:
         return "\n".join([*lines, "Not measured. Run `assay lab authorship evaluate`.", ""])
-    lines += ["| left out | AUROC | interval | out of distribution |", "|---|---|---|---|"]
+    lines += ["| left out | AUROC | interval |", "|---|---|---|"]
     for part in transfer.parts:
         if part.ranking is not None:
             area = part.ranking.auroc
-            flags = "; ".join(part.notes) or "no"
-            lines.append(f"| {part.name} | {area.value:.3f} | {area.low:.3f} to {area.high:.3f} | {flags} |")
+            lines.append(f"| {part.name} | {area.value:.3f} | {area.low:.3f} to {area.high:.3f} |")
     return "\n".join([*lines, "", f"Mean AUROC: {transfer.mean_auroc:.3f}.", ""])
-
-
-def _generators(classifier: Classifier) -> list[str]:
-    model = classifier.generators
-    if model is None:
-        return []
-    left_out = f" Too few texts: {', '.join(model.left_out)}." if model.left_out else ""
-    return [
-        "",
-        "## Naming the generator",
-        "",
-        f"Classes: {', '.join(model.classes)}.{left_out}",
-        f"Right class on held-out tasks of these collections: {percent(model.accuracy)} of the texts.",
-        f"Guessing: {percent(1 / len(model.classes))}. Expect less elsewhere.",
-        f'A text that is unusual for its class gets the answer "{UNKNOWN}".',
-    ]
 
 
 def _number(value: float) -> float | None:

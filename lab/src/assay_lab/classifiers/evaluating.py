@@ -1,21 +1,17 @@
 """Quality of a classifier on collections, languages or generators that it was not fitted on."""
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.authorship import Reference, saturated_kinds
-from assay.authorship.classifier import Prediction
-from assay.authorship.detecting import NOMINAL
-from assay.authorship.domain import domain_notes
-from assay.authorship.evidence import Vectors, evidence_of
+from assay.authorship import Classifier, Reference
+from assay.authorship.forward import NOMINAL
 from assay.authorship.reference import ADVISED, FEWEST
 from assay.errors import DataError
-from assay.evaluation import FlagRate, Ranking, auroc, flag_rate, rank_score
+from assay.evaluation import FlagRate, Ranking, flag_rate, rank_score
 from assay.reports import TabularResult
 from assay.types import Float64Array, Int64Array
-from assay_lab.classifiers.fitting import fit_classifier, subsample
+from assay_lab.classifiers.fitting import fit_classifier, ngrams_of, subsample
 from assay_lab.classifiers.formatting import as_formatted
 from assay_lab.classifiers.labelled import LabelledCode
 from assay_lab.classifiers.settings import FitSettings
@@ -27,15 +23,13 @@ class Calibrated:
 
     Attributes:
         reference: texts of people that the decisions were calibrated on.
-        left_out: kinds of evidence that human code of this origin shows too.
         false_positives: share of the other texts of people that is flagged; None where too few are left.
         true_positives: share of the generated texts that is flagged; None where there is none.
         abstained: share of the texts without an answer.
-        ranking: AUROC and other metrics of the other texts, without the evidence left out; None without both classes.
+        ranking: AUROC and other metrics of the other texts; None without both classes.
     """
 
     reference: int
-    left_out: tuple[str, ...]
     false_positives: FlagRate | None
     true_positives: FlagRate | None
     abstained: float
@@ -51,9 +45,7 @@ class LeftOut:
         people: number of texts of people.
         generated: number of generated texts.
         ranking: AUROC and other metrics; None where a class is missing.
-        notes: why the part is out of distribution; empty where it is not.
         calibrated: decisions after calibration; None with fewer than twice `FEWEST` texts of people.
-        without: kind of evidence → AUROC of the sum without it; empty where a class is missing.
         formatted: AUROC and other metrics of the texts as a formatter writes them; None where that was not measured.
     """
 
@@ -61,9 +53,7 @@ class LeftOut:
     people: int
     generated: int
     ranking: Ranking | None
-    notes: tuple[str, ...]
     calibrated: Calibrated | None
-    without: Mapping[str, float]
     formatted: Ranking | None = None
 
 
@@ -73,12 +63,10 @@ class Transfer(TabularResult):
 
     Attributes:
         by: "collection", "language" or "generator".
-        evidence: kinds that the classifiers used.
         parts: one entry per part left out.
     """
 
     by: str
-    evidence: tuple[str, ...]
     parts: tuple[LeftOut, ...]
 
     @property
@@ -97,13 +85,7 @@ class Transfer(TabularResult):
 
 
 def leave_out(
-    labelled: LabelledCode,
-    settings: FitSettings | None = None,
-    *,
-    by: str = "collection",
-    vectors: Vectors | None = None,
-    formatted: bool = False,
-    progress: Callable[[str], None] | None = None,
+    labelled: LabelledCode, settings: FitSettings | None = None, *, by: str = "collection", formatted: bool = False
 ) -> Transfer:
     """Return the quality on each part in turn, by classifiers fitted on all others.
 
@@ -114,103 +96,74 @@ def leave_out(
         labelled: texts of people and of generators.
         settings: of the fits; None for the defaults.
         by: "collection", "language" or "generator".
-        vectors: model of the evidence `hidden`.
         formatted: test every part as a formatter writes it, too.
-        progress: called with the name of each part.
 
     Raises:
         DataError: too few texts are left to fit on.
     """
     settings = settings or FitSettings()
     labelled = labelled.take(subsample(labelled, settings.per_class, settings.seed))
-    evidence = evidence_of(labelled.codes, settings.evidence, vectors)
-    groups = np.array(labelled.groups, object)
-    everything = np.arange(len(labelled))
+    matrix, groups = ngrams_of(labelled), np.array(labelled.groups, object)
     parts = []
     for name, rows in labelled.rows_of(by).items():
-        if progress:
-            progress(name)
         tested = rows if by != "generator" else _with_people(labelled, rows, settings.seed)
-        fitted = everything[~np.isin(groups, groups[tested])]
-        fitted = np.setdiff1d(fitted, tested)
+        fitted = np.setdiff1d(np.flatnonzero(~np.isin(groups, groups[tested])), tested)
         if min(labelled.human[fitted].sum(), (~labelled.human[fitted]).sum()) == 0:
             continue
-        classifier = fit_classifier(
-            labelled.take(fitted),
-            replace(settings, per_class=None, log_odds=False),
-            vectors=vectors,
-            evidence=evidence.take(fitted),
-        )
-        prediction = classifier.judge(evidence.take(tested))
-        part = measure_part(name, labelled.take(tested), prediction, seed=settings.seed)
-        if formatted and part.ranking is not None:
-            rewritten = as_formatted(labelled.take(tested))
-            margins = classifier.predict(rewritten.codes, vectors).margins
-            part = replace(part, formatted=_ranked(rewritten, margins, settings.seed))
-        parts.append(part)
-    return Transfer(by, settings.evidence, tuple(parts))
+        classifier = fit_classifier(labelled.take(fitted), replace(settings, per_class=None), matrix=matrix[fitted])
+        parts.append(measure_part(name, labelled.take(tested), classifier, formatted=formatted, seed=settings.seed))
+    return Transfer(by, tuple(parts))
 
 
 def measure_collections(
-    labelled: LabelledCode,
-    predict: Callable[[LabelledCode], Prediction],
-    evidence: Sequence[str] = (),
-    *,
-    formatted: bool = False,
-    seed: int = 0,
+    labelled: LabelledCode, classifier: Classifier, *, formatted: bool = False, seed: int = 0
 ) -> Transfer:
     """Return the quality of a fitted classifier on each collection; it should have seen none of them.
 
     Args:
         labelled: texts of people and of generators.
-        predict: the classifier.
-        evidence: kinds that it uses; empty where it reads the text itself.
+        classifier: fitted.
         formatted: test every collection as a formatter writes it, too.
         seed: of the choice of the texts that calibrate.
     """
-    parts = []
-    for name, rows in labelled.rows_of("collection").items():
-        texts = labelled.take(rows)
-        part = measure_part(name, texts, predict(texts), seed=seed)
-        if formatted and part.ranking is not None:
-            rewritten = as_formatted(texts)
-            part = replace(part, formatted=_ranked(rewritten, predict(rewritten).margins, seed))
-        parts.append(part)
-    return Transfer("collection", tuple(evidence), tuple(parts))
+    parts = [
+        measure_part(name, labelled.take(rows), classifier, formatted=formatted, seed=seed)
+        for name, rows in labelled.rows_of("collection").items()
+    ]
+    return Transfer("collection", tuple(parts))
 
 
-def measure_part(name: str, labelled: LabelledCode, prediction: Prediction, *, seed: int = 0) -> LeftOut:
-    """Return the quality of the predictions for one part."""
-    people = int(labelled.human.sum())
+def measure_part(
+    name: str, labelled: LabelledCode, classifier: Classifier, *, formatted: bool = False, seed: int = 0
+) -> LeftOut:
+    """Return the quality of a classifier on one part."""
+    people, scores = int(labelled.human.sum()), _scores(classifier, labelled)
     generated = len(labelled) - people
-    ranking, without = None, {}
+    ranking = after = None
     if people and generated:
-        without = {kind: auroc(prediction.margins - part, ~labelled.human) for kind, part in prediction.parts.items()}
-        ranking = _ranked(labelled, prediction.margins, seed)
-    return LeftOut(
-        name,
-        people,
-        generated,
-        ranking,
-        domain_notes(prediction.parts, prediction.outside),
-        calibrated(labelled, prediction, seed=seed) if people >= 2 * FEWEST else None,
-        without,
-    )
+        ranking = _ranked(labelled, scores, seed)
+        if formatted:
+            rewritten = as_formatted(labelled)
+            after = _ranked(rewritten, _scores(classifier, rewritten), seed)
+    enough = people >= 2 * FEWEST
+    return LeftOut(name, people, generated, ranking, calibrated(labelled, scores, seed) if enough else None, after)
+
+
+def _scores(classifier: Classifier, labelled: LabelledCode) -> Float64Array:
+    return classifier.scores([sample.text for sample in labelled.samples], labelled.codes)
 
 
 def _ranked(labelled: LabelledCode, margins: Float64Array, seed: int) -> Ranking:
     return rank_score("margin", margins, ~labelled.human, labelled.groups, seed=seed)
 
 
-def calibrated(labelled: LabelledCode, prediction: Prediction, *, seed: int = 0) -> Calibrated:
+def calibrated(labelled: LabelledCode, scores: Float64Array, seed: int = 0) -> Calibrated:
     """Return the decisions on the other texts after calibration on min(200, half) texts of people.
 
     The calibrating half is drawn by group.
     """
     chosen = _calibrating(labelled, seed)
     rest = np.setdiff1d(np.arange(len(labelled)), chosen)
-    left_out = saturated_kinds(prediction.parts, chosen)
-    scores = prediction.margins - sum(prediction.parts[kind] for kind in left_out) if left_out else prediction.margins
     others, ranking = labelled.take(rest), None
     if 0 < others.human.sum() < len(others):
         ranking = _ranked(others, scores[rest], seed)
@@ -225,7 +178,7 @@ def calibrated(labelled: LabelledCode, prediction: Prediction, *, seed: int = 0)
             [labelled.groups[row] for row in chosen],
         )
     except DataError:  # too few texts of people are long enough: no text gets an answer
-        return Calibrated(len(chosen), left_out, None, None, 1.0, ranking)
+        return Calibrated(len(chosen), None, None, 1.0, ranking)
     bounds = np.array(
         [
             np.nan
@@ -236,7 +189,6 @@ def calibrated(labelled: LabelledCode, prediction: Prediction, *, seed: int = 0)
     )
     return Calibrated(
         len(chosen),
-        left_out,
         _flagged(bounds, labelled, rest, human=True),
         _flagged(bounds, labelled, rest, human=False),
         float(np.isnan(bounds).mean()),

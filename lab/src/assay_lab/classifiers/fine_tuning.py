@@ -16,31 +16,26 @@ from pathlib import Path
 from typing import Literal, Self
 
 import numpy as np
-from safetensors.numpy import save_file
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 
 from assay.authorship.comments import without_comments
-from assay.authorship.domain import Domain, outline_of
-from assay.authorship.fine_tuned import DOMAIN, MODEL, RESULT, SequenceClassifier, load_sequence_classifier
-from assay.authorship.open_set import CALIBRATION, HUMAN, UNKNOWN, OpenSet
 from assay.errors import DataError
 from assay.files import atomic_folder, check_new_folder, parse_json, write_json, write_text
 from assay.training import TrainingProgress
-from assay.types import Float64Array, Int64Array
-from assay_lab.classifiers.generators import calibrated_open_set
-from assay_lab.classifiers.heads import outlined
-from assay_lab.classifiers.labelled import LabelledCode
+from assay.types import Int64Array
+from assay_lab.classifiers.labelled import HUMAN, LabelledCode
 from assay_lab.classifiers.sequence_training import (
     ClassifierSettings,
     fine_tune_classifier,
     save_network,
     weights_identity,
 )
+from assay_lab.classifiers.sequences import SequenceClassifier, load_sequence_classifier
 from assay_lab.classifiers.settings import Protocol
 from assay_lab.training.recipes import keep_recipe
 
 GENERATED = "generated"
-CARD = "MODEL_CARD.md"
+MODEL, RESULT, CARD = "model", "result.json", "MODEL_CARD.md"
 PARTS: Mapping[str, float] = {"train": 0.8, "validation": 0.1, "test": 0.1}
 RECIPE, COURSE = "fine-tuning.json", "course.json"
 """Files of finished runs: what is fine-tuned, and the course of a run."""
@@ -71,8 +66,6 @@ class FineTunedRun:
         validation: accuracy after each epoch.
         quality: "overall" and each language → quality on the test texts.
         confusion: int64 [classes, classes], rows are the truth.
-        refused: share of test texts of the classes that get the answer "unknown generator".
-        refused_unknown: the same of texts of generators that were not trained on; None without one.
     """
 
     seed: int
@@ -80,8 +73,6 @@ class FineTunedRun:
     validation: tuple[float, ...]
     quality: Mapping[str, Quality]
     confusion: Int64Array
-    refused: float
-    refused_unknown: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,9 +143,8 @@ def fine_tune(
         labelled: texts of people and of generators.
         model: `builtin:NAME`, a model folder or a hub id that transformers can give a classification head.
         protocol: see there; None for that of the paper.
-        out: new folder for the classifier of the seed with the best validation accuracy, its calibration, the outline
-            of its training texts, the results and the model card. A fine-tuning that was killed continues after its
-            last finished run.
+        out: new folder for the network of the seed with the best validation accuracy, the results and the model card.
+            A fine-tuning that was killed continues after its last finished run.
         card: text of the model card.
         progress: called after each step of each run.
 
@@ -187,8 +177,6 @@ def fine_tune(
     chosen = max(grid, key=lambda pair: grid[pair])
     others = [run(chosen, seed) for seed in more_seeds]
     everything = [best[chosen], *others]
-    held_out = [_outputs(texts, trained, "validation") for trained in everything]
-    calibrations = [calibrated_open_set(texts.classes, *outputs) for outputs in held_out]
     result = FineTunedRuns(
         model,
         protocol,
@@ -196,26 +184,16 @@ def fine_tune(
         {name: len(rows) for name, rows in texts.rows.items()},
         grid,
         chosen,
-        tuple(
-            _measured(texts, trained, calibration)
-            for trained, calibration in zip(everything, calibrations, strict=True)
-        ),
+        tuple(_measured(texts, trained) for trained in everything),
     )
     if out is not None:
         kept = max(range(len(everything)), key=lambda place: max(everything[place].validation))
         with atomic_folder(out) as unfinished:
             save_network(everything[kept].network, unfinished / MODEL)
-            write_json(unfinished / CALIBRATION, calibrations[kept].content())
-            save_file(_domain(labelled.take(texts.rows["train"])).arrays(), unfinished / DOMAIN)
             write_json(unfinished / RESULT, fine_tuning_data(result))
             write_text(unfinished / CARD, card(result) if card else "")
         store.remove()
     return result
-
-
-def _domain(trained: LabelledCode) -> Domain:
-    """Return the outline of the training texts, for abstention on texts unlike all of them."""
-    return outlined(outline_of(trained.codes), trained.environments)
 
 
 def fine_tuning_data(result: FineTunedRuns) -> dict[str, object]:
@@ -242,8 +220,6 @@ def fine_tuning_data(result: FineTunedRuns) -> dict[str, object]:
                     for name, part in run.quality.items()
                 },
                 "confusion": run.confusion.tolist(),
-                "refused": run.refused,
-                "refused_unknown": run.refused_unknown,
             }
             for run in result.runs
         ],
@@ -405,32 +381,24 @@ def _trained(
     return _Trained(seed, course.best_epoch, course.validation, classifier)
 
 
-def _outputs(texts: _Texts, trained: _Trained, part: str) -> tuple[Float64Array, Int64Array]:
-    """Return logits and classes of a part."""
-    rows = texts.rows[part]
-    network = trained.network
-    return network.logits(network.rows([texts.texts[row] for row in rows])), texts.targets[rows]
-
-
-def _measured(texts: _Texts, trained: _Trained, calibration: OpenSet) -> FineTunedRun:
-    logits, targets = _outputs(texts, trained, "test")
+def _measured(texts: _Texts, trained: _Trained) -> FineTunedRun:
+    rows, network = texts.rows["test"], trained.network
+    targets = texts.targets[rows]
+    logits = network.logits(network.rows([texts.texts[row] for row in rows]))
     predicted = logits.argmax(1)
     trained_on = targets >= 0
-    languages = np.array([texts.languages[row] for row in texts.rows["test"]], object)
+    languages = np.array([texts.languages[row] for row in rows], object)
     labels = range(len(texts.classes))
     quality = {"overall": _quality(targets[trained_on], predicted[trained_on], labels)}
     for language in sorted(set(languages[trained_on].tolist())):
         part = trained_on & (languages == language)
         quality[language] = _quality(targets[part], predicted[part], labels)
-    refused = np.array([answer == UNKNOWN for answer in calibration.attribute(logits).answers])
     return FineTunedRun(
         trained.seed,
         trained.best_epoch,
         trained.validation,
         quality,
         confusion_matrix(targets[trained_on], predicted[trained_on], labels=list(labels)).astype(np.int64),
-        float(refused[trained_on].mean()),
-        float(refused[~trained_on].mean()) if (~trained_on).any() else None,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from assay.authorship.describing import NO_PROOF
-from assay.reports import Cell, Column, Fact, Missing, Report, Row, Table, number_of, percent
+from assay.reports import Cell, Column, Fact, Missing, Report, Row, Table, number_of
 from assay_lab.classifiers.fine_tuning import FineTunedRuns, fine_tuning_data
 
 METRICS: tuple[Literal["macro_f1"], Literal["accuracy"]] = ("macro_f1", "accuracy")
@@ -39,7 +39,6 @@ def describe_fine_tuning(results: Sequence[FineTunedRuns]) -> Report:
         tables=(_quality(results), _confusion(first)),
         notes=(
             NO_PROOF,
-            f'Answer "unknown generator": {_refused(first)}.',
             "Languages are parts of the test texts of one classifier; no classifier is trained for one language.",
         ),
         data={"results": [fine_tuning_data(result) for result in results]},
@@ -67,7 +66,6 @@ def fine_tuning_card(result: FineTunedRuns) -> str:
             "|---|---|---|",
             *rows,
             "",
-            f'Answer "unknown generator": {_refused(result)}.',
             "The test texts are of the collections of the training texts unless one was left out.",
             "Expect less on code of another origin.",
             "Not for grading, hiring or accusing people.",
@@ -107,10 +105,3 @@ def _confusion(result: FineTunedRuns) -> Table:
     columns = (Column("truth", "name"), *(Column(name, "count") for name in result.classes))
     rows = tuple(Row((name, *total[place].tolist())) for place, name in enumerate(result.classes))
     return Table("confusion", "Answers, all seeds together", columns, rows)
-
-
-def _refused(result: FineTunedRuns) -> str:
-    trained = float(np.mean([run.refused for run in result.runs]))
-    foreign = [run.refused_unknown for run in result.runs if run.refused_unknown is not None]
-    text = f"{percent(trained)} of test texts of the classes"
-    return text + (f", {percent(float(np.mean(foreign)))} of texts of other generators" if foreign else "")

@@ -9,10 +9,12 @@ from typing import Self
 import numpy as np
 
 from assay.authorship.normalising import Code, code_of
-from assay.authorship.open_set import HUMAN
 from assay.datasets import split_by_group
 from assay.errors import DataError
 from assay.types import BooleanArray, Int64Array, Sample
+
+HUMAN = "human"
+"""Label of the texts of people."""
 
 _SOLUTION_METHOD = re.compile(r"\bclass\s+Solution\b[^{:]*[{:].*?\b([a-z]\w*)\s*\((?!\s*\))", re.DOTALL)
 _CONSTRUCTORS = frozenset({"if", "for", "while", "return", "def"})

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from transformers import AutoConfig, AutoTokenizer
 
-from assay.authorship.fine_tuned import ROWS_PER_PASS, SequenceClassifier
 from assay.models import check_folder, combined, files_digest, located, one_line, quiet, tokenizer_digest
 from assay.training import Batches, Ids, Processes, Training, TrainingProgress, accumulate, adamw, train, trapezoid
 from assay.types import Int64Array
+from assay_lab.classifiers.sequences import ROWS_PER_PASS, SequenceClassifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

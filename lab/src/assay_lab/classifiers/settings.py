@@ -6,9 +6,6 @@ from typing import Annotated, ClassVar, Literal
 from assay.errors import SettingError
 from assay.settings import COLUMNS, Setting, Settings
 
-DEFAULT_EVIDENCE = ("names", "layout", "structure", "wording", "documentation")
-"""Everything that needs no model."""
-
 
 @dataclass(frozen=True, slots=True)
 class LabelledSelection(Settings):
@@ -32,35 +29,13 @@ class LabelledSelection(Settings):
 
 @dataclass(frozen=True, slots=True)
 class FitSettings(Settings):
-    """How a classifier is fitted.
-
-    Attributes:
-        log_odds: fit slope and bias of the sum on left-out collections. A ranking does not need them.
-    """
+    """How a classifier is fitted."""
 
     PANEL: ClassVar[str] = "Scores"
-    evidence: Annotated[
-        tuple[str, ...],
-        Setting(
-            "Kinds of evidence: names, layout, structure, wording, documentation, vocabulary, bare.",
-            metavar="a,b,…",
-            joined=True,
-        ),
-    ] = DEFAULT_EVIDENCE
     per_class: Annotated[
         int | None, Setting("Most texts of one class, collection and language.", metavar="N", least=1)
     ] = 400
     seed: Annotated[int, Setting("Seed of the choice of texts.")] = 0
-    hidden: Annotated[
-        str | None,
-        Setting(
-            "Adds a head on hidden states of builtin:fragments, of an encoder or of a language model.",
-            metavar="MODEL",
-            completes="models",
-            common=True,
-        ),
-    ] = None
-    log_odds: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

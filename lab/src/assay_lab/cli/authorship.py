@@ -36,13 +36,10 @@ def train_classifier_command(
     evaluate: Annotated[
         bool, typer.Option("--evaluate/--no-evaluate", help="Measure left-out collections for the model card.")
     ] = True,
-    generators: Annotated[
-        bool, typer.Option("--generators", help="Also name the generator that code is most like, or none.")
-    ] = False,
     labelled: LabelledSelection,
     fit: FitSettings,
 ) -> None:
-    """Fit a classifier of machine-written code, balanced over collections and languages, with a model card.
+    """Fit logistic regression on n-grams, balanced over collections and languages, with a model card.
 
     A score is no proof of misconduct: calibrate on older code of the same origin before use.
 
@@ -53,12 +50,10 @@ def train_classifier_command(
     from assay_lab.classifiers.making import read_labelled, train_classifier
 
     form = chosen_format()
-    classifier, transfer = train_classifier(
-        read_labelled(data, labelled), output, fit, evaluate=evaluate, generators=generators
-    )
+    classifier, transfer = train_classifier(read_labelled(data, labelled), output, fit, evaluate=evaluate)
     mean = "" if transfer is None else f", mean AUROC {transfer.mean_auroc:.3f} on left-out collections"
-    fitted = {"folder": str(output), "evidence": list(classifier.heads), "auroc": transfer and transfer.mean_auroc}
-    show(Report("Classifier", f"{output}: {len(classifier.heads)} kinds of evidence{mean}", data=fitted), form)
+    fitted = {"folder": str(output), "digest": classifier.digest, "auroc": transfer and transfer.mean_auroc}
+    show(Report("Classifier", f"{output}: n-grams and logistic regression{mean}", data=fitted), form)
 
 
 @authorship_app.command("evaluate")

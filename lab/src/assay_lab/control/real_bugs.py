@@ -272,7 +272,9 @@ CONFOUNDS = """## What these figures cannot show
 - **Programs of textbooks.** QuixBugs, DebugBench and HumanEvalPack are well-known algorithms. Many texts say nearly the
   same, and the fix of one is the text of another.
 - **The sides of QuixBugs differ in more than the bug.** In Python most pairs have a description on one side only, which
-  changes the mean log-likelihood.
+  changes the mean log-likelihood. Since this run the study removes comments, docstrings and headers that only one side
+  has. Under `builtin:small` the fix of a Python program was likelier in 37 of 40 bugs with them, in 13 of 40 without;
+  of a Java program in 14 and in 18 of 40.
 - **Later commits are no bugs.** They add features and move code. They are chosen by length, and hunks have context
   lines that may be older than the commit. The style of a project changes, too.
 - **Few projects.** The bugs of one project are not independent; where there are too few projects there is no interval.

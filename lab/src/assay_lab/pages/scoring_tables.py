@@ -263,19 +263,6 @@ def variant_kinds(file: File) -> str:
     return table([*head, "rule on others"], rows)
 
 
-def classifier_reading(file: File) -> str:
-    """Speed at which the light classifiers read source text."""
-    rows = [
-        [
-            entry["way"],
-            f"{entry['megabytes']:.1f} MB",
-            f"{number(entry['megabytes_per_second']['median'])} MB/s",
-        ]
-        for entry in file["results"]
-    ]
-    return table(["from text to", "read", "speed, one core"], rows)
-
-
 def dataset(file: File) -> str:
     """Methods on whole benchmarks: seconds, memory, calls, and effect by dose."""
     rows = []

@@ -52,7 +52,6 @@ from assay_lab.pages.release_tables import (
     release_twins,
 )
 from assay_lab.pages.scoring_tables import (
-    classifier_reading,
     dataset,
     generation,
     growth,
@@ -116,7 +115,6 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "calibration": ("calibration", calibration),
     "quantisation": ("quantisation", quantisation),
     "fingerprints": ("fingerprints", fingerprints),
-    "classifier-reading": ("classifier_reading", classifier_reading),
     "confidence": ("confidence", confidence),
     "confidence-languages": ("confidence_languages", confidence_languages),
     "confidence-languages-windows": ("confidence_languages_windows", confidence_languages),

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from assay.authorship.open_set import HUMAN
 from assay.datasets import split_by_group
 from assay.types import Rejected, Sample
+from assay_lab.classifiers.labelled import HUMAN
 from assay_lab.rewrites.anonymising import anonymised
 from assay_lab.rewrites.cleaning import Regexes, clean_reply
 from assay_lab.rewrites.collecting import Collected

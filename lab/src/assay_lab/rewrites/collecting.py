@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 
-from assay.authorship.open_set import HUMAN
 from assay.code import Unparsable, functions_in
 from assay.evaluation import ShingleIndex
 from assay.languages import languages_with
@@ -18,6 +17,7 @@ from assay.provenance.index import DatedFile, dated_files
 from assay.studies import Period
 from assay.studies.unseen.building import REPEATED
 from assay.types import Sample
+from assay_lab.classifiers.labelled import HUMAN
 from assay_lab.rewrites.cleaning import normalised
 from assay_lab.rewrites.dated_index import dated_documents
 from assay_lab.rewrites.rules import HumanRules, RemovalRule

@@ -1,8 +1,8 @@
 """The report of a data set: Table 1, and what every rule removed."""
 
-from assay.authorship.open_set import HUMAN
 from assay.languages import LANGUAGES
 from assay.reports import Column, Report, Row, Table, number_of
+from assay_lab.classifiers.labelled import HUMAN
 from assay_lab.rewrites.building import DATA_SETS, RewriteSets
 from assay_lab.rewrites.collecting import Collected
 from assay_lab.rewrites.rules import RemovalRule

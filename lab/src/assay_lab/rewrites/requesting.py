@@ -10,7 +10,6 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from assay import __version__
-from assay.authorship.open_set import HUMAN
 from assay.errors import DataError, ModelError
 from assay.models import (
     CachedGenerator,
@@ -30,6 +29,7 @@ from assay.provenance import CodeIndex
 from assay.reports import Report
 from assay.scoring import generator_digest
 from assay.types import Rejected, Sample
+from assay_lab.classifiers.labelled import HUMAN
 from assay_lab.rewrites import (
     STORE,
     AssemblyRequest,

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.authorship.open_set import HUMAN
 from assay.errors import DataError
 from assay.files import check_target_folder, parse_json, write_json, write_text
 from assay.types import Sample
+from assay_lab.classifiers.labelled import HUMAN
 from assay_lab.rewrites.building import DATA_SETS, DataSetName, RewriteSets
 from assay_lab.rewrites.collecting import Collected
 from assay_lab.rewrites.rules import RemovalRule

@@ -4,6 +4,7 @@ from .commits import Age as Age
 from .commits import GitHistory as GitHistory
 from .commits import PastPatch as PastPatch
 from .commits import commit_messages as commit_messages
+from .commits import middle_day as middle_day
 from .commits import patches_before as patches_before
 from .commits import texts_before as texts_before
 from .entry import CorpusSource as CorpusSource

@@ -54,6 +54,20 @@ def commit_before(repository: Path, before: date) -> str | None:
     return listed.strip() or None
 
 
+def middle_day(repository: Path, before: date) -> date | None:
+    """Return the day before which half of the commits up to a day were made; None where none was made before it.
+
+    Raises:
+        DataError: git cannot read the repository.
+    """
+    until = f"--before={before.isoformat()}T00:00:00Z"
+    seconds = sorted(map(int, git_output(repository, "log", "--no-merges", "--format=%ct", until, "HEAD").split()))
+    if not seconds:
+        return None
+    middle = datetime.fromtimestamp(min(seconds[len(seconds) // 2], _LAST), UTC).date()
+    return middle if commit_before(repository, middle) else None
+
+
 @dataclass(frozen=True, slots=True)
 class PastPatch:
     """The change of one commit against its parent.

@@ -1,7 +1,6 @@
 """One string → an encoder: `builtin:fragments`, `builtin:windows`, a folder, or a hub id."""
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,9 +19,6 @@ from assay.types import Encoder, Float32Array
 BUILTIN_ENCODERS = Path(__file__).parent / "builtin"
 BUILTIN_PREFIX = "builtin:"
 BAG_WEIGHTS = "encoder.safetensors"
-SENTENCE_MODULES = "modules.json"
-GENERATING = ("CausalLM", "LMHeadModel", "ConditionalGeneration")
-"""Ends of the names of architectures that generate text."""
 DEFAULT_SETTINGS = EncoderSettings()
 OF_TRANSFORMERS = ("pooling", "query_prefix", "document_prefix", "max_length")
 """Settings that the bag encoder does not have."""
@@ -83,17 +79,6 @@ def open_encoder(
 
     check_place(name)
     return load_encoder(name, settings)
-
-
-def holds_encoder(folder: Path) -> bool:
-    """Return True for a folder of an encoder: exported, of sentence-transformers, or of a model without generation."""
-    if any((folder / name).is_file() for name in (BAG_WEIGHTS, SENTENCE_MODULES)):
-        return True
-    try:
-        architectures = json.loads((folder / "config.json").read_text("utf-8"))["architectures"]
-        return not any(str(name).endswith(GENERATING) for name in architectures)
-    except (OSError, ValueError, KeyError, TypeError):  # no folder, or one that does not say
-        return False
 
 
 def for_queries(encoder: Encoder) -> Encoder:

@@ -84,6 +84,7 @@ def deco_table_2(bench: Bench) -> Finding:
             *texts.notes,
             f"Surrogate: {target.name}; spans are filled by the same model. Brackets: 95 % intervals over tasks.",
             f"Dropped, because their weights cannot be had here (Falcon, T5, CodeT5, BART): {', '.join(missing)}.",
+            "DetectGPT4Code is left out: with the surrogate and the filler of DetectGPT it would be the same row.",
             *failed,
         ),
         seeds=bench.seeds,

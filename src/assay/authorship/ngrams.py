@@ -1,0 +1,64 @@
+"""n-grams of characters and of tokens, hashed into one sparse matrix: what the classifier of machine-written code sees.
+
+It is the least that a detector has to beat: no feature is made by hand, and nothing is chosen.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction import FeatureHasher
+
+from assay.authorship.normalising import Code, Kind
+from assay.authorship.units import LONGEST_TEXT
+
+COLUMNS = 2**16
+"""Columns of each of the two halves: characters, then tokens."""
+LONGEST = 3
+"""Characters, and tokens, of the longest n-gram."""
+
+_PLAIN_NUMBER = 2
+
+
+def ngram_matrix(texts: Sequence[str], codes: Sequence[Code]) -> sparse.csr_matrix:
+    """Return the n-grams of texts, float64 [n, 2 * COLUMNS]; each half of a row has length 1.
+
+    Args:
+        texts: as they are written.
+        codes: their tokens.
+    """
+    characters = _hashed(map(character_ngrams, texts))
+    characters.data = np.sqrt(characters.data)
+    tokens = _hashed(map(token_ngrams, codes))
+    tokens.data[:] = 1.0  # a token n-gram counts once however often it occurs
+    return sparse.csr_matrix(sparse.hstack([_of_length_one(characters), _of_length_one(tokens)]))
+
+
+def character_ngrams(text: str) -> Iterator[str]:
+    """Yield the n-grams of the beginning of a text, white space as it is."""
+    text = text[:LONGEST_TEXT]
+    return (text[at : at + n] for n in range(1, LONGEST + 1) for at in range(len(text) - n + 1))
+
+
+def token_ngrams(code: Code) -> Iterator[str]:
+    """Yield n-grams of tokens; literals and long numbers are replaced by their kind: the content is the task's."""
+    words = [
+        "<literal>"
+        if token.kind is Kind.LITERAL
+        else "<number>"
+        if token.kind is Kind.NUMBER and len(token.text) > _PLAIN_NUMBER
+        else token.text
+        for token in code.tokens
+    ]
+    for n in range(1, LONGEST + 1):
+        # n shifted copies of the words, read in step, are the n-grams
+        yield from map(" ".join, zip(*(words[start:] for start in range(n)), strict=False))
+
+
+def _hashed(texts: Iterable[Iterable[str]]) -> sparse.csr_matrix:
+    return sparse.csr_matrix(FeatureHasher(COLUMNS, input_type="string", alternate_sign=False).transform(texts))
+
+
+def _of_length_one(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    return sparse.csr_matrix(sparse.diags_array(1 / np.maximum(norms, 1e-12)) @ matrix)

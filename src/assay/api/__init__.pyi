@@ -15,6 +15,7 @@ from .loading import load_run as load_run
 from .opening import Opener as Opener
 from .planning import plan_scores as plan_scores
 from .planted_leak import plant_leak as plant_leak
+from .records import recorded_lines as recorded_lines
 from .scores import Scores as Scores
 from .selection import ScoreSelection as ScoreSelection
 from .tracing import open_index as open_index

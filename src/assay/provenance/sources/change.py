@@ -31,7 +31,7 @@ def added_lines(diff: str, place: str) -> Mapping[str, frozenset[int]]:
     if not patch and diff.strip() and "diff --git" not in diff:
         raise DataError(f"{place}: expected a unified diff, as `git diff` prints it; received other text")
     return {
-        _unquoted(file.path): frozenset(
+        unquoted(file.path).removeprefix("b/" if file.path.startswith('"') else ""): frozenset(
             line.target_line_no for hunk in file for line in hunk if line.is_added and line.target_line_no
         )
         for file in patch
@@ -39,12 +39,12 @@ def added_lines(diff: str, place: str) -> Mapping[str, frozenset[int]]:
     }
 
 
-def _unquoted(path: str) -> str:
+def unquoted(path: str) -> str:
     """Return a path without the quotes and octal escapes of git."""
     if not path.startswith('"'):
         return path
-    raw = path.strip('"').encode("latin-1", "backslashreplace").decode("unicode_escape").encode("latin-1")
-    return raw.decode("utf-8", "surrogateescape").removeprefix("b/")
+    raw = path.strip('"').encode("latin-1", "backslashreplace").decode("unicode_escape").encode("latin-1", "replace")
+    return raw.decode("utf-8", "surrogateescape")
 
 
 def added_parts(file: SourceText, added: frozenset[int], *, by_function: bool = True) -> tuple[SourceText, ...]:

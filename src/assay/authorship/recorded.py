@@ -158,24 +158,24 @@ def _lines_in(state: LineState, file: RecordedFile) -> int:
 
 def _answer(recorded: RecordedLines) -> Answer:
     counts = recorded.counts
-    measured = f"{number_of(counts.total(), 'line')}: {counts['agent'] + counts['mixed']:,} by an agent or with one, "
-    measured += f"{counts['person']:,} by a person, {counts['unrecorded']:,} unrecorded"
+    lines, by_agent = number_of(counts.total(), "line"), counts["agent"] + counts["mixed"]
+    measured = f"{by_agent:,} of {lines} by an agent or with one, {counts['unrecorded']:,} unrecorded."
     if counts["contradicting"]:
-        path, lines = next(recorded.in_state("contradicting"))
+        path, place = next(recorded.in_state("contradicting"))
         return Answer(
             "Records disagree",
             "Of some lines one record says that an agent wrote them, and another one that a person did.",
-            f"{measured}, {counts['contradicting']:,} contradicting.",
-            f"ask who wrote {path}:{lines}",
+            f"{counts['contradicting']:,} of {lines} contradicting, {counts['unrecorded']:,} unrecorded.",
+            f"ask who wrote {path}:{place}",
         )
     if counts["agent"] + counts["mixed"]:
-        return Answer("A model took part", "Tools recorded it when the lines were written.", f"{measured}.")
+        return Answer("A model took part", "Tools recorded it when the lines were written.", measured)
     if counts["person"]:
-        return Answer("Recorded as a person's", "No record names an agent.", f"{measured}.")
+        return Answer("Recorded as a person's", "No record names an agent.", f"{counts['person']:,} of {lines} by a person.")
     return Answer(
         "No record",
         "No tool recorded who wrote these lines, which does not say that a person did.",
-        f"{measured}.",
+        measured,
         "git fetch origin refs/notes/ai:refs/notes/ai, where git-ai is used; else ask the authors",
     )
 

@@ -171,7 +171,9 @@ def _answer(recorded: RecordedLines) -> Answer:
     if counts["agent"] + counts["mixed"]:
         return Answer("A model took part", "Tools recorded it when the lines were written.", measured)
     if counts["person"]:
-        return Answer("Recorded as a person's", "No record names an agent.", f"{counts['person']:,} of {lines} by a person.")
+        return Answer(
+            "Recorded as a person's", "No record names an agent.", f"{counts['person']:,} of {lines} by a person."
+        )
     return Answer(
         "No record",
         "No tool recorded who wrote these lines, which does not say that a person did.",

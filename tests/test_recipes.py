@@ -78,7 +78,7 @@ def test_the_action_judges_a_pull_request_by_the_rules_of_its_base(step, tmp_pat
     rules = [
         result["ruleId"] for result in json.loads((repository.path / "log.sarif").read_text())["runs"][0]["results"]
     ]
-    assert rules == ["stated-licence", "agent"]
+    assert rules == ["stated-licence", "declared-agent"]
     assert step(repository.path, **inputs | {"BASE": "; touch stolen $(touch stolen)"}).returncode == 2
     assert not (repository.path / "stolen").exists()
 

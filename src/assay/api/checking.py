@@ -5,21 +5,32 @@ written it? What cannot be decided never passes.
 """
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
 from assay.api.check_settings import CheckSettings
 from assay.api.records import RecordStore
 from assay.api.tracing import open_index, trace_files
-from assay.authorship import Commit, RecordedFile, RecordedLines, Signal, in_branches, in_commits, in_paths, in_text
+from assay.authorship import (
+    Commit,
+    LineState,
+    RecordedFile,
+    RecordedLines,
+    Signal,
+    in_branches,
+    in_commits,
+    in_paths,
+    in_text,
+    recorded_sarif,
+)
 from assay.errors import DataError, did_you_mean
 from assay.files import parse_json
 from assay.provenance import Judgement, LicenceRules, SourceText, TracedFile, TraceSettings, judge, read_rules, sarif
 from assay.provenance.findings import accept_findings, accepted_key, describe_files, gate_sentences
-from assay.provenance.licences import UNKNOWN_LICENCE, licence_notice, licence_tag
+from assay.provenance.licences import licence_notice, licence_tag
 from assay.provenance.sources import SourceChange, added_parts, commit_messages, lines_of
 from assay.reports import (
     Annotation,
@@ -29,51 +40,58 @@ from assay.reports import (
     Table,
     describe,
     file_location,
+    joined_logs,
     number_of,
     sarif_log,
     sarif_result,
 )
 
-RuleKind = Literal["stated-licence", "agent", "contradicting", "unrecorded"]
 TOP = 5
 """Sources of a file that are shown; denied ones are never left out."""
 SHOWN = 20
-_REASONS: dict[RuleKind, str] = {
-    "stated-licence": "A changed file states a denied licence.",
-    "agent": "An agent is declared to have written a part of the change, and a rule denies that.",
-    "contradicting": "Two records disagree on who wrote changed lines, and a rule denies that.",
-    "unrecorded": "Nothing is recorded of who wrote changed lines, and a rule denies that.",
+WRITERS: Mapping[str, frozenset[LineState]] = {
+    "agent": frozenset({"agent", "mixed"}),
+    "contradicting": frozenset({"contradicting"}),
+    "unrecorded": frozenset({"unrecorded"}),
 }
-_RULES = [{"id": kind, "shortDescription": {"text": text}} for kind, text in _REASONS.items()]
+"""Rule on writers → the states of lines that it denies."""
+_REASONS = {
+    "stated-licence": "A changed file states a denied licence.",
+    "declared-agent": "An agent is declared to have written a part of the change.",
+}
+_RULES = [{"id": rule, "shortDescription": {"text": text}} for rule, text in _REASONS.items()]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """The subject of a rule that is not about copies.
+class JudgedStatement:
+    """A denied licence that added lines state, or an agent that is declared to have written the change.
 
     Attributes:
-        kind: of the rule.
+        rule: its id.
         text: in words.
-        path: of the file; "" for a commit.
-        first: line, from 1; 0 for the whole.
-        last: line, included.
-        fails: True, False, or None where the rule cannot be decided.
-        excuse: why it does not fail the run after all.
-        licence: that the file states; "" for another kind.
+        path: of the file; "" for the change as a whole.
+        line: from 1; 0 for the file as a whole.
+        level: error where it fails, warning where it cannot be decided, notice where it does not fail.
+        licence: that is stated; "" without one.
+        excuse: why it does not fail after all.
     """
 
-    kind: RuleKind
+    rule: str
     text: str
-    path: str = ""
-    first: int = 0
-    last: int = 0
-    fails: bool | None = False
-    excuse: str | None = None
+    path: str
+    line: int
+    level: Literal["error", "warning", "notice"]
     licence: str = ""
+    excuse: str | None = None
+
+    @property
+    def place(self) -> str:
+        """Path and line for a reader."""
+        return f"{self.path}:{self.line}" if self.line else self.path or "the change"
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckedChange:
     """The result of judging a change.
 
     Attributes:
@@ -81,9 +99,8 @@ class Check:
         has_rules: True if there was a rule.
         files: that were traced; empty without an index.
         judgement: of the copies.
-        findings: others.
-        signals: who is declared to have written the change.
-        lines: changed lines by who wrote them; None of an index, which no record is about.
+        statements: on licences and writers, those that fail first.
+        lines: changed lines by who wrote them; none of the index, which no record is about.
         texts: of the changed files, by path.
         added: lines of each.
         unread: sentences on what could not be judged.
@@ -93,34 +110,45 @@ class Check:
     has_rules: bool
     files: tuple[TracedFile, ...]
     judgement: Judgement
-    findings: tuple[Finding, ...]
-    signals: tuple[Signal, ...]
-    lines: RecordedLines | None
+    statements: tuple[JudgedStatement, ...]
+    lines: RecordedLines
     texts: Mapping[str, str]
     added: Mapping[str, frozenset[int]]
     unread: tuple[str, ...]
 
     @property
-    def failures(self) -> tuple[Finding, ...]:
-        """Findings, besides copies, that fail."""
-        return tuple(finding for finding in self.findings if finding.fails and finding.excuse is None)
+    def failures(self) -> tuple[tuple[str, str], ...]:
+        """Place and reason of each failure."""
+        return (
+            *(
+                (f"{denial.finding.path}:{denial.finding.first_line}", "Changed code is a copy under a denied licence.")
+                for denial in self.judgement.failures
+            ),
+            *((fact.place, _REASONS[fact.rule]) for fact in self.statements if fact.level == "error"),
+            *(
+                (f"{path}:{lines.first}", f"Who wrote changed lines is {lines.state}, and a rule denies that.")
+                for path, lines in self.lines.failures
+            ),
+        )
 
     @property
     def undecided(self) -> tuple[str, ...]:
         """Sentences on the rules that cannot be decided."""
-        unknown = [f"{finding.path}: {finding.text}" for finding in self.findings if finding.fails is None]
-        copies = ["The licence of a copied source is unknown."] if self.judgement.open else []
+        copies = ["find out the licence of the copied source"] if self.judgement.open else []
+        unknown = [
+            f"find out the licence that {fact.path} states" for fact in self.statements if fact.level == "warning"
+        ]
         return (*copies, *unknown, *(self.unread if self.has_rules else ()))
 
     @property
     def exit_code(self) -> int:
         """0: clean, 1: findings, 3: undecided."""
-        return 1 if self.judgement.failures or self.failures else 3 if self.undecided else 0
+        return 1 if self.failures else 3 if self.undecided else 0
 
 
 def check(
     change: SourceChange, rules: CheckSettings, *, baseline: frozenset[str] = frozenset(), event: Sequence[Signal] = ()
-) -> Check:
+) -> CheckedChange:
     """Judge the lines that a change adds.
 
     Args:
@@ -134,11 +162,9 @@ def check(
     """
     licences = read_rules(rules.fail_on_licence, rules.allow_licence)
     for writer in rules.fail_on_writer:
-        if writer not in _REASONS or writer == "stated-licence":
-            names = ("agent", "contradicting", "unrecorded")
-            raise DataError(
-                f"fail-on-writer: received {writer!r}, expected {', '.join(names)}{did_you_mean(writer, names)}"
-            )
+        if writer not in WRITERS:
+            near = did_you_mean(writer, WRITERS)
+            raise DataError(f"fail-on-writer: received {writer!r}, expected {', '.join(WRITERS)}{near}")
     changed, unread = change.source_texts()
     texts, added = {file.path: file.text for file, _ in changed}, {file.path: lines for file, lines in changed}
     files = _traced(change, [file for file, _ in changed], added, rules, licences)
@@ -146,17 +172,27 @@ def check(
     signals = [*event, *in_paths(change.paths(removed=False))]
     for path, text in texts.items():
         signals += [signal for signal in in_text(text, path) if signal.line in added[path]]
-    lines = None
+    denied = frozenset[LineState]().union(*(WRITERS[writer] for writer in rules.fail_on_writer))
+    lines = RecordedLines((), (), denied)
     if change.head:
         store = RecordStore(change.repository)
         for fields in commit_messages(change.repository, revisions=(change.head, f"^{change.fork}")):
             signals += store.signals(Commit(*fields))
-        lines = _recorded(store, change.head, {path: _filled(text, added[path]) for path, text in texts.items()})
-        unread += lines.remarks if rules.fail_on_writer else ()
-    findings = [*_stated(texts, added, licences, baseline), *_written(signals, lines, rules.fail_on_writer)]
-    has_rules = bool(licences or rules.fail_on_writer)
-    return Check(
-        change, has_rules, tuple(files), judgement, tuple(findings), tuple(signals), lines, texts, added, tuple(unread)
+        lines = _recorded(
+            store, change.head, {path: _filled(text, added[path]) for path, text in texts.items()}, denied
+        )
+        unread += lines.remarks if denied else ()
+    level: Literal["error", "notice"] = "error" if "agent" in denied else "notice"
+    statements = [*_stated(texts, added, licences, baseline)]
+    statements += [
+        JudgedStatement("declared-agent", f"{signal.kind}: {signal.text}", signal.path or "", signal.line or 0, level)
+        for signal in signals
+        if signal.is_about_code and signal.kind != "line record"
+    ]
+    statements.sort(key=attrgetter("level"))  # error, notice, warning: what fails comes first
+    has_rules = bool(licences or denied)
+    return CheckedChange(
+        change, has_rules, tuple(files), judgement, tuple(statements), lines, texts, added, tuple(unread)
     )
 
 
@@ -187,49 +223,34 @@ def _traced(
         )
 
 
-def _recorded(store: RecordStore, revision: str, chosen: Mapping[str, frozenset[int]]) -> RecordedLines:
+def _recorded(
+    store: RecordStore, revision: str, chosen: Mapping[str, frozenset[int]], denied: frozenset[LineState]
+) -> RecordedLines:
     files, unread = [], []
     for path, lines in chosen.items():
         try:
             files.append(RecordedFile(path, store.lines(revision, path, lines)))
         except DataError as error:  # a name that is not UTF-8
             unread.append(f"{path}: its records were not read: {error}")
-    return RecordedLines(tuple(files), (*store.remarks, *unread))
+    return RecordedLines(tuple(files), (*store.remarks, *unread), denied)
 
 
 def _filled(text: str, added: frozenset[int]) -> frozenset[int]:
-    lines = lines_of(text)
-    return frozenset(number for number in added if number <= len(lines) and lines[number - 1].strip())
+    return frozenset(number for number, line in enumerate(lines_of(text), 1) if number in added and line.strip())
 
 
 def _stated(
     texts: Mapping[str, str], added: Mapping[str, frozenset[int]], rules: LicenceRules, baseline: frozenset[str]
-) -> Iterator[Finding]:
+) -> Iterator[JudgedStatement]:
     """Yield the licences that added lines state, where a rule denies them or leaves them open."""
     for path, text in texts.items():
-        lines = lines_of(text)
-        new = "".join(lines[number - 1] for number in sorted(added[path]) if number <= len(lines))
+        new = "".join(line for number, line in enumerate(lines_of(text), 1) if number in added[path])
         licence = licence_tag(new) or licence_notice(new)
         if licence and (rules.deny(licence) or rules.leave_open(licence)):
             excuse = "in the baseline" if accepted_key(path, licence) in baseline else None
-            words = f"states {'a licence that is not known' if licence == UNKNOWN_LICENCE else licence}"
-            fails = True if rules.deny(licence) else None if excuse is None else False
-            yield Finding("stated-licence", words, path, min(added[path]), min(added[path]), fails, excuse, licence)
-
-
-def _written(signals: Sequence[Signal], lines: RecordedLines | None, denied: Sequence[str]) -> Iterator[Finding]:
-    for signal in signals:
-        if signal.is_about_code and signal.kind != "line record":
-            place = signal.path or ""
-            yield Finding(
-                "agent", f"{signal.kind}: {signal.text}", place, signal.line or 0, signal.line or 0, "agent" in denied
-            )
-    for path, span in lines.in_state("agent", "mixed", "contradicting", "unrecorded") if lines else ():
-        kind: RuleKind = "contradicting" if span.state == "contradicting" else "agent"
-        kind = "unrecorded" if span.state == "unrecorded" else kind
-        if kind in denied or kind == "contradicting":
-            words = "; ".join(span.records) or "nothing is recorded of who wrote this"
-            yield Finding(kind, words, path, span.first, span.last, kind in denied)
+            level = "notice" if excuse else "error" if rules.deny(licence) else "warning"
+            words = f"A changed file states the licence {licence}"
+            yield JudgedStatement("stated-licence", words, path, min(added[path]), level, licence, excuse)
 
 
 def in_event(raw: bytes, place: str, commit: str) -> list[Signal]:
@@ -248,8 +269,7 @@ def in_event(raw: bytes, place: str, commit: str) -> list[Signal]:
     except ValueError as error:
         raise DataError(f"{place}: expected the JSON of an event: {error}") from error
     request = event.get("pull_request") if isinstance(event, dict) else None
-    names = ("body",), ("user", "login"), ("head", "ref")
-    body, author, branch = (_text_at(request, *steps) for steps in names)
+    body, author, branch = (_text_at(request, *steps) for steps in (("body",), ("user", "login"), ("head", "ref")))
     branches = [Signal(signal.kind, signal.text, commit=commit) for signal in in_branches([branch])]
     return [*in_commits([Commit(commit, author, "", f"\n\n{body}")]), *branches]
 
@@ -261,33 +281,19 @@ def _text_at(table: object, *steps: str) -> str:
 
 
 @describe.register
-def _(result: Check) -> Report:
+def _(result: CheckedChange) -> Report:
     """Return the report on a change: the verdict, then findings, then who is declared to have written it."""
-    traced = describe_files(result.files, TOP, result.judgement)
-    others = sorted(result.findings, key=lambda finding: finding.fails is False)
-    counts: Mapping[Any, int] = result.lines.counts if result.lines else Counter()
+    traced, written = describe_files(result.files, TOP, result.judgement), describe(result.lines)
+    facts = result.statements
     columns = (
-        Column("place", "name", get=_place),
-        Column("finding", get=lambda finding: f"{_lead(finding)}{finding.text}"),
-        Column("rule", get=lambda finding: finding.kind),
+        Column("place", "name", get=attrgetter("place")),
+        Column("finding", get=lambda fact: fact.text + (f" (accepted: {fact.excuse})" if fact.excuse else "")),
+        Column("level", get=attrgetter("level")),
     )
-    more = (f"The first {SHOWN} of {len(others):,}; all are in the JSON.",) if len(others) > SHOWN else ()
-    tables = (
-        *traced.tables,
-        Table.of("others", "Licences and writers", others[:SHOWN], columns, more),
-        Table.of(
-            "writers",
-            "Changed lines by who wrote them",
-            counts.items(),
-            (
-                Column("written by", "name", get=lambda item: item[0]),
-                Column("lines", "count", get=lambda item: item[1]),
-            ),
-        ),
-    )
-    tables = tuple(table for table in tables if table.rows)
+    more = (f"The first {SHOWN} of {len(facts):,}; all are in the JSON.",) if len(facts) > SHOWN else ()
+    statements = Table.of("statements", "Licences and agents that the change states", facts[:SHOWN], columns, more)
+    tables = tuple(table for table in (*traced.tables, statements, *written.tables) if table.rows)
     sentences = gate_sentences(result.judgement) if result.files else ()
-    verdict = {0: "clean", 1: "findings", 3: "undecided"}[result.exit_code]
     return Report(
         title="May this change be merged?",
         kind="check",
@@ -297,42 +303,32 @@ def _(result: Check) -> Report:
         tables=tables,
         notes=tuple(dict.fromkeys((*sentences, *result.undecided, *result.unread))),
         data={
-            "verdict": verdict if result.has_rules else "no rule",
-            "base": result.change.base,
-            "fork": result.change.fork,
-            "head": result.change.head,
+            "verdict": _answer(result).verdict.lower(),
+            **{name: getattr(result.change, name) for name in ("base", "fork", "head")},
             "lines": {path: len(lines) for path, lines in result.added.items()},
-            "findings": [asdict(finding) for finding in result.findings],
+            "statements": [asdict(fact) for fact in facts],
             "undecided": list(result.undecided),
             "provenance": traced.data if result.files else None,
-            "written_by": dict(counts),
-            "declared": [asdict(signal) for signal in result.signals],
+            "written": written.data,
         },
         annotations=(
             *traced.annotations,
-            *(
-                Annotation(finding.text, finding.path, finding.first, finding.last, _level(finding))
-                for finding in others
-            ),
+            *(Annotation(fact.text, fact.path, fact.line, fact.line, fact.level) for fact in facts),
+            *written.annotations,
         ),
     )
 
 
-def _answer(result: Check) -> Answer:
-    lines = number_of(sum(map(len, result.added.values())), "changed line")
-    copies, others = result.judgement.failures, result.failures
-    count = number_of(len(copies) + len(others), "finding")
-    measured = f"{count} in {lines} of {number_of(len(result.added), 'source file')}."
+def _answer(result: CheckedChange) -> Answer:
+    failures, lines = result.failures, number_of(sum(map(len, result.added.values())), "changed line")
+    files = number_of(len(result.added), "source file")
+    measured = f"{number_of(len(failures), 'finding')} in {lines} of {files}."
     if not result.has_rules:
         step = 'write fail-on-licence = ["copyleft"] below [check] in assay.toml, and merge it'
         return Answer("No rule", "The base commit has no rule to judge by.", measured, step)
-    if copies or others:
-        place = f"{copies[0].finding.path}:{copies[0].finding.first_line}" if copies else _place(others[0])
-        because = "Changed code is a copy under a denied licence." if copies else _REASONS[others[0].kind]
-        step = f"look at {place}"
-        if copies or others[0].licence:
-            step += "; write it anew, or accept it in the baseline by a change of its own"
-        return Answer("Findings", because, measured, step)
+    if failures:
+        place, because = failures[0]
+        return Answer("Findings", because, measured, f"look at {place}; -v and --sarif have the others")
     if result.undecided:
         return Answer(
             "Undecided", "A rule cannot be decided, so the change does not pass.", measured, result.undecided[0]
@@ -340,33 +336,16 @@ def _answer(result: Check) -> Answer:
     return Answer("Clean", "No changed line breaks a rule.", measured)
 
 
-def _place(finding: Finding) -> str:
-    if not finding.path:
-        return "the change"
-    return f"{finding.path}:{finding.first}" if finding.first else finding.path
-
-
-def _lead(finding: Finding) -> str:
-    if finding.excuse is not None:
-        return f"accepted ({finding.excuse}): "
-    return "" if finding.fails is False else "denied: " if finding.fails else "undecided: "
-
-
-def _level(finding: Finding) -> Literal["error", "warning", "notice"]:
-    if finding.excuse is not None or finding.fails is False:
-        return "notice"
-    return "error" if finding.fails else "warning"
-
-
-def check_sarif(result: Check) -> dict[str, Any]:
+def check_sarif(result: CheckedChange) -> dict[str, Any]:
     """Return one SARIF run with the copies, as `assay trace` writes them, and all other findings."""
-    copies = sarif(result.files, result.judgement)["runs"][0]
-    others = []
-    for finding in result.findings:
-        place = [file_location(finding.path, finding.first or None, finding.last or None)] if finding.path else []
-        level = {"notice": "note"}.get(_level(finding), _level(finding))
-        further = {}
-        if finding.excuse is not None:
-            further["suppressions"] = [{"kind": "external", "justification": finding.excuse}]
-        others.append(sarif_result(finding.kind, finding.text, level, locations=place, **further))
-    return sarif_log([*copies["tool"]["driver"]["rules"], *_RULES], [*copies["results"], *others])
+    results = []
+    for fact in result.statements:
+        place = [file_location(fact.path, fact.line or None)] if fact.path else []
+        further = {"suppressions": [{"kind": "external", "justification": fact.excuse}]} if fact.excuse else {}
+        level = fact.level.replace("notice", "note")
+        results.append(sarif_result(fact.rule, fact.text, level, locations=place, **further))
+    return joined_logs(
+        sarif(result.files, result.judgement),
+        sarif_log(_RULES, results),
+        recorded_sarif(result.lines, "contradicting", "agent", "mixed", *result.lines.denied),
+    )

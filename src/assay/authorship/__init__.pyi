@@ -21,6 +21,7 @@ from .perturbing import CopyStatistics as CopyStatistics
 from .perturbing import SentinelFiller as SentinelFiller
 from .perturbing import SpanPerturbation as SpanPerturbation
 from .perturbing import StylePerturbation as StylePerturbation
+from .recorded import LineState as LineState
 from .recorded import RecordedFile as RecordedFile
 from .recorded import RecordedLines as RecordedLines
 from .recorded import RecordedRange as RecordedRange

@@ -69,10 +69,12 @@ class RecordedLines:
     Attributes:
         files: as the revision has them.
         remarks: records that were not read, and why.
+        denied: states that a rule denies.
     """
 
     files: tuple[RecordedFile, ...]
     remarks: tuple[str, ...] = ()
+    denied: frozenset[LineState] = frozenset()
 
     @property
     def counts(self) -> Counter[LineState]:
@@ -81,6 +83,15 @@ class RecordedLines:
         for _, lines in self.in_state():
             counts[lines.state] += lines.count
         return counts
+
+    @property
+    def failures(self) -> list[tuple[str, RecordedRange]]:
+        """Path and lines that a rule denies."""
+        return list(self.in_state(*self.denied)) if self.denied else []
+
+    def level(self, lines: RecordedRange) -> Literal["error", "warning", "notice"]:
+        """Return how a build log marks lines."""
+        return "error" if lines.state in self.denied else "warning" if lines.state == "contradicting" else "notice"
 
     def in_state(self, *states: LineState) -> Iterator[tuple[str, RecordedRange]]:
         """Yield path and lines, all or those of some states."""
@@ -111,8 +122,8 @@ def joined(ranges: Iterable[RecordedRange]) -> tuple[RecordedRange, ...]:
 @describe.register
 def _(recorded: RecordedLines) -> Report:
     """Return the report on recorded lines."""
-    shown = list(recorded.in_state("contradicting", "agent", "mixed", "person"))
-    shown.sort(key=lambda entry: entry[1].state != "contradicting")
+    shown = list(recorded.in_state("contradicting", "agent", "mixed", "person", *recorded.denied))
+    shown.sort(key=lambda entry: (entry[1].state not in recorded.denied, entry[1].state != "contradicting"))
     columns = (
         Column("lines", "name", get=lambda entry: f"{entry[0]}:{entry[1]}"),
         Column("written by", get=lambda entry: entry[1].state),
@@ -142,14 +153,12 @@ def _(recorded: RecordedLines) -> Report:
             "remarks": list(recorded.remarks),
         },
         annotations=tuple(
-            Annotation(_sentence(lines), path, lines.first, lines.last, _LEVELS.get(lines.state, "notice"))
-            for path, lines in shown
+            Annotation(_sentence(lines), path, lines.first, lines.last, recorded.level(lines)) for path, lines in shown
         ),
     )
 
 
 _NAMES: tuple[LineState, ...] = ("agent", "mixed", "person", "unrecorded", "contradicting")
-_LEVELS: dict[LineState, Literal["notice", "warning"]] = {"contradicting": "warning"}
 
 
 def _lines_in(state: LineState, file: RecordedFile) -> int:
@@ -194,16 +203,15 @@ _RULES = [
 ]
 
 
-def recorded_sarif(recorded: RecordedLines) -> dict[str, Any]:
-    """Return one run with a result for each range of lines; contradictions are warnings."""
-    return sarif_log(_RULES, [_result(path, lines) for path, lines in recorded.in_state()])
-
-
-def _result(path: str, lines: RecordedRange) -> dict[str, Any]:
-    rule, level = {
-        "contradicting": ("contradicting-records", "warning"),
-        "unrecorded": ("unrecorded-lines", "none"),
-    }.get(lines.state, ("recorded-lines", "note"))
-    place = [file_location(path, lines.first, lines.last)]
-    about = {"writer": lines.state, "commit": lines.commit, "lines": lines.count}
-    return sarif_result(rule, _sentence(lines), level, locations=place, properties=about)
+def recorded_sarif(recorded: RecordedLines, *states: LineState) -> dict[str, Any]:
+    """Return one run with a result for each range of lines, or of those in some states; contradictions are warnings."""
+    results = []
+    for path, lines in recorded.in_state(*states):
+        rule = {"contradicting": "contradicting-records", "unrecorded": "unrecorded-lines"}.get(lines.state)
+        place = [file_location(path, lines.first, lines.last)]
+        about = {"writer": lines.state, "commit": lines.commit, "lines": lines.count}
+        level = recorded.level(lines).replace("notice", "none" if lines.state == "unrecorded" else "note")
+        results.append(
+            sarif_result(rule or "recorded-lines", _sentence(lines), level, locations=place, properties=about)
+        )
+    return sarif_log(_RULES, results)

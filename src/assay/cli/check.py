@@ -81,7 +81,7 @@ def check_command(
     event = in_event(_read(pull_request), str(pull_request), change.head) if pull_request is not None else ()
     result = check(change, chosen, baseline=baseline, event=event)
     if write_baseline is not None:
-        stated = [(finding.path, finding.licence) for finding in result.findings if finding.licence]
+        stated = [(finding.path, finding.licence) for finding in result.statements if finding.licence]
         copies = (*result.judgement.denials, *result.judgement.undecided)
         findings.write_baseline(write_baseline, copies, result.texts, stated)
         echo(f"assay: note: {write_baseline} accepts these findings once the base commit has it", err=True)

@@ -35,6 +35,7 @@ from .samples import Excerpt as Excerpt
 from .samples import SampleColumn as SampleColumn
 from .samples import SampleList as SampleList
 from .sarif import file_location as file_location
+from .sarif import joined_logs as joined_logs
 from .sarif import sarif_log as sarif_log
 from .sarif import sarif_result as sarif_result
 from .terminal import print_report as print_report

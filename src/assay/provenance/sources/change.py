@@ -5,10 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from unidiff.errors import UnidiffParseError
-from unidiff.patch import PatchSet
-
-from assay.errors import DataError, plain_reason
+from assay.datasets import hunks
+from assay.errors import DataError
 from assay.guard import LARGEST_METADATA
 from assay.languages import language_of
 from assay.provenance.sources.git import Blob, git_output, git_records
@@ -100,7 +98,7 @@ class SourceChange:
             DataError: git cannot read the change.
         """
         # --text: otherwise a .gitattributes of the change could call its own code binary, and nothing would be added
-        return added_lines(git_output(self.repository, *self._diff("--text", "--unified=0")), "git diff")
+        return added_lines(git_output(self.repository, *self._diff("--text", "--unified=0")))
 
     def _diff(self, *options: str) -> tuple[str, ...]:
         ends = (self.fork, self.head) if self.head else ("--cached", self.fork)
@@ -141,29 +139,14 @@ def _commit(repository: Path, name: str) -> str | None:
         return None
 
 
-def added_lines(diff: str, place: str) -> Mapping[str, frozenset[int]]:
-    """Return the lines that a unified diff adds, by the path of the changed file; removed files are left out.
-
-    Args:
-        diff: as `git diff` prints it.
-        place: of the diff, for the error message.
-
-    Raises:
-        DataError: the text is not a unified diff.
-    """
-    try:
-        patch = PatchSet(diff)
-    except UnidiffParseError as error:
-        raise DataError(f"{place}: expected a unified diff, as `git diff` prints it: {plain_reason(error)}") from error
-    if not patch and diff.strip() and "diff --git" not in diff:
-        raise DataError(f"{place}: expected a unified diff, as `git diff` prints it; received other text")
-    return {
-        unquoted(file.path).removeprefix("b/" if file.path.startswith('"') else ""): frozenset(
-            line.target_line_no for hunk in file for line in hunk if line.is_added and line.target_line_no
-        )
-        for file in patch
-        if not file.is_removed_file
-    }
+def added_lines(diff: str) -> Mapping[str, frozenset[int]]:
+    """Return the lines that a unified diff adds, by the path of the changed file."""
+    added: dict[str, set[int]] = {}
+    for hunk in hunks(diff):
+        path = re.sub("^[ab]/", "", unquoted(hunk.path)) if hunk.path.startswith('"') else hunk.path
+        signs = (sign for sign, _ in hunk.lines if sign != "-")
+        added.setdefault(path, set()).update(n for n, sign in enumerate(signs, hunk.first_line) if sign == "+")
+    return {path: frozenset(numbers) for path, numbers in added.items()}
 
 
 def unquoted(path: str) -> str:

@@ -1,8 +1,11 @@
 """Records of tools are read by their published formats; what departs from one is one line with its place."""
 
 import json
+from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.authorship.declared import Commit, in_boxes, in_branches, in_commits
 from assay.authorship.recorded import state_of
@@ -98,6 +101,31 @@ def test_a_trace_names_lines_and_an_unknown_contributor_states_nothing():
     ]
 
 
+@given(
+    st.text()
+    | st.recursive(
+        st.none() | st.text() | st.integers(),
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["version", "files", "path", "conversations", "ranges", "contributor", "type", "vcs", "tool"]
+                ),
+                inner,
+            )
+        ),
+    ).map(json.dumps)
+)
+def test_any_other_text_is_refused_in_words(text):
+    for read in (
+        lambda: read_trace(text, "t"),
+        lambda: read_note(text, COMMIT),
+        lambda: read_note(f"a\n---\n{text}", COMMIT),
+    ):
+        with suppress(DataError):
+            read()
+
+
 @pytest.mark.parametrize("system", [None, {"type": "jj", "revision": "kkmpptxz"}, {"type": "git", "revision": "HEAD"}])
 def test_a_trace_without_a_commit_of_git_belongs_to_no_lines(system):
     assert {record.commit for record in read_trace(trace(version="1.0", vcs=system), "t")} == {""}
@@ -178,18 +206,35 @@ def test_trailers_that_name_a_conversation_with_an_agent(line):
     ]
 
 
-@pytest.mark.parametrize("line", ["Session: 3", "Reviewed-by: A", "The agent session: closed", "User-Session-Id: 4"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Session: 3",
+        "Reviewed-by: A",
+        "The agent session: closed",
+        "User-Session-Id: 4",
+        "AI task: improve the model",
+        "Cursor session: closes early",
+        "Entire-Attribution: 0% agent (0/12 lines)",
+    ],
+)
 def test_trailers_of_others_name_no_agent(line):
     assert not list(in_commits([Commit("1", "A", "a@x", f"Fix\n\n{line}")]))
 
 
 def test_branches_of_tools():
-    names = ["refs/heads/claude/fix-a", "refs/remotes/origin/codex/b", "refs/heads/main", "refs/heads/x/cursors/y"]
+    names = [
+        "refs/heads/claude/fix-a",
+        "refs/remotes/origin/codex/b",
+        "refs/heads/main",
+        "refs/heads/x/cursors/y",
+        "refs/heads/feature/cursor/y",
+    ]
     signals = list(in_branches(names))
     assert [signal.text for signal in signals] == ["claude/fix-a", "codex/b"]
     assert not any(signal.is_about_code for signal in signals)
     (merge,) = in_commits([Commit("1", "A", "a@x", "Merge pull request #3 from owner/copilot/fix-4\n\nFix")])
-    assert (merge.kind, merge.text, merge.is_about_code) == ("agent branch", "copilot/fix-4", True)
+    assert (merge.kind, merge.text, merge.is_about_code) == ("agent branch", "copilot/fix-4", False)
 
 
 @pytest.mark.parametrize(

@@ -238,16 +238,18 @@ def test_a_record_that_cannot_be_read_leaves_a_rule_on_writers_undecided(branch)
     [
         {"body": "- [x] I used Copilot to write this"},
         {"body": "Generated with [Claude Code](https://claude.com)"},
-        {"head": {"ref": "codex/fix-1"}},
         {"user": {"login": "copilot-swe-agent[bot]"}},
     ],
 )
-def test_the_description_and_the_branch_of_a_pull_request_declare_an_agent(branch, tmp_path, request_):
+def test_the_description_and_the_author_of_a_pull_request_declare_an_agent(branch, tmp_path, request_):
     branch.save({"new.py": OWN})
     event = tmp_path / "event.json"
     event.write_text(json.dumps({"pull_request": {"body": None, **request_}}))
     fail = ("--fail-on-writer", "agent", "--pull-request", event)
     assert verdict(*fail) == (1, "Findings")
+    event.write_text('{"pull_request": {"head": {"ref": "codex/fix-1"}}}')
+    shown = run_assay("check", *fail)  # a name does not say who wrote the code
+    assert (shown.code, "agent branch: codex/fix-1" in shown.out) == (0, True)
     event.write_text('{"push": 1}')
     assert verdict(*fail) == (0, "Clean")
     event.write_text("x")

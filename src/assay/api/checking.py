@@ -182,12 +182,17 @@ def check(
             store, change.head, {path: _filled(text, added[path]) for path, text in texts.items()}, denied
         )
         unread += lines.remarks if denied else ()
-    level: Literal["error", "notice"] = "error" if "agent" in denied else "notice"
     statements = [*_stated(texts, added, licences, baseline)]
     statements += [
-        JudgedStatement("declared-agent", f"{signal.kind}: {signal.text}", signal.path or "", signal.line or 0, level)
+        JudgedStatement(
+            "declared-agent",
+            f"{signal.kind}: {signal.text}",
+            signal.path or "",
+            signal.line or 0,
+            "error" if "agent" in denied and signal.is_about_code else "notice",
+        )
         for signal in signals
-        if signal.is_about_code and signal.kind != "line record"
+        if signal.writer != "person" and signal.kind != "line record"
     ]
     statements.sort(key=attrgetter("level"))  # error, notice, warning: what fails comes first
     has_rules = bool(licences or denied)
@@ -248,7 +253,8 @@ def _stated(
         licence = licence_tag(new) or licence_notice(new)
         if licence and (rules.deny(licence) or rules.leave_open(licence)):
             excuse = "in the baseline" if accepted_key(path, licence) in baseline else None
-            level = "notice" if excuse else "error" if rules.deny(licence) else "warning"
+            undenied: Literal["warning", "notice"] = "notice" if excuse else "warning"
+            level = "error" if rules.deny(licence) and not excuse else undenied
             words = f"A changed file states the licence {licence}"
             yield JudgedStatement("stated-licence", words, path, min(added[path]), level, licence, excuse)
 
@@ -270,8 +276,7 @@ def in_event(raw: bytes, place: str, commit: str) -> list[Signal]:
         raise DataError(f"{place}: expected the JSON of an event: {error}") from error
     request = event.get("pull_request") if isinstance(event, dict) else None
     body, author, branch = (_text_at(request, *steps) for steps in (("body",), ("user", "login"), ("head", "ref")))
-    branches = [Signal(signal.kind, signal.text, commit=commit) for signal in in_branches([branch])]
-    return [*in_commits([Commit(commit, author, "", f"\n\n{body}")]), *branches]
+    return [*in_commits([Commit(commit, author, "", f"\n\n{body}")]), *in_branches([branch])]
 
 
 def _text_at(table: object, *steps: str) -> str:

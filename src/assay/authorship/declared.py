@@ -30,15 +30,17 @@ _TRAILER = re.compile(
     rf"(?:co-authored-by|assisted-by|generated-by|generated-with|ai-assisted-by)\s*:\s*.*\b{_TOOLS}\b", re.IGNORECASE
 )
 _SESSION = re.compile(
-    r"(?:(?:claude|codex|copilot|cursor|gemini|amp|opencode|devin|jules|entire|agent|ai)(?:[ -]code)?[ -]"
-    r"(?:session|thread|conversation|task|run|logs|checkpoint|attribution)(?:-(?:id|url))?)\s*:\s*\S",
+    r"(?:(?:claude|codex|copilot|cursor|gemini|amp|opencode|devin|jules)(?:-code)?[ -]|(?:agent|ai)-)"
+    r"(?:session|thread|conversation|task|logs)(?:-(?:id|url))?\s*:\s*\S+\s*$"
+    r"|entire-(?:checkpoint|session|attribution|metadata|agent)\s*:\s*(?!0% )\S",
     re.IGNORECASE,
 )
 """A trailer of a conversation with an agent: Claude-Session, Amp-Thread-ID, Agent-Logs-Url, Entire-Checkpoint …"""
 _BRANCH = re.compile(
-    r"\b((?:claude|codex|copilot|cursor|devin|jules|gemini|aider|sweep|openhands|amp|opencode)/[\w./-]+)", re.IGNORECASE
+    r"(?:refs/heads/|refs/remotes/[^/]+/)?"
+    r"((?:claude|codex|copilot|cursor|devin|jules|gemini|aider|sweep|openhands|amp|opencode)/[\w./-]+)$"
 )
-_MERGE = re.compile(r"Merge (?:pull request #\d+ from|(?:remote-tracking )?branch) ", re.IGNORECASE)
+_MERGE = re.compile(r"Merge (?:pull request #\d+ from [^/\s]+/|(?:remote-tracking )?branch '(?:origin/)?)([^\s']+)")
 _BOX = re.compile(r"^\s*[-*+]\s*\[[xX]\]\s+(?P<words>.*)")
 _BY_AGENT = re.compile(
     rf"\b(?:ai|llms?|{_TOOLS})\b.*\b(?:us(?:ed|age|e)|generated|assist(?:ed|ance)|written|wrote|created|help(?:ed)?)\b"
@@ -138,9 +140,8 @@ class Signal:
 
     @property
     def is_about_code(self) -> bool:
-        """True if it says that an agent wrote something; that one is set up here does not."""
-        is_name = self.kind == "agent branch" and self.commit is None  # a branch need not have a commit of its own
-        return self.kind != "agent configuration" and self.writer != "person" and not is_name
+        """True if it says that an agent wrote something: a file of settings and the name of a branch do not."""
+        return self.kind not in {"agent configuration", "agent branch"} and self.writer != "person"
 
 
 def in_text(text: str, path: str) -> Iterator[Signal]:
@@ -180,8 +181,8 @@ def in_commits(commits: Iterable[Commit]) -> Iterator[Signal]:
         if not signals and (_BOTS.match(commit.author) or commit.address.casefold() in _BOT_ADDRESSES):
             signals.append(("bot account", f"{commit.author} <{commit.address}>"))
         signals += [("agent session", line) for line in lines if _SESSION.match(line)]
-        if lines and _MERGE.match(lines[0]) and (branch := _BRANCH.search(lines[0])):
-            signals.append(("agent branch", branch[1]))
+        if merged := _MERGE.match(commit.message):
+            signals += [("agent branch", branch.text) for branch in in_branches([merged[1]])]
         for kind, words in signals:
             yield Signal(kind, words.strip()[:SHOWN], commit=commit.digest, files=commit.files)
         for signal in in_boxes(commit.message):
@@ -198,7 +199,7 @@ def in_boxes(text: str) -> Iterator[Signal]:
 
 def in_branches(names: Iterable[str]) -> Iterator[Signal]:
     """Yield names of branches that tools give, such as claude/… and codex/… ."""
-    for branch in filter(None, map(_BRANCH.search, names)):
+    for branch in filter(None, map(_BRANCH.match, names)):
         yield Signal("agent branch", branch[1][:SHOWN])
 
 

@@ -54,7 +54,11 @@ class SourceChange:
             raise DataError(
                 f"{repository}: received no commit {name}, expected one (in CI: a clone of the whole history)"
             )
-        return cls(repository, onto, git_output(repository, "merge-base", onto, last).strip(), last)
+        try:
+            fork = git_output(repository, "merge-base", onto, last).strip()
+        except DataError as error:
+            raise DataError(f"{repository}: received no common commit of the two, expected a whole clone") from error
+        return cls(repository, onto, fork, last)
 
     @classmethod
     def staged(cls, repository: Path) -> "SourceChange":

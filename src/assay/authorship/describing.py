@@ -152,7 +152,7 @@ def _answer(detection: Detection) -> Answer:
             "look at the lines that declare it, and at the history",
         )
     # a configuration file says that an agent is used in this project, and not that it wrote this code
-    configured = "A coding agent is in use here; that does not say what it wrote." if detection.signals else ""
+    configured = "A coding agent is set up here; that does not say what it wrote." if detection.signals else ""
     if detection.reference is None:
         return Answer(
             "Cannot tell",
@@ -173,7 +173,7 @@ def _answer(detection: Detection) -> Answer:
         "No sign of models",
         "The style is usual for the people it is compared with; careful use of a model can look so, too.",
         measured,
-        "a coding agent is in use here: look at the history" if configured else "",
+        "a coding agent is set up here: look at the history" if configured else "",
     )
 
 

@@ -197,6 +197,16 @@ def test_a_licence_that_added_lines_state(branch, tmp_path):
     assert log["runs"][0]["results"][0]["suppressions"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["# GPL and copyleft\nX = 1\n", f'{OWN * 200}\nX = "SPDX-License-Identifier: GPL-2.0-only"\n'],
+    ids=["mentioned", "in a string"],
+)
+def test_words_about_licences_state_none(branch, text):
+    branch.save({"new.py": text})
+    assert verdict() == (0, "Clean")
+
+
 def test_the_staged_change_is_judged_against_the_last_commit(branch):
     (branch.path / "new.py").write_text(COPIED)
     (branch.path / "assay.toml").write_text("[check]\n")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from assay.api.check_settings import CheckSettings
 from assay.api.records import RecordStore
@@ -30,12 +30,13 @@ from assay.errors import DataError, did_you_mean
 from assay.files import parse_json
 from assay.provenance import Judgement, LicenceRules, SourceText, TracedFile, TraceSettings, judge, read_rules, sarif
 from assay.provenance.findings import accept_findings, accepted_key, describe_files, gate_sentences
-from assay.provenance.licences import licence_notice, licence_tag
+from assay.provenance.licences import HEAD, UNKNOWN_LICENCE, licence_notice, licence_tag
 from assay.provenance.sources import SourceChange, added_parts, commit_messages, lines_of
 from assay.reports import (
     Annotation,
     Answer,
     Column,
+    Level,
     Report,
     Table,
     describe,
@@ -80,7 +81,7 @@ class JudgedStatement:
     text: str
     path: str
     line: int
-    level: Literal["error", "warning", "notice"]
+    level: Level
     licence: str = ""
     excuse: str | None = None
 
@@ -244,19 +245,26 @@ def _filled(text: str, added: frozenset[int]) -> frozenset[int]:
     return frozenset(number for number, line in enumerate(lines_of(text), 1) if number in added and line.strip())
 
 
+def _only(text: str, added: frozenset[int]) -> str:
+    return "".join(line if number in added else "\n" for number, line in enumerate(lines_of(text), 1))
+
+
 def _stated(
     texts: Mapping[str, str], added: Mapping[str, frozenset[int]], rules: LicenceRules, baseline: frozenset[str]
 ) -> Iterator[JudgedStatement]:
     """Yield the licences that added lines state, where a rule denies them or leaves them open."""
     for path, text in texts.items():
-        new = "".join(line for number, line in enumerate(lines_of(text), 1) if number in added[path])
-        licence = licence_tag(new) or licence_notice(new)
+        tag = licence_tag(_only(text[:HEAD], added[path]))
+        notice = licence_notice(_only(text, added[path]))
+        # words that are no known notice need not be one
+        licence = tag or (None if notice == UNKNOWN_LICENCE else notice)
         if licence and (rules.deny(licence) or rules.leave_open(licence)):
             excuse = "in the baseline" if accepted_key(path, licence) in baseline else None
-            undenied: Literal["warning", "notice"] = "notice" if excuse else "warning"
-            level = "error" if rules.deny(licence) and not excuse else undenied
-            words = f"A changed file states the licence {licence}"
-            yield JudgedStatement("stated-licence", words, path, min(added[path]), level, licence, excuse)
+            level: Level = "notice" if excuse else "error" if rules.deny(licence) else "warning"
+            lines = enumerate(lines_of(text), 1)
+            near = (number for number, line in lines if number in added[path] and "licen" in line.casefold())
+            words, place = f"A changed file states the licence {licence}", next(near, min(added[path]))
+            yield JudgedStatement("stated-licence", words, path, place, level, licence, excuse)
 
 
 def in_event(raw: bytes, place: str, commit: str) -> list[Signal]:
@@ -297,7 +305,7 @@ def _(result: CheckedChange) -> Report:
     )
     more = (f"The first {SHOWN} of {len(facts):,}; all are in the JSON.",) if len(facts) > SHOWN else ()
     statements = Table.of("statements", "Licences and agents that the change states", facts[:SHOWN], columns, more)
-    tables = tuple(table for table in (*traced.tables, statements, *written.tables) if table.rows)
+    tables = tuple(table for table in (*traced.tables, statements, *written.tables[:-1]) if table.rows)
     sentences = gate_sentences(result.judgement) if result.files else ()
     return Report(
         title="May this change be merged?",
@@ -306,7 +314,7 @@ def _(result: CheckedChange) -> Report:
         answer=_answer(result),
         on_first_screen=len(tables),
         tables=tables,
-        notes=tuple(dict.fromkeys((*sentences, *result.undecided, *result.unread))),
+        notes=tuple(dict.fromkeys((*sentences, *result.undecided, *result.unread, *result.lines.remarks))),
         data={
             "verdict": _answer(result).verdict.lower(),
             **{name: getattr(result.change, name) for name in ("base", "fork", "head")},

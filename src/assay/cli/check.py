@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.api.check_settings import CheckSettings
+from assay.cli.configuration import table_of
 from assay.cli.groups import grouped
 from assay.cli.options import STANDARD_OUTPUT, further_file
 from assay.cli.unused import options_of_command_line, refuse_unused
 from assay.errors import DataError, did_you_mean
-from assay.files import parse_toml, write_json
+from assay.files import write_json
 from assay.guard import LARGEST_METADATA
 from assay.settings import declared
 
@@ -100,19 +101,13 @@ def _chosen(context: typer.Context, rules: CheckSettings, change: "SourceChange"
     Raises:
         DataError: the file that was named is absent, or one has something else in it.
     """
-    if config is not None:
-        raw, place = _required(change, config)
-    else:
-        content, place = _content(change, CONFIGURATION)
-        if content is None:
-            return rules
-        raw = content
-    try:
-        table: Any = parse_toml(raw.decode("utf-8").replace("\r\n", "\n"))
-    except ValueError as error:
-        raise DataError(f"{place} is not a TOML file: {error}") from error
-    for step in (*(("tool", "assay") if Path(place.split()[0]).name == "pyproject.toml" else ()), "check"):
-        table = table.get(step, {}) if isinstance(table, dict) else {}
+    if config is None and _content(change, CONFIGURATION)[0] is None:
+        return rules
+    content, place = _required(change, config or CONFIGURATION)
+    table = table_of(config or CONFIGURATION, content)
+    rows = None if table is None else table.get("check", {})
+    if not isinstance(rows, dict):
+        raise DataError(f"{place}: received no table for assay, expected [check] or [tool.assay.check]")
     settings = {
         name.removeprefix("--"): entry
         for entry in declared(CheckSettings)
@@ -120,7 +115,7 @@ def _chosen(context: typer.Context, rules: CheckSettings, change: "SourceChange"
     }
     overriding = options_of_command_line(context)
     values: dict[str, Any] = {}
-    for key, value in table.items():
+    for key, value in rows.items():
         if key not in settings:
             near = did_you_mean(key, settings) or f"; expected {', '.join(settings)}"
             raise DataError(f"{place}: no setting check.{key}{near}")

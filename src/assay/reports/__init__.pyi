@@ -1,3 +1,4 @@
+from .annotations import Level as Level
 from .annotations import render_annotations as render_annotations
 from .answer import Answer as Answer
 from .charts import MOST_SERIES as MOST_SERIES

@@ -63,6 +63,7 @@ def test_a_note_may_name_no_lines():
         (note("/etc/passwd\n", prompts={}), "inside the repository"),
         (note("a.py\n  abcd 1-x\n", prompts={"abcd": AGENT}), "line 2: received '1-x', expected lines"),
         (note("a.py\n  abcd 9-3\n", prompts={"abcd": AGENT}), "line 2: received other lines"),
+        (note("a.py\n  abcd " + "1," * 20_001 + "1\n", prompts={"abcd": AGENT}), "more than 20,000 ranges"),
         (note("a.py\n  abcd 0\n", prompts={"abcd": AGENT}), "line 2: received other lines"),
         (note("", prompts={"abcd": {"agent_id": "cursor"}}), "received 'cursor' as agent_id, expected an object"),
     ],

@@ -9,6 +9,7 @@ from assay.authorship import Commit, Signal, in_branches, in_paths
 from assay.errors import DataError
 from assay.provenance.sources import changed_files, commit_messages, enclosing_repository, git_output, git_records
 
+MOST_SIGNALS = 100_000
 SECONDS = 20.0
 """Longest time that the history of one file or folder is read."""
 
@@ -41,6 +42,9 @@ def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signa
         signals += (replace(signal_of(record), root=str(repository)) for record in store.loose)
         for fields in commit_messages(repository, None if within == "." else path, seconds=seconds):
             signals += store.signals(Commit(*fields))
+            if len(signals) > MOST_SIGNALS:
+                unread.append(f"The history of {path} has more than {MOST_SIGNALS:,} declarations; not all were read.")
+                break
         signals += in_branches(_merged_branches(repository))
         unread += store.remarks
     except TimeoutError:

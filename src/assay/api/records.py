@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 
@@ -46,8 +46,9 @@ _CHECKPOINTS = ("refs/heads/entire/checkpoints/v1", "refs/remotes/*/entire/check
 _CHECKPOINT = re.compile(r"Entire-Checkpoint:\s*([0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26})\s*", re.IGNORECASE)
 _COMMITS_A_CALL = 1_000
 MOST_FILES = 100
-"""Files of traces that are read."""
-MOST_REMARKS = 20
+"""Files of traces that are read, of `LARGEST_METADATA` bytes together."""
+MOST_REMARKS, KEPT = 20, 256
+"""Remarks that are shown; commits, and files in them, whose records are kept in memory."""
 
 Claim = tuple[AuthorKind, str]
 """Who wrote something, and the record that says so."""
@@ -81,14 +82,16 @@ class RecordStore:
             self._traces.setdefault(record.commit, []).append(record)
         self.loose: Sequence[LineRecord] = self._traces.pop("", [])
         self._claims: dict[str, frozenset[Claim]] = {}
-        self.lines_of = cache(self._lines_of)
-        self.segments_of: Callable[[str, str], list[RecordedSpan]] = cache(self._segments_of)
+        # of a hostile repository not all records fit into the memory
+        self.lines_of = lru_cache(KEPT)(self._lines_of)
+        self.segments_of: Callable[[str, str], list[RecordedSpan]] = lru_cache(KEPT)(self._segments_of)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Records that were not read, and why."""
-        more = len(self._remarks) - MOST_REMARKS
-        return (*self._remarks[:MOST_REMARKS], *((f"{more:,} more records were not read.",) if more > 0 else ()))
+        remarks = list(dict.fromkeys(self._remarks))
+        more = len(remarks) - MOST_REMARKS
+        return (*remarks[:MOST_REMARKS], *((f"{more:,} more records were not read.",) if more > 0 else ()))
 
     @contextmanager
     def _remarking(self) -> Iterator[None]:
@@ -121,6 +124,7 @@ class RecordStore:
     def _read_traces(self) -> Iterator[LineRecord]:
         folder = self.repository / TRACES
         files = sorted(folder.glob("*.json*"))[:MOST_FILES] if folder.is_dir() and not folder.is_symlink() else []
+        left = LARGEST_METADATA
         for file in files:
             if file.is_symlink() or not file.is_file():  # a link could lead to any file of the user
                 continue
@@ -129,9 +133,13 @@ class RecordStore:
             with self._remarking():
                 try:
                     with file.open("rb") as stream:
-                        text = _checked(stream.read(LARGEST_METADATA + 1), place)
+                        raw = stream.read(left + 1)
                 except OSError as error:
                     raise DataError(f"{place}: {error.strerror}, expected a file that can be read") from error
+                if len(raw) > left:
+                    raise DataError(f"{place}: with it more than {LARGEST_METADATA:,} bytes of traces, expected fewer")
+                left -= len(raw)
+                text = raw.decode("utf-8", "replace")
             for number, line in enumerate(text.split("\n") if file.suffix == ".jsonl" else [text], 1):
                 if line.strip():
                     with self._remarking():
@@ -201,11 +209,7 @@ class RecordStore:
     def _pieces(self, lines: BlamedLines, of_commit: frozenset[Claim], *, cut: bool) -> Iterator[RecordedRange]:
         """Yield blamed lines, cut where the records of their commit change."""
         if cut and lines.boundary:  # the history before it is absent, so the lines may be of any commit
-            self._remarks += [
-                remark
-                for remark in ("A shallow clone: lines older than its history have no record (git fetch --unshallow).",)
-                if remark not in self._remarks
-            ]
+            self._remarks.append("A shallow clone: lines older than it have no record (git fetch --unshallow).")
             yield _range(lines, lines.first, lines.first + lines.count - 1, frozenset())
             return
         at, end = lines.first, lines.first + lines.count

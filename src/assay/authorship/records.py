@@ -67,6 +67,8 @@ def read_note(text: str, commit: str) -> list[LineRecord]:
     if not divider:
         raise DataError(f"{note}: received no line ---, expected one between the lines and the metadata")
     sources = _sources_of_note(_json(metadata, note), note)
+    if attested.count(",") + attested.count("\n") > MOST_RANGES:
+        raise DataError(f"{note}: received more than {MOST_RANGES:,} ranges, expected fewer")
     records: list[LineRecord] = []
     path = ""
     for number, line in enumerate(attested.split("\n")):  # the line before the first is empty

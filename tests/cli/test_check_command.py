@@ -105,6 +105,12 @@ def test_a_copy_under_a_denied_licence_is_a_finding_in_text_json_and_sarif(branc
     assert "::error" in run_assay("check", "--format", "github").out
 
 
+def test_the_rules_hold_in_every_folder_of_the_repository(branch, monkeypatch):
+    branch.save({"src/new.py": COPIED})
+    monkeypatch.chdir(branch.path / "src")
+    assert verdict() == (1, "Findings")
+
+
 def test_only_lines_that_the_branch_adds_are_judged(branch):
     branch.git("checkout", "-q", "main")
     branch.save({"copied.py": COPIED})

@@ -78,7 +78,7 @@ def check_command(
     chosen = _chosen(context, rules, change, config)
     baseline = frozenset[str]()
     if chosen.baseline is not None:
-        baseline = findings.baseline_of(*_required(change, Path(chosen.baseline)))
+        baseline = findings.baseline_of(*_required(change, repository / chosen.baseline))
     event = in_event(_read(pull_request), str(pull_request), change.head) if pull_request is not None else ()
     result = check(change, chosen, baseline=baseline, event=event)
     if write_baseline is not None:
@@ -101,10 +101,11 @@ def _chosen(context: typer.Context, rules: CheckSettings, change: "SourceChange"
     Raises:
         DataError: the file that was named is absent, or one has something else in it.
     """
-    if config is None and _content(change, CONFIGURATION)[0] is None:
+    path = config or change.repository / CONFIGURATION
+    if config is None and _content(change, path)[0] is None:
         return rules
-    content, place = _required(change, config or CONFIGURATION)
-    table = table_of(config or CONFIGURATION, content)
+    content, place = _required(change, path)
+    table = table_of(path, content)
     rows = None if table is None else table.get("check", {})
     if not isinstance(rows, dict):
         raise DataError(f"{place}: received no table for assay, expected [check] or [tool.assay.check]")

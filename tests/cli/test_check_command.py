@@ -95,7 +95,7 @@ def test_a_copy_under_a_denied_licence_is_a_finding_in_text_json_and_sarif(branc
     finished = run_assay("check", "--sarif", tmp_path / "log.sarif")
     first, because, *_ = finished.out.splitlines()
     assert (finished.code, first, because) == (1, "Findings", "Changed code is a copy under a denied licence.")
-    assert "next: look at new.py:5;" in finished.out
+    assert "next: look at new.py:5\n" in finished.out
     (run,) = json.loads((tmp_path / "log.sarif").read_text())["runs"]
     (result,) = run["results"]
     assert (result["ruleId"], result["level"]) == ("denied-licence", "error")

@@ -1,5 +1,6 @@
 """The container file, the action and the recipes of the docs fit the repository."""
 
+import json
 import os
 import re
 import subprocess
@@ -8,6 +9,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
+from support.dated_repository import DatedRepository
 
 ROOT = Path(__file__).resolve().parents[1]
 yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extra hf")
@@ -36,15 +39,15 @@ def step(tmp_path):
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m assay "$@"\n')
     program.chmod(0o755)
 
-    def run(command):
+    def run(folder, **inputs):
         environment = os.environ | {
             "PATH": f"{program.parent}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(ROOT / "src"),
-            "COMMAND": command,
+            **inputs,
         }
         return subprocess.run(
             ["bash", "-e", "-c", last["run"]],
-            cwd=tmp_path,
+            cwd=folder,
             env=environment,
             capture_output=True,
             text=True,
@@ -54,15 +57,36 @@ def step(tmp_path):
     return run
 
 
-def test_the_action_runs_the_words_of_its_command_and_keeps_the_exit_code(step):
-    assert step("benchmarks list --format csv").stdout.startswith("name,")
-    assert step("benchmarks show nowhere").returncode == 2
+def test_the_action_judges_a_pull_request_by_the_rules_of_its_base(step, tmp_path):
+    repository = DatedRepository(tmp_path / "project")
+    repository.commit("2020-01-01", {"assay.toml": '[check]\nfail-on-licence = ["copyleft"]\n'})
+    base = repository.git("rev-parse", "HEAD")
+    text = "# SPDX-License-Identifier: GPL-3.0-only\nX = 1\n"
+    repository.commit("2020-01-02", {"new.py": text, "assay.toml": "[check]\n"})
+    event = tmp_path / "event.json"
+    event.write_text('{"pull_request": {"body": "- [x] AI-assisted", "head": {"ref": "x"}}}')
+    inputs = {
+        "CONFIG": "assay.toml",
+        "BASE": base,
+        "HEAD": "HEAD",
+        "SARIF": "log.sarif",
+        "GITHUB_EVENT_PATH": str(event),
+    }
+    done = step(repository.path, **inputs)
+    assert (done.returncode, done.stdout.partition("\n")[0]) == (1, "Findings")
+    assert "check box: AI-assisted" in done.stdout
+    rules = [
+        result["ruleId"] for result in json.loads((repository.path / "log.sarif").read_text())["runs"][0]["results"]
+    ]
+    assert rules == ["stated-licence", "declared-agent"]
+    assert step(repository.path, **inputs | {"BASE": "; touch stolen $(touch stolen)"}).returncode == 2
+    assert not (repository.path / "stolen").exists()
 
 
-def test_the_action_runs_nothing_but_assay(step, tmp_path):
-    done = step("benchmarks show 'a b' ; touch stolen $(touch stolen)")
-    assert done.returncode == 2
-    assert not (tmp_path / "stolen").exists()
+def test_the_hook_runs_a_command_that_there_is():
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert hook["entry"] == "assay check --staged"
+    assert not hook["pass_filenames"]
 
 
 def test_every_input_of_the_action_is_described_and_used():

@@ -45,23 +45,23 @@ COPILOT = ("commit trailer", "Assisted-by: GitHub Copilot")
     [("a [1].py", [CLAUDE]), ("src/b.py", [COPILOT]), ("src", [COPILOT]), ("CLAUDE.md", []), (".", [COPILOT, CLAUDE])],
 )
 def test_the_commits_that_changed_a_path_count_under_its_earlier_names_too(repository, place, commits):
-    assert kinds(repository / place) == ([CONFIGURATION, *commits], "")
+    assert kinds(repository / place) == ([CONFIGURATION, *commits], ())
 
 
 def test_a_bare_repository_and_a_plain_folder(repository, tmp_path):
     bare = tmp_path / "bare"
     DatedRepository(tmp_path / "other").git("clone", "-q", "--bare", str(repository), str(bare))
-    assert kinds(bare) == ([CONFIGURATION, COPILOT, CLAUDE], "")
+    assert kinds(bare) == ([CONFIGURATION, COPILOT, CLAUDE], ())
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "AGENTS.md").write_text("x")
-    assert kinds(tmp_path / "plain") == ([("agent configuration", "AGENTS.md")], "")
-    assert kinds(tmp_path / "plain" / "AGENTS.md") == ([], "")
+    assert kinds(tmp_path / "plain") == ([("agent configuration", "AGENTS.md")], ())
+    assert kinds(tmp_path / "plain" / "AGENTS.md") == ([], ())
 
 
 def test_a_repository_without_a_commit_declares_what_lies_in_it(tmp_path):
     path = DatedRepository(tmp_path / "new").path
     (path / "AGENTS.md").write_text("x")
-    assert kinds(path) == ([("agent configuration", "AGENTS.md")], "")
+    assert kinds(path) == ([("agent configuration", "AGENTS.md")], ())
 
 
 def played(tmp_path, monkeypatch, script):
@@ -78,18 +78,18 @@ def test_a_history_without_end_is_read_for_the_time_allowed(repository, tmp_path
     played(tmp_path, monkeypatch, f'case "$*" in *rev-list*) echo d1;; *" log "*) {log};; esac')
     signals, unread = kinds(repository / "src" / "b.py", seconds=0.3)
     assert set(signals) <= {COPILOT}  # what came in time
-    assert unread.endswith("b.py was read for 0.3 s; its oldest commits were not read.")
+    assert unread[-1].endswith("b.py was read for 0.3 s; its oldest commits were not read.")
 
 
 def test_a_repository_that_git_refuses_is_reported(repository, tmp_path, monkeypatch):
     played(tmp_path, monkeypatch, "echo 'fatal: no such thing' >&2; exit 128")
     signals, unread = kinds(repository / "src" / "b.py")
     assert signals == []
-    assert unread.endswith("git cannot read it: no such thing.")
+    assert unread[-1].endswith("git cannot read it: no such thing.")
 
 
 def test_a_path_that_does_not_exist_declares_nothing(tmp_path):
-    assert declared_around(Path(tmp_path / "missing.py")) == ([], "")
+    assert declared_around(Path(tmp_path / "missing.py")) == ([], ())
 
 
 def test_detect_prints_the_history_of_a_file(repository, monkeypatch, capsys):

@@ -226,7 +226,6 @@ def test_a_template_is_ignored(assay, index, snippet, tmp_path):
         (["snippet.py", "--language", "pyton"], "no language is called 'pyton'; did you mean python"),
         (["snippet.py", "--baseline", "b.json"], "expected --fail-on-licence or --allow-licence with it"),
         (["snippet.py", "--fail-on-licence", "MIT", "--baseline", "b.json"], "expected a baseline"),
-        (["--diff", "snippet.py"], "expected a unified diff"),
         (["snippet.py", "--write-clean", "a.jsonl"], "expected --benchmark with it"),
         (["snippet.py", "--verbatim", "--sarif", "a.sarif"], "cannot be used with --verbatim"),
         (["snippet.py", "--limit", "3"], "--limit cannot be used with the tracing of code"),
@@ -266,21 +265,6 @@ def test_a_baseline_is_written_once_and_accepts_afterwards(assay, index, snippet
     accepted = assay(*gate, "--baseline", "known.json")
     assert (accepted.code, "0 findings" in accepted.err, "1 accepted" in accepted.err) == (0, True, True)
     assert "accepted (in the baseline)" in accepted.out
-
-
-def test_a_diff_is_traced_by_itself(assay, index, snippet, monkeypatch):
-    lines = snippet.read_text().splitlines()
-    diff = f"--- a/snippet.py\n+++ b/snippet.py\n@@ -3,0 +4,{len(lines) - 3} @@\n"
-    diff += "".join(f"+{line}\n" for line in lines[3:])
-    gate = ("--index", index, "--fail-on-licence", "copyleft")
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(diff.encode())))
-    assert assay("trace", "--diff", "-", *gate).code == 1
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"")))
-    assert assay("trace", "snippet.py", "--diff", "-", *gate).code == 0
-    absent = diff.replace("snippet.py", "absent.py")
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(absent.encode())))
-    refused = assay("trace", "--diff", "-", *gate)
-    assert (refused.code, "absent.py: is in the diff but not here" in refused.err) == (2, True)
 
 
 def test_samples_of_a_benchmark_are_looked_for(assay, index, tmp_path):

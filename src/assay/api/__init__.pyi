@@ -8,6 +8,9 @@ from .auditing import scored as scored
 from .authorship import DetectorChoice as DetectorChoice
 from .authorship import calibrate_authorship as calibrate_authorship
 from .authorship import detect as detect
+from .checking import check as check
+from .checking import check_sarif as check_sarif
+from .checking import in_event as in_event
 from .indexing import build_index as build_index
 from .indexing import fill_index as fill_index
 from .indexing import writable_index as writable_index
@@ -15,9 +18,11 @@ from .loading import load_run as load_run
 from .opening import Opener as Opener
 from .planning import plan_scores as plan_scores
 from .planted_leak import plant_leak as plant_leak
+from .records import recorded_lines as recorded_lines
 from .scores import Scores as Scores
 from .selection import ScoreSelection as ScoreSelection
 from .tracing import open_index as open_index
 from .tracing import query_encoder as query_encoder
 from .tracing import trace as trace
+from .tracing import trace_files as trace_files
 from .unseen import build_unseen as build_unseen

@@ -322,9 +322,9 @@ def _read(
             else:
                 units += units_of(source.path, source.text, source.language, by)
         if str(path) != STDIN and not patch:
-            declared, unread_part = declared_around(path)
+            declared, unread_there = declared_around(path)
             signals += declared
-            unread += [unread_part] if unread_part else []
+            unread += unread_there
     if not units:
         raise DataError(f"{', '.join(map(str, paths))}: no source file in a known language")
     if not patch and any(str(path) == STDIN for path in paths) and any(unit.language is None for unit in units):

@@ -4,16 +4,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assay.authorship import Commit, Signal, in_commits, in_paths
+from assay.api.records import RecordStore, signal_of
+from assay.authorship import Commit, Signal, in_branches, in_paths
 from assay.errors import DataError
-from assay.provenance.sources import changed_files, commit_messages, enclosing_repository, git_records
+from assay.provenance.sources import changed_files, commit_messages, enclosing_repository, git_output, git_records
 
+MOST_SIGNALS = 100_000
 SECONDS = 20.0
 """Longest time that the history of one file or folder is read."""
 
 
-def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signal], str]:
+def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signal], tuple[str, ...]]:
     """Return the configuration files of agents around a path, and the declarations of the commits that changed it.
+
+    Notes of git-ai and traces of Agent Trace count under the name that the file had in the commit.
 
     Of a path in a git repository the configuration files of the whole repository count: they say that an agent is used
     there. Of a folder outside of one, its own files count.
@@ -23,26 +27,39 @@ def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signa
         seconds: after which reading the list of files, and then the history, stops.
 
     Returns:
-        The signals, and a sentence on what was not read; "" where all was.
+        The signals, and sentences on what was not read.
     """
     repository = enclosing_repository(path)
     if repository is None:
         files = sorted(path.rglob("*")) if path.is_dir() else []
-        return list(in_paths(file.relative_to(path).as_posix() for file in files if file.is_file())), ""
+        return list(in_paths(file.relative_to(path).as_posix() for file in files if file.is_file())), ()
     signals: list[Signal] = []
-    unread = ""
+    unread: list[str] = []
+    within = path.resolve().relative_to(repository).as_posix()
     try:
         signals += in_paths(_files_of(repository, seconds))
-        for fields in commit_messages(repository, None if path.resolve() == repository else path, seconds=seconds):
-            signals += in_commits([Commit(*fields)])
+        store = RecordStore(repository)
+        signals += (replace(signal_of(record), root=str(repository)) for record in store.loose)
+        for fields in commit_messages(repository, None if within == "." else path, seconds=seconds):
+            signals += store.signals(Commit(*fields))
+            if len(signals) > MOST_SIGNALS:
+                unread.append(f"The history of {path} has more than {MOST_SIGNALS:,} declarations; not all were read.")
+                break
+        signals += in_branches(_merged_branches(repository))
+        unread += store.remarks
     except TimeoutError:
-        unread = f"The history of {path} was read for {seconds:g} s; its oldest commits were not read."
+        unread.append(f"The history of {path} was read for {seconds:g} s; its oldest commits were not read.")
     except DataError as error:  # a repository of another user: the code itself can be judged all the same
-        return signals, f"The history of {path} was not read: {error}."
+        return signals, (f"The history of {path} was not read: {error}.",)
+    signals = [signal for signal in signals if signal.kind != "line record" or _is_below(signal.files[0], within)]
     try:
-        return _with_files(signals, repository, path, seconds), unread
+        return _with_files(signals, repository, path, seconds), tuple(unread)
     except (TimeoutError, DataError) as error:
-        return signals, unread or f"The files of the commits that declare a generator were not read: {error}."
+        return signals, (*unread, f"The files of the commits that declare a generator were not read: {error}.")
+
+
+def _is_below(path: str, within: str) -> bool:
+    return within in {".", path} or path.startswith(f"{within}/")
 
 
 def _with_files(signals: Sequence[Signal], repository: Path, path: Path, seconds: float) -> list[Signal]:
@@ -52,7 +69,7 @@ def _with_files(signals: Sequence[Signal], repository: Path, path: Path, seconds
         DataError: git cannot read the repository.
         TimeoutError: the time is over.
     """
-    commits = [signal.commit for signal in signals if signal.commit]
+    commits = [signal.commit for signal in signals if signal.commit and not signal.files]
     if path.is_dir():
         below = None if path.resolve() == repository else path
         files = changed_files(repository, commits, below, seconds=seconds)
@@ -61,7 +78,9 @@ def _with_files(signals: Sequence[Signal], repository: Path, path: Path, seconds
         files = {commit: [own] for commit in commits}
     root = str(repository.resolve())
     return [
-        replace(signal, files=tuple(files.get(signal.commit, ())), root=root) if signal.commit else signal
+        replace(signal, files=signal.files or tuple(files.get(signal.commit, ())), root=root)
+        if signal.commit
+        else signal
         for signal in signals
     ]
 
@@ -71,3 +90,11 @@ def _files_of(repository: Path, seconds: float) -> Iterator[str]:
     work_tree = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
     bare = ("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD")
     yield from git_records(repository, *(work_tree if (repository / ".git").exists() else bare), seconds=seconds)
+
+
+def _merged_branches(repository: Path) -> list[str]:
+    """Return the names of the branches whose commits are all on the way to HEAD; none where there is no commit."""
+    if not git_output(repository, "rev-list", "--max-count=1", "--all").strip():
+        return []
+    places = ("refs/heads", "refs/remotes")
+    return git_output(repository, "for-each-ref", "--format=%(refname)", "--merged=HEAD", *places).split()

@@ -2,14 +2,24 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Literal
 
+from assay.authorship.records import AuthorKind
 from assay.datasets import patched_files
 
-SignalKind = Literal["commit trailer", "bot account", "agent configuration", "generator comment"]
+SignalKind = Literal[
+    "commit trailer",
+    "bot account",
+    "agent configuration",
+    "generator comment",
+    "agent session",
+    "agent branch",
+    "check box",
+    "line record",
+]
 
 _TOOLS = (
     r"(?:claude(?:[ -]code)?|chatgpt|gpt-?[345][\w.-]*|openai[ -]codex|codex|(?:github )?copilot|cursor(?: agent| ai)?"
@@ -19,6 +29,31 @@ _TOOLS = (
 _TRAILER = re.compile(
     rf"(?:co-authored-by|assisted-by|generated-by|generated-with|ai-assisted-by)\s*:\s*.*\b{_TOOLS}\b", re.IGNORECASE
 )
+_SESSION = re.compile(
+    r"(?:(?:claude|codex|copilot|cursor|gemini|amp|opencode|devin|jules)(?:-code)?[ -]|(?:agent|ai)-)"
+    r"(?:session|thread|conversation|task|logs)(?:-(?:id|url))?\s*:\s*\S+\s*$"
+    r"|entire-(?:checkpoint|session|attribution|metadata|agent)\s*:\s*(?!0% )\S",
+    re.IGNORECASE,
+)
+"""A trailer of a conversation with an agent: Claude-Session, Amp-Thread-ID, Agent-Logs-Url, Entire-Checkpoint …"""
+_BRANCH = re.compile(
+    r"(?:refs/heads/|refs/remotes/[^/]+/)?"
+    r"((?:claude|codex|copilot|cursor|devin|jules|gemini|aider|sweep|openhands|amp|opencode)/[\w./-]+)$"
+)
+_MERGE = re.compile(r"Merge (?:pull request #\d+ from [^/\s]+/|(?:remote-tracking )?branch '(?:origin/)?)([^\s']+)")
+_BOX = re.compile(r"^\s*[-*+]\s*\[[xX]\]\s+(?P<words>.*)")
+_BY_AGENT = re.compile(
+    rf"\b(?:ai|llms?|{_TOOLS})\b.*\b(?:us(?:ed|age|e)|generated|assist(?:ed|ance)|written|wrote|created|help(?:ed)?)\b"
+    rf"|\b(?:us(?:ed|e|ing)|generated|assisted|written|created|help)\b.*\b(?:ai|llms?|{_TOOLS})\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"\b(?:no|not|without|none|never)\b|n't\b", re.IGNORECASE)
+_CONDITIONAL = re.compile(
+    r"\b(?:if|polic(?:y|ies)|guidelines?|review(?:ed)?|read|underst(?:and|ood)|responsib\w*|tested|verified|disclos\w*"
+    r"|compl(?:y|ies)|accept|agree)\b",
+    re.IGNORECASE,
+)
+"""A box that speaks of what to do about generated code, not of this code."""
 _PHRASE = re.compile(rf"\bgenerated (?:with|by|using)\s+(?:the\s+)?\[?{_TOOLS}\b", re.IGNORECASE)
 _COMMENT = re.compile(
     r"\b(?:(?:auto-?)?generated|written|created|produced|suggested)\s+(?:with the help of|by|with|using|via)\s+"
@@ -91,6 +126,7 @@ class Signal:
         commit: digest; None for a file.
         files: that the commit changed, relative to the root of the repository; empty for a file.
         root: absolute path of that root; None for a file, and for a commit of a patch.
+        writer: whom the declaration names.
     """
 
     kind: SignalKind
@@ -100,11 +136,12 @@ class Signal:
     commit: str | None = None
     files: tuple[str, ...] = ()
     root: str | None = None
+    writer: AuthorKind = "agent"
 
     @property
     def is_about_code(self) -> bool:
-        """True unless it only says that an agent is set up here, which does not say what the agent wrote."""
-        return self.kind != "agent configuration"
+        """True if it says that an agent wrote something: a file of settings and the name of a branch do not."""
+        return self.kind not in {"agent configuration", "agent branch"} and self.writer != "person"
 
 
 def in_text(text: str, path: str) -> Iterator[Signal]:
@@ -133,15 +170,37 @@ def in_paths(paths: Iterable[str]) -> Iterator[Signal]:
 
 
 def in_commits(commits: Iterable[Commit]) -> Iterator[Signal]:
-    """Yield trailers and phrases of commit messages that name a generator, and commits by accounts of agents."""
+    """Yield trailers and phrases of commit messages that name a generator or a conversation with one.
+
+    Commits by accounts of agents, merges of their branches, and check boxes in the message are yielded too.
+    """
     for commit in commits:
         lines = commit.message.splitlines()
         declared = [*filter(_TRAILER.match, lines), *(line for line in lines if _declares(line, _PHRASE, _SENTENCE))]
-        if declared:
-            yield Signal("commit trailer", declared[0].strip()[:SHOWN], commit=commit.digest, files=commit.files)
-        elif _BOTS.match(commit.author) or commit.address.casefold() in _BOT_ADDRESSES:
-            account = f"{commit.author} <{commit.address}>"
-            yield Signal("bot account", account[:SHOWN], commit=commit.digest, files=commit.files)
+        signals: list[tuple[SignalKind, str]] = [("commit trailer", line) for line in declared[:1]]
+        if not signals and (_BOTS.match(commit.author) or commit.address.casefold() in _BOT_ADDRESSES):
+            signals.append(("bot account", f"{commit.author} <{commit.address}>"))
+        signals += [("agent session", line) for line in lines if _SESSION.match(line)]
+        if merged := _MERGE.match(commit.message):
+            signals += [("agent branch", branch.text) for branch in in_branches([merged[1]])]
+        for kind, words in signals:
+            yield Signal(kind, words.strip()[:SHOWN], commit=commit.digest, files=commit.files)
+        for signal in in_boxes(commit.message):
+            yield replace(signal, commit=commit.digest, files=commit.files)
+
+
+def in_boxes(text: str) -> Iterator[Signal]:
+    """Yield checked boxes of the description of a pull request that state the use of a generator, or that none was."""
+    for box in filter(None, map(_BOX.match, text.splitlines())):
+        words = box["words"].strip()[:LONGEST_CLAUSE]
+        if _BY_AGENT.search(words) and not _CONDITIONAL.search(words):
+            yield Signal("check box", words[:SHOWN], writer="person" if _DENIED.search(words) else "agent")
+
+
+def in_branches(names: Iterable[str]) -> Iterator[Signal]:
+    """Yield names of branches that tools give, such as claude/… and codex/… ."""
+    for branch in filter(None, map(_BRANCH.match, names)):
+        yield Signal("agent branch", branch[1][:SHOWN])
 
 
 def in_patch(patch: str) -> list[Signal] | None:

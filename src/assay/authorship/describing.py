@@ -291,7 +291,8 @@ def _files_of(signal: Signal) -> str:
     if not signal.files:
         return commit
     more = len(signal.files) - SHOWN_FILES
-    return f"{commit}: {', '.join(signal.files[:SHOWN_FILES])}" + (f" and {more:,} more" if more > 0 else "")
+    named = ", ".join(signal.files[:SHOWN_FILES]) + (f" and {more:,} more" if more > 0 else "")
+    return f"{commit}: {named}" if commit else named
 
 
 def _pieces(detection: Detection) -> Table:

@@ -21,6 +21,7 @@ from assay.cli.benchmarks import benchmarks_app
 from assay.cli.cache import cache_app
 from assay.cli.calibrate import calibrate_command
 from assay.cli.calibrate_index import calibrate_index_command
+from assay.cli.check import check_command
 from assay.cli.common import forget_options, named_file, with_common_options
 from assay.cli.config import config_command
 from assay.cli.configuration import read_configuration
@@ -80,6 +81,7 @@ PANELS: dict[str, tuple[tuple[str, Any], ...]] = {
     "Where does this code come from?": (
         ("index", index_app),
         ("trace", trace_command),
+        ("check", check_command),
         ("pairs", pairs_command),
         ("serve", serve_command),
     ),
@@ -207,7 +209,7 @@ def configured(command: Any) -> Mapping[str, Any]:  # noqa: ANN401
     Raises:
         DataError: the file is wrong, or was found and sets more than form; `assay config` shows the latter.
     """
-    if sys.argv[1:3] == ["config", "allow"]:
+    if sys.argv[1:3] == ["config", "allow"] or sys.argv[1:2] == ["check"]:  # it reads the file of the base commit
         return {}
     file = read_configuration(command, named=named_file())
     if file.refused and sys.argv[1:2] != ["config"]:

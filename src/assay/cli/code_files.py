@@ -1,6 +1,5 @@
 """The source files that `assay trace` and `assay pairs` read."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,31 +40,3 @@ def source_files(code: Sequence[Path], language: str | None) -> "list[SourceText
                 raise
             echo(f"assay: note: skipped {error}", err=True)
     return list({file.path: file for file in files}.values())  # a file may be named beside its folder
-
-
-def changed_files(paths: Sequence[str], language: str | None) -> "list[SourceText]":
-    """Read the source files of a diff; a file that is not there is an error, so that none is left out unseen.
-
-    Raises:
-        DataError: a file is absent, or cannot be read.
-    """
-    from assay.languages import language_of
-    from assay.provenance import read_source_text
-
-    absent = [path for path in paths if not Path(path).is_file()]
-    if absent:
-        raise DataError(f"{absent[0]}: is in the diff but not here; expected to run in the folder of its paths")
-    return [read_source_text(Path(path), language) for path in paths if language or language_of(path)]
-
-
-def diff_text(diff: str) -> str:
-    """Return a unified diff from a file, or from standard input for "-".
-
-    Raises:
-        DataError: it cannot be read.
-    """
-    try:
-        raw = sys.stdin.buffer.read() if diff == "-" else Path(diff).read_bytes()
-    except OSError as error:
-        raise DataError(f"{diff}: cannot be read: {error.strerror}") from error
-    return raw.decode("utf-8", "surrogateescape")

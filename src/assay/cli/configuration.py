@@ -69,7 +69,7 @@ def read_configuration(
         return OptionDefaults(None, {})
     if named is not None:
         path = Path(named)
-        table = _table(path, _content(path))
+        table = table_of(path, _content(path))
         return OptionDefaults(None, {}) if table is None else OptionDefaults(path, _defaults(command, table, path, ""))
     nearest, skipped = _found(folder or Path.cwd())
     if nearest is None:
@@ -137,7 +137,7 @@ def _found(folder: Path) -> tuple[tuple[Path, bytes, dict[str, Any]] | None, tup
             skipped.append(path)
             continue
         content = _content(path)
-        table = _table(path, content)
+        table = table_of(path, content)
         if table is not None:
             return (path, content, table), tuple(skipped)
     return None, tuple(skipped)
@@ -148,7 +148,8 @@ def _unsafe(command: Any, table: Mapping[str, Any], path: Path, place: str = "")
     children: Mapping[str, Any] = getattr(command, "commands", {})
     for key, value in table.items():
         if key in children and isinstance(value, dict):
-            if line := _unsafe(children[key], value, path, f"{place}{key}."):
+            # `assay check` reads its table from a commit, and no other command does
+            if key != "check" and (line := _unsafe(children[key], value, path, f"{place}{key}.")):
                 return line
             continue
         settings = list(_settings(command, key))
@@ -179,7 +180,7 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _table(path: Path, data: bytes) -> dict[str, Any] | None:
+def table_of(path: Path, data: bytes) -> dict[str, Any] | None:
     """Return the table of ours in a file; None in a `pyproject.toml` without one."""
     try:
         content = parse_toml(data.decode("utf-8").replace("\r\n", "\n"))

@@ -1,7 +1,8 @@
 """`assay detect`: declared signals, scores, and their place among the user's own human code."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -11,6 +12,10 @@ from assay.cli.options import OUTPUT, STANDARD_OUTPUT, further_file, output_file
 from assay.cli.unused import refuse_unused
 from assay.errors import DataError
 from assay.files import write_json
+from assay.settings import declared
+
+if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
+    from assay.reports import Report
 
 
 @grouped
@@ -32,7 +37,10 @@ def detect_command(
             help="Human code to compare with, of `assay authorship calibrate`. Without it there is no verdict.",
         ),
     ] = None,
-    by: Annotated[Literal["file", "function"], typer.Option(help="Unit of code.")] = "file",
+    by: Annotated[
+        Literal["file", "function", "line"],
+        typer.Option(help="Unit of code. line: who wrote the lines at HEAD by the records of tools; no scores."),
+    ] = "file",
     lines: Annotated[str | None, typer.Option(metavar="FIRST-LAST", help="Lines of one file.")] = None,
     patch: Annotated[
         bool, typer.Option("--patch", help="The input is a unified diff; added lines are scored.")
@@ -61,16 +69,20 @@ def detect_command(
 
     **Example**: `assay detect src/ --reference past.json -o report.html`
     """
-    from assay.api import DetectorChoice, detect
-    from assay.authorship import detection_sarif
-    from assay.cli.present import chosen_format, show
-    from assay.cli.terminal import echo_json
+    from assay.api import DetectorChoice, detect, recorded_lines
+    from assay.authorship import detection_sarif, recorded_sarif
     from assay.languages import checked_language
-    from assay.reports import write_html
+    from assay.reports import describe
 
     if patch and lines is not None:
         raise DataError("both --patch and --lines were given; expected one of them")
-    form = chosen_format()
+    if by == "line":
+        unused = (*(entry.name for entry in declared(DetectorSettings)), "reference", "lines", "patch", "redact")
+        reason = "--by line reads records, and scores nothing"
+        refuse_unused(context, dict.fromkeys((*unused, "language", "text"), reason))
+        recorded = recorded_lines(code)
+        _finish(describe(recorded), recorded_sarif(recorded), page, sarif)
+        return
     whole = "--patch" if patch else "--lines" if lines is not None else ""
     refuse_unused(
         context, {**DetectorChoice(detector).unused(), **({"by": f"{whole} names the code itself"} if whole else {})}
@@ -87,11 +99,20 @@ def detect_command(
     )
     if redact:
         detection = detection.redacted()
-    report = detection.describe()
+    _finish(detection.describe(), detection_sarif(detection), page, sarif)
+
+
+def _finish(report: "Report", log: Mapping[str, Any], page: Path | None, sarif: Path | None) -> None:
+    """Write the page and the SARIF log that were asked for, and print the report or the log."""
+    from assay.cli.present import chosen_format, show
+    from assay.cli.terminal import echo_json
+    from assay.reports import write_html
+
+    form = chosen_format()
     written = write_html(report, page) if page is not None else None
     if sarif == STANDARD_OUTPUT:
-        echo_json(detection_sarif(detection))
+        echo_json(log)
         return
     if sarif is not None:
-        write_json(sarif, detection_sarif(detection))
+        write_json(sarif, log)
     show(report, form, written)

@@ -1,14 +1,14 @@
 """`assay trace`: where does this code come from?"""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.code_files import changed_files, diff_text, source_files
+from assay.cli.code_files import source_files
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import STANDARD_OUTPUT, At, further_file
@@ -19,15 +19,12 @@ from assay.errors import DataError
 from assay.files import write_json
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.provenance import Judgement, LicenceRules, Searchable, SourceText, StoredDocument, TracedFile
+    from assay.provenance import Judgement, LicenceRules, SourceText, TracedFile
 
 NEEDS_VECTORS = {"hst": True, "vector": True, "winnowing": False}
 """Methods that search by vector, and one that does not; `union` uses vectors if there are any."""
 UNDECIDED = 3
 """Exit code where the licence of a copy is unknown, and none is denied."""
-CANDIDATES_OF_GATE = 1000
-"""Documents by fingerprints that are judged for each text: a hundred forks under one licence must not hide another."""
-
 
 TRACING = "the tracing of code"
 USED: Mapping[str, frozenset[str]] = MappingProxyType(
@@ -82,10 +79,13 @@ def trace_command(
 
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence copyleft`
     """
-    from assay.api import open_index
+    from assay.api import open_index, trace_files
     from assay.cli.present import chosen_format
     from assay.cli.terminal import BILLS
     from assay.cli.trace_modes import print_passages, trace_whole_benchmark
+    from assay.provenance import TraceSettings
+    from assay.provenance.search import add_templates, default_boilerplate
+    from assay.provenance.sources import parts_of
 
     if (verbatim or benchmark) and chosen_format() in BILLS:
         raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim or --benchmark")
@@ -101,14 +101,25 @@ def trace_command(
         if verbatim:
             print_passages(source_files(code or [], which.language), index, search.top)
             return
-        files = _traced(code or [], index, search, diff=gate.diff, rules=rules, language=which.language)
+        templates = add_templates(default_boilerplate(), search.template) if search.template else None
+        files = trace_files(
+            source_files(code or [], which.language),
+            index,
+            rules=rules,
+            parts=parts_of if search.by == "function" else _whole,
+            method=search.method,
+            top=search.top,
+            settings=TraceSettings(
+                min_similarity=search.min_similarity, min_confidence=search.min_confidence, boilerplate=templates
+            ),
+        )
     _finish(files, rules, gate, sarif=sarif, top=search.top)
 
 
 def _check(
     code: Sequence[Path], benchmark: str | None, gate: GateSettings, *, verbatim: bool, write_clean: Path | None
 ) -> None:
-    if (benchmark is None) == (not code and gate.diff is None):
+    if (benchmark is None) == (not code):
         raise DataError("expected code to trace, or --benchmark: a file, a folder or - for standard input")
     if benchmark is not None and verbatim:
         raise DataError("--verbatim is for code; received --benchmark")
@@ -135,71 +146,8 @@ def _rules(gate: GateSettings) -> "LicenceRules | None":
     return read_rules(gate.fail_on_licence, gate.allow_licence)
 
 
-def _traced(
-    code: Sequence[Path],
-    index: "Searchable",
-    search: MatchSettings,
-    *,
-    diff: str | None,
-    rules: "LicenceRules | None",
-    language: str | None,
-) -> "list[TracedFile]":
-    from assay.progress import progress_bar
-    from assay.provenance import TraceSettings, trace_file
-    from assay.provenance.search import add_templates, default_boilerplate
-
-    templates = add_templates(default_boilerplate(), search.template) if search.template else None
-    settings = TraceSettings(
-        min_similarity=search.min_similarity, min_confidence=search.min_confidence, boilerplate=templates
-    )
-    if rules is not None:
-        settings = replace(settings, candidates=CANDIDATES_OF_GATE)
-
-    def is_denied(document: "StoredDocument") -> bool:
-        if rules is None:
-            return False
-        licences = {origin.licence for origin in document.origins}
-        return any(rules.deny(licence) or rules.leave_open(licence) for licence in licences)
-
-    files, parts = _files(code, diff, language, search.by)
-    traced = []
-    with progress_bar("tracing") as report:
-        for done, file in enumerate(files, 1):
-            traced.append(
-                trace_file(
-                    file,
-                    index,
-                    method=search.method,
-                    top=search.top,
-                    settings=settings,
-                    also=None if rules is None else is_denied,
-                    parts=parts,
-                )
-            )
-            if report is not None:
-                report(done, len(files))
-    return traced
-
-
-def _files(
-    code: Sequence[Path], diff: str | None, language: str | None, by: str
-) -> "tuple[list[SourceText], Callable[[SourceText], Sequence[SourceText]]]":
-    """Return the files to trace, whole, and the division of a file into the parts that are judged."""
-    from assay.provenance.sources import added_lines, added_parts, parts_of
-
-    def whole(file: "SourceText") -> "Sequence[SourceText]":
-        return (file,)
-
-    if diff is None:
-        return source_files(code, language), parts_of if by == "function" else whole
-    added = {path: lines for path, lines in added_lines(diff_text(diff), diff).items() if lines}
-
-    def parts(file: "SourceText") -> "Sequence[SourceText]":
-        return added_parts(file, added[file.path], by_function=by == "function")
-
-    if code:
-        return [file for file in source_files(code, language) if file.path in added], parts
-    return changed_files(sorted(added), language), parts
+def _whole(file: "SourceText") -> "Sequence[SourceText]":
+    return (file,)
 
 
 def _finish(

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
+from assay.api.check_settings import SURE, LicenceSettings
 from assay.cli.options import further_file
 from assay.settings import Setting, Settings
 
-GATE = "Licence gate"
-SURE = 0.95
+GATE = LicenceSettings.PANEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,36 +38,9 @@ class MatchSettings(Settings):
 
 
 @dataclass(frozen=True, slots=True)
-class GateSettings(Settings):
+class GateSettings(LicenceSettings):
     """Licences that fail the run, and findings that do not."""
 
-    PANEL: ClassVar[str] = GATE
-    fail_on_licence: Annotated[
-        tuple[str, ...],
-        Setting(
-            "Exit with 1 if a source has this licence: GPL-*, copyleft … (3: it is unknown). Repeatable.",
-            metavar="SPDX",
-            common=True,
-            options=("--fail-on-licence", "--fail-on-license"),
-        ),
-    ] = ()
-    allow_licence: Annotated[
-        tuple[str, ...],
-        Setting(
-            "Licence that passes all the same; alone: the only ones that pass.",
-            metavar="SPDX",
-            common=True,
-            options=("--allow-licence", "--allow-license"),
-        ),
-    ] = ()
-    diff: Annotated[
-        str | None,
-        Setting(
-            "Judge only lines that this unified diff adds, in FILE or all its files.",
-            metavar="FILE|-",
-            common=True,
-        ),
-    ] = None
     baseline: Annotated[
         Path | None,
         Setting("Findings accepted before, which do not fail.", metavar="FILE", common=True),

@@ -1,3 +1,4 @@
+from .annotations import Level as Level
 from .annotations import render_annotations as render_annotations
 from .answer import Answer as Answer
 from .charts import MOST_SERIES as MOST_SERIES
@@ -35,6 +36,7 @@ from .samples import Excerpt as Excerpt
 from .samples import SampleColumn as SampleColumn
 from .samples import SampleList as SampleList
 from .sarif import file_location as file_location
+from .sarif import joined_logs as joined_logs
 from .sarif import sarif_log as sarif_log
 from .sarif import sarif_result as sarif_result
 from .terminal import print_report as print_report

@@ -14,9 +14,16 @@ def sarif_log(rules: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str,
     """Return one run of results; the rule of each is named by its id, and its place among the rules is added."""
     places = {rule["id"]: number for number, rule in enumerate(rules)}
     driver = {"name": "assay", "version": __version__, "rules": list(rules)}
-    numbered = [{"ruleId": result["ruleId"], "ruleIndex": places[result["ruleId"]], **result} for result in results]
+    numbered = [{**result, "ruleIndex": places[result["ruleId"]]} for result in results]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": numbered}
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def joined_logs(*logs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return several runs as one, with the rules and the results of all."""
+    runs = [run for log in logs for run in log["runs"]]
+    rules = [rule for run in runs for rule in run["tool"]["driver"]["rules"]]
+    return sarif_log(rules, [result for run in runs for result in run["results"]])
 
 
 def sarif_result(

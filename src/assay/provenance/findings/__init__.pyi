@@ -18,6 +18,8 @@ from .finding import trace_file as trace_file
 from .gate import Denial as Denial
 from .gate import Judgement as Judgement
 from .gate import accept_findings as accept_findings
+from .gate import accepted_key as accepted_key
+from .gate import baseline_of as baseline_of
 from .gate import denials_by_finding as denials_by_finding
 from .gate import judge as judge
 from .gate import read_baseline as read_baseline

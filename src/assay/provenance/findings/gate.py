@@ -16,6 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -147,7 +148,10 @@ _END_OF_COMMENT = re.compile(r"[ \t]*(?:\*/|-->)[ \t]*$")
 
 
 def accept_findings(
-    judgement: Judgement, texts: Mapping[str, str], baseline: frozenset[str] = frozenset()
+    judgement: Judgement,
+    texts: Mapping[str, str],
+    baseline: frozenset[str] = frozenset(),
+    added: Mapping[str, frozenset[int]] = MappingProxyType({}),
 ) -> Judgement:
     """Return the judgement with an excuse for each denial that the code or the baseline accepts.
 
@@ -158,12 +162,18 @@ def accept_findings(
         judgement: without excuses.
         texts: of the traced files, by path.
         baseline: keys of the accepted findings; see `read_baseline`.
+        added: lines that the judged change adds itself, by path: a comment in one of them accepts nothing.
     """
     excused, remarks = [], list(judgement.remarks)
     for denial in (*judgement.denials, *judgement.undecided):
         text = texts[denial.finding.path]
         reason, line = _comment(denial.finding, text)
-        if line is not None and not reason:
+        if line in added.get(denial.finding.path, ()):
+            reason = ""
+            remarks.append(
+                f"{denial.finding.path}:{line}: `assay: ignore` is new in this change, so it accepts nothing"
+            )
+        elif line is not None and not reason:
             remarks.append(f"{denial.finding.path}:{line}: `assay: ignore` without a reason, so it accepts nothing")
         is_in_baseline = not reason and finding_key(denial, text) in baseline
         excuse = "in the baseline" if is_in_baseline else reason or None
@@ -177,7 +187,11 @@ def finding_key(denial: Denial, text: str) -> str:
     lines = lines_of(text)
     # the lines themselves, not their numbers: an edit above them leaves an accepted finding accepted
     matched = [lines[number - 1].strip() for number in _numbers(denial.finding) if number <= len(lines)]
-    words = [denial.finding.path, denial.place.origin.licence, *filter(None, matched)]
+    return accepted_key(denial.finding.path, denial.place.origin.licence, *filter(None, matched))
+
+
+def accepted_key(*words: str) -> str:
+    """Return the key of a finding by its path, its licence and its lines."""
     return hashlib.sha256("\n".join(words).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -188,18 +202,38 @@ def read_baseline(path: Path) -> frozenset[str]:
         DataError: the file is not a baseline.
     """
     try:
-        content = parse_json(path.read_bytes())
+        raw = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: expected a baseline that --write-baseline wrote: {error.strerror}") from error
+    return baseline_of(raw, str(path))
+
+
+def baseline_of(raw: bytes, path: str) -> frozenset[str]:
+    """Return the keys of the accepted findings from the bytes of a baseline.
+
+    Raises:
+        DataError: they are none.
+    """
+    try:
+        content = parse_json(raw)
         version, keys = content["format"], frozenset(str(entry["key"]) for entry in content["findings"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(f"{path}: expected a baseline that --write-baseline wrote: {reason}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path}: expected a baseline that --write-baseline wrote: {error}") from error
     if version != BASELINE_FORMAT:
         raise DataError(f"{path}: baseline of format {version}; expected format {BASELINE_FORMAT}")
     return keys
 
 
-def write_baseline(path: Path, denials: Sequence[Denial], texts: Mapping[str, str]) -> None:
+def write_baseline(
+    path: Path, denials: Sequence[Denial], texts: Mapping[str, str], stated: Sequence[tuple[str, str]] = ()
+) -> None:
     """Write the findings to accept from now on, each with its place for the reader.
+
+    Args:
+        path: of the file.
+        denials: copies.
+        texts: of the traced files, by path.
+        stated: path and licence of files that state one themselves.
 
     Raises:
         DataError: the file cannot be written.
@@ -214,6 +248,7 @@ def write_baseline(path: Path, denials: Sequence[Denial], texts: Mapping[str, st
         }
         for denial in denials
     ]
+    findings += [{"key": accepted_key(name, licence), "path": name, "licence": licence} for name, licence in stated]
     write_json(path, {"format": BASELINE_FORMAT, "findings": findings})
 
 

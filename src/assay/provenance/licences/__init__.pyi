@@ -1,3 +1,4 @@
+from .expressions import HEAD as HEAD
 from .expressions import all_of as all_of
 from .expressions import canonical_licence as canonical_licence
 from .expressions import licence_of_file as licence_of_file

@@ -1,3 +1,6 @@
+from .blame import BlamedLines as BlamedLines
+from .blame import blame as blame
+from .change import SourceChange as SourceChange
 from .change import added_lines as added_lines
 from .change import added_parts as added_parts
 from .commits import Age as Age
@@ -14,12 +17,14 @@ from .entry import Origin as Origin
 from .entry import Reason as Reason
 from .entry import Skipped as Skipped
 from .filters import languages_named as languages_named
+from .git import Blob as Blob
 from .git import GitRepository as GitRepository
 from .git import changed_files as changed_files
 from .git import enclosing_repository as enclosing_repository
 from .git import git_output as git_output
 from .git import git_records as git_records
 from .git import is_repository as is_repository
+from .git import tree_files as tree_files
 from .lines import LineRange as LineRange
 from .lines import code_lines as code_lines
 from .lines import lines_of as lines_of

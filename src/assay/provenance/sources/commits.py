@@ -4,14 +4,16 @@ The dates come from git alone: when a text appeared, and when it was last change
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 
 from assay.errors import DataError
+from assay.provenance.sources.blame import blame
 from assay.provenance.sources.entry import Entry, Facts
 from assay.provenance.sources.git import Blob, blob_sizes, git_output, git_records, is_repository, tree_files
 from assay.provenance.sources.open import DEFAULT
@@ -120,23 +122,28 @@ def patches_before(
 
 
 def commit_messages(
-    repository: Path, path: Path | None = None, *, seconds: float | None = None
+    repository: Path,
+    path: Path | None = None,
+    *,
+    revisions: Sequence[str] = ("HEAD",),
+    seconds: float | None = None,
 ) -> Iterator[tuple[str, str, str, str]]:
     """Yield digest, author, address and message of commits on the way to HEAD, the newest first.
 
     Args:
         repository: its root.
         path: only commits that changed this file, under its earlier names too, or this folder; None for all.
+        revisions: digests, or `("--no-walk=unsorted", *digests)` for these alone.
         seconds: after which reading stops; None reads all.
 
     Raises:
         DataError: git cannot read the repository.
         TimeoutError: the time is over; the commits so far are whole.
     """
-    chosen = ["HEAD"]
+    chosen = [*revisions]
     if path is not None:
         within = path.resolve().relative_to(repository.resolve()).as_posix()
-        chosen = ["HEAD", "--", within] if path.is_dir() else ["--follow", "HEAD", "--", within]
+        chosen = [*revisions, "--", within] if path.is_dir() else ["--follow", *revisions, "--", within]
     if not git_output(repository, "rev-list", "--max-count=1", "--all").strip():
         return  # a repository without a commit declares nothing
     options = ("log", "-z", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--format=%H%x00%an%x00%ae%x00%B")
@@ -147,7 +154,6 @@ def commit_messages(
 
 
 _COMMIT = re.compile(r"\x01(\d+) (\d+)")
-_LINE = re.compile(rb"([0-9a-f]{40,64}) \d+ \d+")
 _LAST = 253_402_300_799  # the last second of the year 9999, which a date can hold
 _TWO_PATHS = ("R", "C")
 
@@ -226,23 +232,8 @@ class GitHistory:
         """
         if self._blamed[0] == path:
             return self._blamed[1]
-        out = git_output(
-            self.path, "blame", "--no-ignore-revs-file", "--porcelain", "-w", "-M", "--no-textconv",
-            self.revision, "--", path,
-        )  # fmt: skip
-        ages: list[Age] = []
-        times: dict[bytes, dict[bytes, int]] = {}
-        commit = b""
-        for line in out.encode("utf-8", "replace").split(b"\n"):
-            if line.startswith(b"\t"):
-                seconds = times[commit]
-                ages.append(_age(seconds[b"author-time"], seconds[b"committer-time"]))
-            elif header := _LINE.match(line):
-                commit = header[1]
-                times.setdefault(commit, {})
-            elif line.startswith((b"author-time ", b"committer-time ")):
-                name, _, value = line.partition(b" ")
-                times[commit][name] = int(value)
+        blamed = sorted(blame(self.path, self.revision, path, "-w", "-M"), key=attrgetter("place"))
+        ages = [age for lines in blamed for age in [_age(lines.author_time, lines.committer_time)] * lines.count]
         self._blamed = path, ages  # functions of one file come one after the other
         return ages
 

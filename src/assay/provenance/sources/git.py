@@ -328,6 +328,8 @@ class _Reader:
 
     def size(self, digest: str) -> int | None:
         """Return the size of an object in bytes; None if the repository lacks it."""
+        if "\n" in digest:  # `REVISION:PATH` with a line end would be two requests
+            return None
         requests = self._pipe(self._process.stdin)
         requests.write(f"{digest}\n".encode())
         requests.flush()

@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from assay.code import Function, Unparsable, functions_in
@@ -127,14 +127,25 @@ def read_source_text(path: Path, language: str | None = None) -> SourceText:
         else:
             with path.open("rb") as file:
                 raw = file.read(LARGEST_TEXT + 1)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+    return text_of_bytes("stdin" if str(path) == "-" else path.as_posix(), raw, language)
+
+
+def text_of_bytes(name: str, raw: bytes, language: str | None = None) -> SourceText:
+    """Return the text of a file.
+
+    Raises:
+        DataError: it is binary, in no known encoding, or too large.
+    """
+    try:
         text = decode_source(raw)[0]
-    except (OSError, UnicodeError) as error:
-        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    except UnicodeError as error:
+        raise DataError(f"{name}: cannot be read: {error}") from error
     reason = skip_by_bytes(raw, LARGEST_TEXT)
     if reason is not None and reason != "empty":  # an empty file is code too, and too short to be traced
-        raise DataError(f"{path}: {reason}; expected source code of at most {LARGEST_TEXT:,} bytes")
-    name = "stdin" if str(path) == "-" else path.as_posix()
-    return SourceText(name, text, language or language_of_file(path.name, text[:200]))
+        raise DataError(f"{name}: {reason}; expected source code of at most {LARGEST_TEXT:,} bytes")
+    return SourceText(name, text, language or language_of_file(PurePosixPath(name).name, text[:200]))
 
 
 _NOT_A_LINE_END = re.compile(r"[^\r\n]")

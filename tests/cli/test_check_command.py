@@ -1,0 +1,323 @@
+"""`assay check`: a change is judged by the rules of the commit that it is merged into."""
+
+import json
+import os
+
+import pytest
+
+from assay.provenance import CodeIndex, Document, Origin
+from support.commands import run_assay
+from support.dated_repository import DatedRepository
+from support.first_screen import broken_limits
+
+COPIED = """def share_of(basket, total):
+    shares = {}
+    for item, price in sorted(basket.items()):
+        if price <= 0:
+            raise ValueError(f'no price: {item}')
+        shares[item] = round(price / total, 3)
+    return [key for key, share in shares.items() if share > 0.25]
+"""
+FENCE = """def fence(points, width):
+    posts, gaps = [], 0
+    while points:
+        first = points.pop()
+        posts.append((first - width) // 2 + len(posts))
+        gaps += first % 7 if first else width ** 2
+    return posts, gaps
+"""
+OWN = "def own(a):\n    return a.b\n"
+TRAILER = "Add\n\nCo-authored-by: Claude <noreply@anthropic.com>"
+
+
+class Branch(DatedRepository):
+    """A branch `work` from `main`, which has the rules."""
+
+    def rules(self, text):
+        self.git("checkout", "-q", "main")
+        self.commit("2020-01-02", {"assay.toml": text})
+        self.git("checkout", "-qB", "work")
+
+    def save(self, files, message="Change"):
+        for name, text in files.items():
+            path = self.path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        self.git("add", "-A")
+        self.git("commit", "-qm", message)
+
+
+@pytest.fixture
+def index(tmp_path):
+    folder = tmp_path / "corpus.index"
+    with CodeIndex.create(folder) as index:
+        documents = (("share_of", COPIED, "GPL-3.0-only"), ("fence", FENCE, "unknown"))
+        index.add(
+            [
+                Document(text, "python", "function", name, (Origin("gnu", f"{name}.py", licence=licence),))
+                for name, text, licence in documents
+            ]
+        )
+        index.commit()
+    return folder
+
+
+@pytest.fixture
+def rules(index):
+    return f'[check]\nindex = "{index}"\nfail-on-licence = ["copyleft"]\nbaseline = "accepted.json"\n'
+
+
+EMPTY = '{"format": 1, "findings": []}'
+
+
+@pytest.fixture
+def branch(tmp_path, rules, monkeypatch):
+    branch = Branch(tmp_path / "project")
+    branch.commit("2020-01-01", {"old.py": OWN, "accepted.json": EMPTY})
+    branch.rules(rules)
+    monkeypatch.chdir(branch.path)
+    return branch
+
+
+def verdict(*arguments):
+    finished = run_assay("check", *arguments)
+    return finished.code, finished.out.partition("\n")[0]
+
+
+def test_a_change_without_a_finding_is_clean(branch):
+    branch.save({"new.py": OWN.replace("own", "new")})
+    assert verdict() == (0, "Clean")
+    assert verdict("--base", "work") == (0, "Clean")
+
+
+def test_a_copy_under_a_denied_licence_is_a_finding_in_text_json_and_sarif(branch, tmp_path):
+    branch.save({"new.py": f"{OWN}\n\n{COPIED}"})
+    finished = run_assay("check", "--sarif", tmp_path / "log.sarif")
+    first, because, *_ = finished.out.splitlines()
+    assert (finished.code, first, because) == (1, "Findings", "Changed code is a copy under a denied licence.")
+    assert "next: look at new.py:5\n" in finished.out
+    (run,) = json.loads((tmp_path / "log.sarif").read_text())["runs"]
+    (result,) = run["results"]
+    assert (result["ruleId"], result["level"]) == ("denied-licence", "error")
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "denied-licence"
+    data = json.loads(run_assay("check", "--json").out)
+    assert (data["verdict"], data["lines"]) == ("findings", {"new.py": 11})
+    assert "::error" in run_assay("check", "--format", "github").out
+
+
+def test_the_rules_hold_in_every_folder_of_the_repository(branch, monkeypatch):
+    branch.save({"src/new.py": COPIED})
+    monkeypatch.chdir(branch.path / "src")
+    assert verdict() == (1, "Findings")
+
+
+def test_only_lines_that_the_branch_adds_are_judged(branch):
+    branch.git("checkout", "-q", "main")
+    branch.save({"copied.py": COPIED})
+    branch.git("checkout", "-qB", "work")
+    branch.git("mv", "copied.py", "moved.py")
+    branch.save({"old.py": f"{OWN}\nX = 1\n"})
+    assert verdict() == (0, "Clean")
+
+
+WEAKENED = {
+    "the rules": {"assay.toml": "[check]\n"},
+    "no rules": {"assay.toml": b"\xff"},
+    "the baseline": {"accepted.json": "accept"},
+    "a comment": {"new.py": f"# assay: ignore we wrote this\n{COPIED}"},
+    "attributes": {".gitattributes": "*.py binary\n"},
+    "returns": {"new.py": "# x\r# y\r# z\r" * 9 + "\n" + COPIED},
+    "the rules of another file": {"pyproject.toml": "[tool.assay.check]\n"},
+}
+
+
+@pytest.mark.parametrize("files", WEAKENED.values(), ids=WEAKENED)
+def test_a_change_cannot_weaken_its_own_gate(branch, files):
+    branch.save({"new.py": COPIED})
+    run_assay("check", "--write-baseline", "kept.json")
+    accepted = (branch.path / "kept.json").read_text()
+    (branch.path / "kept.json").unlink()
+    branch.save({name: accepted if text == "accept" else text for name, text in files.items()})
+    assert verdict() == (1, "Findings")
+    assert verdict("--config", "assay.toml") == (1, "Findings")
+    # the same content in the base has its effect
+    if "accepted.json" in files:
+        branch.git("checkout", "-q", "main")
+        branch.save({"accepted.json": accepted})
+        branch.git("checkout", "-q", "work")
+        assert verdict() == (0, "Clean")
+
+
+def test_a_change_cannot_hide_behind_a_name_or_a_link(branch, rules):
+    (branch.path / "other.toml").write_text("[check]\n")
+    (branch.path / "assay.toml").unlink()
+    (branch.path / "assay.toml").symlink_to(branch.path / "other.toml")
+    (branch.path / os.fsdecode(b"caf\xe9.py")).write_text(COPIED)
+    branch.save({})
+    assert verdict() == (1, "Findings")
+
+
+def test_a_change_cannot_bring_its_own_index(branch, rules, index):
+    inside = branch.path / "licensed.index"
+    index.rename(inside)
+    (branch.path / ".git/info/exclude").write_text("licensed.index\n")
+    branch.rules(rules.replace(str(index), "licensed.index"))
+    branch.save({"new.py": OWN})
+    assert verdict() == (0, "Clean")
+    (inside / "further.txt").write_text("x")
+    branch.git("add", "-f", "licensed.index/further.txt")
+    branch.git("commit", "-qm", "Index")
+    refused = run_assay("check")
+    assert (refused.code, "a change that writes the index" in refused.err) == (2, True)
+
+
+def test_a_comment_that_the_base_has_accepts_a_finding(branch):
+    text = f"# assay: ignore ours\n{OWN}"
+    branch.git("checkout", "-q", "main")
+    branch.save({"new.py": text})
+    branch.git("checkout", "-qB", "work")
+    branch.save({"new.py": text.replace(OWN, COPIED)})
+    assert verdict() == (0, "Clean")
+
+
+def test_what_cannot_be_decided_does_not_pass(branch, rules, monkeypatch):
+    branch.save({"new.py": FENCE})
+    assert verdict() == (3, "Undecided")
+    monkeypatch.setattr("assay.provenance.sources.change.LARGEST_TEXT", 10)
+    monkeypatch.setattr("assay.provenance.sources.texts.LARGEST_TEXT", 10)
+    finished = run_assay("check")
+    assert (finished.code, "new.py was not judged" in finished.out) == (3, True)
+
+
+def test_a_licence_that_added_lines_state(branch, tmp_path):
+    header = "# SPDX-License-Identifier: GPL-2.0-only\n"
+    branch.save({"new.py": f"{header}{OWN}"})
+    assert verdict() == (1, "Findings")
+    assert "new.py:1" in run_assay("check").out
+    run_assay("check", "--write-baseline", tmp_path / "accepted.json")
+    branch.rules((branch.path / "assay.toml").read_text().replace("accepted.json", str(tmp_path / "accepted.json")))
+    branch.save({"new.py": f"{header}{OWN}"})
+    accepted = run_assay("check")
+    assert (accepted.code, "states the licence GPL-2.0-only (accepted: in the baseline)" in accepted.out) == (0, True)
+    log = json.loads(run_assay("check", "--sarif", "-").out)
+    assert log["runs"][0]["results"][0]["suppressions"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["# GPL and copyleft\nX = 1\n", f'{OWN * 200}\nX = "SPDX-License-Identifier: GPL-2.0-only"\n'],
+    ids=["mentioned", "in a string"],
+)
+def test_words_about_licences_state_none(branch, text):
+    branch.save({"new.py": text})
+    assert verdict() == (0, "Clean")
+
+
+def test_the_staged_change_is_judged_against_the_last_commit(branch):
+    (branch.path / "new.py").write_text(COPIED)
+    (branch.path / "assay.toml").write_text("[check]\n")
+    assert verdict("--staged") == (0, "Clean")
+    branch.git("add", "-A")
+    (branch.path / "new.py").write_text(OWN)  # the work tree does not count
+    assert verdict("--staged") == (1, "Findings")
+    refused = run_assay("check", "--staged", "--base", "main")
+    assert (refused.code, "--base has no effect" in refused.err) == (2, True)
+
+
+WRITERS = {"agent": TRAILER, "unrecorded": "Add", "contradicting": TRAILER}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_rules_on_who_wrote_the_change(branch, writer):
+    branch.rules(f'[check]\nfail-on-writer = ["{writer}"]\n')
+    branch.save({"new.py": OWN}, WRITERS[writer])
+    if writer == "contradicting":
+        assert verdict() == (0, "Clean")
+        note = 'new.py\n  h_1 2\n---\n{"schema_version": "authorship/3.0.0", "humans": {"h_1": {}}}'
+        branch.git("notes", "--ref", "ai", "add", "-m", note)
+    assert verdict() == (1, "Findings")
+    branch.git("notes", "--ref", "ai", "add", "-f", "-m", "garbage")
+    branch.git("commit", "-q", "--amend", "-m", "Add", "--no-edit")
+    other = {"agent": "Clean", "unrecorded": "Findings", "contradicting": "Clean"}
+    assert verdict()[1] == other[writer]
+
+
+def test_a_record_that_cannot_be_read_leaves_a_rule_on_writers_undecided(branch):
+    branch.rules('[check]\nfail-on-writer = ["agent"]\n')
+    branch.save({"new.py": OWN})
+    branch.git("notes", "--ref", "ai", "add", "-m", "garbage")
+    assert verdict() == (3, "Undecided")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"body": "- [x] I used Copilot to write this"},
+        {"body": "Generated with [Claude Code](https://claude.com)"},
+        {"user": {"login": "copilot-swe-agent[bot]"}},
+    ],
+)
+def test_the_description_and_the_author_of_a_pull_request_declare_an_agent(branch, tmp_path, request_):
+    branch.save({"new.py": OWN})
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps({"pull_request": {"body": None, **request_}}))
+    fail = ("--fail-on-writer", "agent", "--pull-request", event)
+    assert verdict(*fail) == (1, "Findings")
+    event.write_text('{"pull_request": {"head": {"ref": "codex/fix-1"}}}')
+    shown = run_assay("check", *fail)  # a name does not say who wrote the code
+    assert (shown.code, "agent branch: codex/fix-1" in shown.out) == (0, True)
+    event.write_text('{"push": 1}')
+    assert verdict(*fail) == (0, "Clean")
+    event.write_text("x")
+    assert verdict(*fail)[0] == 2
+
+
+def test_without_a_rule_nothing_is_judged(branch, tmp_path):
+    branch.rules("verbose = true\n")
+    branch.save({"new.py": COPIED}, TRAILER)
+    shown = run_assay("check")
+    assert (shown.code, shown.out.partition("\n")[0], "Co-authored-by: Claude" in shown.out) == (0, "No rule", True)
+
+
+def test_a_found_file_with_rules_is_not_in_the_way_of_other_commands(branch):
+    assert run_assay("benchmarks", "list", "--format", "csv").code == 0
+    branch.save({"assay.toml": "[check]\nindexes = 'x'\n"})
+    assert run_assay("benchmarks", "list").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "line"),
+    [
+        (["--config", "absent.toml"], "", "absent.toml of"),
+        ([], "[check]\nfail-on-licenses = ['MIT']\n", "did you mean fail-on-license"),
+        ([], "[check]\nfail-on-licence = 'MIT'\n", "check.fail-on-licence: received 'MIT'"),
+        ([], "[check]\nfail-on-licence = ['GPL3']\n", "is not on the SPDX list"),
+        ([], "[check]\nbaseline = 'absent.json'\n", "absent.json of"),
+        ([], "[check]\nfail-on-writer = ['agents']\n", "did you mean agent?"),
+        ([], "[check\n", "is not a TOML file"),
+        (["--base", "-x"], "", "received the commit '-x'"),
+        (["--base", "absent"], "", "received no commit absent"),
+    ],
+)
+def test_wrong_input_is_one_line(branch, arguments, text, line):
+    branch.rules(text)
+    branch.save({"new.py": OWN})
+    refused = run_assay("check", *arguments)
+    assert (refused.code, line in refused.err, refused.err.count("\n")) == (2, True, 1), refused.err
+
+
+def test_every_answer_keeps_the_limits_of_a_first_screen(branch):
+    from assay.api import check
+    from assay.api.check_settings import CheckSettings
+    from assay.provenance.sources import SourceChange
+    from assay.reports import describe
+
+    branch.save({"new.py": f"# SPDX-License-Identifier: GPL-2.0-only\n{OWN}"}, TRAILER)
+    change = SourceChange.between(branch.path)
+    for rules in (
+        CheckSettings(),
+        CheckSettings(fail_on_licence=("copyleft",)),
+        CheckSettings(fail_on_licence=("MIT",)),
+        *(CheckSettings(fail_on_writer=(writer,)) for writer in WRITERS),
+    ):
+        assert not list(broken_limits(describe(check(change, rules)).answer))

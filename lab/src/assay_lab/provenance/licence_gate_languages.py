@@ -202,7 +202,7 @@ EXPERIMENTS = (
     Experiment(
         name="provenance/licence_gate_languages",
         run=run,
-        scales={"smoke": Scale(("python",), 30, 2, 4), "full": Scale(LANGUAGES, 300, 15, 80)},
+        scales={"smoke": Scale(("python",), 30, 2, 4), "full": Scale(LANGUAGES, 200, 8, 50)},
         columns=("language", "kind", "lines", "planted", "denied", "first", "functions", "per_1000", "sure"),
         needs=CORPORA,
         smoke_does_without=True,

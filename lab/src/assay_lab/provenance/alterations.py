@@ -11,7 +11,7 @@ import re
 import textwrap
 from collections.abc import Callable
 
-from assay.code import parses, variants
+from assay.code import NameKind, parses, variants
 from assay.languages import languages_with, lexical_rules
 from assay.provenance.sources import code_lines
 from assay.retrieval import Source, find_regions
@@ -21,6 +21,7 @@ JOINED = 5
 """Lines that become one."""
 EXCHANGED = 0.5
 """Share of the pairs of neighbouring statements that change places."""
+_LOCALS: tuple[NameKind, ...] = ("variable",)
 _LEAVES = re.compile(r"(?:return|break|continue|raise|throw|goto|yield)\b")
 _CALLED_OR_ATTRIBUTE = re.compile(r"(?:\.|->|::)\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*[(!:]")
 _ENDED = re.compile(r"[\w)\]}\"'`]$")
@@ -67,7 +68,7 @@ def without_comments(text: str, language: str, _: int) -> str:
 def locals_renamed(text: str, language: str, seed: int) -> str:
     """Return the text with its variables and parameters renamed."""
     if language in languages_with("variants"):
-        found = variants(text, 1, language=language, seed=seed, kinds=("variable",)).variants
+        found = variants(text, 1, language=language, seed=seed, kinds=_LOCALS).variants
         if found:
             return found[0].text
     spare = {name for pair in _CALLED_OR_ATTRIBUTE.findall(text) for name in pair}
@@ -149,9 +150,10 @@ def _middle(host: str, language: str) -> tuple[int, str]:
     """Return the line of a function behind which statements fit, nearest to its middle, and their indentation."""
     half = host.count("\n") / 2
     if language == "python":
-        body = ast.parse(host).body[0].body  # type: ignore[attr-defined]  a function
-        ends = [(statement.end_lineno, " " * statement.col_offset) for statement in body[:-1]] or [(1, "    ")]
-        return min(ends, key=lambda end: abs(end[0] - half))
+        (function,) = ast.parse(host).body
+        assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        ends = [(each.end_lineno or 0, " " * each.col_offset) for each in function.body[:-1]]
+        return min(ends or [(1, "    ")], key=lambda end: abs(end[0] - half))
     ends, depth, number = [], 0, 1
     for piece, is_fixed in _pieces(host, language):
         for letter in piece:

@@ -1,4 +1,4 @@
-"""What shows a copy: fingerprints in one stretch, each weighted by its rarity in the index.
+"""Evidence of a copy: fingerprints in one stretch, each weighted by its rarity in the index.
 
 The weight is that of an inverse document frequency: 1 for a fingerprint of a single document, falling with the
 logarithm of the number of documents to 0 where a fingerprint is common, and 0 within a template. A fingerprint counts

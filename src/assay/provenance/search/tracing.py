@@ -133,17 +133,18 @@ def trace(
         if also is not None:
             chosen += _further_documents(kept, candidates, index, {document.id for _, document in chosen}, also)
         weights = rarities(query, index, _boilerplate(index, settings)) if chosen else {}
-    found = [(near, _match(near, document, query, weights), document.origins) for near, document in chosen]
-    matches = [(match, origins) for near, match, origins in found if _reaches(near, settings) or copied_spans(match)]
+    pairs = [(near, _match(near, document, query, weights)) for near, document in chosen]
+    matches = tuple(match for near, match in pairs if _reaches(near, settings) or copied_spans(match))
+    numbers = {match.document_id for match in matches}
     return Trace(
-        matches=tuple(match for match, _ in matches),
-        origins={match.document_id: origins for match, origins in matches},
+        matches=matches,
+        origins={document.id: document.origins for _, document in chosen if document.id in numbers},
         method=method,
         language=language,
         units=query.units,
         evidence=candidates.evidence,
         candidates=len(candidates.documents),
-        below=below + len(found) - len(matches),
+        below=below + len(pairs) - len(matches),
         too_short=query.too_short,
         notes=_notes(index, method, language, table, is_covered=is_covered),
         calibrated=table is not None and is_covered,

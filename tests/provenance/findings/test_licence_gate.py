@@ -6,11 +6,11 @@ import pytest
 
 from assay.provenance import CodeIndex, Document, Origin, SourceText, TraceSettings, judge, trace_file
 from assay.provenance.findings.finding import TracedFile, findings_of
-from assay.provenance.findings.gate import FALSE_ALARMS
+from assay.provenance.findings.gate import FALSE_ALARMS, NEARLY_A_COPY
 from assay.provenance.licences.notices import UNKNOWN_LICENCE
 from assay.provenance.licences.rules import LicenceRules, read_rules
 from assay.provenance.search import Trace
-from assay.provenance.search.copies import HALF, LEAST
+from assay.provenance.search.copies import LEAST
 from assay.provenance.sources.lines import code_lines, merge_lines
 from assay.provenance.sources.texts import pieces
 from assay.types import Match, Span
@@ -230,7 +230,7 @@ def test_a_copy_fails_in_a_run_of_any_size(corpus):
 
 
 def test_what_is_less_than_a_copy_fails_where_it_is_no_chance():
-    """Half of the evidence of a copy, alone in a run or among a thousand parts."""
+    """Two thirds of the evidence of a copy, alone in a run or among a thousand parts."""
 
     def file(confidence, evidence, parts):
         span = Span(2, 5, 12, 15, evidence)
@@ -245,11 +245,11 @@ def test_what_is_less_than_a_copy_fails_where_it_is_no_chance():
     def fails(confidence, evidence, parts=1):
         return bool(judge([file(confidence, evidence, parts)], COPYLEFT).failures)
 
-    assert fails(0.999, HALF * LEAST["tokens"])
-    assert not fails(0.999, HALF * LEAST["tokens"], parts=1000)
-    assert not fails(0.9, HALF * LEAST["tokens"])
-    assert not fails(None, HALF * LEAST["tokens"])
-    assert not fails(0.999, 0.9 * HALF * LEAST["tokens"])
+    assert fails(0.999, NEARLY_A_COPY * LEAST["tokens"])
+    assert not fails(0.999, NEARLY_A_COPY * LEAST["tokens"], parts=1000)
+    assert not fails(0.9, NEARLY_A_COPY * LEAST["tokens"])
+    assert not fails(None, NEARLY_A_COPY * LEAST["tokens"])
+    assert not fails(0.999, 0.9 * NEARLY_A_COPY * LEAST["tokens"])
     assert fails(None, LEAST["tokens"], parts=1000)
 
 

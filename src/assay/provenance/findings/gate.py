@@ -1,8 +1,8 @@
 """The licence gate: which findings fail a run.
 
 A finding fails if a place of it has a denied licence and if it is a copy (`copied_spans`), whatever its confidence.
-What is left fails if it has half of the evidence of a copy and is no chance: over all parts of all files of a run the
-false discovery rate is controlled at `FALSE_DISCOVERIES` by the procedure of Benjamini and Hochberg (1995) on
+What is left fails if it has two thirds of the evidence of a copy and is no chance: over all parts of all files of a run
+the false discovery rate is controlled at `FALSE_DISCOVERIES` by the procedure of Benjamini and Hochberg (1995) on
 p = 1 - confidence.
 
 A user accepts a finding by a comment in the code, with a reason, or by a baseline file.
@@ -20,7 +20,7 @@ import numpy as np
 from assay.errors import DataError
 from assay.files import parse_json, write_json
 from assay.provenance.findings.finding import PartMatch, Place, SourceFinding, TracedFile
-from assay.provenance.search import HALF, strength
+from assay.provenance.search import strength
 from assay.provenance.sources import lines_of
 
 if TYPE_CHECKING:  # the list of licences is slow to read, and needed with rules only
@@ -28,6 +28,9 @@ if TYPE_CHECKING:  # the list of licences is slow to read, and needed with rules
 
 FALSE_DISCOVERIES = 0.05
 """Rate at which false discoveries are controlled over the parts of a run."""
+
+NEARLY_A_COPY = 2 / 3
+"""Evidence, as a multiple of that of a copy, from which a match fails that is no chance."""
 
 FALSE_ALARMS = 0.001
 """Denials of a part that is unrelated to the index."""
@@ -135,7 +138,7 @@ def _threshold(p_values: Sequence[float]) -> float:
 
 def _fails(evidence: PartMatch, threshold: float) -> bool:
     p_value = evidence.p_value
-    is_no_chance = p_value is not None and p_value <= threshold and strength(evidence.match) >= HALF
+    is_no_chance = p_value is not None and p_value <= threshold and strength(evidence.match) >= NEARLY_A_COPY
     return evidence.is_copy or is_no_chance
 
 

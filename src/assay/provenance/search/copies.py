@@ -16,11 +16,17 @@ from assay.provenance.search.query import SearchQuery
 from assay.retrieval import Fingerprints, Form
 from assay.types import Float64Array, Match, Span
 
-LEAST: Mapping[str, float] = {"characters": 25.0, "tokens": 5.0}
-"""Evidence of one stretch that shows a copy: some 150 characters, or 40 tokens, that no other document has."""
+LEAST: Mapping[str, float] = {"characters": 20.0, "tokens": 5.0}
+"""Evidence of one stretch that shows a copy: some 120 characters, or 40 tokens, that no other document has."""
 
-HALF = 0.5
-"""Share of that evidence that is enough for a function where a document has this share of its fingerprints."""
+SPARED = 2 / 3
+"""Share of that evidence that is not needed where the document has a whole function."""
+
+SHORTEST = 29
+"""Tokens of such a function: from this length on two copies always share a fingerprint of tokens (k + w - 1)."""
+
+MOST_OF_IT = 0.5
+"""Share of a function from which all common stretches are shown as copied."""
 
 
 def rarities(query: SearchQuery, index: Searchable, boilerplate: Boilerplate) -> Mapping[Form, Float64Array]:
@@ -35,17 +41,25 @@ def rarities(query: SearchQuery, index: Searchable, boilerplate: Boilerplate) ->
     return weights
 
 
+def least_evidence(channel: str, share: float) -> float:
+    """Return the evidence of one stretch that shows a copy, where a document has this share of a function."""
+    return LEAST.get(channel, math.inf) * (1 - SPARED * share)
+
+
 def strength(match: Match) -> float:
     """Return the evidence of the longest stretch as a multiple of what shows a copy; 0 for a vector alone."""
     return max((span.evidence for span in match.spans), default=0.0) / LEAST.get(match.channel, math.inf)
 
 
-def copied_spans(match: Match, *, of_function: bool = True) -> tuple[Span, ...]:
-    """Return the stretches of a match that show a copy: all of them, the long ones, or none.
+def copied_spans(match: Match, *, of_function: bool) -> tuple[Span, ...]:
+    """Return the stretches of a match that show a copy.
 
-    Imports and declarations of a file are alike in many, so of a text that is no function only long ones show one.
+    Args:
+        match: of a part.
+        of_function: the part is a function of at least `SHORTEST` tokens. Declarations are alike in many files, and
+            short functions in many libraries, so for them it does not matter how much the document has.
     """
-    if of_function and min(match.containment, strength(match)) >= HALF:
-        return match.spans
-    least = LEAST.get(match.channel, math.inf)
-    return tuple(span for span in match.spans if span.evidence >= least)
+    share = match.containment if of_function else 0.0
+    least = least_evidence(match.channel, share)
+    long = tuple(span for span in match.spans if span.evidence >= least)
+    return match.spans if long and share >= MOST_OF_IT else long

@@ -5,7 +5,6 @@ by vector AND those by fingerprints, so that neither stage loses what the other 
 without a language is traced in the one that it shows.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
@@ -24,7 +23,7 @@ from assay.provenance.search.candidates import (
     rates_of,
     similarity_of,
 )
-from assay.provenance.search.copies import HALF, LEAST, copied_spans, rarities
+from assay.provenance.search.copies import SHORTEST, copied_spans, least_evidence, rarities
 from assay.provenance.search.query import SearchQuery, read_query
 from assay.provenance.search.ranking import rank_by_fingerprints, rank_by_vector
 from assay.provenance.search.result import Trace
@@ -134,7 +133,7 @@ def trace(
             chosen += _further_documents(kept, candidates, index, {document.id for _, document in chosen}, also)
         weights = rarities(query, index, _boilerplate(index, settings)) if chosen else {}
     pairs = [(near, _match(near, document, query, weights)) for near, document in chosen]
-    matches = tuple(match for near, match in pairs if _reaches(near, settings) or copied_spans(match))
+    matches = tuple(match for near, match in pairs if _reaches(near, settings) or _is_copy(match, query))
     numbers = {match.document_id for match in matches}
     return Trace(
         matches=matches,
@@ -203,8 +202,7 @@ def _reaches(near: Similarity, thresholds: TraceSettings) -> bool:
 def _may_be_copy(near: Similarity, thresholds: TraceSettings) -> bool:
     """Return True where enough fingerprints are shared for a copy; what lies in one stretch is known later."""
     return near.containment >= thresholds.min_similarity and any(
-        each.shared >= LEAST.get(each.channel, math.inf) * (HALF if each.containment >= HALF else 1)
-        for each in (near, *near.others)
+        each.shared >= least_evidence(each.channel, each.containment) for each in (near, *near.others)
     )
 
 
@@ -263,7 +261,11 @@ def _match(
     """Return the match in the channel that describes it; where only another one shows a copy, in that one."""
     matches = (_match_in(each, document, query, weights) for each in (near, *near.others))
     best = next(matches)
-    return best if copied_spans(best) else next((match for match in matches if copied_spans(match)), best)
+    return best if _is_copy(best, query) else next((match for match in matches if _is_copy(match, query)), best)
+
+
+def _is_copy(match: Match, query: SearchQuery) -> bool:
+    return bool(copied_spans(match, of_function=query.units >= SHORTEST))
 
 
 def _match_in(

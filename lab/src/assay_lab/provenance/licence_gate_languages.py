@@ -206,7 +206,7 @@ EXPERIMENTS = (
     Experiment(
         name="provenance/licence_gate_languages",
         run=run,
-        scales={"smoke": Scale(("python",), 30, 2, 4), "full": Scale(LANGUAGES, 400, 20, 120)},
+        scales={"smoke": Scale(("python",), 30, 2, 4), "full": Scale(LANGUAGES, 250, 10, 60)},
         columns=("language", "kind", "lines", "planted", "denied", "first", "functions", "per_1000", "sure"),
         needs=CORPORA,
         smoke_does_without=True,

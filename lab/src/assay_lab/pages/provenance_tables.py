@@ -1,6 +1,7 @@
 """Tables on the sources of code: confidence, ranks beside other tools, licences, pairs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from assay_lab.pages.table_cells import File, estimate, number, pivot, share_with_ends, table
 
@@ -143,6 +144,49 @@ def licence_plants(file: File) -> str:
         if row["kind"] != "innocent" and row["planted"]
     ]
     return table(["planted function", "found", "recall"], rows)
+
+
+def licence_gate_languages(file: File) -> str:
+    """Altered copies that the gate denies, by language."""
+    rows = [row for row in file["results"] if row["kind"] != "clean"]
+    cells = []
+    for kind, lines in dict.fromkeys((row["kind"], _pasted(row)) for row in rows):
+        of_kind = [row for row in rows if (row["kind"], _pasted(row)) == (kind, lines)]
+        label = f"{kind}, {lines} lines" if lines else kind
+        for language in dict.fromkeys(row["language"] for row in of_kind):
+            own = [row for row in of_kind if row["language"] == language]
+            cells.append(
+                (label, language, f"{sum(row['denied'] for row in own)} of {sum(row['planted'] for row in own)}")
+            )
+        planted = sum(row["planted"] for row in of_kind)
+        cells += [
+            (label, name, f"{sum(row[key] for row in of_kind) / max(1, planted):.1%}")
+            for name, key in (("all", "denied"), ("first", "first"))
+        ]
+    return pivot("planted function", cells)
+
+
+def _pasted(row: Mapping[str, Any]) -> str:
+    return row["lines"] if row["kind"].startswith("pasted") else ""
+
+
+def licence_gate_clean(file: File) -> str:
+    """Denials among functions of clean packages, by language."""
+    rows = [
+        [
+            row["language"],
+            f"{row['functions']:,}",
+            f"{row['documents']:,}",
+            str(row["alarms"]),
+            str(row["other_name"]),
+            f"{row['per_1000']:.2f}",
+            f"{row['sure']:.2%}",
+        ]
+        for row in file["results"]
+        if row["kind"] == "clean"
+    ]
+    head = ["", "clean functions", "documents", "denials", "other name", "of 1,000", "confidence ≥ .99"]
+    return table(head, rows)
 
 
 def licences(file: File) -> str:

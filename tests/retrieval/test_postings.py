@@ -226,6 +226,29 @@ def test_rare_fingerprints_of_one_region_leave_the_look_ups_of_the_others(folder
     assert found.shared.tolist() == [REGION] * 5
 
 
+@settings(max_examples=40)
+@given(st.lists(st.sets(st.integers(0, 9)), min_size=1, max_size=20), st.integers(1, 4), st.integers(1, 25), st.data())
+def test_holders_are_documents_that_have_the_hash_and_all_where_they_are_few(rows, least, most, data):
+    with tempfile.TemporaryDirectory() as place:
+        postings = Postings.create(Path(place) / "postings", DEFAULT)
+        removed = data.draw(st.sets(st.integers(0, len(rows) - 1)))
+        for number, values in enumerate(rows):
+            postings.add(number, {"tokens": array(sorted(values))})
+            if data.draw(st.booleans()):
+                postings.spill()
+        postings.spill()
+        postings.remove_all(np.array(sorted(removed), np.int64))
+        at, documents = postings.holders("tokens", array(range(10)), least=least, most=most)
+    for value in range(10):
+        found = documents[at == value].tolist()
+        written = [number for number, values in enumerate(rows) if value in values]
+        living = [number for number in written if number not in removed]
+        assert set(found) <= set(living)
+        assert len(found) == len(set(found))
+        if least <= len(living) and len(written) <= most:
+            assert sorted(found) == living
+
+
 def test_frequencies_leave_out_removed_documents_wherever_they_are(folder):
     postings = filled(folder)  # document n has n … n + 4
     assert postings.frequencies("tokens", array([4, 9, 99, 4])).tolist() == [5, 5, 0, 5]

@@ -347,17 +347,37 @@ def test_a_template_of_another_language_does_not_count(index):
     assert trace(CORPUS[9].text, index, language="python", settings=other).matches[0].path == "09.py"
 
 
-def test_what_stands_in_much_of_the_index_is_no_evidence(tmp_path):
+@pytest.mark.parametrize(
+    ("owners", "expected"),
+    [
+        (["a"] * 30, False),  # of one project, however often
+        (["a"] * 29 + ["b"], False),
+        (["a"] * 15 + ["b"] * 15, True),  # two projects repeat it
+        (["a", "b", "c"], True),
+        ([f"owner{number}" for number in range(30)], True),
+    ],
+)
+def test_what_several_owners_have_is_no_evidence(tmp_path, owners, expected):
     common = function("common")
-    many = [document(common + function(seed), f"{seed}.py") for seed in range(30)]
+    many = [
+        document(common + function(seed), f"{seed}.py", repository=f"https://host/{owner}/tool")
+        for seed, owner in enumerate(owners)
+    ]
     with made(tmp_path / "index", many) as index:
-        usual = TraceSettings(boilerplate=Boilerplate(common=0.5, at_least=10))
-        alone = trace(common, index, language="python", settings=usual)
-        assert {match.path for match in alone.matches} <= set()
-        assert alone.evidence[0].common >= 0.9 * alone.evidence[0].fingerprints
-        found = trace(many[3].text, index, language="python", settings=usual)
-        assert found.matches[0].path == "3.py"
+        alone = trace(common, index, language="python")
+        assert bool(alone.matches) != expected
+        assert (alone.evidence[0].common >= 0.9 * alone.evidence[0].fingerprints) == expected
+        found = trace(many[2].text, index, language="python")
+        assert found.matches[0].path == "2.py"
         assert found.matches[0].containment == found.matches[0].similarity == 1
+
+
+def test_a_popular_function_of_few_among_many_owners_is_evidence(tmp_path):
+    popular = function("popular")
+    texts = [popular + function(seed) if seed < 6 else function(seed) for seed in range(80)]
+    many = [document(text, f"{seed}.py", author=f"author {seed}") for seed, text in enumerate(texts)]
+    with made(tmp_path / "index", many) as index:
+        assert trace(popular, index, language="python").matches[0].containment == 1
 
 
 def test_templates_that_cannot_be_read_are_reported(tmp_path):

@@ -12,7 +12,7 @@ from typing import Any
 
 from assay.database import connect
 from assay.errors import CorpusIndexError
-from assay.provenance.index.searchable import SeenFile, StoredDocument, as_index_error, storable
+from assay.provenance.index.searchable import SeenFile, StoredDocument, as_index_error, owner_of, storable
 from assay.provenance.index.tables import CATALOGUE_FORMAT, SCHEMA, connect_catalogue, origin_checksum, row_checksum
 from assay.provenance.sources import Document, Origin
 
@@ -32,6 +32,16 @@ SELECT origins.document, origins.file, files.checksum, sources.name, files.path,
 FROM origins JOIN files ON files.id = origins.file JOIN sources ON sources.id = files.source
 WHERE origins.document IN (SELECT value FROM json_each(?))
 ORDER BY origins.document, origins.file, origins.first_line
+"""
+
+_PLACES = """
+SELECT origins.document, file, first_line, checksum FROM origins JOIN places ON places.document = origins.document
+WHERE origins.document IN (SELECT value FROM json_each(?)) ORDER BY origins.document
+"""
+
+_FILES = """
+SELECT files.id, files.checksum, sources.name, path, repository, "commit", licence, author, url, content
+FROM files JOIN sources ON sources.id = files.source WHERE files.id IN (SELECT value FROM json_each(?))
 """
 
 _FILE = """
@@ -55,6 +65,10 @@ class Catalogue:
         self.path = path
         self._sources: dict[str, int] = {}
         self._files: dict[tuple[object, ...], int] = {}
+        self._owners: dict[int, set[str]] = {}
+        self._owned: dict[int, str] = {}
+        self._every = 0
+        self._counted: tuple[int, int] | None = None
         with as_index_error(path):
             self.connection = connect_catalogue(path, writable=writable)
             (version,) = self._row("PRAGMA user_version")
@@ -193,6 +207,50 @@ class Catalogue:
                 _, language, kind, name = row
                 plain = zlib.decompress(text).decode("utf-8", "surrogatepass")
                 yield StoredDocument(plain, language, kind, name, tuple(origins.get(number, ())), number)
+
+    def owners(self, ids: Sequence[int]) -> dict[int, set[str]]:
+        """Return the owners of the projects that have each of these documents; see `owner_of`.
+
+        Raises:
+            CorpusIndexError: an origin of a document is not what was written.
+        """
+        self._forget_owners()
+        files: dict[int, list[int]] = {}
+        lists: dict[int, tuple[int, int]] = {}
+        new = json.dumps([number for number in ids if number not in self._owners])
+        with as_index_error(self.path):
+            for document, file, first_line, checksum in self.connection.execute(_PLACES, (new,)):
+                files.setdefault(document, []).append(file)
+                of_places = lists.get(document, (0, checksum))[0] ^ origin_checksum(document, file, first_line)
+                lists[document] = (of_places, checksum)
+            for document, (of_places, checksum) in lists.items():
+                if of_places != checksum:
+                    raise self.damaged(f"the list of origins of document {document}")
+            unknown = {file for of_document in files.values() for file in of_document} - self._owned.keys()
+            for file, checksum, *described in self.connection.execute(_FILES, (json.dumps(list(unknown)),)):
+                if checksum != row_checksum(file, *described):
+                    raise self.damaged(f"the record of file {file}")
+                source, _, repository, _, _, author, *_ = described
+                self._owned[file] = owner_of(source, repository, author)
+        for document, of_document in files.items():
+            self._owners[document] = {self._owned[file] for file in of_document}
+        return {number: self._owners[number] for number in ids if number in self._owners}
+
+    def owners_up_to(self, most: int) -> int:
+        """Return the number of owners of projects, or `most` if there are more."""
+        self._forget_owners()
+        if not self._every:
+            rows = self._all("SELECT DISTINCT name, repository, author FROM files JOIN sources ON sources.id = source")
+            self._every = len({owner_of(*row) for row in rows})
+        return min(most, self._every)
+
+    def _forget_owners(self) -> None:
+        """Forget the owners of another state: of another commit, or from before a change of this writer."""
+        state = (self.generation, self.connection.total_changes)
+        if state != self._counted or len(self._owners) > MOST_REMEMBERED:
+            self._owners.clear()
+            self._owned.clear()
+            self._every, self._counted = 0, state
 
     def remove_documents(self, ids: Sequence[int]) -> int:
         """Remove documents with their origins, and return how many there were."""

@@ -26,6 +26,49 @@ class StoredDocument(Document):
     id: int
 
 
+FEWEST_HOLDERS, MOST_HOLDERS = 3, 64
+"""Documents of a fingerprint from which its owners are counted, and of which at most they are counted."""
+
+MOST_OWNERS = 200
+"""Owners of an index up to which they are counted."""
+
+REPEATED = 6
+"""Documents of one owner, about three files and their functions, from which it repeats a fingerprint."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnerCounts:
+    """Owners of the projects that have each of some fingerprints.
+
+    Attributes:
+        owners: int64 [m]; 0 for a fingerprint in fewer than `FEWEST_HOLDERS` documents.
+        repeating: int64 [m], those that have it in `REPEATED` documents.
+        every: owners of the index, at most `MOST_OWNERS`.
+    """
+
+    owners: NDArray[np.int64]
+    repeating: NDArray[np.int64]
+    every: int
+
+    @classmethod
+    def of(
+        cls, length: int, at: NDArray[np.int64], documents: DocumentIds, owners: Mapping[int, set[str]], every: int
+    ) -> Self:
+        """Count from pairs of a fingerprint, `at` of `length`, and a document, and from the owners of each document."""
+        names = {name: number for number, name in enumerate(sorted(set().union(*owners.values())))}
+        table = np.zeros((length, len(names)), np.int64)
+        columns = {document: [names[name] for name in of_document] for document, of_document in owners.items()}
+        for position, document in zip(at.tolist(), documents.tolist(), strict=True):
+            for column in columns.get(document, ()):
+                table[position, column] += 1
+        return cls((table > 0).sum(axis=1), (table >= REPEATED).sum(axis=1), every)
+
+
+def owner_of(source: str, repository: str | None, author: str | None) -> str:
+    """Return who has a file: the repository without its last part, else the author, else the source."""
+    return (repository or "").rstrip("/").rpartition("/")[0] or author or source
+
+
 @dataclass(frozen=True, slots=True)
 class SeenFile:
     """A file that was read into the index, or skipped.
@@ -219,6 +262,10 @@ class Searchable(Protocol):
 
     def frequencies(self, form: Form, hashes: Hashes) -> NDArray[np.int64]:
         """Return the number of documents that contain each of these hashes."""
+        ...
+
+    def owners(self, form: Form, hashes: Hashes) -> OwnerCounts:
+        """Return the owners of projects that have each of these hashes."""
         ...
 
     def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[DocumentIds, Float32Array]:

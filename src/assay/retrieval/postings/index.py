@@ -162,6 +162,30 @@ class Postings(SegmentedIndex[Segment, Profile]):
             frequencies += segment.frequencies(form, segment.forms[form].lists(keys), no_limit)
         return frequencies
 
+    def holders(
+        self, form: Form, hashes: Hashes, *, least: int, most: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return documents that have these hashes: positions among the hashes, and the documents, int64 [n] each.
+
+        Hashes in fewer than `least` documents are left out. Of a list of more than `most`, as many at equal distances
+        are returned.
+        """
+        keys, segments = keys_of(hashes), self.visible()
+        lists = [segment.forms[form].lists(keys) for segment in segments]
+        lengths = np.array([stops - starts for starts, stops in lists]).reshape(len(segments), len(keys))
+        total = lengths.sum(axis=0)
+        positions, documents = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for segment, (starts, _), length in zip(segments, lists, lengths, strict=True):
+            # of each segment its part of the list, rounded up so that no segment is passed over
+            taken = np.where(total >= least, np.minimum(length, -(-length * most // np.maximum(total, 1))), 0)
+            at = np.repeat(np.arange(len(keys)), taken)
+            within = np.arange(len(at)) - np.repeat(np.cumsum(taken) - taken, taken)
+            found = segment.forms[form].postings[starts[at] + within * length[at] // taken[at]].astype(np.int64)
+            living = segment.holds(found)
+            positions.append(at[living])
+            documents.append(found[living])
+        return np.concatenate(positions), np.concatenate(documents)
+
     def sizes(self, form: Form, documents: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return |D|: the number of distinct fingerprints of each document; 0 if it is absent."""
         sizes = np.zeros(len(documents), np.int32)

@@ -332,12 +332,16 @@ class SampleDecision:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of the query that stands in a document: lines from 1, both ends included, of either side."""
+    """A stretch of the query that stands in a document: lines from 1, both ends included, of either side.
+
+    `evidence` is the number of distinct fingerprints of the stretch, each weighted by its rarity in the index.
+    """
 
     query_first: int
     query_last: int
     document_first: int
     document_last: int
+    evidence: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

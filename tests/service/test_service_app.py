@@ -84,8 +84,14 @@ def test_top_bounds_the_sources_and_the_others_are_counted(caller):
 
 
 def test_the_least_confidence_is_that_of_the_command_unless_a_request_says_otherwise(caller):
-    assert traced(caller, RENAMED, min_confidence=1).json()["findings"] == []
-    assert traced(caller, RENAMED, min_confidence=0).json()["findings"]
+    shared = "\n".join(MEDIAN.splitlines()[2:4])
+    little = f"def row_of(values, row):\n{shared}\n    row.append((middle, values))\n    return row\n"
+    assert traced(caller, little, min_confidence=1).json()["findings"] == []
+    assert traced(caller, little, min_confidence=0).json()["findings"]
+
+
+def test_a_copy_is_shown_whatever_its_confidence(caller):
+    assert traced(caller, RENAMED, min_confidence=1).json()["findings"][0]["is_copy"]
 
 
 def test_a_document_is_read_by_its_number(caller):

@@ -36,7 +36,7 @@ def trace(
         method: candidates by fingerprints ("winnowing"), by vector ("vector", "hst"), or by both ("union").
         top: matches at most.
         min_similarity: least share of the text that a match contains.
-        min_confidence: least confidence of a match, as in the command; 0 returns all there are.
+        min_confidence: least confidence of a match that is no copy, as in the command; 0 returns all there are.
 
     Raises:
         AssayError: there is no index, or it is damaged; one line.

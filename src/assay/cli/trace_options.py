@@ -25,7 +25,7 @@ class MatchSettings(Settings):
         Setting("Code to ignore in every text; repeat the option for several.", metavar="FILE"),
     ] = ()
     min_confidence: Annotated[
-        float, Setting("Least confidence; 0 shows all matches.", least=0, most=1, common=True)
+        float, Setting("Least confidence, copies aside; 0 shows all matches.", least=0, most=1, common=True)
     ] = SURE
     method: Annotated[
         Literal["union", "hst", "winnowing", "vector"],

@@ -28,7 +28,7 @@ class TraceRequest(BaseModel):
     method: SearchMethod | None = Field(None, description="A method that the index can serve; by default the best.")
     top: int = Field(10, ge=1, le=MOST_MATCHES, strict=True, description="Largest number of sources.")
     min_confidence: float = Field(
-        LEAST_CONFIDENCE, ge=0, le=1, strict=True, description="Least confidence of a source; 0 for all."
+        LEAST_CONFIDENCE, ge=0, le=1, strict=True, description="Least confidence of a source that is no copy; 0 for all."
     )
 
 

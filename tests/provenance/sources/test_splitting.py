@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.provenance.sources.texts import pieces
+from assay.provenance.sources.texts import SourceText, parts_of, pieces
 
 
 @pytest.mark.parametrize("text", ["def f(:\n", "x = \0\n", "(" * 100_000])
@@ -45,3 +45,24 @@ def test_a_file_that_says_more_than_its_one_function_stays_whole_beside_it():
 def test_a_file_without_functions_stays_whole_under_every_granularity(text, language):
     """Nothing is lost by asking for functions."""
     assert [piece.text for piece in pieces(text, language, "function").pieces] == [text]
+
+
+@pytest.mark.parametrize(
+    ("language", "imports"),
+    [
+        ("python", "import os\nfrom a.b import (\n    c,\n    d,\n)\nfrom . import e\n"),
+        ("java", "package a.b;\nimport java.util.List;\nimport static c.D.*;\n"),
+        ("c", "#include <stdio.h>\n#  include 'a.h'\n"),
+        ("javascript", "import {\n  a,\n  b,\n} from 'c';\nexport * from 'd';\nconst { e } = require('f');\n"),
+        ("go", 'package a\nimport (\n\t"fmt"\n\tb "c"\n)\n'),
+        ("rust", "use a::{b, c::d};\npub use e::F;\n"),
+    ],
+)
+def test_a_remainder_has_no_imports_and_keeps_its_lines(language, imports):
+    heads = {"python": "def f():\n    return 1\n", "go": "func f() {\n}\n", "rust": "fn f() {\n}\n"}
+    function = heads.get(language, "function f() {\n}\n" if language == "javascript" else "int f() {\n}\n")
+    kept = {"c": "int use = 3;\n", "rust": "const USE: i32 = 3;\n"}.get(language, "package = 3\nuse = imports\n")
+    text = imports + kept + 2 * function
+    (remainder,) = (part for part in parts_of(SourceText("a", text, language)) if part.kind == "remainder")
+    assert remainder.text.split() == kept.split()
+    assert remainder.text.count("\n") == text.count("\n")

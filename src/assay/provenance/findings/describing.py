@@ -2,7 +2,7 @@
 
     GPL-2.0-or-later: 23 of 27 lines of shift_block, renamed, from mutagen
 
-Only a copy (`CopyLimits`) is a headline. What is too weak to be one is listed below as similar code.
+Only a copy (`copied_spans`) is a headline. What is too weak to be one is listed below as similar code.
 """
 
 from collections.abc import Iterator, Sequence
@@ -230,13 +230,11 @@ def gate_sentences(judgement: Judgement) -> list[str]:
         sentences.append(f"{findings} under an unknown licence: find it out, or pass --allow-licence unknown")
     if judgement.weak:
         weak = f"{judgement.weak:,} match" + "es" * (judgement.weak != 1)
-        sentences.append(f"{weak} with a denied licence did not fail: too few lines, or possibly chance")
+        sentences.append(f"{weak} with a denied licence did not fail: too little evidence, or possibly chance")
     if judgement.uncalibrated:
-        sentences.append("not calibrated: the number of lines decided alone, and false discoveries are not controlled")
+        sentences.append("not calibrated: copies fail, and nothing less was judged")
     if judgement.false_alarms:
-        sentences.append(
-            f"at the limit of the calibration: up to {judgement.false_alarms:.2g} false alarms are to be expected"
-        )
+        sentences.append(f"as many parts that copy nothing give about {judgement.false_alarms:.2g} false alarms")
     return [*sentences, *judgement.remarks]
 
 

@@ -11,35 +11,12 @@ from dataclasses import dataclass, replace
 
 from assay.provenance.index import Searchable, StoredDocument
 from assay.provenance.licences import UNKNOWN_LICENCE
-from assay.provenance.search import SearchMethod, Trace, TraceSettings, find_language, trace
+from assay.provenance.search import SearchMethod, Trace, TraceSettings, copied_spans, find_language, trace
 from assay.provenance.sources import LineRange, Origin, SourceText, code_lines, merge_lines, parts_of
-from assay.types import Match
+from assay.types import Match, Span
 
 DOCUMENTS_FOR_A_SOURCE = 4
 """Matches that are read for each source that is shown: a file and its functions are one source."""
-
-
-@dataclass(frozen=True, slots=True)
-class CopyLimits:
-    """Least evidence of a copy: enough lines and share, or a long run of lines whatever the share.
-
-    Few lines count only with a stretch among them: single lines of an idiom, such as a `get` with a default, match in
-    many libraries.
-
-    Lines are counted once if they are equal in the channel that matched: `self.a = a` and `self.b = b` have the same
-    structure, and any class has such lines.
-
-    Attributes:
-        lines: different matched lines with code, together with `share`.
-        share: matched lines / lines with code of the judged part.
-        stretch: of fewer than `run` lines, as many different ones lie in one matched stretch.
-        run: different lines with code in one matched stretch.
-    """
-
-    lines: int = 6
-    share: float = 0.5
-    stretch: int = 5
-    run: int = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +87,7 @@ class SourceFinding:
         places: where the corpus has this code, best first; at least one.
         licences: of the places, distinct.
         conflict: licences of all sources of these lines if there are several, else empty.
-        is_copy: True if some evidence shows a copy; see `CopyLimits`.
+        is_copy: True if some evidence shows a copy; see `copied_spans`.
     """
 
     path: str
@@ -201,17 +178,14 @@ def trace_file(
     return TracedFile(file, language, traced, findings_of(file.path, traced))
 
 
-def findings_of(
-    path: str, traced: Sequence[tuple[SourceText, Trace]], limits: CopyLimits | None = None
-) -> tuple[SourceFinding, ...]:
+def findings_of(path: str, traced: Sequence[tuple[SourceText, Trace]]) -> tuple[SourceFinding, ...]:
     """Join the matches of the parts of one file: one finding for each source."""
-    limits = limits or CopyLimits()
     # a file of the corpus is in the index as a whole and function by function: matches with either are one source
     by_file: dict[tuple[str, str], list[tuple[PartMatch, Origin]]] = defaultdict(list)
     for part, result in traced:
         lines = code_lines(part.text, part.language) if result.matches else {}
         for match in result.matches:
-            evidence = _evidence(part, match, lines, limits)
+            evidence = _evidence(part, match, lines)
             for origin in result.origins[match.document_id]:
                 by_file[origin.source, origin.path].append((evidence, origin))
     joined: dict[object, list[tuple[list[PartMatch], Place]]] = defaultdict(list)
@@ -227,8 +201,8 @@ def findings_of(
     return tuple(_with_conflict(finding, findings) for finding in reversed(findings))
 
 
-def _evidence(part: SourceText, match: Match, lines: Mapping[int, tuple[str, bytes]], limits: CopyLimits) -> PartMatch:
-    stretches = [LineRange(span.query_first, span.query_last) for span in match.spans if match.channel != "vector"]
+def _evidence(part: SourceText, match: Match, lines: Mapping[int, tuple[str, bytes]]) -> PartMatch:
+    stretches = _ranges(() if match.channel == "vector" else match.spans)
     in_part = merge_lines(stretches)
     column = int(match.channel == "tokens")
 
@@ -239,15 +213,21 @@ def _evidence(part: SourceText, match: Match, lines: Mapping[int, tuple[str, byt
         below = part.first_line - 1
         return tuple(LineRange(stretch.first + below, stretch.last + below) for stretch in merge_lines(ranges))
 
-    runs = [different([stretch]) for stretch in stretches]
-    matched, total = len(lines.keys() & _numbers(in_part)), len(lines)
-    count, longest = different(in_part), max(runs, default=0)
-    is_enough = count >= limits.run or (count >= limits.lines and longest >= limits.stretch)
-    # two ways to be a copy: most of the part, or a long run of lines anywhere in it; only those lines are reported then
-    is_mostly_copied = is_enough and matched >= limits.share * total
-    long = [stretch for stretch, run in zip(stretches, runs, strict=True) if run >= limits.run]
-    copied = in_file(in_part if is_mostly_copied else long)
-    return PartMatch(part, match, in_file(in_part), copied, matched, count, total, longest)
+    longest = max((different([stretch]) for stretch in stretches), default=0)
+    return PartMatch(
+        part,
+        match,
+        in_file(in_part),
+        copied=in_file(_ranges(copied_spans(match, of_function=part.kind == "function"))),
+        matched=len(lines.keys() & _numbers(in_part)),
+        different=different(in_part),
+        total=len(lines),
+        run=longest,
+    )
+
+
+def _ranges(spans: Iterable[Span]) -> list[LineRange]:
+    return [LineRange(span.query_first, span.query_last) for span in spans]
 
 
 def _strength(evidence: PartMatch) -> tuple[float, ...]:

@@ -1,12 +1,9 @@
 """The licence gate: which findings fail a run.
 
-A finding fails if a place of it has a denied licence, if it is a copy (`CopyLimits`), and if it is no chance: over all
-parts of all files of a run the false discovery rate is controlled at `FALSE_DISCOVERIES` by the procedure of Benjamini
-and Hochberg (1995) on p = 1 - confidence.
-
-A calibration of n unrelated texts gives no p below 1 / (n + 1), so in a run of many parts the procedure could reject
-nothing at all. A match that none of the n texts reached therefore counts as well, and the judgement states how many
-false alarms that admits at most: parts × the largest such p.
+A finding fails if a place of it has a denied licence and if it is a copy (`copied_spans`), whatever its confidence.
+What is left fails if it has half of the evidence of a copy and is no chance: over all parts of all files of a run the
+false discovery rate is controlled at `FALSE_DISCOVERIES` by the procedure of Benjamini and Hochberg (1995) on
+p = 1 - confidence.
 
 A user accepts a finding by a comment in the code, with a reason, or by a baseline file.
 """
@@ -23,6 +20,7 @@ import numpy as np
 from assay.errors import DataError
 from assay.files import parse_json, write_json
 from assay.provenance.findings.finding import PartMatch, Place, SourceFinding, TracedFile
+from assay.provenance.search import HALF, strength
 from assay.provenance.sources import lines_of
 
 if TYPE_CHECKING:  # the list of licences is slow to read, and needed with rules only
@@ -30,6 +28,9 @@ if TYPE_CHECKING:  # the list of licences is slow to read, and needed with rules
 
 FALSE_DISCOVERIES = 0.05
 """Rate at which false discoveries are controlled over the parts of a run."""
+
+FALSE_ALARMS = 0.001
+"""Denials of a part that is unrelated to the index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,9 @@ class Judgement:
     Attributes:
         denials: in the order of the files; those with an excuse are among them.
         parts: functions, remainders and whole files that were judged; those too short to be judged are not counted.
-        weak: findings with a denied licence that are too weak to fail: few lines, or possibly chance.
-        uncalibrated: denials without a confidence, on which the false discovery rate is not controlled.
-        false_alarms: largest number of false alarms to expect among the denials because of matches at the limit of the
-            calibration; 0 where the false discovery rate is controlled for all.
+        weak: findings with a denied licence that are too weak to fail: little evidence, or possibly chance.
+        uncalibrated: denials without a confidence.
+        false_alarms: to expect if all parts were unrelated to the index, by `FALSE_ALARMS`; 0 without a denial.
         remarks: further facts for the reader, a sentence each.
         undecided: copies from a source under an unknown licence, which the rules neither deny nor allow.
     """
@@ -107,11 +107,9 @@ def judge(files: Sequence[TracedFile], rules: "LicenceRules") -> Judgement:
                 weak += denied_place is not None
             else:
                 (undecided if denied_place is None else denials).append(Denial(finding, evidence, place))
-    denied = [denial.evidence.p_value for denial in denials]
-    # n unrelated parts, each with a chance of at most p to be called a copy, give n · p false alarms on average
-    at_limit = [p_value for p_value in denied if p_value is not None and p_value > threshold]
-    false_alarms = len(p_values) * max(at_limit, default=0.0)
-    return Judgement(tuple(denials), len(p_values), weak, denied.count(None), false_alarms, (), tuple(undecided))
+    uncalibrated = sum(denial.evidence.p_value is None for denial in denials)
+    false_alarms = FALSE_ALARMS * len(p_values) if denials else 0.0
+    return Judgement(tuple(denials), len(p_values), weak, uncalibrated, false_alarms, (), tuple(undecided))
 
 
 def denials_by_finding(judgement: Judgement | None) -> Mapping[int, Denial]:
@@ -137,7 +135,8 @@ def _threshold(p_values: Sequence[float]) -> float:
 
 def _fails(evidence: PartMatch, threshold: float) -> bool:
     p_value = evidence.p_value
-    return evidence.is_copy and (p_value is None or p_value <= threshold or evidence.match.at_limit)
+    is_no_chance = p_value is not None and p_value <= threshold and strength(evidence.match) >= HALF
+    return evidence.is_copy or is_no_chance
 
 
 BASELINE_FORMAT = 1

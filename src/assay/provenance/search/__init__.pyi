@@ -9,6 +9,9 @@ from .calibrating import sampled_functions as sampled_functions
 from .candidates import Candidates as Candidates
 from .candidates import SearchMethod as SearchMethod
 from .candidates import candidates_of as candidates_of
+from .copies import HALF as HALF
+from .copies import copied_spans as copied_spans
+from .copies import strength as strength
 from .query import ChannelEvidence as ChannelEvidence
 from .query import SearchQuery as SearchQuery
 from .query import read_query as read_query

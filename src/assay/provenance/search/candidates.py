@@ -70,6 +70,8 @@ class Similarity:
         cosine: of the vectors, or None.
         confidence: 1 - false-positive rate, or None.
         at_limit: see `Match`.
+        others: the same in the other channels that share evidence.
+        shared: fingerprints that are evidence and that both have.
     """
 
     channel: str
@@ -78,6 +80,8 @@ class Similarity:
     cosine: float | None
     confidence: float | None
     at_limit: bool = False
+    shared: int = 0
+    others: tuple["Similarity", ...] = ()
 
 
 def candidates_of(
@@ -169,12 +173,22 @@ def similarity_of(
         by_vector: describe it by the vector alone.
     """
     cosine = None if np.isnan(candidates.cosines[at]) else float(candidates.cosines[at])
+    confidence, at_limit = None, False
+    if rates is not None and not np.isnan(rates.rates[at]):
+        confidence, at_limit = 1 - float(rates.rates[at]), bool(rates.at_limit[at])
+
+    def similarity(form: str, overlap: ChannelOverlap, *others: Similarity) -> Similarity:
+        jaccard, containment = float(overlap.jaccard[at]), float(overlap.containment[at])
+        shared = int(overlap.shared_distinctive[at])
+        return Similarity(form, jaccard, containment, cosine, confidence, at_limit, shared, others)
+
     best = _best_channel(at, candidates.overlaps)
-    jaccard, containment = (float(best.jaccard[at]), float(best.containment[at])) if best else (0.0, 0.0)
-    form = VECTOR if best is None or by_vector else best.form
-    if rates is None or np.isnan(rates.rates[at]):
-        return Similarity(form, jaccard, containment, cosine, None)
-    return Similarity(form, jaccard, containment, cosine, 1 - float(rates.rates[at]), bool(rates.at_limit[at]))
+    if best is None:
+        return Similarity(VECTOR, 0.0, 0.0, cosine, confidence, at_limit)
+    if by_vector:
+        return similarity(VECTOR, best)
+    others = [overlap for overlap in candidates.overlaps if overlap is not best and overlap.shared_distinctive[at]]
+    return similarity(best.form, best, *(similarity(overlap.form, overlap) for overlap in others))
 
 
 def _best_channel(at: int, overlaps: Sequence[ChannelOverlap]) -> ChannelOverlap | None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.retrieval import Fingerprints
-from assay.types import Span
+from assay.types import Float64Array, Span
 
 REPEATS = 64
 """Occurrences of one fingerprint in a document that are examined: repetitive code would give pairs without end."""
@@ -19,9 +19,14 @@ JOINED = 1
 """Lines between two spans, on both sides, that still let them become one."""
 
 _Pairs = NDArray[np.int64]
+_Lines = tuple[int, int, int, int]
+_Stretch = tuple[_Lines, NDArray[np.int64]]
+"""Lines of both sides, and the positions of the fingerprints of the query."""
 
 
-def spans(query: Fingerprints, document: Fingerprints, first_line: int = 1) -> tuple[Span, ...]:
+def spans(
+    query: Fingerprints, document: Fingerprints, first_line: int = 1, weights: Float64Array | None = None
+) -> tuple[Span, ...]:
     """Return the matched stretches in query order; each fingerprint of the query explains one stretch.
 
     A shared run of code gives fingerprints at a constant distance between both sides, not further apart than a window.
@@ -31,6 +36,7 @@ def spans(query: Fingerprints, document: Fingerprints, first_line: int = 1) -> t
         query: of one channel.
         document: of the same channel.
         first_line: line of its file at which the document begins.
+        weights: of the query's fingerprints as evidence, [m]; None: 1 each.
     """
     pairs = _pairs(query, document)
     if not len(pairs):
@@ -38,18 +44,28 @@ def spans(query: Fingerprints, document: Fingerprints, first_line: int = 1) -> t
     free = np.zeros(len(query), np.bool_)
     free[pairs[:, 0]] = True
     waiting = int(free.sum())
-    chosen: list[tuple[int, int, int, int]] = []
+    chosen: list[_Stretch] = []
     # greedy: the longest run takes its fingerprints first, so a repeated idiom cannot split a long copy into pieces
     for run in _longest_runs(query, document, pairs):
         left = run[free[run[:, 0]]]
         if len(left):
             free[left[:, 0]] = False
             waiting -= len(left)
-            chosen.append(_lines(query, document, left))
+            chosen.append((_lines(query, document, left), left[:, 0]))
         if not waiting:
             break
     below = first_line - 1
-    return tuple(Span(first, last, start + below, stop + below) for first, last, start, stop in _joined(chosen))
+    weights = np.ones(len(query)) if weights is None else weights
+    return tuple(
+        Span(first, last, start + below, stop + below, _evidence(query, weights, at))
+        for (first, last, start, stop), at in _joined(chosen)
+    )
+
+
+def _evidence(query: Fingerprints, weights: Float64Array, at: NDArray[np.int64]) -> float:
+    """Return the sum of the weights of distinct fingerprints."""
+    _, first = np.unique(query.hashes[at], return_index=True)
+    return round(float(weights[at[first]].sum()), 4)
 
 
 def _pairs(query: Fingerprints, document: Fingerprints) -> _Pairs:
@@ -103,7 +119,7 @@ def _longest_runs(query: Fingerprints, document: Fingerprints, pairs: _Pairs) ->
         yield pairs[starts[run] : stops[run]]
 
 
-def _lines(query: Fingerprints, document: Fingerprints, run: _Pairs) -> tuple[int, int, int, int]:
+def _lines(query: Fingerprints, document: Fingerprints, run: _Pairs) -> _Lines:
     of_query, of_document = run[:, 0], run[:, 1]
     return (
         int(query.lines[of_query[0]]),
@@ -113,19 +129,20 @@ def _lines(query: Fingerprints, document: Fingerprints, run: _Pairs) -> tuple[in
     )
 
 
-def _joined(chosen: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+def _joined(chosen: list[_Stretch]) -> list[_Stretch]:
     """Join stretches that are neighbours on both sides."""
-    joined: list[tuple[int, int, int, int]] = []
-    for stretch in sorted(chosen):
-        if joined and _follows(joined[-1], stretch):
-            before = joined.pop()
-            joined.append((before[0], max(before[1], stretch[1]), before[2], max(before[3], stretch[3])))
+    joined: list[_Stretch] = []
+    for lines, at in sorted(chosen, key=lambda stretch: stretch[0]):
+        if joined and _follows(joined[-1][0], lines):
+            before, earlier = joined.pop()
+            both = before[0], max(before[1], lines[1]), before[2], max(before[3], lines[3])
+            joined.append((both, np.concatenate([earlier, at])))
         else:
-            joined.append(stretch)
+            joined.append((lines, at))
     return joined
 
 
-def _follows(before: tuple[int, int, int, int], after: tuple[int, int, int, int]) -> bool:
+def _follows(before: _Lines, after: _Lines) -> bool:
     near = after[0] <= before[1] + 1 + JOINED and before[2] <= after[2] <= before[3] + 1 + JOINED
     inside = before[0] <= after[0] and after[1] <= before[1] and before[2] <= after[2] and after[3] <= before[3]
     return near or inside

@@ -5,7 +5,8 @@ by vector AND those by fingerprints, so that neither stage loses what the other 
 without a language is traced in the one that it shows.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -23,11 +24,12 @@ from assay.provenance.search.candidates import (
     rates_of,
     similarity_of,
 )
+from assay.provenance.search.copies import HALF, LEAST, copied_spans, rarities
 from assay.provenance.search.query import SearchQuery, read_query
 from assay.provenance.search.ranking import rank_by_fingerprints, rank_by_vector
 from assay.provenance.search.result import Trace
 from assay.provenance.search.spans import spans
-from assay.retrieval import CANDIDATES, DocumentIds, Fingerprints, RankBy, fingerprint
+from assay.retrieval import CANDIDATES, DocumentIds, Fingerprints, Form, RankBy, fingerprint
 from assay.types import Float64Array, Match, Span
 
 MOST_TIED = 100
@@ -46,7 +48,8 @@ class TraceSettings:
         gate: documents by vector at most, nearest first.
         rank_by: order of the matches; see `assay.provenance.search.ranking.ranked`.
         min_similarity: least containment; of a match by vector alone the least cosine.
-        min_confidence: least confidence. A match without calibration passes, unless it is by vector alone.
+        min_confidence: least confidence. A copy passes whatever its confidence is, and so does a match without
+            calibration, unless it is by vector alone.
         boilerplate: code that is ignored.
         calibration: of the confidence; None: that of the index, else the shipped one of its profile. Its rates of
             vectors are used only if the index has vectors of the encoder that they were measured with.
@@ -122,22 +125,25 @@ def trace(
         below = 0
         for at in ranking.order.tolist():
             near = similarity_of(at, candidates, rates, by_vector=by_vector)
-            if _reaches(near, settings):
+            if _reaches(near, settings) or _may_be_copy(near, settings):
                 kept.append((at, near))
             else:
                 below += 1
         chosen = _best_documents(kept, ranking.keys, candidates, index, top)
         if also is not None:
             chosen += _further_documents(kept, candidates, index, {document.id for _, document in chosen}, also)
+        weights = rarities(query, index, _boilerplate(index, settings)) if chosen else {}
+    found = [(near, _match(near, document, query, weights), document.origins) for near, document in chosen]
+    matches = [(match, origins) for near, match, origins in found if _reaches(near, settings) or copied_spans(match)]
     return Trace(
-        matches=tuple(_match(near, document, query) for near, document in chosen),
-        origins={document.id: document.origins for _, document in chosen},
+        matches=tuple(match for match, _ in matches),
+        origins={match.document_id: origins for match, origins in matches},
         method=method,
         language=language,
         units=query.units,
         evidence=candidates.evidence,
         candidates=len(candidates.documents),
-        below=below,
+        below=below + len(found) - len(matches),
         too_short=query.too_short,
         notes=_notes(index, method, language, table, is_covered=is_covered),
         calibrated=table is not None and is_covered,
@@ -160,8 +166,7 @@ def rank_candidates(
     """
     settings = settings or TraceSettings()
     _check(method, settings)
-    boilerplate = boilerplate_of(index.profile) if settings.boilerplate is None else settings.boilerplate
-    query = read_query(text, language, index, boilerplate)
+    query = read_query(text, language, index, _boilerplate(index, settings))
     candidates = candidates_of(query, index, method, settings.candidates, gate=settings.gate)
     if method == "vector":
         order, keys = rank_by_vector(candidates.cosines)
@@ -169,6 +174,10 @@ def rank_candidates(
         rank_by = settings.rank_by or index.profile.search.rank_by
         order, keys = rank_by_fingerprints(candidates.overlaps, candidates.cosines, rank_by)
     return RankedCandidates(query, candidates, order[candidates.have_evidence[order]], tuple(keys))
+
+
+def _boilerplate(index: Searchable, settings: TraceSettings) -> Boilerplate:
+    return boilerplate_of(index.profile) if settings.boilerplate is None else settings.boilerplate
 
 
 def _check(method: str, settings: TraceSettings) -> None:
@@ -188,6 +197,14 @@ def _reaches(near: Similarity, thresholds: TraceSettings) -> bool:
         return similarity >= thresholds.min_similarity and confidence >= thresholds.min_confidence
     is_sure = near.confidence is None or near.confidence >= thresholds.min_confidence
     return near.containment >= thresholds.min_similarity and is_sure
+
+
+def _may_be_copy(near: Similarity, thresholds: TraceSettings) -> bool:
+    """Return True where enough fingerprints are shared for a copy; what lies in one stretch is known later."""
+    return near.containment >= thresholds.min_similarity and any(
+        each.shared >= LEAST.get(each.channel, math.inf) * (HALF if each.containment >= HALF else 1)
+        for each in (near, *near.others)
+    )
 
 
 def _best_documents(
@@ -239,14 +256,25 @@ def _place(document: StoredDocument) -> tuple[str, str, int, str]:
     return first.path, first.source, first.first_line, document.digest
 
 
-def _match(near: Similarity, document: StoredDocument, query: SearchQuery) -> Match:
+def _match(
+    near: Similarity, document: StoredDocument, query: SearchQuery, weights: Mapping[Form, Float64Array]
+) -> Match:
+    """Return the match in the channel that describes it; where only another one shows a copy, in that one."""
+    matches = (_match_in(each, document, query, weights) for each in (near, *near.others))
+    best = next(matches)
+    return best if copied_spans(best) else next((match for match in matches if copied_spans(match)), best)
+
+
+def _match_in(
+    near: Similarity, document: StoredDocument, query: SearchQuery, weights: Mapping[Form, Float64Array]
+) -> Match:
     first = document.origins[0]
     return Match(
         document_id=document.id,
         path=first.path,
         similarity=near.jaccard,
         containment=near.containment,
-        spans=_spans(near.channel, document, query),
+        spans=_spans(near.channel, document, query, weights),
         licence=first.licence,
         author=first.author,
         url=first.url,
@@ -260,7 +288,9 @@ def _match(near: Similarity, document: StoredDocument, query: SearchQuery) -> Ma
     )
 
 
-def _spans(channel: str, document: StoredDocument, query: SearchQuery) -> tuple[Span, ...]:
+def _spans(
+    channel: str, document: StoredDocument, query: SearchQuery, weights: Mapping[Form, Float64Array]
+) -> tuple[Span, ...]:
     """Return the spans in the channel of the match; of a match by vector in the first channel that has any."""
     # an index keeps no places, so the few documents that are shown are fingerprinted again, in the channel that matters
     for form, of_query in query.fingerprints.items():
@@ -268,7 +298,9 @@ def _spans(channel: str, document: StoredDocument, query: SearchQuery) -> tuple[
             alone = replace(query.profile, channels=(of_query.channel,))
             of_document = fingerprint(document.text, document.language, alone)[form]
             first_line = document.origins[0].first_line
-            if isinstance(of_document, Fingerprints) and (stretches := spans(of_query, of_document, first_line)):
+            if isinstance(of_document, Fingerprints) and (
+                stretches := spans(of_query, of_document, first_line, weights[form])
+            ):
                 return stretches
     return ()
 

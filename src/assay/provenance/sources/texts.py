@@ -26,6 +26,15 @@ LARGEST_TEXT = 10_000_000
 """Bytes of a file that the user names itself."""
 
 
+_IMPORT = re.compile(
+    r"^[ \t]*(?:import\s|from\s+[\w.]+\s+import\b|package\s+[\w.]+;?[ \t]*$|(?:pub\s+)?use\s+[\w:{]|using\s+[\w:.]+;"
+    r"|#[ \t]*include\b|export\s[^=\n]*?\bfrom\s|(?:const|let|var)\s+(?:\w+|\{[^{}=;]*\})\s*=\s*require\b)"
+    # the statement ends with its line, brackets and continued lines aside
+    r"(?:\([^()]*\)|\{[^{}]*\}|\\\r?\n|[^\r\n({])*",
+    re.MULTILINE,
+)
+"""Statements that name other modules, in every language."""
+
 SourceKind = Literal["file", "function", "remainder"]
 
 
@@ -39,7 +48,7 @@ class SourceText:
         language: as `Sample.language` spells it, or None.
         name: dotted name of the function; None for a file or a remainder.
         first_line: line of the file at which the text begins.
-        kind: of the piece. In a remainder the functions are blank, so that its lines are those of the file.
+        kind: of the piece. In a remainder functions and imports are blank, so that its lines are those of the file.
     """
 
     path: str
@@ -72,6 +81,7 @@ def by_function(texts: Iterable[SourceText]) -> Iterator[SourceText]:
 def parts_of(file: SourceText) -> tuple[SourceText, ...]:
     """Return the functions of a file, its remainder and the whole: each is traced by itself.
 
+    The remainder is without imports, which are alike in all users of a library.
     A file whose functions are not known gives itself alone; so does a file that is one function, under its name.
     """
     if file.language is None or file.language not in languages_with("functions"):
@@ -87,7 +97,8 @@ def parts_of(file: SourceText) -> tuple[SourceText, ...]:
     outside = outside_functions(file.text, functions)
     if not inside or (len(inside) == 1 and not outside.strip()):
         return tuple(inside) or (file,)
-    remainder = (SourceText(file.path, outside, file.language, kind="remainder"),) if outside.strip() else ()
+    own = _IMPORT.sub(lambda statement: _NOT_A_LINE_END.sub(" ", statement[0]), outside)
+    remainder = (SourceText(file.path, own, file.language, kind="remainder"),) if own.strip() else ()
     return (*inside, *remainder, file)
 
 

@@ -1,0 +1,210 @@
+"""Which altered copies does the licence gate deny, in every language, and how often does it accuse clean code?
+
+The packages of a language are dealt in two: an index, all of it under a denied licence, and clean packages. Functions
+of the index are altered and traced, each in a file of its own, in one run with own functions of a clean package. A
+plant is *denied* if a denial lies on its lines, *first* if its file of the index is the first match of the function in
+which it lies. Fragments are pasted into the middle of a long function of a clean package.
+
+Clean code is traced package by package. An alarm whose function has the name and half of the fingerprints of a
+function of the index is *of the same name*: mostly a true copy; all are listed, for a person to judge. `sure` is the
+share of clean parts with a confidence of at least .99.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from assay.provenance import CodeIndex, CorpusSettings, Document, Origin, SourceText, TracedFile, judge, source_texts
+from assay.provenance.search import boilerplate_of
+from assay.provenance.search.calibrating import nearest
+from assay.provenance.sources import code_lines, parts_of, pieces
+from assay_lab.evaluation.independent import wilson
+from assay_lab.experiments.declaration import Data, Experiment, Result
+from assay_lab.provenance.alterations import ALTERATIONS, Alteration, pasted
+from assay_lab.provenance.confidence import CORPORA, LANGUAGES, NOT_READ, packages_of
+from assay_lab.provenance.licence_gate import LICENCE, RULES, alarm, traced
+
+LENGTHS = ((6, 14), (15, 29), (30, 60))
+"""Lines with code of the planted functions."""
+FRAGMENTS = (15, 8)
+"""Lines of the pasted fragments."""
+HOST = 40
+"""Lines with code of a function that a fragment is pasted into, at least."""
+OWN = 12
+"""Own functions in the run of a plant."""
+SURE = 0.99
+
+
+Altered = tuple[str, range]
+"""An altered text, and the lines of it that are copied."""
+
+
+class Scale(NamedTuple):
+    """Sizes of a measurement: files of the index, plants of each length, clean files."""
+
+    languages: tuple[str, ...]
+    files: int
+    plants: int
+    clean: int
+
+
+def files_of(packages: Sequence[Path], language: str) -> Iterator[SourceText]:
+    """Yield the files of packages in turn, each package in random order, so that a large one does not stand for all."""
+    turns = []
+    for package in packages:
+        files = [*source_texts([str(package)], CorpusSettings(exclude=NOT_READ, language=(language,)))]
+        random.Random(0).shuffle(files)  # noqa: S311  no secret
+        turns.append(iter([replace(file, path=f"{package.name}/{file.path}") for file in files]))
+    while turns:
+        for turn in list(turns):
+            if (file := next(turn, None)) is None:
+                turns.remove(turn)
+            else:
+                yield file
+
+
+def documents(files: Sequence[SourceText]) -> Iterator[Document]:
+    """Yield files and their functions as documents under the denied licence."""
+    for file in files:
+        for piece in pieces(file.text, file.language).pieces:
+            origin = Origin("packages", file.path, licence=LICENCE, first_line=piece.first_line)
+            yield Document(piece.text, file.language, piece.kind, piece.name, (origin,))
+
+
+def functions(files: Sequence[SourceText], least: int, most: int) -> list[SourceText]:
+    """Return functions with that many lines with code, in random order."""
+    found = [
+        part
+        for file in files
+        for part in parts_of(file)
+        if part.kind == "function" and least <= len(code_lines(part.text, part.language)) <= most
+    ]
+    random.Random(1).shuffle(found)  # noqa: S311  no secret
+    return found
+
+
+def is_denied(files: Sequence[TracedFile], lines: range) -> bool:
+    """Return True if a denial lies on these lines of the last file."""
+    return any(
+        there.first < lines.stop and lines.start <= there.last
+        for denial in judge(files, RULES).denials
+        if denial.finding.path == files[-1].file.path
+        for there in denial.finding.lines
+    )
+
+
+def is_first(file: TracedFile, path: str) -> bool:
+    """Return True if a file of the index is the first match of the longest function of a traced file."""
+    traces = [(len(part.text), result) for part, result in file.parts if part.kind == "function"]
+    result = max(traces or [(0, file.parts[-1][1])], key=lambda pair: pair[0])[1]
+    return bool(result.matches) and path in {origin.path for origin in result.origins[result.matches[0].document_id]}
+
+
+def recall(
+    originals: Sequence[SourceText], own: TracedFile, index: CodeIndex, change: Callable[[str, int], Altered | None]
+) -> dict[str, object]:
+    """Return how many altered functions are denied, and how many are traced to their source first."""
+    denied, first, tried = 0, 0, 0
+    for number, original in enumerate(originals):
+        if (altered := change(original.text, number)) is None:
+            continue
+        tried += 1
+        file = traced(SourceText("plant", altered[0], original.language), index)
+        denied += is_denied([own, file], altered[1])
+        first += is_first(file, original.path)
+    share = wilson(denied, tried)
+    counts = {"planted": tried, "denied": denied, "first": first}
+    return {**counts, "recall": share.value, "interval": [share.low, share.high]}
+
+
+def clean_code(language: str, files: Sequence[SourceText], index: CodeIndex) -> dict[str, object]:
+    """Return the alarms among the files of clean packages, a run for each package."""
+    runs: dict[str, list[TracedFile]] = defaultdict(list)
+    for file in files:
+        runs[file.path.partition("/")[0]].append(traced(file, index))
+    every = [file for run in runs.values() for file in run]
+    boilerplate = boilerplate_of(index.profile)
+    alarms, accused = [], set()
+    for package, run in runs.items():
+        for denial in judge(run, RULES).denials:
+            same_name = nearest(denial.evidence.part, index, boilerplate)[1]
+            alarms.append({**alarm(package, denial), "same_name": same_name})
+            accused |= set() if same_name else {denial.finding.path}
+    parts = [result for file in every for _, result in file.parts if not result.too_short]
+    sure = sum(any((match.confidence or 0) >= SURE for match in result.matches) for result in parts)
+    count = sum(part.kind == "function" for file in every for part, _ in file.parts)
+    other = sum(not entry["same_name"] for entry in alarms)
+    return {
+        "language": language,
+        "kind": "clean",
+        "packages": len(runs),
+        "files": len(every),
+        "functions": count,
+        "alarms": len(alarms),
+        "other_name": other,
+        "per_1000": 1000 * other / max(1, count),
+        "accused_files": len(accused),
+        "sure": sure / max(1, len(parts)),
+        "listed": alarms,
+    }
+
+
+def of_language(language: str, scale: Scale, packages: Sequence[Path]) -> Iterator[dict[str, object]]:
+    """Yield the rows of one language."""
+    dealt = sorted(packages)
+    random.Random(0).shuffle(dealt)  # noqa: S311  no secret
+    indexed = [*islice(files_of(dealt[::2], language), scale.files)]
+    clean = [*islice(files_of(dealt[1::2], language), scale.clean)]
+    with (
+        TemporaryDirectory() as folder,
+        CodeIndex.create(Path(folder) / "index", encoder=None) as index,
+    ):
+        index.add(documents(indexed))
+        index.commit()
+        about = {"documents": len(index), "indexed": [package.name for package in dealt[::2]]}
+        hosts = functions(clean, HOST, 10 * HOST)
+        around = "\n\n".join(part.text for part in functions(clean, 5, HOST)[:OWN])
+        own = traced(SourceText("own", around, language), index)
+        for least, most in LENGTHS:
+            originals = functions(indexed, least, most)[: scale.plants]
+            for kind, alter in ALTERATIONS.items():
+
+                def change(text: str, number: int, alter: Alteration = alter) -> Altered | None:
+                    altered = alter(text, language, number)
+                    return (altered, range(1, altered.count("\n") + 2)) if altered else None
+
+                named = {"language": language, "kind": kind, "lines": f"{least}-{most}"}
+                yield {**named, **recall(originals, own, index, change), **about}
+        long = functions(indexed, 2 * FRAGMENTS[0], 10 * HOST)[: scale.plants]
+        for count in FRAGMENTS if hosts else ():
+
+            def paste(text: str, number: int, count: int = count) -> Altered | None:
+                return pasted(text, language, hosts[number % len(hosts)].text, count, number)
+
+            named = {"language": language, "kind": "pasted into a longer function", "lines": str(count)}
+            yield {**named, **recall(long, own, index, paste), **about}
+        yield {**clean_code(language, clean, index), **about}
+
+
+def run(scale: Scale, seed: int, data: Data) -> Result:
+    """Which altered copies does the licence gate deny in every language, and how often does it accuse clean code?"""
+    corpora = data.get("corpora")
+    languages = [name for name in scale.languages if corpora is None or (corpora / name).is_dir()]
+    return Result([row for name in languages for row in of_language(name, scale, packages_of(name, corpora))])
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="provenance/licence_gate_languages",
+        run=run,
+        scales={"smoke": Scale(("python",), 30, 2, 4), "full": Scale(LANGUAGES, 200, 8, 50)},
+        columns=("language", "kind", "lines", "planted", "denied", "first", "functions", "per_1000", "sure"),
+        needs=CORPORA,
+        smoke_does_without=True,
+    ),
+)

@@ -1,0 +1,51 @@
+"""What shows a copy: fingerprints in one stretch, each weighted by its rarity in the index.
+
+The weight is that of an inverse document frequency: 1 for a fingerprint of a single document, falling with the
+logarithm of the number of documents to 0 where a fingerprint is common, and 0 within a template. A fingerprint counts
+once in a stretch, so neither the layout of the code nor a table of equal rows changes what a stretch shows.
+"""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from assay.provenance.index import Searchable
+from assay.provenance.search.boilerplate import COMMON, Boilerplate
+from assay.provenance.search.query import SearchQuery
+from assay.retrieval import Fingerprints, Form
+from assay.types import Float64Array, Match, Span
+
+LEAST: Mapping[str, float] = {"characters": 25.0, "tokens": 5.0}
+"""Evidence of one stretch that shows a copy: some 150 characters, or 40 tokens, that no other document has."""
+
+HALF = 0.5
+"""Share of that evidence that is enough for a function where a document has this share of its fingerprints."""
+
+
+def rarities(query: SearchQuery, index: Searchable, boilerplate: Boilerplate) -> Mapping[Form, Float64Array]:
+    """Return the weight of each fingerprint of a query, from 0 to 1, [m] for each form."""
+    common = max(2, boilerplate.at_least, int((boilerplate.common or COMMON) * len(index)))
+    weights: dict[Form, Float64Array] = {}
+    for form, prints in query.fingerprints.items():
+        if isinstance(prints, Fingerprints):
+            documents = index.frequencies(form, prints.hashes).clip(1)
+            weight = (1 - np.log(documents) / math.log(common)).clip(0.0)
+            weights[form] = np.where(np.isin(prints.hashes, query.distinctive[form]), weight, 0.0)
+    return weights
+
+
+def strength(match: Match) -> float:
+    """Return the evidence of the longest stretch as a multiple of what shows a copy; 0 for a vector alone."""
+    return max((span.evidence for span in match.spans), default=0.0) / LEAST.get(match.channel, math.inf)
+
+
+def copied_spans(match: Match, *, of_function: bool = True) -> tuple[Span, ...]:
+    """Return the stretches of a match that show a copy: all of them, the long ones, or none.
+
+    Imports and declarations of a file are alike in many, so of a text that is no function only long ones show one.
+    """
+    if of_function and min(match.containment, strength(match)) >= HALF:
+        return match.spans
+    least = LEAST.get(match.channel, math.inf)
+    return tuple(span for span in match.spans if span.evidence >= least)

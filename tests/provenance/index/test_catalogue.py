@@ -8,7 +8,7 @@ import pytest
 
 from assay.errors import CorpusIndexError
 from assay.provenance import CodeIndex, Document, Origin
-from assay.provenance.index import Repair, SeenFile
+from assay.provenance.index import Holder, Repair, SeenFile
 
 LANGUAGES = ["python", "java", None, "python", None, None, "go"]
 COUNTS = {None: 3, "python": 2, "go": 1, "java": 1}
@@ -135,7 +135,7 @@ def test_owners_of_damaged_rows_are_not_counted(tmp_path):
     with CodeIndex.create(tmp_path / "index") as index:
         index.add([Document("x = 1\n" * 9, "python", "file", None, (Origin("s", "a.py", repository="ada/tool"),))])
         index.commit()
-        assert index._catalogue.owners([1, 2]) == {1: {"ada"}}
+        assert index._catalogue.holders([1, 2]) == {1: Holder((("ada", 1),), is_function=False)}
         assert index._catalogue.owners_up_to(5) == 1
     for damage, expected in (
         ("files SET repository = 'eve/tool'", "file 1"),
@@ -146,4 +146,4 @@ def test_owners_of_damaged_rows_are_not_counted(tmp_path):
             database.execute(f"UPDATE {damage}")
         database.close()
         with CodeIndex.open(copy) as index, pytest.raises(CorpusIndexError, match=expected):
-            index._catalogue.owners([1])
+            index._catalogue.holders([1])

@@ -353,7 +353,8 @@ def test_a_template_of_another_language_does_not_count(index):
         (["a"] * 30, False),  # of one project, however often
         (["a"] * 29 + ["b"], False),
         (["a"] * 15 + ["b"] * 15, True),  # two projects repeat it
-        (["a", "b", "c"], True),
+        (["a", "b", "c"], False),  # each has copied it once
+        (["a", "b", "c"] * 3, True),
         ([f"owner{number}" for number in range(30)], True),
     ],
 )
@@ -374,7 +375,7 @@ def test_what_several_owners_have_is_no_evidence(tmp_path, owners, expected):
 
 def test_a_popular_function_of_few_among_many_owners_is_evidence(tmp_path):
     popular = function("popular")
-    texts = [popular + function(seed) if seed < 6 else function(seed) for seed in range(80)]
+    texts = [popular + function(seed) if seed < 6 else function(seed) for seed in range(40)]
     many = [document(text, f"{seed}.py", author=f"author {seed}") for seed, text in enumerate(texts)]
     with made(tmp_path / "index", many) as index:
         assert trace(popular, index, language="python").matches[0].containment == 1

@@ -9,7 +9,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.provenance.index import FEWEST_HOLDERS, MOST_HOLDERS, MOST_OWNERS, OwnerCounts, owner_of
+from assay.provenance.index import (
+    FEWEST_HOLDERS,
+    LEAST_FUNCTION,
+    MOST_HOLDERS,
+    MOST_OWNERS,
+    Holder,
+    OwnerCounts,
+    owner_of,
+)
 from assay.retrieval import (
     MOST_DOCUMENTS,
     POSTINGS_READ,
@@ -145,13 +153,19 @@ class FingerprintLists:
         queries = [sparse(hashes[[at]]) for at in frequent]
         answers = self._documents.best_points(queries, form, MOST_HOLDERS) if queries else []
         numbers = {int(point.id) for points in answers for point in points}
-        owners = {
-            number: {owner_of(place.source, place.repository, place.author) for place in origins_in(payload)}
-            for number, payload in self._documents.retrieve(list(numbers), ["origins"])
+        holders = {
+            number: Holder(
+                tuple(
+                    (owner_of(place.source, place.repository, place.author), (place.source, place.path))
+                    for place in origins_in(payload)
+                ),
+                payload["kind"] == "function" and len(payload["text"].encode()) >= LEAST_FUNCTION,
+            )
+            for number, payload in self._documents.retrieve(list(numbers), ["origins", "kind", "text"])
         }
         at = np.repeat(frequent, [len(points) for points in answers]).astype(np.int64)
         documents = np.array([point.id for points in answers for point in points], np.int64)
-        return OwnerCounts.of(len(hashes), at, documents, owners, MOST_OWNERS)
+        return OwnerCounts.of(len(hashes), at, documents, holders, MOST_OWNERS)
 
     def _answers(self) -> Answers:
         remembered: Answers | None = getattr(self._thread, "answers", None)

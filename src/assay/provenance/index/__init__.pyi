@@ -21,9 +21,11 @@ from .reading import FileRead as FileRead
 from .reading import IndexSettings as IndexSettings
 from .reading import read_entries as read_entries
 from .searchable import FEWEST_HOLDERS as FEWEST_HOLDERS
+from .searchable import LEAST_FUNCTION as LEAST_FUNCTION
 from .searchable import MOST_HOLDERS as MOST_HOLDERS
 from .searchable import MOST_OWNERS as MOST_OWNERS
 from .searchable import AddCounts as AddCounts
+from .searchable import Holder as Holder
 from .searchable import IndexInfo as IndexInfo
 from .searchable import OwnerCounts as OwnerCounts
 from .searchable import Repair as Repair

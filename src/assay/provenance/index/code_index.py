@@ -341,8 +341,8 @@ class CodeIndex:
         """Return the owners of projects that have each of these hashes; see `Searchable`."""
         with self.snapshot():
             holders = self._postings.holders(form, hashes, least=FEWEST_HOLDERS, most=MOST_HOLDERS)
-            owners = self._catalogue.owners(np.unique(holders[1]).tolist())
-            return OwnerCounts.of(len(hashes), *holders, owners, self._catalogue.owners_up_to(MOST_OWNERS))
+            documents = self._catalogue.holders(np.unique(holders[1]).tolist())
+            return OwnerCounts.of(len(hashes), *holders, documents, self._catalogue.owners_up_to(MOST_OWNERS))
 
     def calibration(self) -> IndexCalibration | None:
         """Return the false-positive rates of this index, else the shipped ones of its profile, else None.

@@ -2,7 +2,8 @@
 
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -32,8 +33,24 @@ FEWEST_HOLDERS, MOST_HOLDERS = 3, 64
 MOST_OWNERS = 200
 """Owners of an index up to which they are counted."""
 
-REPEATED = 6
-"""Documents of one owner, about three files and their functions, from which it repeats a fingerprint."""
+LEAST_FUNCTION = 400
+"""Bytes, some ten lines."""
+
+REPEATED = 3
+"""Files of one owner from which it repeats a fingerprint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A document that has some fingerprint.
+
+    Attributes:
+        files: owner and name of each file that has it.
+        is_function: True for a function of at least `LEAST_FUNCTION` bytes: shorter ones may be idioms.
+    """
+
+    files: tuple[tuple[str, Hashable], ...]
+    is_function: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,26 +59,42 @@ class OwnerCounts:
 
     Attributes:
         owners: int64 [m]; 0 for a fingerprint in fewer than `FEWEST_HOLDERS` documents.
-        repeating: int64 [m], those that have it in `REPEATED` documents.
+        repeating: int64 [m], those that have it in `REPEATED` files.
+        files: int64 [m], of all of them.
+        functions: bool [m], True if a function of some length has it.
         every: owners of the index, at most `MOST_OWNERS`.
     """
 
     owners: NDArray[np.int64]
     repeating: NDArray[np.int64]
+    files: NDArray[np.int64]
+    functions: NDArray[np.bool_]
     every: int
 
     @classmethod
     def of(
-        cls, length: int, at: NDArray[np.int64], documents: DocumentIds, owners: Mapping[int, set[str]], every: int
+        cls,
+        length: int,
+        at: NDArray[np.int64],
+        documents: DocumentIds,
+        holders: Mapping[int, Holder],
+        every: int,
     ) -> Self:
-        """Count from pairs of a fingerprint, `at` of `length`, and a document, and from the owners of each document."""
-        names = {name: number for number, name in enumerate(sorted(set().union(*owners.values())))}
-        table = np.zeros((length, len(names)), np.int64)
-        columns = {document: [names[name] for name in of_document] for document, of_document in owners.items()}
+        """Count from pairs of a fingerprint, `at` of `length`, and a document of `holders`."""
+        files: list[set[tuple[str, Hashable]]] = [set() for _ in range(length)]
+        functions = np.zeros(length, np.bool_)
         for position, document in zip(at.tolist(), documents.tolist(), strict=True):
-            for column in columns.get(document, ()):
-                table[position, column] += 1
-        return cls((table > 0).sum(axis=1), (table >= REPEATED).sum(axis=1), every)
+            if document in holders:
+                files[position].update(holders[document].files)
+                functions[position] |= holders[document].is_function
+        owners = [Counter(owner for owner, _ in of_fingerprint) for of_fingerprint in files]
+        return cls(
+            owners=np.array([len(counts) for counts in owners], np.int64),
+            repeating=np.array([sum(n >= REPEATED for n in counts.values()) for counts in owners], np.int64),
+            files=np.array([len(of_fingerprint) for of_fingerprint in files], np.int64),
+            functions=functions,
+            every=every,
+        )
 
 
 def owner_of(source: str, repository: str | None, author: str | None) -> str:

@@ -27,6 +27,12 @@ COMMON = 0.1
 COMMON_AT_LEAST = 3
 """Owners; a fingerprint of fewer is never common, so an index of one project has no common ones."""
 
+FILES = 1.5
+"""Files with it of each owner, on average, from which code is common."""
+
+ANYWHERE = 20
+"""Owners from which code is common although each has it once: nobody can say whose it is."""
+
 LARGEST_TEMPLATE = 1_000_000
 """Characters of a template file."""
 
@@ -45,9 +51,9 @@ class Boilerplate:
 
     Attributes:
         templates: fingerprints of k-grams within one of them are ignored.
-        common: so are fingerprints that this share of the owners of the index's projects have; None: that does not
-            count. From `MOST_OWNERS` owners on the share is of these.
-        at_least: and at least so many owners. One that repeats it in many documents counts twice, beside another such.
+        common: so are fingerprints that this share of the owners of the index's projects have, in several files; None:
+            that does not count. From `MOST_OWNERS` owners on the share is of these.
+        at_least: and at least so many owners; half as many where each repeats it.
     """
 
     templates: tuple[Template, ...] = ()
@@ -115,7 +121,11 @@ def find_boilerplate(
     # owners, not documents: a file that one project has 200 times is no idiom, a preamble in 6 of 20 packages is
     counts = index.owners(form, query.hashes)
     least = max(boilerplate.at_least, boilerplate.common * counts.every)
-    return template, ((counts.owners >= least) | (2 * counts.repeating >= max(least, 4))) & ~template
+    # a function that was copied stands in one file of each owner; idioms are repeated, or stand outside of functions
+    is_idiom = (counts.files >= FILES * counts.owners) | ~counts.functions
+    repeated = (counts.owners >= least) & is_idiom
+    repeated |= 2 * counts.repeating >= max(least, 4)
+    return template, (repeated | (counts.owners >= max(boilerplate.at_least, ANYWHERE))) & ~template
 
 
 def template_mask(

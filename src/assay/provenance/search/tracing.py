@@ -132,7 +132,7 @@ def trace(
         chosen = _best_documents(kept, ranking.keys, candidates, index, top)
         if also is not None:
             chosen += _further_documents(kept, candidates, index, {document.id for _, document in chosen}, also)
-        weights = rarities(query, index, _boilerplate(index, settings)) if chosen else {}
+        weights = rarities(query, index) if chosen else {}
     found = [(near, _match(near, document, query, weights), document.origins) for near, document in chosen]
     matches = [(match, origins) for near, match, origins in found if _reaches(near, settings) or copied_spans(match)]
     return Trace(
@@ -166,7 +166,8 @@ def rank_candidates(
     """
     settings = settings or TraceSettings()
     _check(method, settings)
-    query = read_query(text, language, index, _boilerplate(index, settings))
+    boilerplate = boilerplate_of(index.profile) if settings.boilerplate is None else settings.boilerplate
+    query = read_query(text, language, index, boilerplate)
     candidates = candidates_of(query, index, method, settings.candidates, gate=settings.gate)
     if method == "vector":
         order, keys = rank_by_vector(candidates.cosines)
@@ -174,10 +175,6 @@ def rank_candidates(
         rank_by = settings.rank_by or index.profile.search.rank_by
         order, keys = rank_by_fingerprints(candidates.overlaps, candidates.cosines, rank_by)
     return RankedCandidates(query, candidates, order[candidates.have_evidence[order]], tuple(keys))
-
-
-def _boilerplate(index: Searchable, settings: TraceSettings) -> Boilerplate:
-    return boilerplate_of(index.profile) if settings.boilerplate is None else settings.boilerplate
 
 
 def _check(method: str, settings: TraceSettings) -> None:

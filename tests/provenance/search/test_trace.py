@@ -236,6 +236,20 @@ def test_a_gate_without_a_place_is_refused(with_vectors):
         trace(CORPUS[0].text, with_vectors, settings=TraceSettings(gate=0))
 
 
+def test_the_nearest_by_vector_is_listed_behind_matches_of_a_few_fingerprints(tmp_path):
+    little = "".join(function("little").splitlines(keepends=True)[1:3])
+    chance = [document(function(f"chance {seed}", 40) + little, f"chance{seed}.py") for seed in range(20)]
+    near = document("# " + "zebra" * 999 + "\npass\n" + function("near"), "near.py")
+    query = "# " + "zebra" * 999 + "\n" + function("query", 30) + little
+    options = {"language": "python", "top": 6, "settings": TraceSettings(boilerplate=NO_BOILERPLATE)}
+    with made(tmp_path / "index", [*chance, near], encoder=LetterEncoder()) as index:
+        assert "near.py" not in {match.path for match in trace(query, index, method="winnowing", **options).matches}
+        matches = trace(query, index, **options).matches
+    assert len(matches) == 6
+    assert "near.py" in {match.path for match in matches}
+    assert matches[0].channel != "vector"
+
+
 def test_matches_by_vector_alone_come_last_and_fall_to_an_asked_confidence(with_vectors):
     found = trace(CORPUS[2].text, with_vectors, language="python", top=40)
     channels = [match.channel == "vector" for match in found.matches]

@@ -11,7 +11,7 @@ from assay.errors import CorpusIndexError
 from assay.retrieval.canonical import Form
 from assay.retrieval.generations import durable_writer
 from assay.retrieval.hashing import Hashes
-from assay.retrieval.postings.kernels import count_members, read_lists, tally
+from assay.retrieval.postings.kernels import tally
 from assay.retrieval.postings.keys import Keys, distinct, keys_of
 from assay.retrieval.postings.memtable import Memtable
 from assay.retrieval.postings.overlap import Overlap, choose_lists
@@ -108,10 +108,7 @@ class Postings(SegmentedIndex[Segment, Profile]):
             frequencies += segment.frequencies(form, bounds, most)
         chosen = choose_lists(frequencies, keys, most=most, budget=budget, reading=reading)
         # the lists of all keys, sorted together: a document stands there once for each list that contains it
-        parts = [
-            read_lists(segment.forms[form].postings, *bounds, chosen, segment.dead)
-            for segment, bounds in zip(segments, lists, strict=True)
-        ]
+        parts = [segment.read(form, bounds, chosen) for segment, bounds in zip(segments, lists, strict=True)]
         documents_read = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.uint32), *parts])
         documents_read.sort()
         every, counts = tally(documents_read)
@@ -146,8 +143,7 @@ class Postings(SegmentedIndex[Segment, Profile]):
         for segment in self.visible():
             in_segment = ascending[segment.holds(documents[ascending])]
             if len(in_segment):
-                postings = segment.forms[form]
-                counts[in_segment] = count_members(postings.postings, *postings.lists(keys), documents[in_segment])
+                counts[in_segment] = segment.count(form, segment.forms[form].lists(keys), documents[in_segment])
         return counts
 
     def shared(self, form: Form, hashes: Hashes, documents: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -180,7 +176,8 @@ class Postings(SegmentedIndex[Segment, Profile]):
             taken = np.where(total >= least, np.minimum(length, -(-length * most // np.maximum(total, 1))), 0)
             at = np.repeat(np.arange(len(keys)), taken)
             within = np.arange(len(at)) - np.repeat(np.cumsum(taken) - taken, taken)
-            found = segment.forms[form].postings[starts[at] + within * length[at] // taken[at]].astype(np.int64)
+            ranks = segment.forms[form].postings[starts[at] + within * length[at] // taken[at]]
+            found = segment.numbers(ranks).astype(np.int64)
             living = segment.holds(found)
             positions.append(at[living])
             documents.append(found[living])

@@ -24,7 +24,7 @@ from assay.provenance.index.searchable import (
 from assay.provenance.index.tables import CATALOGUE_FORMAT, SCHEMA, connect_catalogue, origin_checksum, row_checksum
 from assay.provenance.sources import Document, Origin
 
-DEFLATE_LEVEL = 1
+DEFLATE_LEVEL = 6
 LAST_PATH = "\U0010ffff"
 """No path sorts after it."""
 

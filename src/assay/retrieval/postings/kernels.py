@@ -71,8 +71,8 @@ def find_lists(
         while found < high and np.int64(remainders[found]) == remainder:
             stop += np.int64(lengths[found])
             found += 1
-        starts[at] = min(start, postings)
-        stops[at] = min(stop, postings)
+        starts[at] = min(start, np.int64(postings))
+        stops[at] = min(stop, np.int64(postings))
     return starts, stops
 
 

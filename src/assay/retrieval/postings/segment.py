@@ -107,7 +107,7 @@ class Segment(SegmentFile):
     """
 
     forms: dict[Form, FormPostings]
-    checksums: tuple[tuple[str, Documents, int], ...]
+    checksums: tuple[tuple[str, NDArray[Any], int], ...]
     data: mmap.mmap | bytes
 
     @classmethod
@@ -138,7 +138,7 @@ class Segment(SegmentFile):
         try:
             ranks = rank_type(contents["documents"][1])
             types = {"lengths": np.dtype("u1"), "postings": ranks}
-            sections = {
+            sections: dict[str, NDArray[Any]] = {
                 section: np.frombuffer(data, types.get(section.rpartition(".")[2], np.dtype("<u4")), length, offset)
                 for section, (offset, length, _) in contents.items()
             }
@@ -234,7 +234,7 @@ class Segment(SegmentFile):
                 path = folder / self.name
                 raise CorpusIndexError(f"{path}: segment is damaged: section {name!r} is not what was written")
 
-    def _checksum(self, section: Documents) -> int:
+    def _checksum(self, section: NDArray[Any]) -> int:
         checksum = 0
         for start in range(0, len(section), CHECKED_TOGETHER):
             checksum = zlib.crc32(section[start : start + CHECKED_TOGETHER].data, checksum)

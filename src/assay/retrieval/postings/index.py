@@ -174,14 +174,14 @@ class Postings(SegmentedIndex[Segment, Profile]):
         positions, documents = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for segment, (starts, _), length in zip(segments, lists, lengths, strict=True):
             # of each segment its part of the list, rounded up so that no segment is passed over
-            taken = np.where(total >= least, np.minimum(length, -(-length * most // np.maximum(total, 1))), 0)
-            at = np.repeat(np.arange(len(keys)), taken)
-            within = np.arange(len(at)) - np.repeat(np.cumsum(taken) - taken, taken)
-            ranks = segment.forms[form].postings[starts[at] + within * length[at] // taken[at]]
-            found = segment.numbers(ranks).astype(np.int64)
-            living = segment.holds(found)
+            portions = np.where(total >= least, np.minimum(length, -(-length * most // np.maximum(total, 1))), 0)
+            at = np.repeat(np.arange(len(keys)), portions)
+            within = np.arange(len(at)) - np.repeat(np.cumsum(portions) - portions, portions)
+            ranks = segment.forms[form].postings[starts[at] + within * length[at] // portions[at]]
+            numbers = segment.numbers(ranks).astype(np.int64)
+            living = segment.holds(numbers)
             positions.append(at[living])
-            documents.append(found[living])
+            documents.append(numbers[living])
         return np.concatenate(positions), np.concatenate(documents)
 
     def sizes(self, form: Form, documents: NDArray[np.int64]) -> NDArray[np.int32]:

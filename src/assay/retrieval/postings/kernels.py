@@ -62,15 +62,15 @@ def find_lists(
         # a forged directory must not lead beyond the arrays
         high: Integer = min(np.int64(directory[bucket + 1]), np.int64(len(remainders)))
         low: Integer = min(np.int64(directory[bucket]), high)
-        found = first_not_below(remainders, low, high, remainder)
+        entry = first_not_below(remainders, low, high, remainder)
         start = np.int64(first_postings[bucket])
-        for entry in range(low, found):
-            start += np.int64(lengths[entry])
+        for before in range(low, entry):
+            start += np.int64(lengths[before])
         stop = start
         # a list longer than a byte can count has several entries
-        while found < high and np.int64(remainders[found]) == remainder:
-            stop += np.int64(lengths[found])
-            found += 1
+        while entry < high and np.int64(remainders[entry]) == remainder:
+            stop += np.int64(lengths[entry])
+            entry += 1
         starts[at] = min(start, np.int64(postings))
         stops[at] = min(stop, np.int64(postings))
     return starts, stops

@@ -226,6 +226,48 @@ def test_rare_fingerprints_of_one_region_leave_the_look_ups_of_the_others(folder
     assert found.shared.tolist() == [REGION] * 5
 
 
+@pytest.mark.parametrize("documents", [254, 255, 256, 511, 70_000])
+def test_lists_longer_than_a_byte_counts_and_ranks_wider_than_two_are_read_whole(folder, documents):
+    postings = Postings.create(folder, DEFAULT)
+    for number in range(documents):
+        postings.add(3 * number, {"tokens": array([1, 2 + number % 7, 100 + number])})
+    postings.remove(0)
+    for _ in range(2):
+        postings.commit()
+        held = np.arange(3, 3 * documents, 3)
+        assert postings.frequencies("tokens", array([1])).tolist() == [documents - 1]
+        assert postings.frequencies("tokens", array([99 + documents, 100])).tolist() == [1, 0]
+        assert (postings.shared("tokens", array([1, 2, 99 + documents]), held[-1:]) >= 2).all()
+        assert postings.overlap("tokens", array([99 + documents]), candidates=3).documents.tolist() == [held[-1]]
+        _, found = postings.holders("tokens", array([3]), least=1, most=documents)
+        assert sorted(found.tolist()) == [3 * number for number in range(1, documents) if number % 7 == 1]
+        postings.compact()
+        postings.check()
+
+
+@settings(max_examples=40)
+@given(st.lists(st.sets(st.integers(0, 9)), min_size=1, max_size=20), st.integers(1, 4), st.integers(1, 25), st.data())
+def test_holders_are_documents_that_have_the_hash_and_all_where_they_are_few(rows, least, most, data):
+    with tempfile.TemporaryDirectory() as place:
+        postings = Postings.create(Path(place) / "postings", DEFAULT)
+        removed = data.draw(st.sets(st.integers(0, len(rows) - 1)))
+        for number, values in enumerate(rows):
+            postings.add(number, {"tokens": array(sorted(values))})
+            if data.draw(st.booleans()):
+                postings.spill()
+        postings.spill()
+        postings.remove_all(np.array(sorted(removed), np.int64))
+        at, documents = postings.holders("tokens", array(range(10)), least=least, most=most)
+    for value in range(10):
+        found = documents[at == value].tolist()
+        written = [number for number, values in enumerate(rows) if value in values]
+        living = [number for number in written if number not in removed]
+        assert set(found) <= set(living)
+        assert len(found) == len(set(found))
+        if least <= len(living) and len(written) <= most:
+            assert sorted(found) == living
+
+
 def test_frequencies_leave_out_removed_documents_wherever_they_are(folder):
     postings = filled(folder)  # document n has n … n + 4
     assert postings.frequencies("tokens", array([4, 9, 99, 4])).tolist() == [5, 5, 0, 5]
@@ -313,7 +355,7 @@ def test_a_number_that_does_not_fit_is_refused(folder):
     [
         (lambda data: data[: len(data) // 2], "half-written"),
         (lambda _: b"", "cannot be read"),
-        (lambda data: data[:-20] + data[-20:-12] + b"\x09\0\0\0" + data[-8:], "segment of format 9, .* format 1"),
+        (lambda data: data[:-20] + data[-20:-12] + b"\x09\0\0\0" + data[-8:], "segment of format 9, .* format 2"),
         (lambda data: data[:64] + b"\xff" + data[65:], "damaged: section"),
         (lambda data: data[:-40] + b"\xff" + data[-39:], "list of contents"),
     ],

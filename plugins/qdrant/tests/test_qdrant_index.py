@@ -137,8 +137,11 @@ def test_overlaps_are_the_same_numbers(client, tmp_path, profile):
 
 
 @on_both
-def test_what_stands_in_many_documents_is_no_evidence(pair):
-    ignoring = TraceSettings(boilerplate=Boilerplate(common=0.1, at_least=2))
+def test_what_many_owners_have_is_no_evidence(pair):
+    ignoring = TraceSettings(boilerplate=Boilerplate(common=0.01, at_least=2))
+    for side in pair:
+        side.add([document(text_of(n), f"{n}.py", repository=f"owner{n % 4}/tool") for n in range(12)])
+        side.commit()
     counts = [trace(text_of(3), side, language="python", settings=ignoring).evidence for side in pair]
     assert counts[0] == counts[1]
     assert any(channel.common for channel in counts[1])

@@ -1,5 +1,6 @@
 """The catalogue counts the languages of its documents, whoever wrote them."""
 
+import shutil
 import sqlite3
 from collections import Counter
 
@@ -7,7 +8,7 @@ import pytest
 
 from assay.errors import CorpusIndexError
 from assay.provenance import CodeIndex, Document, Origin
-from assay.provenance.index import Repair, SeenFile
+from assay.provenance.index import Holder, Repair, SeenFile
 
 LANGUAGES = ["python", "java", None, "python", None, None, "go"]
 COUNTS = {None: 3, "python": 2, "go": 1, "java": 1}
@@ -127,3 +128,22 @@ def test_a_catalogue_of_another_format_is_refused_with_both_versions(folder):
     newer.close()
     with pytest.raises(CorpusIndexError, match=r"catalogue of format 9, written by another .* expected format 3"):
         CodeIndex.open(folder)
+
+
+def test_owners_of_damaged_rows_are_not_counted(tmp_path):
+    """An owner decides what is no evidence, so its rows are compared with their checksums too."""
+    with CodeIndex.create(tmp_path / "index") as index:
+        index.add([Document("x = 1\n" * 9, "python", "file", None, (Origin("s", "a.py", repository="ada/tool"),))])
+        index.commit()
+        assert index._catalogue.holders([1, 2]) == {1: Holder((("ada", 1),), is_function=False)}
+        assert index._catalogue.owners_up_to(5) == 1
+    for damage, expected in (
+        ("files SET repository = 'eve/tool'", "file 1"),
+        ("origins SET first_line = 2", "origins"),
+    ):
+        shutil.copytree(tmp_path / "index", copy := tmp_path / expected.replace(" ", ""))
+        with sqlite3.connect(copy / "catalogue.sqlite") as database:
+            database.execute(f"UPDATE {damage}")
+        database.close()
+        with CodeIndex.open(copy) as index, pytest.raises(CorpusIndexError, match=expected):
+            index._catalogue.holders([1])

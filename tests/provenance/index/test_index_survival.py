@@ -215,9 +215,9 @@ def test_segments_of_another_version_are_refused(tmp_path):
     CodeIndex.create(folder).close()
     (manifest,) = (folder / "postings").glob("manifest-*.json")
     content = json.loads(manifest.read_text("utf-8").partition("\n")[2])
-    content["version"] = 2
+    content["version"] = 1
     from assay.retrieval.generations import publish
 
     publish(folder / "postings", 0, content)
-    with pytest.raises(CorpusIndexError, match=r"postings of format 2, .* expected format 1"):
+    with pytest.raises(CorpusIndexError, match=r"postings of format 1, .* expected format 2.*verify --repair"):
         CodeIndex.open(folder)

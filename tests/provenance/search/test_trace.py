@@ -236,6 +236,20 @@ def test_a_gate_without_a_place_is_refused(with_vectors):
         trace(CORPUS[0].text, with_vectors, settings=TraceSettings(gate=0))
 
 
+def test_the_nearest_by_vector_is_listed_behind_matches_of_a_few_fingerprints(tmp_path):
+    little = "".join(function("little").splitlines(keepends=True)[1:3])
+    chance = [document(function(f"chance {seed}", 40) + little, f"chance{seed}.py") for seed in range(20)]
+    near = document("# " + "zebra" * 999 + "\npass\n" + function("near"), "near.py")
+    query = "# " + "zebra" * 999 + "\n" + function("query", 30) + little
+    options = {"language": "python", "top": 6, "settings": TraceSettings(boilerplate=NO_BOILERPLATE)}
+    with made(tmp_path / "index", [*chance, near], encoder=LetterEncoder()) as index:
+        assert "near.py" not in {match.path for match in trace(query, index, method="winnowing", **options).matches}
+        matches = trace(query, index, **options).matches
+    assert len(matches) == 6
+    assert "near.py" in {match.path for match in matches}
+    assert matches[0].channel != "vector"
+
+
 def test_matches_by_vector_alone_come_last_and_fall_to_an_asked_confidence(with_vectors):
     found = trace(CORPUS[2].text, with_vectors, language="python", top=40)
     channels = [match.channel == "vector" for match in found.matches]
@@ -347,17 +361,38 @@ def test_a_template_of_another_language_does_not_count(index):
     assert trace(CORPUS[9].text, index, language="python", settings=other).matches[0].path == "09.py"
 
 
-def test_what_stands_in_much_of_the_index_is_no_evidence(tmp_path):
+@pytest.mark.parametrize(
+    ("owners", "expected"),
+    [
+        (["a"] * 30, False),  # of one project, however often
+        (["a"] * 29 + ["b"], False),
+        (["a"] * 15 + ["b"] * 15, True),  # two projects repeat it
+        (["a", "b", "c"], False),  # each has copied it once
+        (["a", "b", "c"] * 3, True),
+        ([f"owner{number}" for number in range(30)], True),
+    ],
+)
+def test_what_several_owners_have_is_no_evidence(tmp_path, owners, expected):
     common = function("common")
-    many = [document(common + function(seed), f"{seed}.py") for seed in range(30)]
+    many = [
+        document(common + function(seed), f"{seed}.py", repository=f"https://host/{owner}/tool")
+        for seed, owner in enumerate(owners)
+    ]
     with made(tmp_path / "index", many) as index:
-        usual = TraceSettings(boilerplate=Boilerplate(common=0.5, at_least=10))
-        alone = trace(common, index, language="python", settings=usual)
-        assert {match.path for match in alone.matches} <= set()
-        assert alone.evidence[0].common >= 0.9 * alone.evidence[0].fingerprints
-        found = trace(many[3].text, index, language="python", settings=usual)
-        assert found.matches[0].path == "3.py"
+        alone = trace(common, index, language="python")
+        assert bool(alone.matches) != expected
+        assert (alone.evidence[0].common >= 0.9 * alone.evidence[0].fingerprints) == expected
+        found = trace(many[2].text, index, language="python")
+        assert found.matches[0].path == "2.py"
         assert found.matches[0].containment == found.matches[0].similarity == 1
+
+
+def test_a_popular_function_of_few_among_many_owners_is_evidence(tmp_path):
+    popular = function("popular")
+    texts = [popular + function(seed) if seed < 6 else function(seed) for seed in range(40)]
+    many = [document(text, f"{seed}.py", author=f"author {seed}") for seed, text in enumerate(texts)]
+    with made(tmp_path / "index", many) as index:
+        assert trace(popular, index, language="python").matches[0].containment == 1
 
 
 def test_templates_that_cannot_be_read_are_reported(tmp_path):

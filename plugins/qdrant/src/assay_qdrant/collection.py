@@ -78,11 +78,12 @@ class Collection:
             )
         ).points
 
-    def best_scores(self, queries: Sequence[models.SparseVector], using: str) -> list[float | None]:
-        """Return for each query the score of the nearest point, or None."""
-        requests = [models.QueryRequest(query=query, using=using, limit=1, with_payload=False) for query in queries]
-        answers = self.calls(lambda client: client.query_batch_points(self.name, requests))
-        return [answer.points[0].score if answer.points else None for answer in answers]
+    def best_points(
+        self, queries: Sequence[models.SparseVector], using: str, most: int
+    ) -> list[list[models.ScoredPoint]]:
+        """Return for each query the nearest points, without their payloads."""
+        requests = [models.QueryRequest(query=query, using=using, limit=most, with_payload=False) for query in queries]
+        return [answer.points for answer in self.calls(lambda client: client.query_batch_points(self.name, requests))]
 
     def upsert(self, points: Sequence[models.PointStruct]) -> None:
         """Store points; those of the same numbers are replaced."""

@@ -21,6 +21,7 @@ from assay.provenance.index import (
     Description,
     IndexCalibration,
     IndexInfo,
+    OwnerCounts,
     SeenFile,
     StoredDocument,
     batches,
@@ -294,6 +295,10 @@ class QdrantIndex:
     def frequencies(self, form: Form, hashes: Hashes) -> NDArray[np.int64]:
         """Return the number of documents that contain each of these hashes, estimated by the server's statistics."""
         return self._lists.frequencies(form, hashes)
+
+    def owners(self, form: Form, hashes: Hashes) -> OwnerCounts:
+        """Return the owners of projects that have each of these hashes; see `Searchable`."""
+        return self._lists.owners(form, hashes)
 
     @property
     def encoder_digest(self) -> str | None:

@@ -9,6 +9,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.provenance.index import (
+    FEWEST_HOLDERS,
+    LEAST_FUNCTION,
+    MOST_HOLDERS,
+    MOST_OWNERS,
+    Holder,
+    OwnerCounts,
+    owner_of,
+)
 from assay.retrieval import (
     MOST_DOCUMENTS,
     POSTINGS_READ,
@@ -22,7 +31,7 @@ from assay.retrieval import (
 )
 from assay_qdrant.collection import Collection
 from assay_qdrant.layout import has_form
-from assay_qdrant.points import sparse, unpack_hashes
+from assay_qdrant.points import origins_in, sparse, unpack_hashes
 
 _T = TypeVar("_T")
 
@@ -131,11 +140,32 @@ class FingerprintLists:
         for start in range(0, len(unknown), _QUERIES):
             batch = unknown[start : start + _QUERIES]
             # a vector with a single 1: the best document has 1 at that index too, so its score is the weight itself
-            scores = self._documents.best_scores([sparse(np.array([value], np.uint64)) for value in batch], form)
+            best = self._documents.best_points([sparse(np.array([value], np.uint64)) for value in batch], form, 1)
             n = answers.once(form, lambda: self._documents.count(has_form(form), exact=False))
-            for value, score in zip(batch, scores, strict=True):
-                frequencies[form, int(value)] = 0 if score is None else max(1, round(np.exp(-score) * (n + 1) - 0.5))
+            for value, points in zip(batch, best, strict=True):
+                of_value = [max(1, round(np.exp(-point.score) * (n + 1) - 0.5)) for point in points]
+                frequencies[form, int(value)] = sum(of_value)
         return np.array([frequencies[form, value] for value in hashes.tolist()], np.int64)
+
+    def owners(self, form: Form, hashes: Hashes) -> OwnerCounts:
+        """Return the owners of projects that have each of these hashes; a collection counts as one of many owners."""
+        frequent = np.flatnonzero(self.frequencies(form, hashes) >= FEWEST_HOLDERS)
+        queries = [sparse(hashes[[at]]) for at in frequent]
+        answers = self._documents.best_points(queries, form, MOST_HOLDERS) if queries else []
+        numbers = {int(point.id) for points in answers for point in points}
+        holders = {
+            number: Holder(
+                tuple(
+                    (owner_of(place.source, place.repository, place.author), (place.source, place.path))
+                    for place in origins_in(payload)
+                ),
+                payload["kind"] == "function" and len(payload["text"].encode()) >= LEAST_FUNCTION,
+            )
+            for number, payload in self._documents.retrieve(list(numbers), ["origins", "kind", "text"])
+        }
+        at = np.repeat(frequent, [len(points) for points in answers]).astype(np.int64)
+        documents = np.array([point.id for points in answers for point in points], np.int64)
+        return OwnerCounts.of(len(hashes), at, documents, holders, MOST_OWNERS)
 
     def _answers(self) -> Answers:
         remembered: Answers | None = getattr(self._thread, "answers", None)

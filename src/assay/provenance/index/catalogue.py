@@ -12,11 +12,19 @@ from typing import Any
 
 from assay.database import connect
 from assay.errors import CorpusIndexError
-from assay.provenance.index.searchable import SeenFile, StoredDocument, as_index_error, storable
+from assay.provenance.index.searchable import (
+    LEAST_FUNCTION,
+    Holder,
+    SeenFile,
+    StoredDocument,
+    as_index_error,
+    owner_of,
+    storable,
+)
 from assay.provenance.index.tables import CATALOGUE_FORMAT, SCHEMA, connect_catalogue, origin_checksum, row_checksum
 from assay.provenance.sources import Document, Origin
 
-DEFLATE_LEVEL = 1
+DEFLATE_LEVEL = 6
 LAST_PATH = "\U0010ffff"
 """No path sorts after it."""
 
@@ -32,6 +40,13 @@ SELECT origins.document, origins.file, files.checksum, sources.name, files.path,
 FROM origins JOIN files ON files.id = origins.file JOIN sources ON sources.id = files.source
 WHERE origins.document IN (SELECT value FROM json_each(?))
 ORDER BY origins.document, origins.file, origins.first_line
+"""
+
+_PLACES = "SELECT document, file, first_line FROM origins WHERE document IN (SELECT value FROM json_each(?))"
+
+_FILES = """
+SELECT files.id, files.checksum, sources.name, path, repository, "commit", licence, author, url, content
+FROM files JOIN sources ON sources.id = files.source WHERE files.id IN (SELECT value FROM json_each(?))
 """
 
 _FILE = """
@@ -55,6 +70,10 @@ class Catalogue:
         self.path = path
         self._sources: dict[str, int] = {}
         self._files: dict[tuple[object, ...], int] = {}
+        self._holders: dict[int, Holder] = {}
+        self._owners: dict[int, str] = {}
+        self._every = 0
+        self._counted: tuple[int, int] | None = None
         with as_index_error(path):
             self.connection = connect_catalogue(path, writable=writable)
             (version,) = self._row("PRAGMA user_version")
@@ -185,14 +204,63 @@ class Catalogue:
                 *described, content = described
                 origin = Origin(*(*described, first_line, content.hex() if content else None))
                 origins.setdefault(document, []).append(origin)
-            for number, *row, checksum, text, of_places in self.connection.execute(_DOCUMENTS, (numbers,)):
-                if checksum != row_checksum(number, *row, text):
-                    raise self.damaged(f"document {number}")
-                if (of_places or 0) != places.get(number, 0):
-                    raise self.damaged(f"the list of origins of document {number}")
-                _, language, kind, name = row
+            for row in self.connection.execute(_DOCUMENTS, (numbers,)):
+                number, _, language, kind, name, _, text, _ = row
+                self._check_document(row, places.get(number, 0))
                 plain = zlib.decompress(text).decode("utf-8", "surrogatepass")
                 yield StoredDocument(plain, language, kind, name, tuple(origins.get(number, ())), number)
+
+    def holders(self, ids: Sequence[int]) -> dict[int, Holder]:
+        """Return the owners and files of each of these documents, and whether it is a function.
+
+        Raises:
+            CorpusIndexError: a document, or an origin of it, is not what was written.
+        """
+        self._forget_owners()
+        files: dict[int, list[int]] = {}
+        lists: dict[int, int] = {}
+        new = json.dumps([number for number in ids if number not in self._holders])
+        with as_index_error(self.path):
+            for document, *place in self.connection.execute(_PLACES, (new,)):
+                files.setdefault(document, []).append(place[0])
+                lists[document] = lists.get(document, 0) ^ origin_checksum(document, *place)
+            unknown = {file for of_document in files.values() for file in of_document} - self._owners.keys()
+            for file, checksum, *described in self.connection.execute(_FILES, (json.dumps(list(unknown)),)):
+                if checksum != row_checksum(file, *described):
+                    raise self.damaged(f"the record of file {file}")
+                source, _, repository, _, _, author, *_ = described
+                self._owners[file] = owner_of(source, repository, author)
+            for row in self.connection.execute(_DOCUMENTS, (new,)):
+                number, _, _, kind, _, _, text, _ = row
+                self._check_document(row, lists.get(number, 0))
+                places = tuple((self._owners[file], file) for file in files.get(number, ()))
+                is_function = kind == "function" and len(zlib.decompress(text)) >= LEAST_FUNCTION
+                self._holders[number] = Holder(places, is_function)
+        return {number: self._holders[number] for number in ids if number in self._holders}
+
+    def _check_document(self, row: Sequence[Any], places: int) -> None:
+        """Compare a row of `_DOCUMENTS`, and the checksum of the origins that were found, with what was written."""
+        *content, checksum, text, of_places = row
+        if checksum != row_checksum(*content, text):
+            raise self.damaged(f"document {row[0]}")
+        if (of_places or 0) != places:
+            raise self.damaged(f"the list of origins of document {row[0]}")
+
+    def owners_up_to(self, most: int) -> int:
+        """Return the number of owners of projects, or `most` if there are more."""
+        self._forget_owners()
+        if not self._every:
+            rows = self._all("SELECT DISTINCT name, repository, author FROM files JOIN sources ON sources.id = source")
+            self._every = len({owner_of(*row) for row in rows})
+        return min(most, self._every)
+
+    def _forget_owners(self) -> None:
+        """Forget the owners of another state: of another commit, or from before a change of this writer."""
+        state = (self.generation, self.connection.total_changes)
+        if state != self._counted or len(self._holders) > MOST_REMEMBERED:
+            self._holders.clear()
+            self._owners.clear()
+            self._every, self._counted = 0, state
 
     def remove_documents(self, ids: Sequence[int]) -> int:
         """Remove documents with their origins, and return how many there were."""

@@ -31,7 +31,18 @@ from assay.provenance.index.folder import (
     restore_state,
     writer_lock,
 )
-from assay.provenance.index.searchable import AddCounts, IndexInfo, Repair, SeenFile, StoredDocument, batches
+from assay.provenance.index.searchable import (
+    FEWEST_HOLDERS,
+    MOST_HOLDERS,
+    MOST_OWNERS,
+    AddCounts,
+    IndexInfo,
+    OwnerCounts,
+    Repair,
+    SeenFile,
+    StoredDocument,
+    batches,
+)
 from assay.provenance.sources import Document
 from assay.retrieval import (
     CANDIDATES,
@@ -325,6 +336,13 @@ class CodeIndex:
         """Return the number of documents that contain each of these hashes."""
         with self.snapshot():
             return self._postings.frequencies(form, hashes)
+
+    def owners(self, form: Form, hashes: Hashes) -> OwnerCounts:
+        """Return the owners of projects that have each of these hashes; see `Searchable`."""
+        with self.snapshot():
+            holders = self._postings.holders(form, hashes, least=FEWEST_HOLDERS, most=MOST_HOLDERS)
+            documents = self._catalogue.holders(np.unique(holders[1]).tolist())
+            return OwnerCounts.of(len(hashes), *holders, documents, self._catalogue.owners_up_to(MOST_OWNERS))
 
     def calibration(self) -> IndexCalibration | None:
         """Return the false-positive rates of this index, else the shipped ones of its profile, else None.

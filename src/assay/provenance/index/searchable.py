@@ -2,7 +2,8 @@
 
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -24,6 +25,81 @@ class StoredDocument(Document):
     """A document of an index; `id` is its number there."""
 
     id: int
+
+
+FEWEST_HOLDERS, MOST_HOLDERS = 3, 64
+"""Documents of a fingerprint from which its owners are counted, and of which at most they are counted."""
+
+MOST_OWNERS = 200
+"""Owners of an index up to which they are counted."""
+
+LEAST_FUNCTION = 400
+"""Bytes, some ten lines."""
+
+REPEATED = 3
+"""Files of one owner from which it repeats a fingerprint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A document that has some fingerprint.
+
+    Attributes:
+        files: owner and name of each file that has it.
+        is_function: True for a function of at least `LEAST_FUNCTION` bytes: shorter ones may be idioms.
+    """
+
+    files: tuple[tuple[str, Hashable], ...]
+    is_function: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnerCounts:
+    """Owners of the projects that have each of some fingerprints.
+
+    Attributes:
+        owners: int64 [m]; 0 for a fingerprint in fewer than `FEWEST_HOLDERS` documents.
+        repeating: int64 [m], those that have it in `REPEATED` files.
+        files: int64 [m], of all of them.
+        functions: bool [m], True if a function of some length has it.
+        every: owners of the index, at most `MOST_OWNERS`.
+    """
+
+    owners: NDArray[np.int64]
+    repeating: NDArray[np.int64]
+    files: NDArray[np.int64]
+    functions: NDArray[np.bool_]
+    every: int
+
+    @classmethod
+    def of(
+        cls,
+        length: int,
+        at: NDArray[np.int64],
+        documents: DocumentIds,
+        holders: Mapping[int, Holder],
+        every: int,
+    ) -> Self:
+        """Count from pairs of a fingerprint, `at` of `length`, and a document of `holders`."""
+        files: list[set[tuple[str, Hashable]]] = [set() for _ in range(length)]
+        functions = np.zeros(length, np.bool_)
+        for position, document in zip(at.tolist(), documents.tolist(), strict=True):
+            if document in holders:
+                files[position].update(holders[document].files)
+                functions[position] |= holders[document].is_function
+        owners = [Counter(owner for owner, _ in of_fingerprint) for of_fingerprint in files]
+        return cls(
+            owners=np.array([len(counts) for counts in owners], np.int64),
+            repeating=np.array([sum(n >= REPEATED for n in counts.values()) for counts in owners], np.int64),
+            files=np.array([len(of_fingerprint) for of_fingerprint in files], np.int64),
+            functions=functions,
+            every=every,
+        )
+
+
+def owner_of(source: str, repository: str | None, author: str | None) -> str:
+    """Return who has a file: the repository without its last part, else the author, else the source."""
+    return (repository or "").rstrip("/").rpartition("/")[0] or author or source
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +295,10 @@ class Searchable(Protocol):
 
     def frequencies(self, form: Form, hashes: Hashes) -> NDArray[np.int64]:
         """Return the number of documents that contain each of these hashes."""
+        ...
+
+    def owners(self, form: Form, hashes: Hashes) -> OwnerCounts:
+        """Return the owners of projects that have each of these hashes."""
         ...
 
     def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[DocumentIds, Float32Array]:

@@ -1,7 +1,7 @@
-"""Boilerplate: idioms, and code in so many documents that it does not show where a text comes from.
+"""Boilerplate: idioms, and code in so many projects that it does not show where a text comes from.
 
 The canonical forms contain no comments, so licence headers do not count, and a build skips generated files. The rest is
-recognised in two ways: by a list of templates, and by the number of documents of the index that contain it.
+recognised in two ways: by a list of templates, and by the owners of the projects of the index that contain it.
 """
 
 from collections.abc import Sequence
@@ -21,11 +21,17 @@ from assay.retrieval import Fingerprints, Form, Hashes, Profile, fingerprint
 BETWEEN = "----\n"
 """Line between two templates of one shipped file."""
 
-COMMON = 0.005
-"""Share of an index's documents from which a fingerprint is common; the value of HybridSourceTracker."""
+COMMON = 0.1
+"""Share of the owners of an index's projects from which a fingerprint is common."""
 
-COMMON_AT_LEAST = 100
-"""Documents; a fingerprint in fewer is never common, so a small index has no common ones."""
+COMMON_AT_LEAST = 3
+"""Owners; a fingerprint of fewer is never common, so an index of one project has no common ones."""
+
+FILES = 1.5
+"""Files with it of each owner, on average, from which code is common."""
+
+ANYWHERE = 20
+"""Owners from which code is common although each has it once: nobody can say whose it is."""
 
 LARGEST_TEMPLATE = 1_000_000
 """Characters of a template file."""
@@ -45,8 +51,9 @@ class Boilerplate:
 
     Attributes:
         templates: fingerprints of k-grams within one of them are ignored.
-        common: so are fingerprints in more than this share of the index's documents; None: frequency does not count.
-        at_least: and in more than this many documents.
+        common: so are fingerprints that this share of the owners of the index's projects have, in several files; None:
+            that does not count. From `MOST_OWNERS` owners on the share is of these.
+        at_least: and at least so many owners; half as many where each repeats it.
     """
 
     templates: tuple[Template, ...] = ()
@@ -111,9 +118,14 @@ def find_boilerplate(
     template = template_mask(query, language, index.profile, boilerplate)
     if boilerplate.common is None:
         return template, np.zeros(len(query), np.bool_)
-    # in a small index half a percent is one or two documents, which a copy and its original already are
-    most = max(boilerplate.at_least, int(boilerplate.common * len(index)))
-    return template, (index.frequencies(form, query.hashes) > most) & ~template
+    # owners, not documents: a file that one project has 200 times is no idiom, a preamble in 6 of 20 packages is
+    counts = index.owners(form, query.hashes)
+    least = max(boilerplate.at_least, boilerplate.common * counts.every)
+    # a function that was copied stands in one file of each owner; idioms are repeated, or stand outside of functions
+    is_idiom = (counts.files >= FILES * counts.owners) | ~counts.functions
+    repeated = (counts.owners >= least) & is_idiom
+    repeated |= 2 * counts.repeating >= max(least, 4)
+    return template, (repeated | (counts.owners >= max(boilerplate.at_least, ANYWHERE))) & ~template
 
 
 def template_mask(

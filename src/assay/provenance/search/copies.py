@@ -11,7 +11,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from assay.provenance.index import Searchable
-from assay.provenance.search.boilerplate import COMMON, Boilerplate
 from assay.provenance.search.query import SearchQuery
 from assay.retrieval import Fingerprints, Form
 from assay.types import Float64Array, Match, Span
@@ -29,9 +28,13 @@ MOST_OF_IT = 0.5
 """Share of a function from which all common stretches are shown as copied."""
 
 
-def rarities(query: SearchQuery, index: Searchable, boilerplate: Boilerplate) -> Mapping[Form, Float64Array]:
+WEIGHTLESS, WEIGHTLESS_AT_LEAST = 0.005, 100
+"""Share of an index's documents, and documents at least, from which a fingerprint weighs nothing."""
+
+
+def rarities(query: SearchQuery, index: Searchable) -> Mapping[Form, Float64Array]:
     """Return the weight of each fingerprint of a query, from 0 to 1, [m] for each form."""
-    common = max(2, boilerplate.at_least, int((boilerplate.common or COMMON) * len(index)))
+    common = max(WEIGHTLESS_AT_LEAST, int(WEIGHTLESS * len(index)))
     weights: dict[Form, Float64Array] = {}
     for form, prints in query.fingerprints.items():
         if isinstance(prints, Fingerprints):

@@ -19,7 +19,7 @@ class ChannelEvidence:
         units: length of the canonical form: code without comments and layout, in characters or tokens.
         fingerprints: distinct ones.
         template: fingerprints within a template of boilerplate.
-        common: fingerprints in so many documents that they are boilerplate.
+        common: fingerprints of so many owners of projects that they are boilerplate.
         absent: of the others, those that no document has.
         too_common: those in more documents than may be read.
         left: those that were not looked up, because the budget was spent.

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
+import numpy as np
+
 from assay.code import languages_of_text
 from assay.errors import AssayError
 from assay.languages import language_named, languages_with
@@ -33,6 +35,9 @@ from assay.types import Float64Array, Match, Span
 
 MOST_TIED = 100
 """Documents with the same keys as the last match that are read to choose among them by their paths."""
+
+LITTLE = 0.2
+"""Containment below which the last matches make room for the nearest by vector: by chance many documents have some."""
 
 FUNCTIONS_BEHIND = 10
 """Documents behind the last match that are read, because a function may come before its file."""
@@ -129,9 +134,11 @@ def trace(
             else:
                 below += 1
         chosen = _best_documents(kept, ranking.keys, candidates, index, top)
+        if method == "union":
+            chosen = _with_nearest(chosen, kept, candidates, index, top)
         if also is not None:
             chosen += _further_documents(kept, candidates, index, {document.id for _, document in chosen}, also)
-        weights = rarities(query, index, _boilerplate(index, settings)) if chosen else {}
+        weights = rarities(query, index) if chosen else {}
     pairs = [(near, _match(near, document, query, weights)) for near, document in chosen]
     matches = tuple(match for near, match in pairs if _reaches(near, settings) or _is_copy(match, query))
     numbers = {match.document_id for match in matches}
@@ -166,7 +173,8 @@ def rank_candidates(
     """
     settings = settings or TraceSettings()
     _check(method, settings)
-    query = read_query(text, language, index, _boilerplate(index, settings))
+    boilerplate = boilerplate_of(index.profile) if settings.boilerplate is None else settings.boilerplate
+    query = read_query(text, language, index, boilerplate)
     candidates = candidates_of(query, index, method, settings.candidates, gate=settings.gate)
     if method == "vector":
         order, keys = rank_by_vector(candidates.cosines)
@@ -174,10 +182,6 @@ def rank_candidates(
         rank_by = settings.rank_by or index.profile.search.rank_by
         order, keys = rank_by_fingerprints(candidates.overlaps, candidates.cosines, rank_by)
     return RankedCandidates(query, candidates, order[candidates.have_evidence[order]], tuple(keys))
-
-
-def _boilerplate(index: Searchable, settings: TraceSettings) -> Boilerplate:
-    return boilerplate_of(index.profile) if settings.boilerplate is None else settings.boilerplate
 
 
 def _check(method: str, settings: TraceSettings) -> None:
@@ -235,6 +239,29 @@ def _best_documents(
     ]
     pairs.sort(key=lambda pair: (pair[0], _place(pair[2])))
     return functions_before_files([(near, document) for _, near, document in pairs])[:top]
+
+
+def _with_nearest(
+    chosen: list[tuple[Similarity, StoredDocument]],
+    kept: Sequence[tuple[int, Similarity]],
+    candidates: Candidates,
+    index: Searchable,
+    top: int,
+) -> list[tuple[Similarity, StoredDocument]]:
+    """Return the documents with the nearest by vector, half of `top`, among them, in place of the last weak ones."""
+    cosines = candidates.cosines
+    near = sorted((pair for pair in kept if not np.isnan(cosines[pair[0]])), key=lambda pair: -cosines[pair[0]])
+    nearest = {int(candidates.documents[at]): similarity for at, similarity in near[: -(-top // 2)]}
+    present = {document.id for _, document in chosen}
+    weak = [
+        number
+        for number, (similarity, document) in enumerate(chosen)
+        if similarity.containment < LITTLE and document.id not in nearest
+    ]
+    absent = [number for number in nearest if number not in present][: len(weak)]
+    left_out = set(weak[len(weak) - len(absent) :])
+    remaining = [pair for number, pair in enumerate(chosen) if number not in left_out]
+    return remaining + [(nearest[document.id], document) for document in index.documents(absent)]
 
 
 def _further_documents(

@@ -11,7 +11,7 @@ from assay.errors import CorpusIndexError
 from assay.retrieval.canonical import Form
 from assay.retrieval.generations import durable_writer
 from assay.retrieval.hashing import Hashes
-from assay.retrieval.postings.kernels import count_members, read_lists, tally
+from assay.retrieval.postings.kernels import tally
 from assay.retrieval.postings.keys import Keys, distinct, keys_of
 from assay.retrieval.postings.memtable import Memtable
 from assay.retrieval.postings.overlap import Overlap, choose_lists
@@ -31,6 +31,7 @@ class Postings(SegmentedIndex[Segment, Profile]):
     """Documents by their fingerprints."""
 
     PART, FORMAT, ENTRIES, SUFFIX = "postings", VERSION, "segments", "segment"
+    REMEDY = "; `assay index verify --repair` computes them again"
     NUMBERS, DEAD_CHECKSUM = "<u4", "checksum"
     LARGEST, LEAST_TIER = MOST_POSTINGS, 1 << 16
 
@@ -108,10 +109,7 @@ class Postings(SegmentedIndex[Segment, Profile]):
             frequencies += segment.frequencies(form, bounds, most)
         chosen = choose_lists(frequencies, keys, most=most, budget=budget, reading=reading)
         # the lists of all keys, sorted together: a document stands there once for each list that contains it
-        parts = [
-            read_lists(segment.forms[form].postings, *bounds, chosen, segment.dead)
-            for segment, bounds in zip(segments, lists, strict=True)
-        ]
+        parts = [segment.read(form, bounds, chosen) for segment, bounds in zip(segments, lists, strict=True)]
         documents_read = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.uint32), *parts])
         documents_read.sort()
         every, counts = tally(documents_read)
@@ -146,8 +144,7 @@ class Postings(SegmentedIndex[Segment, Profile]):
         for segment in self.visible():
             in_segment = ascending[segment.holds(documents[ascending])]
             if len(in_segment):
-                postings = segment.forms[form]
-                counts[in_segment] = count_members(postings.postings, *postings.lists(keys), documents[in_segment])
+                counts[in_segment] = segment.count(form, segment.forms[form].lists(keys), documents[in_segment])
         return counts
 
     def shared(self, form: Form, hashes: Hashes, documents: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -161,6 +158,31 @@ class Postings(SegmentedIndex[Segment, Profile]):
         for segment in self.visible():
             frequencies += segment.frequencies(form, segment.forms[form].lists(keys), no_limit)
         return frequencies
+
+    def holders(
+        self, form: Form, hashes: Hashes, *, least: int, most: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return documents that have these hashes: positions among the hashes, and the documents, int64 [n] each.
+
+        Hashes in fewer than `least` documents are left out. Of a list of more than `most`, as many at equal distances
+        are returned.
+        """
+        keys, segments = keys_of(hashes), self.visible()
+        lists = [segment.forms[form].lists(keys) for segment in segments]
+        lengths = np.array([stops - starts for starts, stops in lists]).reshape(len(segments), len(keys))
+        total = lengths.sum(axis=0)
+        positions, documents = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for segment, (starts, _), length in zip(segments, lists, lengths, strict=True):
+            # of each segment its part of the list, rounded up so that no segment is passed over
+            portions = np.where(total >= least, np.minimum(length, -(-length * most // np.maximum(total, 1))), 0)
+            at = np.repeat(np.arange(len(keys)), portions)
+            within = np.arange(len(at)) - np.repeat(np.cumsum(portions) - portions, portions)
+            ranks = segment.forms[form].postings[starts[at] + within * length[at] // portions[at]]
+            numbers = segment.numbers(ranks).astype(np.int64)
+            living = segment.holds(numbers)
+            positions.append(at[living])
+            documents.append(numbers[living])
+        return np.concatenate(positions), np.concatenate(documents)
 
     def sizes(self, form: Form, documents: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return |D|: the number of distinct fingerprints of each document; 0 if it is absent."""

@@ -1,7 +1,7 @@
 """Compiled loops: bisection in one segment, reading of lists, merging.
 
 All arrays of a segment are read-only views of its file. A list is the range of `documents` that belongs to one key; its
-documents ascend. `dead` are the removed documents of the segment, ascending.
+documents ascend, and so do those that were removed, `dead`. Both are ranks among the documents of the segment.
 """
 
 import numpy as np
@@ -33,9 +33,23 @@ def first_not_below(values: Documents, low: Integer, high: Integer, value: Integ
 
 @compiled
 def find_lists(
-    directory: Documents, remainders: Documents, keys: NDArray[np.uint64], remainder_bits: int
+    buckets: tuple[Documents, Documents],
+    entries: tuple[Documents, NDArray[np.uint8]],
+    keys: NDArray[np.uint64],
+    remainder_bits: int,
+    postings: int,
 ) -> tuple[Bounds, Bounds]:
-    """Return start and stop of the list of each key; they are equal for a key that is absent."""
+    """Return start and stop of the list of each key; they are equal for a key that is absent.
+
+    Args:
+        buckets: first entry and first posting of each bucket, and their ends.
+        entries: remainder of a key, and number of its postings.
+        keys: to find.
+        remainder_bits: of a key.
+        postings: number of all of them.
+    """
+    directory, first_postings = buckets
+    remainders, lengths = entries
     starts = np.empty(len(keys), np.int64)
     stops = np.empty(len(keys), np.int64)
     mask = (np.int64(1) << remainder_bits) - 1
@@ -47,19 +61,18 @@ def find_lists(
         remainder = key & mask
         # a forged directory must not lead beyond the arrays
         high: Integer = min(np.int64(directory[bucket + 1]), np.int64(len(remainders)))
-        start = first_not_below(remainders, min(np.int64(directory[bucket]), high), high, remainder)
-        # most lists are short: search in steps that double, then bisect the last step
-        step = 1
+        low: Integer = min(np.int64(directory[bucket]), high)
+        entry = first_not_below(remainders, low, high, remainder)
+        start = np.int64(first_postings[bucket])
+        for before in range(low, entry):
+            start += np.int64(lengths[before])
         stop = start
-        while stop < high and np.int64(remainders[stop]) == remainder:
-            start_of_step = stop
-            stop = min(high, stop + step)
-            step *= 2
-            if stop == high or np.int64(remainders[stop]) != remainder:
-                stop = first_not_below(remainders, start_of_step + 1, stop, remainder + 1)
-                break
-        starts[at] = start
-        stops[at] = stop
+        # a list longer than a byte can count has several entries
+        while entry < high and np.int64(remainders[entry]) == remainder:
+            stop += np.int64(lengths[entry])
+            entry += 1
+        starts[at] = min(start, np.int64(postings))
+        stops[at] = min(stop, np.int64(postings))
     return starts, stops
 
 

@@ -3,9 +3,12 @@
     documents                     uint32 [D], ascending
     of each form
         sizes                     uint32 [D], distinct fingerprints of each document
-        directory                 uint32 [2^r + 1], start of the postings whose keys share their first r bits
-        remainders                uint32 [n], the other 48 - r bits of the key of each posting, ascending in a bucket
-        postings                  uint32 [n], its document, ascending among equal keys
+        directory                 uint32 [2^r + 1], first entry of the keys that share their first r bits
+        starts                    uint32 [2^r + 1], first posting of these keys
+        remainders                uint32 [e], the other 48 - r bits of the key of each entry, ascending in a bucket
+        lengths                   uint8 [e], its postings; a key with more than 255 has several entries
+        postings                  uint16 [n], or uint32 from 65,537 documents on: rank of the document among all of the
+                                  segment, ascending among equal keys
     contents                      JSON: name, type, offset, length and CRC-32 of each section
     tail                          length and CRC-32 of the contents, version, magic: 20 bytes
 
@@ -27,11 +30,19 @@ from numpy.typing import NDArray
 from assay.errors import CorpusIndexError, plain_reason
 from assay.files import parse_json
 from assay.retrieval.canonical import Form
-from assay.retrieval.postings.kernels import Bounds, Documents, count_living, find_lists, places_in
+from assay.retrieval.postings.kernels import (
+    Bounds,
+    Documents,
+    count_living,
+    count_members,
+    find_lists,
+    places_in,
+    read_lists,
+)
 from assay.retrieval.postings.keys import KEY_BITS, Keys
 from assay.retrieval.segmented import SegmentFile
 
-VERSION = 1
+VERSION = 2
 MAGIC = b"assayseg"
 TAIL = struct.Struct("<III8s")
 ALIGNMENT = 64
@@ -49,7 +60,9 @@ class FormPostings:
 
     sizes: Documents
     directory: Documents
+    starts: Documents
     remainders: Documents
+    lengths: NDArray[np.uint8]
     postings: Documents
 
     @property
@@ -60,24 +73,27 @@ class FormPostings:
     def fits(self, documents: int) -> bool:
         """Return True if the sections have lengths that belong together, of a segment of that many documents."""
         # r is not stored: the length of the directory, 2^r + 1, tells it
-        buckets, postings = len(self.directory) - 1, len(self.postings)
+        buckets = len(self.directory) - 1
         is_power = buckets >= 1 << LEAST_RADIX and buckets & (buckets - 1) == 0
-        return is_power and len(self.sizes) == documents and len(self.remainders) == postings
+        is_parallel = len(self.starts) == len(self.directory) and len(self.lengths) == len(self.remainders)
+        return is_power and is_parallel and len(self.sizes) == documents
 
     def lists(self, keys: Keys) -> tuple[Bounds, Bounds]:
         """Return start and stop of the list of each key."""
-        return find_lists(self.directory, self.remainders, keys, self.remainder_bits)
+        buckets, entries = (self.directory, self.starts), (self.remainders, self.lengths)
+        return find_lists(buckets, entries, keys, self.remainder_bits, len(self.postings))
 
     def keys_between(self, first_bucket: int, last_bucket: int) -> tuple[Keys, Documents]:
-        """Return keys and documents of the postings in a range of buckets, the last one excluded."""
+        """Return keys of the postings in a range of buckets, the last one excluded, and ranks of their documents."""
         start, stop = int(self.directory[first_bucket]), int(self.directory[last_bucket])
-        # the directory has the leading bits of the keys: bucket b is repeated once for each of its postings
+        # the directory has the leading bits of the keys: bucket b is repeated once for each of its entries
         begins = self.directory[first_bucket : last_bucket + 1]
         counts = (begins[1:] - begins[:-1]).astype(np.int64)
         keys = np.repeat(np.arange(first_bucket, last_bucket, dtype=np.uint64), counts)
         keys <<= np.uint64(self.remainder_bits)
         keys |= self.remainders[start:stop]
-        return keys, self.postings[start:stop].copy()
+        ranks = self.postings[self.starts[first_bucket] : self.starts[last_bucket]]
+        return np.repeat(keys, self.lengths[start:stop]), ranks
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -91,7 +107,7 @@ class Segment(SegmentFile):
     """
 
     forms: dict[Form, FormPostings]
-    checksums: tuple[tuple[str, Documents, int], ...]
+    checksums: tuple[tuple[str, NDArray[Any], int], ...]
     data: mmap.mmap | bytes
 
     @classmethod
@@ -120,12 +136,14 @@ class Segment(SegmentFile):
         """Read the bytes of a segment, without copying them; without an entry it is in memory."""
         contents = _contents(data)
         try:
-            sections = {
-                section: np.frombuffer(data, np.dtype("<u4"), length, offset)
+            ranks = rank_type(contents["documents"][1])
+            types = {"lengths": np.dtype("u1"), "postings": ranks}
+            sections: dict[str, NDArray[Any]] = {
+                section: np.frombuffer(data, types.get(section.rpartition(".")[2], np.dtype("<u4")), length, offset)
                 for section, (offset, length, _) in contents.items()
             }
             names: tuple[Form, ...] = ("characters", "tokens")
-            parts = ("sizes", "directory", "remainders", "postings")
+            parts = ("sizes", "directory", "starts", "remainders", "lengths", "postings")
             forms = {
                 form: FormPostings(*(sections[f"{form}.{part}"] for part in parts))
                 for form in names
@@ -157,6 +175,27 @@ class Segment(SegmentFile):
         """Mask of the documents that were not removed."""
         return ~np.isin(self.documents, self.dead, assume_unique=True)
 
+    @cached_property
+    def dead_ranks(self) -> Documents:
+        """Ranks of the removed documents, ascending; read-only, as the arrays of the file."""
+        ranks = np.searchsorted(self.documents, self.dead).astype("<u4")
+        ranks.flags.writeable = False
+        return ranks
+
+    def numbers(self, ranks: Documents) -> Documents:
+        """Return the documents of these ranks."""
+        # ranks in a section that was not checked may be damaged: they must give wrong documents, never a crash
+        numbers: Documents = self.documents.take(ranks, mode="clip")
+        return numbers
+
+    def read(self, form: Form, lists: tuple[Bounds, Bounds], chosen: NDArray[np.bool_]) -> Documents:
+        """Return the documents of the chosen lists that were not removed, list after list."""
+        return self.numbers(read_lists(self.forms[form].postings, *lists, chosen, self.dead_ranks))
+
+    def count(self, form: Form, lists: tuple[Bounds, Bounds], documents: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the number of lists that have each of these documents of the segment, which ascend."""
+        return count_members(self.forms[form].postings, *lists, self.places(documents))
+
     def places(self, documents: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the position of each document in `documents` of the segment; -1 if it is absent or removed."""
         documents = np.ascontiguousarray(documents)
@@ -181,7 +220,7 @@ class Segment(SegmentFile):
 
     def frequencies(self, form: Form, lists: tuple[Bounds, Bounds], limit: int) -> Bounds:
         """Return the number of living documents of each list; above `limit` only some number above it."""
-        return count_living(self.forms[form].postings, *lists, self.dead, limit)
+        return count_living(self.forms[form].postings, *lists, self.dead_ranks, limit)
 
     def release(self) -> None:
         """Return the pages of the file to the system: they stay in its cache, but no longer count as used memory."""
@@ -195,12 +234,17 @@ class Segment(SegmentFile):
                 path = folder / self.name
                 raise CorpusIndexError(f"{path}: segment is damaged: section {name!r} is not what was written")
 
-    def _checksum(self, section: Documents) -> int:
+    def _checksum(self, section: NDArray[Any]) -> int:
         checksum = 0
         for start in range(0, len(section), CHECKED_TOGETHER):
             checksum = zlib.crc32(section[start : start + CHECKED_TOGETHER].data, checksum)
             self.release()
         return checksum
+
+
+def rank_type(documents: int) -> np.dtype[np.uint16] | np.dtype[np.uint32]:
+    """Return the type of the postings of a segment with so many documents."""
+    return np.dtype("<u2") if documents <= 1 << 16 else np.dtype("<u4")
 
 
 def _contents(data: mmap.mmap | bytes) -> dict[str, tuple[int, int, int]]:

@@ -4,17 +4,29 @@ Segments are merged into one without removed documents, a block of buckets at a 
 """
 
 import json
+import shutil
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.retrieval.canonical import Form
 from assay.retrieval.postings.kernels import Documents, merge_postings
 from assay.retrieval.postings.keys import KEY_BITS, Keys
-from assay.retrieval.postings.segment import ALIGNMENT, LARGEST_RADIX, LEAST_RADIX, MAGIC, TAIL, VERSION, Segment
+from assay.retrieval.postings.segment import (
+    ALIGNMENT,
+    LARGEST_RADIX,
+    LEAST_RADIX,
+    MAGIC,
+    TAIL,
+    VERSION,
+    Segment,
+    rank_type,
+)
 
 IN_A_BUCKET = 64
 """Average postings of a bucket: a bucket is one or two cache lines, the directory .06 bytes a posting."""
@@ -25,6 +37,12 @@ Block = tuple[Keys, Documents]
 MOST_POSTINGS = 1 << 31
 """Largest number of one form in one segment: a directory has 32-bit numbers."""
 
+
+LONGEST = 255
+"""Postings of one entry."""
+
+MOST_IN_MEMORY = 1 << 26
+"""Bytes of the lengths of entries; more wait in a temporary file for their place behind the remainders."""
 
 BLOCK_POSTINGS = 1 << 21
 """Postings of one block, about 25 MB; three copies are in memory."""
@@ -58,30 +76,40 @@ def write_segment(
     for form, form_sizes in sizes.items():
         end = put(f"{form}.sizes", form_sizes, end)
         postings = int(form_sizes.sum(dtype=np.int64))
-        # the number of postings fixes the length of every section, so all places are known before the first block comes
-        radix = radix_of(postings)
+        # the number of postings fixes where all sections begin but the last one, so they grow side by side
+        radix, ranks = radix_of(postings), rank_type(len(documents))
         directory_at = end
-        remainders_at = aligned(directory_at + 4 * ((1 << radix) + 1))
-        postings_at = aligned(remainders_at + 4 * postings)
-        counts = np.zeros(1 << radix, np.uint32)
-        written = remainders_checksum = postings_checksum = 0
-        for remainders, block_documents in _split(blocks[form], KEY_BITS - radix, counts):
-            # the two sections grow side by side; their places are known beforehand, because the sizes add up to their
-            # lengths
-            file.seek(remainders_at + 4 * written)
-            file.write(remainders.data)
-            file.seek(postings_at + 4 * written)
-            file.write(block_documents.data)
-            remainders_checksum = zlib.crc32(remainders.data, remainders_checksum)
-            postings_checksum = zlib.crc32(block_documents.data, postings_checksum)
-            written += len(block_documents)
-        assert written == postings, "the sizes of the documents are those of their postings"  # noqa: S101  an invariant: a segment without it gives wrong results
-        contents[f"{form}.remainders"] = (remainders_at, postings, remainders_checksum)
+        starts_at = aligned(directory_at + 4 * ((1 << radix) + 1))
+        postings_at = aligned(starts_at + 4 * ((1 << radix) + 1))
+        remainders_at = aligned(postings_at + ranks.itemsize * postings)
+        of_buckets = np.zeros((2, (1 << radix) + 1), np.uint32)
+        written = entries = remainders_checksum = postings_checksum = lengths_checksum = 0
+        with SpooledTemporaryFile(MOST_IN_MEMORY) as lengths_file:
+            for keys, block_documents in blocks[form]:
+                remainders, lengths = _entries(keys, KEY_BITS - radix, of_buckets)
+                block_ranks = np.searchsorted(documents, block_documents).astype(ranks)
+                file.seek(remainders_at + 4 * entries)
+                file.write(remainders.data)
+                file.seek(postings_at + ranks.itemsize * written)
+                file.write(block_ranks.data)
+                lengths_file.write(lengths.data)
+                remainders_checksum = zlib.crc32(remainders.data, remainders_checksum)
+                postings_checksum = zlib.crc32(block_ranks.data, postings_checksum)
+                lengths_checksum = zlib.crc32(lengths.data, lengths_checksum)
+                written += len(block_ranks)
+                entries += len(remainders)
+            assert written == postings, "the sizes of the documents are those of their postings"  # noqa: S101  an invariant: a segment without it gives wrong results
+            lengths_at = aligned(remainders_at + 4 * entries)
+            file.seek(lengths_at)
+            lengths_file.seek(0)
+            shutil.copyfileobj(lengths_file, file)
+        contents[f"{form}.remainders"] = (remainders_at, entries, remainders_checksum)
+        contents[f"{form}.lengths"] = (lengths_at, entries, lengths_checksum)
         contents[f"{form}.postings"] = (postings_at, postings, postings_checksum)
-        directory = np.zeros(len(counts) + 1, np.uint32)
-        np.cumsum(counts, out=directory[1:])
+        directory, starts = np.cumsum(of_buckets, axis=1, dtype=np.uint32)
         put(f"{form}.directory", directory, directory_at)
-        end = aligned(postings_at + 4 * postings)
+        put(f"{form}.starts", starts, starts_at)
+        end = aligned(lengths_at + entries)
     encoded = json.dumps(contents).encode()
     file.seek(end)
     file.write(encoded)
@@ -93,16 +121,24 @@ def aligned(offset: int) -> int:
     return -(-offset // ALIGNMENT) * ALIGNMENT
 
 
-def _split(blocks: Iterable[Block], remainder_bits: int, counts: Documents) -> Iterator[tuple[Documents, Documents]]:
-    """Yield remainders and documents of each block, and count the postings of each bucket in `counts`."""
-    mask = np.uint64((1 << remainder_bits) - 1)
-    for keys, documents in blocks:
-        if not len(keys):
-            continue
-        buckets = (keys >> np.uint64(remainder_bits)).astype(np.int64)
-        sizes = np.bincount(buckets - buckets[0])
-        counts[buckets[0] : buckets[0] + len(sizes)] += sizes.astype(np.uint32)
-        yield (keys & mask).astype("<u4"), np.ascontiguousarray(documents, "<u4")
+def _entries(keys: Keys, remainder_bits: int, of_buckets: Documents) -> tuple[Documents, NDArray[np.uint8]]:
+    """Return remainder and length of each entry of a block, and add its entries and postings to those of the buckets.
+
+    `of_buckets` [2, 2^r + 1] counts each bucket one place behind, so that sums give where it begins.
+    """
+    begins = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), np.bool_), keys[1:] != keys[:-1]]))
+    lengths = np.diff(np.append(begins, len(keys)))
+    parts = -(-lengths // LONGEST)
+    every = np.full(int(parts.sum()), LONGEST, np.uint8)
+    every[np.cumsum(parts) - 1] = lengths - LONGEST * (parts - 1)
+    of_entries = np.repeat(keys[begins], parts)
+    buckets = (of_entries >> np.uint64(remainder_bits)).astype(np.int64)
+    if len(buckets):
+        first = int(buckets[0])
+        for row, weights in enumerate((None, every)):
+            counts = np.bincount(buckets - first, weights)
+            of_buckets[row, first + 1 : first + 1 + len(counts)] += counts.astype(np.uint32)
+    return (of_entries & np.uint64((1 << remainder_bits) - 1)).astype("<u4"), every
 
 
 def merge_segments(file: BinaryIO, segments: Sequence[Segment], folder: Path) -> None:
@@ -144,7 +180,8 @@ def _living(segment: Segment, form: Form, first: int, last: int) -> Block:
     """Return the postings of a range of buckets of the coarsest directory, without removed documents."""
     postings = segment.forms[form]
     finer = KEY_BITS - LEAST_RADIX - postings.remainder_bits
-    keys, documents = postings.keys_between(first << finer, last << finer)
+    keys, ranks = postings.keys_between(first << finer, last << finer)
+    documents = segment.numbers(ranks)
     if len(segment.dead):
         kept = segment.holds(documents.astype(np.int64))
         return keys[kept], documents[kept]

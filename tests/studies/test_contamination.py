@@ -65,6 +65,22 @@ def test_statements_put_in_make_a_near_duplicate(tmp_path):
     assert found.origins[0].licence == "MIT"
 
 
+def test_a_document_that_repeats_the_words_of_a_task_with_other_code_is_a_kind_of_its_own(tmp_path):
+    words = "Return the positions of the two numbers of a list that add up to a target where each input has exactly one"
+    task = f"{words} solution and the same number may not be used twice."
+    common = "    if len(values) < 2 or target is None or not all(isinstance(value, int) for value in values):\n"
+    own = f"def solve(values, target):\n{common}        return None\n" + "".join(
+        f"    first_{at} = [name_{at} for name_{at} in values if name_{at} * {at} + target > {at}]\n" for at in range(9)
+    )
+    other = f"def find(values, target):\n{common}        raise ValueError\n    seen = {{}}\n    yield from seen\n"
+    sample = Sample("s", own, "python", metadata={"prompt": task})
+    with planted(tmp_path, [f'"""{task}"""\n{other}']) as index:
+        (found,) = trace_benchmark([sample], index, benchmark="b").samples
+        (without,) = trace_benchmark([Sample("s", own, "python")], index, benchmark="b").samples
+    assert (found.kind, without.kind) == ("same task, other code", "absent")
+    assert found.origins[0].licence == "MIT"
+
+
 def test_a_sample_that_is_too_short_is_not_called_absent(tmp_path):
     with planted(tmp_path, ["def f(x):\n    return [x for x in range(x) if x % 2 == 0 and x % 7]\n"]) as index:
         found = trace_benchmark([Sample("s", "x = 1", "python")], index, benchmark="b")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 import assay
 from assay.evaluation import Estimate, ShingleIndex, auroc, grouped_bootstrap, grouped_share, shingles
@@ -58,6 +58,11 @@ BASELINES: Mapping[str, Way] = {
     ),
 }
 WAYS = {**FORMS, **BASELINES}
+DECISIONS = {
+    **WAYS,
+    EVIDENCE: lambda pair, found: 1.0 if found.same_wording else FORMS[IN_PROPORTION](pair, found),
+}
+"""Values that a threshold applies to."""
 
 
 def evidence(pair: Pair) -> CopyEvidence:
@@ -92,7 +97,7 @@ def _code(sample: Sample) -> str:
 
 def _nearest(texts: Sequence[str], language: str, count: int) -> list[Pair]:
     index, cache = ShingleIndex(texts), dict[str, int]()
-    pairs = []
+    pairs: list[Pair] = []
     for at, text in list(enumerate(texts))[:: max(1, len(texts) // count)][:count]:
         own = shingles(text, cache)
         shared = index.shared(own)
@@ -119,7 +124,7 @@ def with_both_classes(pairs: Sequence[Pair]) -> list[str]:
 
 
 def estimates(
-    statistic: Callable[[Float64Array], Sequence[float]], pairs: Sequence[Pair], low: float = 0.0
+    statistic: Callable[[Float64Array], ArrayLike], pairs: Sequence[Pair], low: float = 0.0
 ) -> list[Estimate]:
     """Return values of a function of weights of the pairs, with intervals over the samples of the benchmarks."""
     groups = [f"{pair['benchmark']} {pair['group']}" for pair in pairs]
@@ -149,7 +154,9 @@ def precision_and_recall(flags: BooleanArray, leaked: BooleanArray, weights: Flo
     return right / (float(weights @ flags) or np.nan), right / (float(weights @ leaked) or np.nan)
 
 
-def figures(values: Float64Array, jaccard: Float64Array, flags: BooleanArray, pairs: Sequence[Pair]) -> dict[str, Any]:
+def figures(
+    values: Float64Array, jaccard: Float64Array, decided: Float64Array, threshold: float, pairs: Sequence[Pair]
+) -> dict[str, Any]:
     """Return the order within benchmarks, also beyond Jaccard's, and the quality of a decision."""
     leaked, ones = labels_of(pairs), np.ones(len(pairs))
     within, mean = estimates(lambda weights: order_within(values, pairs, weights), pairs)
@@ -158,8 +165,10 @@ def figures(values: Float64Array, jaccard: Float64Array, flags: BooleanArray, pa
         pairs,
         -1.0,
     )
+    flags = decided >= threshold
     precision, share = estimates(lambda weights: precision_and_recall(flags, leaked, weights), pairs)
     return {
+        "threshold": threshold,
         "auroc": float(auroc(values, leaked, ones)),
         "within": with_ends(within),
         "mean": with_ends(mean),
@@ -167,7 +176,7 @@ def figures(values: Float64Array, jaccard: Float64Array, flags: BooleanArray, pa
         "mean_beyond_jaccard": with_ends(beyond[1]),
         "precision": with_ends(precision),
         "recall": with_ends(share),
-        "left_out": left_out(values, leaked, names_of(pairs)),
+        "left_out": left_out(decided, leaked, names_of(pairs)),
         "per_benchmark": per_benchmark(values, flags, pairs),
     }
 
@@ -190,7 +199,7 @@ def left_out(values: Float64Array, leaked: BooleanArray, names: NDArray[np.str_]
 def per_benchmark(values: Float64Array, flags: BooleanArray, pairs: Sequence[Pair]) -> dict[str, dict[str, float]]:
     """Return pairs, flagged pairs and the AUROC of every benchmark."""
     leaked, names = labels_of(pairs), names_of(pairs)
-    results = {}
+    results: dict[str, dict[str, float]] = {}
     for name in sorted(set(names)):
         rows = names == name
         results[str(name)] = {
@@ -232,9 +241,9 @@ def same_words(data: Data) -> dict[str, Any]:
     """Return the share of tasks whose words another task of the benchmark repeats."""
     shares = {}
     for name in ("bigcodebench", "humaneval-x", "mbpp"):
-        chosen = {"language": "python"} if name == "humaneval-x" else {}
+        language = "python" if name == "humaneval-x" else None
         place = data[name] / "mbpp.jsonl" if name == "mbpp" else data[name]
-        samples = assay.load(name, data=place, part="prompt", **chosen).samples
+        samples = assay.load(name, data=place, part="prompt", language=language).samples
         tasks = {each.group or each.id: passages(each.text) for each in samples}
         flags = [
             any(same_wording(own, other) for name_of, other in tasks.items() if name_of != task)
@@ -308,21 +317,16 @@ def run(scale: tuple[int, int, int], seed: int, data: Data) -> Result:
     misses = near_misses(data, near)
     of_misses = {name: [evidence(pair) for pair in missed] for name, missed in misses.items()}
     rows: list[dict[str, Any]] = []
-    for name, way in WAYS.items():
-        missed = {kind: _values(way, each, of_misses[kind]) for kind, each in misses.items()}
-        threshold = _highest(missed.values())
-        flags, alarms = values[name] >= threshold, {kind: each >= threshold for kind, each in missed.items()}
-        if name == EVIDENCE:  # the product decides by the amount and the wording too
-            flags = np.array([each.is_copy for each in found])
-            alarms = {kind: np.array([each.is_copy for each in of_kind]) for kind, of_kind in of_misses.items()}
+    for name, decision in DECISIONS.items():
+        missed = {kind: _values(decision, each, of_misses[kind]) for kind, each in misses.items()}
+        threshold = _highest(missed.values()) if name != EVIDENCE else LEAST_EVIDENCE
         without = {kind: _highest(v for k, v in missed.items() if k != kind) for kind in missed}
         rows.append(
             {
                 "way": name,
                 "pairs": len(pairs),
-                "threshold": threshold,
-                **figures(values[name], values[JACCARD], flags, pairs),
-                "near_misses": {kind: float(each.mean()) for kind, each in alarms.items()},
+                **figures(values[name], values[JACCARD], _values(decision, pairs, found), threshold, pairs),
+                "near_misses": {kind: float((v >= threshold).mean()) for kind, v in missed.items()},
                 "near_misses_left_out": {kind: float((v >= without[kind]).mean()) for kind, v in missed.items()},
             }
         )

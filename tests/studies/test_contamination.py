@@ -7,6 +7,7 @@ import pytest
 from assay import load
 from assay.code import variants
 from assay.provenance import CodeIndex, Document, Origin
+from assay.studies import TaskResult, split_by_index
 from assay.studies.contamination import occurs_in, trace_benchmark
 from assay.types import Sample
 
@@ -63,6 +64,24 @@ def test_statements_put_in_make_a_near_duplicate(tmp_path):
     assert found.match.containment >= 0.8
     assert found.match.similarity < 1
     assert found.origins[0].licence == "MIT"
+
+
+def test_a_document_that_repeats_the_words_of_a_task_with_other_code_is_a_kind_of_its_own(tmp_path):
+    words = "Return the positions of the two numbers of a list that add up to a target where each input has exactly one"
+    task = f"{words} solution and the same number may not be used twice."
+    common = "    if len(values) < 2 or target is None or not all(isinstance(value, int) for value in values):\n"
+    own = f"def solve(values, target):\n{common}        return None\n" + "".join(
+        f"    first_{at} = [name_{at} for name_{at} in values if name_{at} * {at} + target > {at}]\n" for at in range(9)
+    )
+    other = f"def find(values, target):\n{common}        raise ValueError\n    seen = {{}}\n    yield from seen\n"
+    sample = Sample("s", own, "python", metadata={"prompt": task})
+    with planted(tmp_path, [f'"""{task}"""\n{other}']) as index:
+        (found,) = trace_benchmark([sample], index, benchmark="b").samples
+        (without,) = trace_benchmark([Sample("s", own, "python")], index, benchmark="b").samples
+        statuses = split_by_index(index, [TaskResult("s"), TaskResult("t", own)], [sample]).statuses
+    assert (found.kind, without.kind) == ("same task, other code", "absent")
+    assert found.origins[0].licence == "MIT"
+    assert statuses == {"t": "clean"}  # neither clean nor contaminated: the status of the other is unknown
 
 
 def test_a_sample_that_is_too_short_is_not_called_absent(tmp_path):

@@ -17,3 +17,7 @@ from .unseen.building import build_unseen_set as build_unseen_set
 from .unseen.candidates import Period as Period
 from .unseen.candidates import UnseenRequest as UnseenRequest
 from .unseen.candidates import UnseenUnit as UnseenUnit
+from .wording import Passages as Passages
+from .wording import passages as passages
+from .wording import same_wording as same_wording
+from .wording import without_notices as without_notices

@@ -1,13 +1,14 @@
 """Samples of a benchmark that occur in a corpus: the link from provenance to leakage.
 
 A model that was trained on the corpus has seen these samples. Clone types as usual: a clone of type 1 differs in layout
-and comments only, type 2 in names and literals too, a near-duplicate in statements.
+and comments only, type 2 in names and literals too, a near-duplicate in statements. A document may also repeat the
+words of a task with other code.
 """
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -16,12 +17,15 @@ from assay.languages import lexical_rules
 from assay.provenance import Origin, Searchable, SearchMethod, Trace, trace
 from assay.reports import TabularResult
 from assay.retrieval import Canonical, Form, Source, characters, find_regions, tokens
+from assay.studies.wording import passages, same_wording
 from assay.types import Match, Sample
 
-MatchKind = Literal["type 1", "type 2", "near-duplicate", "absent", "too short"]
-MATCH_KINDS: tuple[MatchKind, ...] = ("type 1", "type 2", "near-duplicate", "absent", "too short")
+MatchKind = Literal["type 1", "type 2", "near-duplicate", "same task, other code", "absent", "too short"]
+MATCH_KINDS: tuple[MatchKind, ...] = get_args(MatchKind)
 PRESENT_KINDS = MATCH_KINDS[:3]
 """Kinds of samples that occur in the corpus."""
+
+SAME_TASK: MatchKind = "same task, other code"
 
 LEAST_CONTAINMENT = 0.5
 """Containment from which a sample that is not a clone of type 1 or 2 is a near-duplicate."""
@@ -40,7 +44,8 @@ class SampleTrace:
     Attributes:
         sample_id: of the sample.
         kind: "type 1": all of it occurs in a document, except for layout and comments. "type 2": except for names and
-            literals too. "near-duplicate". "absent". "too short": it cannot be judged.
+            literals too. "near-duplicate". "same task, other code": the document repeats the words of the task.
+            "absent". "too short": it cannot be judged.
         match: the document, or None. For an absent sample the nearest one, if any shares something.
         origins: all places of that document.
         reason: why there is no match; None where there is one.
@@ -129,6 +134,7 @@ def _judged(sample: Sample, traced: Trace, index: Searchable, sure: float) -> Sa
     numbers = [match.document_id for match in traced.matches]
     documents = {document.id: document for document in index.documents(numbers)}
     kinds: dict[MatchKind, Match] = {}
+    task = passages(f"{sample.metadata.get('prompt') or ''}\n{sample.text}")
     for match in traced.matches:
         document = documents[match.document_id]
         is_sure = match.confidence is None or match.confidence >= sure
@@ -138,7 +144,9 @@ def _judged(sample: Sample, traced: Trace, index: Searchable, sure: float) -> Sa
             kinds.setdefault("type 2", match)
         elif is_sure and match.channel != "vector" and match.containment >= LEAST_CONTAINMENT:
             kinds.setdefault("near-duplicate", match)
-    for kind in PRESENT_KINDS:
+        elif same_wording(task, passages(document.text)):
+            kinds.setdefault(SAME_TASK, match)
+    for kind in (*PRESENT_KINDS, SAME_TASK):
         if kind in kinds:
             match = kinds[kind]
             return SampleTrace(sample.id, kind, match, traced.origins[match.document_id], None, sample.group)

@@ -13,7 +13,7 @@ from typing import Literal
 
 from assay.evaluation import Estimate, grouped_share
 from assay.provenance import Origin, Searchable, SearchMethod, StoredDocument, trace
-from assay_lab.bugs.membership import NO_EVIDENCE, CopyEvidence, evidence_of_words, words_of
+from assay_lab.bugs.membership import NO_EVIDENCE, CopyEvidence, evidence_of, prepare
 from assay_lab.bugs.pairs import SamplePair
 
 ContentSide = Literal["issue", "buggy", "fixed", "file"]
@@ -106,11 +106,11 @@ def evidence_among(text: str, language: str | None, candidates: PossibleCopies) 
         language: of the text; None for prose.
         candidates: documents to compare with.
     """
-    words = words_of(text, language)
+    prepared = prepare(text, language)
     best, number = NO_EVIDENCE, None
     for each, document in candidates.documents.items():
-        evidence = evidence_of_words(words, words_of(document.text, document.language))
-        if evidence.value > best.value:
+        evidence = evidence_of(prepared, prepare(document.text, document.language))
+        if (evidence.is_copy, evidence.value) > (best.is_copy, best.value):
             best, number = evidence, each
     if number is None:
         return ContentEvidence(best, reason=candidates.too_short)

@@ -237,9 +237,9 @@ def content_table(bugs: Sequence[StudiedSet]) -> Table:
         ),
         tuple(rows),
         (
-            f"A text counts as present if its evidence, from 0 to 1, is {LEAST_EVIDENCE} or more.",
-            "Evidence: how much of the copy follows the text word by word, and how many different words both share.",
-            f"Texts with fewer than {ENOUGH} words in order have less evidence: short code looks alike.",
+            f"A text is present if its evidence, from 0 to 1, is {LEAST_EVIDENCE} or more, or its task's words occur.",
+            "Evidence: common runs of three tokens, and how much of the copy follows the text word by word.",
+            f"Texts that share fewer than {ENOUGH} runs have less evidence: short code looks alike.",
             "file: the whole file with the fix, where checkouts were given.",
             "Both sides of a bug are nearly the same text. The next tables say which of the two the corpus has.",
         ),
@@ -260,7 +260,7 @@ def content_evidence_table(bugs: Sequence[StudiedSet]) -> Table:
     columns = (
         Column("text"),
         Column("evidence", "number"),
-        Column("words in order", "count"),
+        Column("common runs", "count"),
         Column("document"),
         Column("licence"),
     )
@@ -271,7 +271,7 @@ def content_evidence_table(bugs: Sequence[StudiedSet]) -> Table:
 def _content_cells(content: ContentEvidence) -> tuple[Cell, ...]:
     return (
         content.evidence.value,
-        content.evidence.words,
+        content.evidence.runs,
         content.origins[0].path,
         content.origins[0].licence,
     )

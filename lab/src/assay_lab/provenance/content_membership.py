@@ -1,64 +1,110 @@
-"""Evidence that a document holds a copy of a benchmark's text, against the labels of people (LessLeak-Bench).
+"""Evidence that a document holds a benchmark's text, against the labels of people (LessLeak-Bench).
 
 The pairs (arXiv 2502.06215) are not shipped: JSON lines with `benchmark`, `query`, `document`, `label` (2 and 3 mean
-leaked), `group` and `language`. Nothing is fitted here: the evidence has no parameter that depends on the benchmark.
+leaked), `group` and `language`.
+
+No threshold depends on a label. That of each way is the value that `FALSE_ALARMS` of the near misses reach: solutions
+of different tasks, each with the most similar one of its language. The form of the evidence was chosen among `FORMS`;
+"chosen without" judges each benchmark by the form with the best mean AUROC on the others. "left out" takes the
+threshold for precision .9 of each family of benchmarks (the first word of its name) from the labels of the others.
 
 Most pairs that are not leaked come from one benchmark without leaked pairs, so figures over all pairs say little.
 "within" compares only pairs of one benchmark: the share of (leaked, not leaked) pairs of one benchmark that are in the
-right order. "mean" is the mean AUROC over benchmarks with at least three pairs of each class. "left out" takes the
-threshold of each family of benchmarks (the first word of its name) from the other families.
+right order. "mean" is the mean AUROC over benchmarks with both classes.
 """
 
 import gzip
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 import assay
-from assay.evaluation import auroc, grouped_bootstrap, grouped_share, shingles
+from assay.evaluation import Estimate, ShingleIndex, auroc, grouped_bootstrap, grouped_share, shingles
 from assay.provenance import Searchable, trace
-from assay.types import BooleanArray, Float64Array
-from assay_lab.bugs import copy_evidence
-from assay_lab.bugs.membership import LEAST_EVIDENCE
-from assay_lab.clones import strip_comments
-from assay_lab.experiments.declaration import WORK, Data, Experiment, Result
+from assay.studies import passages, same_wording, trace_benchmark
+from assay.types import BooleanArray, Float64Array, Sample
+from assay_lab.bugs import CopyEvidence, copy_evidence
+from assay_lab.bugs.membership import ENOUGH, LEAST_EVIDENCE
+from assay_lab.experiments.declaration import SHARED_DATA, WORK, Data, Experiment, Result
 from assay_lab.measuring import with_ends
 
-LANGUAGES = {"java": "java", "c": "cpp", "py": "python"}
+LANGUAGES = {"java": "java", "c": "cpp", "py": "python", "python3": "python"}
 LEAKED = 2
 PRECISION = 0.9
-LEAST_PAIRS = 3
+FALSE_ALARMS = 0.02
 ENDINGS = {"java": "java", "cpp": "cpp", "python": "py"}
+SAME_TASK = "same task, other code"
 
 Pair = Mapping[str, Any]
+Way = Callable[[Pair, CopyEvidence], float]
+
+EVIDENCE, IN_PROPORTION, JACCARD = "evidence", "evidence, short texts in proportion", "Jaccard of 5-grams"
+FORMS: Mapping[str, Way] = {
+    EVIDENCE: lambda _, found: found.value,
+    IN_PROPORTION: lambda _, found: found.value * min(1, found.runs / ENOUGH),
+    "similarity": lambda _, found: found.similarity,
+    "order": lambda _, found: found.order,
+}
+BASELINES: Mapping[str, Way] = {
+    JACCARD: lambda pair, _: overlap(pair)[0] / max(1, sum(overlap(pair)[1:]) - overlap(pair)[0]),
+    "containment of 5-grams": lambda pair, _: overlap(pair)[0] / max(1, overlap(pair)[1]),
+    "containment, short texts in proportion": lambda pair, _: (
+        overlap(pair)[0] / max(1, overlap(pair)[1]) * min(1, overlap(pair)[0] / ENOUGH)
+    ),
+}
+WAYS = {**FORMS, **BASELINES}
+DECISIONS = {
+    **WAYS,
+    EVIDENCE: lambda pair, found: 1.0 if found.same_wording else FORMS[IN_PROPORTION](pair, found),
+}
+"""Values that a threshold applies to."""
 
 
-def evidence(pair: Pair) -> float:
+def evidence(pair: Pair) -> CopyEvidence:
     """Return the evidence of the product."""
-    return copy_evidence(pair["query"], pair["document"], LANGUAGES[pair["language"]]).value
+    return copy_evidence(pair["query"], pair["document"], LANGUAGES.get(pair["language"], pair["language"]))
 
 
-def jaccard(pair: Pair) -> float:
-    """Return the Jaccard similarity of the 5-grams of both texts as they are."""
-    return _jaccard(pair["query"], pair["document"])
-
-
-def code_jaccard(pair: Pair) -> float:
-    """Return the same without comments."""
-    language = LANGUAGES[pair["language"]]
-    return _jaccard(strip_comments(pair["query"], language), strip_comments(pair["document"], language))
-
-
-def _jaccard(text: str, other: str) -> float:
+def overlap(pair: Pair) -> tuple[int, int, int]:
+    """Return the 5-grams that both texts have, those of the text, and those of the document."""
     cache: dict[str, int] = {}
-    own, its = shingles(text, cache), shingles(other, cache)
-    shared = len(np.intersect1d(own, its, assume_unique=True))
-    return shared / max(1, len(own) + len(its) - shared)
+    own, its = shingles(pair["query"], cache), shingles(pair["document"], cache)
+    return len(np.intersect1d(own, its, assume_unique=True)), len(own), len(its)
+
+
+def near_misses(data: Data, count: int) -> dict[str, list[Pair]]:
+    """Return solutions of different tasks that are most alike, by set; tasks of one function name are the same."""
+    sets: dict[str, dict[str, str]] = {}
+    with gzip.open(data["debugbench"] / "pairs.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            sets.setdefault(f"leetcode {row['language']}", {})[row["group"]] = row["fixed"]
+    for language in ("java", "cpp", "python"):
+        tasks = assay.load("humaneval-x", data=data["humaneval-x"], language=language).samples
+        sets[f"humaneval {language}"] = {str(each.id): _code(each) for each in tasks}
+    tasks = assay.load("mbpp", data=data["mbpp"] / "mbpp.jsonl", part="solution").samples
+    sets["mbpp python"] = {each.text.partition("def ")[2].partition("(")[0].strip(): each.text for each in tasks}
+    return {name: _nearest(list(texts.values()), name.rpartition(" ")[2], count) for name, texts in sets.items()}
+
+
+def _code(sample: Sample) -> str:
+    return f"{sample.metadata['declaration']}{sample.metadata['canonical_solution']}"
+
+
+def _nearest(texts: Sequence[str], language: str, count: int) -> list[Pair]:
+    index, cache = ShingleIndex(texts), dict[str, int]()
+    pairs: list[Pair] = []
+    for at, text in list(enumerate(texts))[:: max(1, len(texts) // count)][:count]:
+        own = shingles(text, cache)
+        shared = index.shared(own)
+        likeness = shared / np.maximum(1, index.sizes + len(own) - shared)
+        likeness[at] = -1
+        pairs.append({"query": text, "document": texts[int(likeness.argmax())], "language": language})
+    return pairs
 
 
 def labels_of(pairs: Sequence[Pair]) -> BooleanArray:
@@ -66,106 +112,145 @@ def labels_of(pairs: Sequence[Pair]) -> BooleanArray:
     return np.array([int(pair["label"]) >= LEAKED for pair in pairs])
 
 
-def figures(values: Float64Array, pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Return AUROC over all pairs and within benchmarks, and recall at a precision, with intervals over samples."""
-    leaked = labels_of(pairs)
-    names = np.array([pair["benchmark"] for pair in pairs])
+def names_of(pairs: Sequence[Pair]) -> NDArray[np.str_]:
+    """Return the benchmark of each pair."""
+    return np.array([pair["benchmark"] for pair in pairs])
+
+
+def with_both_classes(pairs: Sequence[Pair]) -> list[str]:
+    """Return the benchmarks that have leaked pairs and others."""
+    leaked, names = labels_of(pairs), names_of(pairs)
+    return [str(name) for name in sorted(set(names)) if 0 < leaked[names == name].sum() < (names == name).sum()]
+
+
+def estimates(
+    statistic: Callable[[Float64Array], ArrayLike], pairs: Sequence[Pair], low: float = 0.0
+) -> list[Estimate]:
+    """Return values of a function of weights of the pairs, with intervals over the samples of the benchmarks."""
     groups = [f"{pair['benchmark']} {pair['group']}" for pair in pairs]
-    both = {name for name in names if 0 < leaked[names == name].sum() < (names == name).sum()}
-    rows = [np.flatnonzero(names == name) for name in sorted(both)]
-    large = [r for r in rows if min(leaked[r].sum(), (~leaked[r]).sum()) >= LEAST_PAIRS]
-
-    def statistics(weights: Float64Array) -> Float64Array:
-        return np.array(
-            [
-                (
-                    ordered([np.arange(len(values))], values, leaked, w),
-                    ordered(rows, values, leaked, w),
-                    np.nanmean([ordered([r], values, leaked, w) for r in large] or [np.nan]),
-                    recall(values, leaked, w),
-                )
-                for w in weights
-            ]
+    return list(
+        grouped_bootstrap(
+            lambda weights: np.array([statistic(w) for w in weights]), groups, resamples=500, within=(low, 1.0)
         )
+    )
 
-    overall, within, mean, share = grouped_bootstrap(statistics, groups, resamples=500, within=(0.0, 1.0))
+
+def order_within(values: Float64Array, pairs: Sequence[Pair], weights: Float64Array) -> tuple[float, float]:
+    """Return the share of (leaked, not leaked) pairs of one benchmark in the right order, and the mean AUROC."""
+    leaked, names = labels_of(pairs), names_of(pairs)
+    compared, areas = [], []
+    for name in with_both_classes(pairs):
+        rows = names == name
+        is_leaked, weight = leaked[rows], weights[rows]
+        if number := float(weight[is_leaked].sum() * weight[~is_leaked].sum()):
+            compared.append(number)
+            areas.append(auroc(values[rows], is_leaked, weight))
+    return float(np.average(areas, weights=compared)), float(np.mean(areas))
+
+
+def precision_and_recall(flags: BooleanArray, leaked: BooleanArray, weights: Float64Array) -> tuple[float, float]:
+    """Return precision and recall of a decision; NaN where nothing is flagged."""
+    right = float(weights @ (flags & leaked))
+    return right / (float(weights @ flags) or np.nan), right / (float(weights @ leaked) or np.nan)
+
+
+def figures(
+    values: Float64Array, jaccard: Float64Array, decided: Float64Array, threshold: float, pairs: Sequence[Pair]
+) -> dict[str, Any]:
+    """Return the order within benchmarks, also beyond Jaccard's, and the quality of a decision."""
+    leaked, ones = labels_of(pairs), np.ones(len(pairs))
+    within, mean = estimates(lambda weights: order_within(values, pairs, weights), pairs)
+    beyond = estimates(
+        lambda weights: np.subtract(order_within(values, pairs, weights), order_within(jaccard, pairs, weights)),
+        pairs,
+        -1.0,
+    )
+    flags = decided >= threshold
+    precision, share = estimates(lambda weights: precision_and_recall(flags, leaked, weights), pairs)
     return {
-        "pairs": len(pairs),
-        "leaked": int(leaked.sum()),
-        "benchmarks": len(set(names)),
-        "with_both": len(both),
-        "auroc": with_ends(overall),
+        "threshold": threshold,
+        "auroc": float(auroc(values, leaked, ones)),
         "within": with_ends(within),
         "mean": with_ends(mean),
-        f"recall_at_precision_{PRECISION}": with_ends(share),
-        "left_out": left_out(values, leaked, names),
+        "within_beyond_jaccard": with_ends(beyond[0]),
+        "mean_beyond_jaccard": with_ends(beyond[1]),
+        "precision": with_ends(precision),
+        "recall": with_ends(share),
+        "left_out": left_out(decided, leaked, names_of(pairs)),
+        "per_benchmark": per_benchmark(values, flags, pairs),
     }
-
-
-def ordered(benchmarks: Sequence[Any], values: Float64Array, leaked: BooleanArray, weights: Float64Array) -> float:
-    """Return the share of (leaked, not leaked) pairs of one benchmark that are in the right order; ties count half."""
-    right = total = 0.0
-    for rows in benchmarks:
-        is_leaked, weight = leaked[rows], weights[rows]
-        compared = float(weight[is_leaked].sum() * weight[~is_leaked].sum())
-        if compared:
-            right += compared * auroc(values[rows], is_leaked, weight)
-            total += compared
-    return right / total if total else float("nan")
-
-
-def recall(values: Float64Array, leaked: BooleanArray, weights: Float64Array) -> float:
-    """Return the largest recall at which the precision is at least `PRECISION`."""
-    thresholds, precisions, recalls = curve(values, leaked, weights)
-    del thresholds
-    reached = recalls[precisions >= PRECISION]
-    return float(reached.max()) if len(reached) else 0.0
-
-
-def curve(
-    values: Float64Array, leaked: BooleanArray, weights: Float64Array
-) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Return thresholds, descending, with the precision and recall of each."""
-    order = np.argsort(-values, kind="stable")
-    ends = np.append(np.diff(values[order]) != 0, True)
-    positives = np.cumsum(weights[order] * leaked[order])[ends]
-    flagged = np.maximum(np.cumsum(weights[order])[ends], 1e-12)
-    return values[order][ends], positives / flagged, positives / max(1e-12, float(weights @ leaked))
 
 
 def left_out(values: Float64Array, leaked: BooleanArray, names: NDArray[np.str_]) -> dict[str, float]:
     """Return precision and recall with the threshold of each family of benchmarks taken from the others."""
     families = np.array([name.split("-")[0] for name in names])
     flags = np.zeros(len(values), np.bool_)
-    for family in set(families):
-        rest = families != family
-        thresholds, precisions, _ = curve(values[rest], leaked[rest], np.ones(rest.sum()))
-        reached = thresholds[precisions >= PRECISION]
+    for family_name in set(families):
+        rest = families != family_name
+        order = np.argsort(-values[rest], kind="stable")
+        ranked, right = values[rest][order], np.cumsum(leaked[rest][order])
+        ends = np.append(np.diff(ranked) != 0, True)
+        reached = ranked[ends & (right / np.arange(1, len(right) + 1) >= PRECISION)]
         flags[~rest] = values[~rest] >= (reached.min() if len(reached) else np.inf)
-    return {"precision": float(leaked[flags].mean()), "recall": float(flags[leaked].mean())}
+    precision, share = precision_and_recall(flags, leaked, np.ones(len(flags)))
+    return {"precision": precision, "recall": share}
 
 
-def per_benchmark(values: Float64Array, pairs: Sequence[Pair]) -> dict[str, dict[str, float]]:
-    """Return the AUROC of every benchmark with both classes."""
-    leaked, names = labels_of(pairs), np.array([pair["benchmark"] for pair in pairs])
-    results = {}
+def per_benchmark(values: Float64Array, flags: BooleanArray, pairs: Sequence[Pair]) -> dict[str, dict[str, float]]:
+    """Return pairs, flagged pairs and the AUROC of every benchmark."""
+    leaked, names = labels_of(pairs), names_of(pairs)
+    results: dict[str, dict[str, float]] = {}
     for name in sorted(set(names)):
         rows = names == name
-        count = int(leaked[rows].sum())
-        if 0 < count < rows.sum():
-            value = auroc(values[rows], leaked[rows])
-            results[str(name)] = {"leaked": count, "not_leaked": int(rows.sum()) - count, "auroc": value}
+        results[str(name)] = {
+            "leaked": int(leaked[rows].sum()),
+            "leaked_flagged": int((flags & leaked)[rows].sum()),
+            "others": int((~leaked)[rows].sum()),
+            "others_flagged": int((flags & ~leaked)[rows].sum()),
+        }
+        if 0 < leaked[rows].sum() < rows.sum():
+            results[str(name)]["auroc"] = float(auroc(values[rows], leaked[rows]))
     return results
 
 
-def at_threshold(flags: BooleanArray, pairs: Sequence[Pair]) -> dict[str, dict[str, float]]:
-    """Return precision and recall of a decision, over all pairs and over benchmarks with both classes."""
-    leaked, names = labels_of(pairs), np.array([pair["benchmark"] for pair in pairs])
-    both = np.array([0 < leaked[names == name].sum() < (names == name).sum() for name in names])
+def chosen_without(values: Mapping[str, Float64Array], pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Return the mean AUROC where each benchmark is judged by the form that is best on the others."""
+    leaked, names, both = labels_of(pairs), names_of(pairs), with_both_classes(pairs)
+    areas = {form: np.array([auroc(values[form][names == n], leaked[names == n]) for n in both]) for form in FORMS}
+    chosen = [max(FORMS, key=lambda form: float(np.delete(areas[form], at).mean())) for at in range(len(both))]
+    mean = float(np.mean([areas[form][at] for at, form in enumerate(chosen)]))
+    return {"mean": mean, "forms": dict(zip(both, chosen, strict=True))}
+
+
+def same_task(pairs: Sequence[Pair], found: Sequence[CopyEvidence]) -> dict[str, Any]:
+    """Return how many of the documents that repeat a task with other code were judged to be leaked."""
+    leaked, code = labels_of(pairs), FORMS[IN_PROPORTION]
+    flags = np.array(
+        [each.same_wording and code(pair, each) < LEAST_EVIDENCE for pair, each in zip(pairs, found, strict=True)]
+    )
+    precision, share = estimates(lambda weights: precision_and_recall(flags, leaked, weights), pairs)
     return {
-        name: {"precision": float(leaked[flags & rows].mean()), "recall": float(flags[leaked & rows].mean())}
-        for name, rows in (("all", np.ones(len(pairs), np.bool_)), ("benchmarks with both classes", both))
+        "flagged": int(flags.sum()),
+        "benchmarks": sorted(set(names_of(pairs)[flags].tolist())),
+        "precision": with_ends(precision),
+        "recall": with_ends(share),
     }
+
+
+def same_words(data: Data) -> dict[str, Any]:
+    """Return the share of tasks whose words another task of the benchmark repeats."""
+    shares = {}
+    for name in ("bigcodebench", "humaneval-x", "mbpp"):
+        language = "python" if name == "humaneval-x" else None
+        place = data[name] / "mbpp.jsonl" if name == "mbpp" else data[name]
+        samples = assay.load(name, data=place, part="prompt", language=language).samples
+        tasks = {each.group or each.id: passages(each.text) for each in samples}
+        flags = [
+            any(same_wording(own, other) for name_of, other in tasks.items() if name_of != task)
+            for task, own in tasks.items()
+        ]
+        shares[name] = {"tasks": len(flags), "repeated": float(np.mean(flags))}
+    return shares
 
 
 def unrelated(pairs: Sequence[Pair], count: int, seed: int) -> dict[str, Any]:
@@ -176,7 +261,7 @@ def unrelated(pairs: Sequence[Pair], count: int, seed: int) -> dict[str, Any]:
     while len(flags) < count:
         pair, other = draw.choice(pairs), draw.choice(pairs)
         if pair["language"] == other["language"] and family(pair) != family(other):
-            flags.append(evidence({**pair, "document": other["document"]}) >= LEAST_EVIDENCE)
+            flags.append(evidence({**pair, "document": other["document"]}).is_copy)
             groups.append(f"{pair['benchmark']} {pair['group']}")
     return {"pairs": count, "flagged": with_ends(grouped_share(flags, groups))}
 
@@ -187,7 +272,7 @@ def family(pair: Pair) -> str:
 
 
 def through_index(pairs: Sequence[Pair], folder: Path) -> dict[str, Any]:
-    """Return how often the labelled document is among those that a search in an index of all documents returns."""
+    """Return what searches in an index of all documents find: the labelled document, and the kinds of a trace."""
     documents = list(dict.fromkeys((pair["document"], LANGUAGES[pair["language"]]) for pair in pairs))
     numbers = {document: at for at, document in enumerate(documents)}
     corpus = folder / "corpus"
@@ -197,14 +282,24 @@ def through_index(pairs: Sequence[Pair], folder: Path) -> dict[str, Any]:
     assay.build_index([corpus], folder / "index", encoder=None, progress=False)
     with assay.open_index(folder / "index") as index:
         paths = [_paths(pair, index) for pair in pairs]
+        texts = dict.fromkeys((pair["query"], LANGUAGES[pair["language"]]) for pair in pairs)
+        samples = [Sample(str(at), *text) for at, text in enumerate(texts)]
+        traced = trace_benchmark(samples, index, benchmark="LessLeak").samples
     leaked = labels_of(pairs)
-    hits = np.array(
-        [
-            numbers[pair["document"], LANGUAGES[pair["language"]]] in retrieved
-            for pair, retrieved in zip(pairs, paths, strict=True)
-        ]
-    )
-    return {"documents": len(documents), "retrieved": float(hits[leaked].mean())}
+    of_pair = [numbers[pair["document"], LANGUAGES[pair["language"]]] for pair in pairs]
+    hits = np.array([number in retrieved for number, retrieved in zip(of_pair, paths, strict=True)])
+    labels = {(pair["query"], number): bool(label) for pair, number, label in zip(pairs, of_pair, leaked, strict=True)}
+    places = [
+        (each.kind, labels.get((sample.text, int(Path(each.origins[0].path).stem))))
+        for sample, each in zip(samples, traced, strict=True)
+        if each.origins and each.kind != "absent"
+    ]
+    kinds = {
+        kind: {"traced": len(row), "labelled": len(row) - row.count(None), "leaked": row.count(True)}
+        for kind in dict.fromkeys(kind for kind, _ in places)
+        for row in [[label for of, label in places if of == kind]]
+    }
+    return {"documents": len(documents), "retrieved": float(hits[leaked].mean()), "kinds": kinds}
 
 
 def _paths(pair: Pair, index: Searchable) -> set[int]:
@@ -212,42 +307,56 @@ def _paths(pair: Pair, index: Searchable) -> set[int]:
     return {int(Path(origin.path).stem) for origins in traced.origins.values() for origin in origins}
 
 
-def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
-    """Evidence that a document holds a copy of a benchmark's text, against the labels of people (LessLeak-Bench)."""
-    every, count = scale
+def run(scale: tuple[int, int, int], seed: int, data: Data) -> Result:
+    """Evidence that a document holds a benchmark's text, against the labels of people (LessLeak-Bench)."""
+    every, count, near = scale
     with gzip.open(data["lessleak"] / "pairs.jsonl.gz", "rt", encoding="utf-8") as lines:
         pairs = [json.loads(line) for line in lines][::every]
-    ways: dict[str, Callable[[Pair], float]] = {
-        "evidence": evidence,
-        "Jaccard of 5-grams": jaccard,
-        "Jaccard of 5-grams, code without comments": code_jaccard,
-    }
-    values = {name: np.array([way(pair) for pair in pairs]) for name, way in ways.items()}
-    rows = [{"way": name, **figures(of_way, pairs)} for name, of_way in values.items()]
-    rows[0]["per_benchmark"] = per_benchmark(values["evidence"], pairs)
-    rows[0]["at_threshold"] = at_threshold(values["evidence"] >= LEAST_EVIDENCE, pairs)
+    found = [evidence(pair) for pair in pairs]
+    values = {name: _values(way, pairs, found) for name, way in WAYS.items()}
+    misses = near_misses(data, near)
+    of_misses = {name: [evidence(pair) for pair in missed] for name, missed in misses.items()}
+    rows: list[dict[str, Any]] = []
+    for name, decision in DECISIONS.items():
+        missed = {kind: _values(decision, each, of_misses[kind]) for kind, each in misses.items()}
+        threshold = _highest(missed.values()) if name != EVIDENCE else LEAST_EVIDENCE
+        without = {kind: _highest(v for k, v in missed.items() if k != kind) for kind in missed}
+        rows.append(
+            {
+                "way": name,
+                "pairs": len(pairs),
+                **figures(values[name], values[JACCARD], _values(decision, pairs, found), threshold, pairs),
+                "near_misses": {kind: float((v >= threshold).mean()) for kind, v in missed.items()},
+                "near_misses_left_out": {kind: float((v >= without[kind]).mean()) for kind, v in missed.items()},
+            }
+        )
+    rows[0]["chosen_without"] = chosen_without(values, pairs)
+    rows.append({"way": SAME_TASK, **same_task(pairs, found), "other_tasks": same_words(data)})
     rows.append({"way": "unrelated", **unrelated(pairs, count, seed)})
     rows.append({"way": "through an index", **through_index(pairs, data[WORK])})
     return Result(rows)
+
+
+def _values(way: Way, pairs: Sequence[Pair], found: Sequence[CopyEvidence]) -> Float64Array:
+    return np.array([way(pair, each) for pair, each in zip(pairs, found, strict=True)], np.float64)
+
+
+def _highest(missed: Iterable[Float64Array]) -> float:
+    """Return the value that `FALSE_ALARMS` of the near misses reach."""
+    return float(np.quantile(np.concatenate(list(missed)), 1 - FALSE_ALARMS))
 
 
 EXPERIMENTS = (
     Experiment(
         name="provenance/content_membership",
         run=run,
-        scales={"smoke": (20, 200), "full": (1, 3000)},
-        columns=(
-            "way",
-            "pairs",
-            "leaked",
-            "auroc",
-            "within",
-            "mean",
-            "recall_at_precision_0.9",
-            "flagged",
-            "retrieved",
-        ),
-        needs={"lessleak": "pairs.jsonl.gz of labelled pairs (LessLeak-Bench, arXiv 2502.06215), in a folder"},
+        scales={"smoke": (20, 200, 10), "full": (1, 3000, 150)},
+        columns=("way", "auroc", "within", "mean", "mean_beyond_jaccard", "threshold", "precision", "recall"),
+        needs={
+            "lessleak": "pairs.jsonl.gz of labelled pairs (LessLeak-Bench, arXiv 2502.06215), in a folder",
+            "debugbench": "pairs.jsonl.gz with fixed code, group (task) and language (DebugBench), in a folder",
+            **{name: SHARED_DATA[name] for name in ("bigcodebench", "humaneval-x", "mbpp")},
+        },
         stored="membership/content_membership",
     ),
 )

@@ -12,7 +12,7 @@ from assay.leakage import Audit, named_samples
 from assay.provenance import Searchable
 from assay.reports import TabularResult
 from assay.studies.annotation.task_results import TaskResult
-from assay.studies.contamination import PRESENT_KINDS, trace_benchmark
+from assay.studies.contamination import PRESENT_KINDS, SAME_TASK, trace_benchmark
 from assay.types import MEMBER, NONMEMBER, Sample
 
 TaskStatus = Literal["contaminated", "clean", "unknown"]
@@ -203,12 +203,12 @@ def split_by_index(
     statuses: dict[str, TaskStatus] = {
         place.sample_id: "contaminated" if place.kind in PRESENT_KINDS else "clean"
         for place in traced.samples
-        if place.kind != "too short"
+        if place.kind not in ("too short", SAME_TASK)
     }
     explanation = (
         f"The split rests on an index of {traced.documents:,} documents: a task is contaminated where its text occurs "
-        "there (type 1, type 2 or near-duplicate), clean where it does not, unknown where it is too short. An index of "
-        "a part of the training data misses the rest."
+        "there (type 1, type 2 or near-duplicate), clean where it does not, unknown where it is too short or only the "
+        "words of the task occur. An index of a part of the training data misses the rest."
     )
     return TaskSplit(statuses, {sample.id: sample.group for sample in texts}, "index", explanation)
 

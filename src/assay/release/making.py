@@ -34,8 +34,8 @@ from assay.release.secret_file import (
     TaskContent,
     check_outputs,
     held_secret,
-    json_lines,
     read_secret,
+    release_lines,
     write_secret,
 )
 from assay.release.settings import ReleaseSettings
@@ -162,15 +162,15 @@ def publish_version(secret: Secret, beacon: str, out: Path, notes: Iterable[str]
     # there, so its file comes first: a rotation that was cut short is the same when it is repeated.
     if number == 1:
         write_secret(secret.path, value)
-    made = _written(value, number, out, notes)
+    release = _written(value, number, out, notes)
     if number > 1:
         write_secret(secret.path, value)
-    return made
+    return release
 
 
 def _written(secret: Secret, number: int, out: Path, notes: Iterable[str]) -> MadeRelease:
     card = card_path_of(out)
-    write_text(out, json_lines(secret.published(number)))
+    write_text(out, release_lines(secret.published(number)))
     # names and values may hold bytes that are no UTF-8
     write_text(card, data_card(secret, number).encode(errors="replace").decode())
     return MadeRelease(secret, secret.path, out, card, tuple(notes))

@@ -11,8 +11,8 @@ from assay.release.secret_file import (
     Secret,
     check_outputs,
     held_secret,
-    json_lines,
     read_secret,
+    release_lines,
     write_private,
 )
 from assay.release.testing import published_secret
@@ -126,7 +126,7 @@ def write_twins(secret: str | Path, out: str | Path) -> WrittenTwins:
     check_outputs(secret, out)
     value = published_secret(secret)
     rows = value.twins()
-    write_private(out, json_lines(rows))
+    write_private(out, release_lines(rows))
     return WrittenTwins(value.committed.name, str(out), len(value.committed.tasks), len(rows))
 
 

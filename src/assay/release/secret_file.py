@@ -404,6 +404,6 @@ def check_outputs(secret: Path, *outputs: Path) -> None:
             raise DataError(f"{path} is the secret file; expected another name for what is published or handed out")
 
 
-def json_lines(rows: list[dict[str, object]]) -> str:
+def release_lines(rows: list[dict[str, object]]) -> str:
     """Return rows as JSON lines."""
     return "".join(json.dumps(row) + "\n" for row in rows)

@@ -48,7 +48,7 @@ def make_command(
     With --round the command only commits. Run it again with --beacon once the value of that round is known: then
     outsiders can see that the lot was drawn once.
 
-    **Example**: `assay release make tasks.jsonl -o public.jsonl --secret secret.json --round "drand round 4242424"`
+    **Example**: `assay release make tasks.jsonl -o public.jsonl --secret secret.json --round "drand 40000000"`
     """
     from assay.cli.present import show
     from assay.release import make_release
@@ -82,7 +82,7 @@ def test_command(
 ) -> None:
     """Test whether the outcome of the lot reached a model. The test is logged in the secret file.
 
-    An older model as --parent takes off what is no trace of the lot, and so makes the test stronger.
+    With an older model as --parent, what both prefer is left out, and the test finds more.
 
     **Example**: `assay release test path/to/model secret.json --parent path/to/older`
     """

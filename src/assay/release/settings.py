@@ -50,14 +50,16 @@ class ReleaseTestSettings(Settings):
     parent: Annotated[
         tuple[str, ...],
         Setting(
-            "Model older than the publication, whose preferences are subtracted; repeat it for several.",
+            "Model older than the publication: what it prefers is left out; repeat it for several.",
             metavar="MODEL",
             common=True,
             completes="models",
         ),
     ] = ()
-    tasks: Annotated[bool, Setting("Name single tasks: up to 1,000 copies of each are scored.", common=True)] = False
-    placebo: Annotated[bool, Setting("The model is older than the publication: a check of the lot.", common=True)] = (
+    tasks: Annotated[
+        bool, Setting("Also name the known tasks: up to 1,000 copies of each are scored.", common=True)
+    ] = False
+    placebo: Annotated[bool, Setting("The model is older than the publication: it must find nothing.", common=True)] = (
         False
     )
     spend: Annotated[

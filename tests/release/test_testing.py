@@ -72,7 +72,7 @@ def test_a_parent_is_taken_off(secret, secret_path, monkeypatch):
     assert "parent or child" in words_of(result)
     noise.digest = child.digest
     with pytest.raises(DataError, match="--parent older is the tested model itself"):
-        run_test(child, secret_path, parent=("older",))
+        run_test("by name", secret_path, parent=("older",))
 
 
 def test_every_test_is_logged_and_p_is_adjusted(secret, secret_path):

@@ -27,9 +27,8 @@ from assay.reports import (
     number_of,
     points_with_interval,
 )
+from assay.types import PROOF_LEVEL
 
-SURE = 0.001
-"""Adjusted p-value up to which the words "was in the training data" are used."""
 LEVEL = 0.05
 WAYS = (
     "training on the publication, a fork of it, text generated from it, distillation of a model that had it, or "
@@ -88,7 +87,7 @@ def _answer(result: ReleaseTest, best: VersionTest, p: float) -> Answer:
     if p > LEVEL:
         step = "with an older model as --parent the test finds more; each further test counts, and p is adjusted"
         return Answer("No trace found", ABSENCE, measured, "" if result.parents else step)
-    if p <= SURE and best.adjusted is not None and result.valid:
+    if p <= PROOF_LEVEL and best.adjusted is not None and result.valid:
         return Answer(
             "The release was in the training data" if not _parent_or_child(result) else "Parent or child had it",
             f"The outcome of the lot reached the model{honest}.",
@@ -169,6 +168,8 @@ def _(released: MadeRelease) -> Report:
         verdict = f"Version {count} is published" if count > 1 else "Released"
         because += f". Keep {released.secret_path} and the original tasks private."
         step = f"read the new names and examples, publish {released.public_path} and {released.card_path}"
+        if not secret.versions[-1].beacon:
+            step += "; without --round readers have to trust that you drew once"
     tables = [
         _table(
             "levels",

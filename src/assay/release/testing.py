@@ -36,7 +36,7 @@ from assay.release.settings import ReleaseTestSettings
 from assay.release.statistic import LotTest
 from assay.reports import Report, TabularResult, describe
 from assay.scoring import log_likelihoods, shared_prefixes, written_names
-from assay.types import Float64Array, Generator, LogProbScorer, ReleaseEvidence
+from assay.types import PROOF_LEVEL, Float64Array, Generator, LogProbScorer, ReleaseEvidence
 
 LEAST_TASKS = 5
 ROUND = 20
@@ -147,6 +147,8 @@ def run_release_test(
     secret: str | Path,
     settings: ReleaseTestSettings | None = None,
     opened: ModelSettings | None = None,
+    *,
+    proven_only: bool = False,
     **by_name: Any,  # noqa: ANN401  the types of the settings
 ) -> ReleaseTest:
     """Test whether the lot of a release reached a model, and log the test in the secret file.
@@ -156,6 +158,7 @@ def run_release_test(
         secret: the secret file.
         settings: access, parent (a tuple of names), tasks, placebo, spend.
         opened: how models are opened; their cache is never used.
+        proven_only: name single tasks only where the lot proves that the publication was trained on.
         by_name: instead of `settings`, its settings by name.
 
     Raises:
@@ -192,10 +195,13 @@ def run_release_test(
                 raise DataError(f"--parent {parent} is the tested model itself; expected an older one")
         bench = _Bench(value, settings, models, tranche)
         tests, refused, parent_p = bench.versions()
-        strongest = min(tests, key=lambda version: version.names.p_value)
-        single = bench.single_tasks(strongest.number) if settings.tasks else ()
         value, versions = _logged(value, tests, display_name(name), settings)
         write_secret(secret, value)
+        single: tuple[TaskTest, ...] = ()
+        strongest = min(versions, key=lambda version: version.names.p_value)
+        is_proof = value.committed.valid and strongest.adjusted is not None and strongest.adjusted <= PROOF_LEVEL
+        if settings.tasks and (is_proof or not proven_only):
+            single = bench.single_tasks(strongest.number)
     return ReleaseTest(
         model=display_name(name),
         release=value.committed.name,
@@ -262,7 +268,7 @@ def evidence_of_release(model: str | Generator | LogProbScorer, secret: str | Pa
     Raises:
         AssayError: see `run_release_test`.
     """
-    result = run_release_test(model, secret, ReleaseTestSettings(tasks=True))
+    result = run_release_test(model, secret, ReleaseTestSettings(tasks=True), proven_only=True)
     best = result.strongest
     return ReleaseEvidence(
         p_value=best.names.p_value,

@@ -423,11 +423,12 @@ def test_an_index_is_loaded_from_the_disk_and_its_graph_finds_the_nearest(tmp_pa
     )
     index = QdrantIndex.create(ADDRESS, encoder=encoder, client=client)
     index.add([document(text, f"{number}.py") for number, text in enumerate(texts)])
-    before = [trace(query, index, language="python", method="winnowing") for query in queries]
+    before = [trace(query, index, language="python", method="winnowing").matches for query in queries]
     client.shards["corpus"].optimize()
     client.reopen()
     assert client.shards["corpus"].info().indexed_vectors_count >= len(texts)
-    assert [trace(query, index, language="python", method="winnowing") for query in queries] == before
+    # how many candidates two channels have together depends on ties at the end of their lists, the best do not
+    assert [trace(query, index, language="python", method="winnowing").matches for query in queries] == before
     with CodeIndex.create(tmp_path / "folder", encoder=encoder) as of_folder:
         of_folder.add([document(text, f"{number}.py") for number, text in enumerate(texts)])
         for query in queries:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from assay.errors import DataError, MissingCapability
 from assay.files import parse_json, write_json
 from assay.settings import Setting, Settings
-from assay.types import ReleaseEvidence
 
 if TYPE_CHECKING:
     from assay.datasets import Dataset
     from assay.leakage import DecisionSettings, PlantOptions
-    from assay.types import Generator, LogProbScorer
+    from assay.types import Generator, LogProbScorer, ReleaseEvidence
 
 RELEASE_TEST = "release.json"
 LARGEST_RATE = 1e6
@@ -159,7 +158,7 @@ class AuditSettings(Settings):
             check_published(self.release, [sample.text for sample in dataset.samples])
         return dataset
 
-    def lot(self, model: "Generator | LogProbScorer", folder: Path | None) -> ReleaseEvidence | None:
+    def lot(self, model: "Generator | LogProbScorer", folder: Path | None) -> "ReleaseEvidence | None":
         """Return what the lot of the release shows in a model; None without a release.
 
         Args:
@@ -169,6 +168,7 @@ class AuditSettings(Settings):
         if self.release is None:
             return None
         from assay.release import evidence_of_release  # noqa: PLC0415  as below
+        from assay.types import ReleaseEvidence  # noqa: PLC0415  as below
 
         kept = None if folder is None else folder / RELEASE_TEST
         if kept is not None and kept.exists():

@@ -348,6 +348,10 @@ def _answer(result: CheckedChange) -> Answer:
         return Answer(
             "Undecided", "A rule cannot be decided, so the change does not pass.", measured, result.undecided[0]
         )
+    if result.added and not result.files:
+        return Answer(
+            "Clean", "No changed line breaks a rule; copies were not looked for, as there is no index.", measured
+        )
     return Answer("Clean", "No changed line breaks a rule.", measured)
 
 

@@ -52,7 +52,8 @@ Writer = Literal["a model, declared", "unusual", "cannot tell", "usual"]
 @describe.register
 def _(detection: Detection) -> Report:
     """Return the report on pieces of code: the answers, declared signals, then scores."""
-    declared = declared_reasons(detection.signals)
+    parts = any(row.unit.name or row.unit.surroundings for row in detection.results)
+    declared = declared_reasons(detection.signals, of_parts=parts)
     answers = [(row, *writer_of(row, declared)) for row in detection.results]
     answers.sort(key=lambda answer: (get_args(Writer).index(answer[1]), -_finite(answer[0].value)))
     tables = (
@@ -100,13 +101,16 @@ def _(detection: Detection) -> Report:
     )
 
 
-def declared_reasons(signals: Sequence[Signal]) -> dict[str, str]:
+def declared_reasons(signals: Sequence[Signal], *, of_parts: bool = False) -> dict[str, str]:
     """Return path → why its code counts as declared, by the first signal on it.
 
     Files of a commit have absolute paths where the repository is known: the user may have named them from anywhere.
+    A record of lines says nothing of other parts of their file.
     """
     reasons: dict[str, str] = {}
     for signal in filter(attrgetter("is_about_code"), signals):
+        if of_parts and signal.kind == "line record":
+            continue
         if signal.path is not None:
             reasons.setdefault(signal.path, signal.kind + (f" in line {signal.line}" if signal.line else ""))
         for file in signal.files:

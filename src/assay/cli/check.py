@@ -77,7 +77,9 @@ def check_command(
     change = SourceChange.staged(repository) if staged else SourceChange.between(repository, base, head)
     chosen = _chosen(context, rules, change, config)
     baseline = frozenset[str]()
-    if chosen.baseline is not None:
+    # the first baseline is written by rules that name it already
+    is_first = write_baseline is not None and chosen.baseline is not None
+    if chosen.baseline is not None and not (is_first and _content(change, repository / chosen.baseline)[0] is None):
         baseline = findings.baseline_of(*_required(change, repository / chosen.baseline))
     event = in_event(_read(pull_request), str(pull_request), change.head) if pull_request is not None else ()
     result = check(change, chosen, baseline=baseline, event=event)
@@ -109,6 +111,8 @@ def _chosen(context: typer.Context, rules: CheckSettings, change: "SourceChange"
     rows = None if table is None else table.get("check", {})
     if not isinstance(rows, dict):
         raise DataError(f"{place}: received no table for assay, expected [check] or [tool.assay.check]")
+    if "check" not in (table or {}) and (near := did_you_mean("check", tuple(table or ()))):
+        raise DataError(f"{place}: received no table check{near}; a table of another name holds no rule")
     settings = {
         name.removeprefix("--"): entry
         for entry in declared(CheckSettings)

@@ -149,6 +149,10 @@ class FingerprintLists:
 
     def owners(self, form: Form, hashes: Hashes) -> OwnerCounts:
         """Return the owners of projects that have each of these hashes; a collection counts as one of many owners."""
+        name = f"owners {form} {hashes.tobytes().hex()}"
+        return self._answers().once(name, lambda: self._counted_owners(form, hashes))
+
+    def _counted_owners(self, form: Form, hashes: Hashes) -> OwnerCounts:
         frequent = np.flatnonzero(self.frequencies(form, hashes) >= FEWEST_HOLDERS)
         queries = [sparse(hashes[[at]]) for at in frequent]
         answers = self._documents.best_points(queries, form, MOST_HOLDERS) if queries else []

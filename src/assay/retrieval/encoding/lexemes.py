@@ -19,17 +19,18 @@ from assay.types import Int64Array
 
 DIRECTIVES = "include|define|undef|if|ifdef|ifndef|elif|else|endif|pragma|error|line|warning"
 SPANNING_PATTERNS = {
-    '"""': r'"""(?:[^"\\]|\\[\s\S]|"(?!""))*+"""',
-    "'''": r"'''(?:[^'\\]|\\[\s\S]|'(?!''))*+'''",
-    "/*": r"/\*(?:[^*]|\*(?!/))*+\*/",
+    '"""': r'"""[^"\\]*+(?:(?:\\[\s\S]|"(?!""))[^"\\]*+)*"""',
+    "'''": r"'''[^'\\]*+(?:(?:\\[\s\S]|'(?!''))[^'\\]*+)*'''",
+    "/*": r"/\*[^*]*+(?:\*(?!/)[^*]*+)*\*/",
 }
-"""Literals and comments that may span lines, by the mark that opens them."""
+"""Literals and comments that may span lines, by the mark that opens them. Only single characters are repeated
+possessively: of groups Python before 3.11.5 does that wrongly."""
 
 WITHIN_LINE = (
     r"//[^\n]*+"
     rf"|#(?![\[\w]*\[|(?:{DIRECTIVES})\b)(?<![.\w]#)[^\n]*+"
-    r'|"(?:[^"\\\n]|\\.){0,500}+"'
-    r"|'(?:[^'\\\n]|\\.){0,500}+'"
+    r'|"(?:[^"\\\n]|\\.){0,500}"'
+    r"|'(?:[^'\\\n]|\\.){0,500}'"
     r"|[^\W\d]\w*+"
     r"|\d[\w.]*+"
     r"|[^\w\s]"

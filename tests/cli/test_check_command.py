@@ -9,23 +9,9 @@ from assay.provenance import CodeIndex, Document, Origin
 from support.commands import run_assay
 from support.dated_repository import DatedRepository
 from support.first_screen import broken_limits
+from support.snippets import FENCE
+from support.snippets import SHARE_OF as COPIED
 
-COPIED = """def share_of(basket, total):
-    shares = {}
-    for item, price in sorted(basket.items()):
-        if price <= 0:
-            raise ValueError(f'no price: {item}')
-        shares[item] = round(price / total, 3)
-    return [key for key, share in shares.items() if share > 0.25]
-"""
-FENCE = """def fence(points, width):
-    posts, gaps = [], 0
-    while points:
-        first = points.pop()
-        posts.append((first - width) // 2 + len(posts))
-        gaps += first % 7 if first else width ** 2
-    return posts, gaps
-"""
 OWN = "def own(a):\n    return a.b\n"
 TRAILER = "Add\n\nCo-authored-by: Claude <noreply@anthropic.com>"
 

@@ -9,23 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from assay.provenance import CodeIndex, Document, Origin
+from support.snippets import FENCE
+from support.snippets import SHARE_OF as SHARE
 
-SHARE = """def share_of(basket, total):
-    shares = {}
-    for item, price in sorted(basket.items()):
-        if price <= 0:
-            raise ValueError(f'no price: {item}')
-        shares[item] = round(price / total, 3)
-    return [key for key, share in shares.items() if share > 0.25]
-"""
-FENCE = """def fence(points, width):
-    posts, gaps = [], 0
-    while points:
-        first = points.pop()
-        posts.append((first - width) // 2 + len(posts))
-        gaps += first % 7 if first else width ** 2
-    return posts, gaps
-"""
 OTHER = """class Walker:
     async def walk(self, node, *, depth=3):
         yield node

@@ -1,4 +1,4 @@
-"""Two functions that are in the small index."""
+"""Functions that are in small indexes."""
 
 MEDIAN = '''def median_of_values(values):
     """The middle of the values."""
@@ -20,3 +20,23 @@ GRAPH = """def shortest_path(graph, start, goal):
                 heappush(queue, (cost + weight, neighbour, path + [node]))
     raise ValueError(f"{goal} cannot be reached from {start}")
 """
+
+SHARE_OF = """def share_of(basket, total):
+    shares = {}
+    for item, price in sorted(basket.items()):
+        if price <= 0:
+            raise ValueError(f'no price: {item}')
+        shares[item] = round(price / total, 3)
+    return [key for key, share in shares.items() if share > 0.25]
+"""
+"""A function of eight lines that a corpus holds."""
+
+FENCE = """def fence(points, width):
+    posts, gaps = [], 0
+    while points:
+        first = points.pop()
+        posts.append((first - width) // 2 + len(posts))
+        gaps += first % 7 if first else width ** 2
+    return posts, gaps
+"""
+"""Another one."""

@@ -7,15 +7,8 @@ from hypothesis import strategies as st
 from assay.errors import AssayError
 from assay.provenance import CodeIndex, Document, Origin, verbatim_passages
 from assay.provenance.findings.verbatim import common_runs
+from support.snippets import SHARE_OF as COPIED
 
-COPIED = """def share_of(basket, total):
-    shares = {}
-    for item, price in sorted(basket.items()):
-        if price <= 0:
-            raise ValueError(f'no price: {item}')
-        shares[item] = round(price / total, 3)
-    return [key for key, share in shares.items() if share > 0.25]
-"""
 OTHER = """def fence(points, width):
     posts, gaps = [], 0
     while points:

@@ -15,7 +15,6 @@ from scipy.stats import binom
 from assay.models import open_local
 from assay.release import lot_test
 from assay.types import Float64Array
-from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
 from assay_lab.release.plants import (
     CONTROL,
@@ -27,6 +26,7 @@ from assay_lab.release.plants import (
     evidence_table,
     javascript_rows,
     other_functions,
+    share_up_to,
     task_rows,
     trained_on,
 )
@@ -94,8 +94,7 @@ def run(size: Size, seed: int, data: Data) -> Result:
         row: dict[str, Any] = {"model": model, "copies": kind, "covariate": covariate, "tasks": len(made.texts)}
         for level in LEVELS:
             count = int((p_values <= level).sum())
-            share = wilson(count, size.lots)
-            row[f"p ≤ {level:g}"] = {"value": share.value, "low": share.low, "high": share.high}
+            row[f"p ≤ {level:g}"] = share_up_to(level, p_values)
             row[f"within limits at {level:g}"] = bool(count <= binom.ppf(0.999, size.lots, level))
         rows.append(row)
     return Result(rows, (f"{size.lots} lots of each; limits: the 99.9 % quantile of the binomial.",))

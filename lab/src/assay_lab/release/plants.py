@@ -1,6 +1,5 @@
 """Copies of tasks, their values under a model, and models that were trained on the published ones."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from assay.release import by_cluster, clusters_of, drafted, evidence, residuals,
 from assay.scores.token_scores import mid_pit
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Int64Array
+from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data
 
 SMALL = "builtin:small"
@@ -139,6 +139,7 @@ def other_functions(data: Data) -> list[str]:
     return [sample.text for sample in demo_functions().samples[-40:]]
 
 
-def as_json(value: object) -> object:
-    """Return a value as JSON holds it."""
-    return json.loads(json.dumps(value, default=float))
+def share_up_to(level: float, p_values: Sequence[float] | Float64Array) -> dict[str, float]:
+    """Return the share of lots with p up to a level, with Wilson's 95 % interval."""
+    share = wilson(int((np.asarray(p_values) <= level).sum()), len(p_values))
+    return {"value": share.value, "low": share.low, "high": share.high}

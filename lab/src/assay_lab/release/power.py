@@ -19,7 +19,6 @@ from sklearn.metrics import roc_auc_score
 from assay.models import open_local
 from assay.release import by_cluster, lot_test, memorised_at_least, residuals, standardised_within
 from assay.types import Float64Array
-from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
 from assay_lab.release.plants import (
     SMALL,
@@ -28,6 +27,7 @@ from assay_lab.release.plants import (
     copy_set,
     copy_values,
     other_functions,
+    share_up_to,
     task_rows,
     trained_on,
 )
@@ -117,8 +117,7 @@ def run(size: Size, seed: int, data: Data) -> Result:
         for title in STATISTICS:
             row[f"z {title}"] = float(np.mean([each[f"z {title}"] for each in group]))
             for level in (0.05, 0.01):
-                share = wilson(sum(each[f"p {title}"] <= level for each in group), len(group))
-                row[f"{title} p ≤ {level:g}"] = {"value": share.value, "low": share.low, "high": share.high}
+                row[f"{title} p ≤ {level:g}"] = share_up_to(level, [each[f"p {title}"] for each in group])
         row["ranks first"] = float(np.mean([each["first"] for each in group])) / (row["tasks"] + row["others"])
         row["known at least"] = float(np.mean([each["memorised"] for each in group]))
         row["mid_pit AUROC"] = float(np.mean([each["area"] for each in group]))

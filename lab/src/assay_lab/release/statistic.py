@@ -20,7 +20,6 @@ import numpy as np
 from assay.models import TransformersModel, open_local
 from assay.release import by_cluster, lot_test, residuals, standardised_within
 from assay.types import Float64Array, Int64Array
-from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
 from assay_lab.release.plants import (
     CONTROL,
@@ -32,6 +31,7 @@ from assay_lab.release.plants import (
     CopySet,
     copy_set,
     other_functions,
+    share_up_to,
     task_rows,
     trained_on,
 )
@@ -141,9 +141,8 @@ def run(size: Size, seed: int, data: Data) -> Result:
         row: dict[str, Any] = {"copies": kind, "values": values, "taken off": off, "tasks": group[0]["tasks"]}
         row["lots"] = len(group)
         for title in STATISTICS:
-            share = wilson(sum(each[f"p {title}"] <= LEVEL for each in group), len(group))
             row[f"z {title}"] = float(np.mean([each[f"z {title}"] for each in group]))
-            row[f"{title} p ≤ {LEVEL:g}"] = {"value": share.value, "low": share.low, "high": share.high}
+            row[f"{title} p ≤ {LEVEL:g}"] = share_up_to(LEVEL, [each[f"p {title}"] for each in group])
         rows.append(row)
     return Result(rows, (f"Seen once, at rate {size.rate:g}, beside {size.others} other functions.",))
 

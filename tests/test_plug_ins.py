@@ -1,5 +1,6 @@
 """Plug-ins: the distribution of the how-to page is built, installed and used; broken ones are named."""
 
+import importlib.util
 import json
 import os
 import re
@@ -31,7 +32,8 @@ def install(project, target):
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """The folder that the plug-in of the page is installed in."""
-    pytest.importorskip("setuptools", reason="the plug-in is built with setuptools")
+    if importlib.util.find_spec("setuptools") is None:  # not imported: in this process it would replace distutils
+        pytest.skip("the plug-in is built with setuptools")
     project, target = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("installed")
     for path, content in re.findall(r'```\w+ title="([^"]+)"\n(.*?)```', PAGE.read_text("utf-8"), re.DOTALL):
         (project / path).parent.mkdir(exist_ok=True)

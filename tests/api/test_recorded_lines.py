@@ -168,7 +168,7 @@ def test_declared_signals_name_the_records_of_a_file(repository):
 def test_no_hook_and_no_filter_of_the_repository_runs(repository, tmp_path):
     mark = tmp_path / "ran"
     for setting in ("filter.x.clean", "core.fsmonitor", "diff.x.textconv"):
-        repository.git("config", setting, f"touch {mark}; cat")
+        repository.git("config", setting, f": > {mark}; cat")
     repository.save("* filter=x diff=x\n", path=".gitattributes")
     assert mark.exists()  # git add runs the filter
     mark.unlink()

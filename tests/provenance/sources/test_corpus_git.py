@@ -199,7 +199,7 @@ def test_settings_of_the_repository_start_no_program(repository, tmp_path):
         "gpg.program",
         "diff.external",
     ):
-        repository.git("config", name, f"touch {trap}")
+        repository.git("config", name, f": > {trap}")
     repository.git("config", "log.showSignature", "true")
     for history in (False, True):
         for entry in entries(repository, all_history=history):

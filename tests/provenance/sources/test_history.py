@@ -73,9 +73,9 @@ def test_no_setting_of_the_repository_starts_a_program(repository, tmp_path):
     repository.commit("2019-05-01", {"a.py": LONG, ".gitattributes": "*.py diff=evil\n"})
     mark = tmp_path / "mark"
     for name, value in {
-        "diff.evil.textconv": f"touch {mark}; cat",
-        "diff.external": f"touch {mark}",
-        "core.fsmonitor": f"touch {mark}",
+        "diff.evil.textconv": f": > {mark}; cat",
+        "diff.external": f": > {mark}",
+        "core.fsmonitor": f": > {mark}",
         "blame.ignoreRevsFile": "missing",
     }.items():
         repository.git("config", name, value)

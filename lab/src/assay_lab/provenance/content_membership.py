@@ -136,7 +136,10 @@ def estimates(
 
 
 def order_within(values: Float64Array, pairs: Sequence[Pair], weights: Float64Array) -> tuple[float, float]:
-    """Return the share of (leaked, not leaked) pairs of one benchmark in the right order, and the mean AUROC."""
+    """Return the share of (leaked, not leaked) pairs of one benchmark in the right order, and the mean AUROC.
+
+    Both are NaN for a resample in which no benchmark has both classes.
+    """
     leaked, names = labels_of(pairs), names_of(pairs)
     compared, areas = [], []
     for name in with_both_classes(pairs):
@@ -145,6 +148,8 @@ def order_within(values: Float64Array, pairs: Sequence[Pair], weights: Float64Ar
         if number := float(weight[is_leaked].sum() * weight[~is_leaked].sum()):
             compared.append(number)
             areas.append(auroc(values[rows], is_leaked, weight))
+    if not areas:
+        return np.nan, np.nan
     return float(np.average(areas, weights=compared)), float(np.mean(areas))
 
 

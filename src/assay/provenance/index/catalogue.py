@@ -4,8 +4,7 @@ Every row has a checksum, which is compared whenever the row is read: see `assay
 """
 
 import json
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -21,17 +20,26 @@ from assay.provenance.index.searchable import (
     owner_of,
     storable,
 )
+from assay.provenance.index.stored_texts import PLAIN, deflated, inflated, stored_texts
 from assay.provenance.index.tables import CATALOGUE_FORMAT, SCHEMA, connect_catalogue, origin_checksum, row_checksum
 from assay.provenance.sources import Document, Origin
 
-DEFLATE_LEVEL = 6
 LAST_PATH = "\U0010ffff"
 """No path sorts after it."""
 
 _DOCUMENTS = """
-SELECT documents.id, digest, language, kind, name, documents.checksum, text, places.checksum
+SELECT documents.id, digest, language, kind, name, base, start, stop, documents.checksum, text, places.checksum
 FROM documents LEFT JOIN places ON places.document = documents.id
 WHERE documents.id IN (SELECT value FROM json_each(?)) ORDER BY documents.id
+"""
+
+_BASE = """
+SELECT id, digest, language, kind, name, base, start, stop, checksum, text FROM documents WHERE id = ?
+"""
+
+_DEPENDENTS = """
+SELECT id FROM documents
+WHERE base IN (SELECT value FROM json_each(?1)) AND id NOT IN (SELECT value FROM json_each(?1))
 """
 
 _ORIGINS = """
@@ -43,6 +51,8 @@ ORDER BY origins.document, origins.file, origins.first_line
 """
 
 _PLACES = "SELECT document, file, first_line FROM origins WHERE document IN (SELECT value FROM json_each(?))"
+
+_LISTS = "SELECT document, checksum FROM places WHERE document IN (SELECT value FROM json_each(?))"
 
 _FILES = """
 SELECT files.id, files.checksum, sources.name, path, repository, "commit", licence, author, url, content
@@ -176,7 +186,10 @@ class Catalogue:
 
     def insert(self, documents: Iterable[tuple[int, bytes, Document]]) -> None:
         """Add documents with their numbers and digests, without origins."""
-        self._many("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)", (_document_row(*entry) for entry in documents))
+        entries = list(documents)
+        texts = stored_texts((number, document) for number, _, document in entries)
+        rows = (_document_row(*entry, *text) for entry, text in zip(entries, texts, strict=True))
+        self._many("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def add_origins(self, origins: Iterable[tuple[int, Origin]]) -> int:
         """Add origins to documents, and return how many were new."""
@@ -204,11 +217,9 @@ class Catalogue:
                 *described, content = described
                 origin = Origin(*(*described, first_line, content.hex() if content else None))
                 origins.setdefault(document, []).append(origin)
-            for row in self.connection.execute(_DOCUMENTS, (numbers,)):
-                number, _, language, kind, name, _, text, _ = row
-                self._check_document(row, places.get(number, 0))
-                plain = zlib.decompress(text).decode("utf-8", "surrogatepass")
-                yield StoredDocument(plain, language, kind, name, tuple(origins.get(number, ())), number)
+            for (number, _, language, kind, name, *_), plain in self._with_texts(numbers, places):
+                text = plain.decode("utf-8", "surrogatepass")
+                yield StoredDocument(text, language, kind, name, tuple(origins.get(number, ())), number)
 
     def holders(self, ids: Sequence[int]) -> dict[int, Holder]:
         """Return the owners and files of each of these documents, and whether it is a function.
@@ -230,21 +241,44 @@ class Catalogue:
                     raise self.damaged(f"the record of file {file}")
                 source, _, repository, _, _, author, *_ = described
                 self._owners[file] = owner_of(source, repository, author)
-            for row in self.connection.execute(_DOCUMENTS, (new,)):
-                number, _, _, kind, _, _, text, _ = row
-                self._check_document(row, lists.get(number, 0))
+            for (number, _, _, kind, *_), text in self._with_texts(new, lists):
                 places = tuple((self._owners[file], file) for file in files.get(number, ()))
-                is_function = kind == "function" and len(zlib.decompress(text)) >= LEAST_FUNCTION
+                is_function = kind == "function" and len(text) >= LEAST_FUNCTION
                 self._holders[number] = Holder(places, is_function)
         return {number: self._holders[number] for number in ids if number in self._holders}
 
-    def _check_document(self, row: Sequence[Any], places: int) -> None:
-        """Compare a row of `_DOCUMENTS`, and the checksum of the origins that were found, with what was written."""
-        *content, checksum, text, of_places = row
+    def _with_texts(self, numbers: str, places: Mapping[int, int]) -> Iterator[tuple[Sequence[Any], bytes]]:
+        """Yield rows of `_DOCUMENTS` with their texts in UTF-8.
+
+        Args:
+            numbers: of the documents, a JSON array.
+            places: the checksum of the origins that were found of each.
+
+        Raises:
+            CorpusIndexError: a row, or its list of origins, is not what was written.
+        """
+        base: tuple[int | None, bytes] = (None, b"")
+        for *row, of_places in self.connection.execute(_DOCUMENTS, (numbers,)):
+            number, *_, on, start, stop, _, _ = row
+            if (of_places or 0) != places.get(number, 0):
+                raise self.damaged(f"the list of origins of document {number}")
+            # documents come by number, so the functions of a file come together
+            if on is not None and on != base[0]:
+                rows = self._all(_BASE, on)
+                if not rows:
+                    raise self.damaged(f"document {on}")
+                base = (on, self._text(rows[0], b""))
+            text = self._text(row, base[1][start:stop] if on is not None else b"")
+            if on is None:
+                base = (number, text)
+            yield row, text
+
+    def _text(self, row: Sequence[Any], dictionary: bytes) -> bytes:
+        """Return the text of a row of `documents`, after the row was compared with its checksum."""
+        *content, checksum, text = row
         if checksum != row_checksum(*content, text):
             raise self.damaged(f"document {row[0]}")
-        if (of_places or 0) != places:
-            raise self.damaged(f"the list of origins of document {row[0]}")
+        return inflated(text, dictionary)
 
     def owners_up_to(self, most: int) -> int:
         """Return the number of owners of projects, or `most` if there are more."""
@@ -262,8 +296,20 @@ class Catalogue:
             self._owners.clear()
             self._every, self._counted = 0, state
 
+    def release(self, ids: Sequence[int]) -> None:
+        """Store the texts of other documents without these, which are about to be removed."""
+        with as_index_error(self.path):
+            numbers = json.dumps([number for (number,) in self._all(_DEPENDENTS, json.dumps(list(ids)))])
+            lists = dict(self._all(_LISTS, numbers))
+            rows = [
+                (*PLAIN, row_checksum(*row[:5], *PLAIN, text := deflated(plain)), text, row[0])
+                for row, plain in self._with_texts(numbers, lists)
+            ]
+        self._many("UPDATE documents SET base = ?, start = ?, stop = ?, checksum = ?, text = ? WHERE id = ?", rows)
+
     def remove_documents(self, ids: Sequence[int]) -> int:
         """Remove documents with their origins, and return how many there were."""
+        self.release(ids)
         rows = [(number,) for number in ids]
         self._many("DELETE FROM origins WHERE document = ?", rows)
         return self._many("DELETE FROM documents WHERE id = ?", rows)
@@ -402,9 +448,10 @@ class Catalogue:
         return self._files[row]
 
 
-def _document_row(number: int, digest: bytes, document: Document) -> tuple[object, ...]:
-    row = (number, digest, document.language, document.kind, storable(document.name))
-    text = zlib.compress(document.text.encode("utf-8", "surrogatepass"), DEFLATE_LEVEL)
+def _document_row(
+    number: int, digest: bytes, document: Document, base: tuple[int | None, int | None, int | None], text: bytes
+) -> tuple[object, ...]:
+    row = (number, digest, document.language, document.kind, storable(document.name), *base)
     return (*row, row_checksum(*row, text), text)
 
 

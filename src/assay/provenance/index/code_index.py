@@ -43,6 +43,7 @@ from assay.provenance.index.searchable import (
     StoredDocument,
     batches,
 )
+from assay.provenance.index.tables import DIGEST_BYTES
 from assay.provenance.sources import Document
 from assay.retrieval import (
     CANDIDATES,
@@ -478,7 +479,7 @@ class CodeIndex:
         new: list[int] = []
         places = []
         for at, document in enumerate(batch):
-            digest = bytes.fromhex(document.digest)
+            digest = bytes.fromhex(document.digest)[:DIGEST_BYTES]
             if digest not in numbers:
                 number = self._catalogue.number_of(digest)
                 if number is None:

@@ -74,6 +74,8 @@ def drop_damage(catalogue: Catalogue, damage: CatalogueDamage) -> None:
 
     Every file, because a lost row does not say which file it belonged to.
     """
+    # what cannot be read is in `damage` itself: every other document that needs one of these can be stored anew
+    catalogue.release(damage.documents)
     run = catalogue.connection.executemany
     documents, files, sources = (
         [(number,) for number in numbers] for numbers in (damage.documents, damage.files, damage.sources)

@@ -1,6 +1,7 @@
 """Tables of the catalogue, and the checksums of their rows.
 
-documents (id, digest, language, kind, name, checksum, text)  text is deflated UTF-8; ids are never used twice
+documents (id, digest, language, kind, name, base, start, stop, checksum, text)
+                                                        text as in `stored_texts`; ids are never used twice
 places (document, checksum)                             XOR of the checksums of all rows that `origins` has of it
 sources (id, name, checksum)                            corpora
 files (id, source, path, repository, …, checksum)       one row for each different description of a file
@@ -23,10 +24,13 @@ from pathlib import Path
 from assay.database import connect
 from assay.errors import CorpusIndexError
 
-CATALOGUE_FORMAT = 3
+CATALOGUE_FORMAT = 4
 CACHE_KIB = 64 * 1024
 LARGEST_LOG = 1 << 26
 """Bytes to which the write-ahead log is cut after a commit."""
+
+DIGEST_BYTES = 16
+"""The leading bytes of SHA-256 that tell texts apart."""
 
 CHECKSUM_BYTES = 8
 """An accident leaves a checksum unchanged once in 2^64. There is no key, so a person can compute it again."""
@@ -34,8 +38,9 @@ CHECKSUM_BYTES = 8
 SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, language TEXT, kind TEXT NOT NULL, name TEXT,
-    checksum BLOB NOT NULL, text BLOB NOT NULL
+    base INTEGER, start INTEGER, stop INTEGER, checksum BLOB NOT NULL, text BLOB NOT NULL
 );
+CREATE INDEX documents_base ON documents (base) WHERE base IS NOT NULL;
 CREATE TABLE places (document INTEGER PRIMARY KEY, checksum INTEGER NOT NULL);
 CREATE TABLE sources (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, checksum BLOB NOT NULL);
 CREATE TABLE files (

@@ -20,7 +20,7 @@ from assay.provenance.index.searchable import (
     owner_of,
     storable,
 )
-from assay.provenance.index.stored_texts import PLAIN, deflated, inflated, stored_texts
+from assay.provenance.index.stored_texts import PLAIN, StoredText, deflated, inflated, stored_texts
 from assay.provenance.index.tables import CATALOGUE_FORMAT, SCHEMA, connect_catalogue, origin_checksum, row_checksum
 from assay.provenance.sources import Document, Origin
 
@@ -28,13 +28,14 @@ LAST_PATH = "\U0010ffff"
 """No path sorts after it."""
 
 _DOCUMENTS = """
-SELECT documents.id, digest, language, kind, name, base, start, stop, documents.checksum, text, places.checksum
+SELECT documents.id, digest, language, kind, name, size, base, start, stop, documents.checksum, text,
+    places.checksum
 FROM documents LEFT JOIN places ON places.document = documents.id
 WHERE documents.id IN (SELECT value FROM json_each(?)) ORDER BY documents.id
 """
 
 _BASE = """
-SELECT id, digest, language, kind, name, base, start, stop, checksum, text FROM documents WHERE id = ?
+SELECT id, digest, language, kind, name, size, base, start, stop, checksum, text FROM documents WHERE id = ?
 """
 
 _DEPENDENTS = """
@@ -188,8 +189,8 @@ class Catalogue:
         """Add documents with their numbers and digests, without origins."""
         entries = list(documents)
         texts = stored_texts((number, document) for number, _, document in entries)
-        rows = (_document_row(*entry, *text) for entry, text in zip(entries, texts, strict=True))
-        self._many("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        rows = (_document_row(*entry, text) for entry, text in zip(entries, texts, strict=True))
+        self._many("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def add_origins(self, origins: Iterable[tuple[int, Origin]]) -> int:
         """Add origins to documents, and return how many were new."""
@@ -241,14 +242,14 @@ class Catalogue:
                     raise self.damaged(f"the record of file {file}")
                 source, _, repository, _, _, author, *_ = described
                 self._owners[file] = owner_of(source, repository, author)
-            for (number, _, _, kind, *_), text in self._with_texts(new, lists):
+            for number, _, _, kind, _, size, *_ in self._rows(new, lists):
                 places = tuple((self._owners[file], file) for file in files.get(number, ()))
-                is_function = kind == "function" and len(text) >= LEAST_FUNCTION
+                is_function = kind == "function" and size >= LEAST_FUNCTION
                 self._holders[number] = Holder(places, is_function)
         return {number: self._holders[number] for number in ids if number in self._holders}
 
-    def _with_texts(self, numbers: str, places: Mapping[int, int]) -> Iterator[tuple[Sequence[Any], bytes]]:
-        """Yield rows of `_DOCUMENTS` with their texts in UTF-8.
+    def _rows(self, numbers: str, places: Mapping[int, int]) -> Iterator[Sequence[Any]]:
+        """Yield the rows of documents, by number.
 
         Args:
             numbers: of the documents, a JSON array.
@@ -257,28 +258,37 @@ class Catalogue:
         Raises:
             CorpusIndexError: a row, or its list of origins, is not what was written.
         """
-        base: tuple[int | None, bytes] = (None, b"")
         for *row, of_places in self.connection.execute(_DOCUMENTS, (numbers,)):
-            number, *_, on, start, stop, _, _ = row
-            if (of_places or 0) != places.get(number, 0):
-                raise self.damaged(f"the list of origins of document {number}")
-            # documents come by number, so the functions of a file come together
-            if on is not None and on != base[0]:
-                rows = self._all(_BASE, on)
-                if not rows:
-                    raise self.damaged(f"document {on}")
-                base = (on, self._text(rows[0], b""))
-            text = self._text(row, base[1][start:stop] if on is not None else b"")
+            self._check_row(row)
+            if (of_places or 0) != places.get(row[0], 0):
+                raise self.damaged(f"the list of origins of document {row[0]}")
+            yield row
+
+    def _with_texts(self, numbers: str, places: Mapping[int, int]) -> Iterator[tuple[Sequence[Any], bytes]]:
+        """Yield what `_rows` does, each row with its text in UTF-8."""
+        base: tuple[int | None, bytes] = (None, b"")
+        for row in self._rows(numbers, places):
+            number, *_, on, start, stop, _, stored = row
             if on is None:
+                text = inflated(stored)
                 base = (number, text)
+            else:
+                # documents come by number, so the functions of a file come together
+                if on != base[0]:
+                    base = (on, self._base(on))
+                text = inflated(stored, base[1][start:stop])
             yield row, text
 
-    def _text(self, row: Sequence[Any], dictionary: bytes) -> bytes:
-        """Return the text of a row of `documents`, after the row was compared with its checksum."""
+    def _base(self, number: int) -> bytes:
+        for row in self._all(_BASE, number):
+            self._check_row(row)
+            return inflated(row[-1])
+        raise self.damaged(f"document {number}")
+
+    def _check_row(self, row: Sequence[Any]) -> None:
         *content, checksum, text = row
         if checksum != row_checksum(*content, text):
             raise self.damaged(f"document {row[0]}")
-        return inflated(text, dictionary)
 
     def owners_up_to(self, most: int) -> int:
         """Return the number of owners of projects, or `most` if there are more."""
@@ -302,7 +312,7 @@ class Catalogue:
             numbers = json.dumps([number for (number,) in self._all(_DEPENDENTS, json.dumps(list(ids)))])
             lists = dict(self._all(_LISTS, numbers))
             rows = [
-                (*PLAIN, row_checksum(*row[:5], *PLAIN, text := deflated(plain)), text, row[0])
+                (*PLAIN, row_checksum(*row[:6], *PLAIN, text := deflated(plain)), text, row[0])
                 for row, plain in self._with_texts(numbers, lists)
             ]
         self._many("UPDATE documents SET base = ?, start = ?, stop = ?, checksum = ?, text = ? WHERE id = ?", rows)
@@ -448,11 +458,10 @@ class Catalogue:
         return self._files[row]
 
 
-def _document_row(
-    number: int, digest: bytes, document: Document, base: tuple[int | None, int | None, int | None], text: bytes
-) -> tuple[object, ...]:
-    row = (number, digest, document.language, document.kind, storable(document.name), *base)
-    return (*row, row_checksum(*row, text), text)
+def _document_row(number: int, digest: bytes, document: Document, stored: StoredText) -> tuple[object, ...]:
+    described = (number, digest, document.language, document.kind, storable(document.name))
+    *reference, text = stored
+    return (*described, *reference, row_checksum(*described, *reference, text), text)
 
 
 def _frequent_first(counted: tuple[str | None, int]) -> tuple[int, str]:

@@ -18,6 +18,9 @@ WITHOUT_HEADER = -zlib.MAX_WBITS
 PLAIN = (None, None, None)
 """Base, start and stop of a text that needs no other one."""
 
+StoredText = tuple[int, int | None, int | None, int | None, bytes]
+"""Bytes of a text; base, start and stop; the deflated text."""
+
 
 def deflated(text: bytes, dictionary: bytes = b"") -> bytes:
     """Return a deflated text; the same dictionary is needed to read it."""
@@ -64,10 +67,8 @@ class Base:
         return self.starts[min(first - 1, last)], self.starts[min(first - 1 + count, last)]
 
 
-def stored_texts(
-    documents: Iterable[tuple[int, Document]],
-) -> Iterator[tuple[tuple[int | None, int | None, int | None], bytes]]:
-    """Yield base, start, stop and deflated text of each document; a function that follows its file refers to it."""
+def stored_texts(documents: Iterable[tuple[int, Document]]) -> Iterator[StoredText]:
+    """Yield the row of each numbered document; a function that follows its file refers to it."""
     base = None
     for number, document in documents:
         text = document.text.encode("utf-8", "surrogatepass")
@@ -75,9 +76,9 @@ def stored_texts(
             base = Base.of(number, document, text)
         elif base and base.place == _place(document):
             start, stop = base.lines(document.origins[0].first_line, len(text.splitlines()))
-            yield (base.number, start, stop), deflated(text, base.text[start:stop])
+            yield len(text), base.number, start, stop, deflated(text, base.text[start:stop])
             continue
-        yield PLAIN, deflated(text)
+        yield len(text), *PLAIN, deflated(text)
 
 
 def _place(document: Document) -> tuple[str, str]:

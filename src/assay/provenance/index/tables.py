@@ -1,7 +1,8 @@
 """Tables of the catalogue, and the checksums of their rows.
 
-documents (id, digest, language, kind, name, base, start, stop, checksum, text)
-                                                        text as in `stored_texts`; ids are never used twice
+documents (id, digest, language, kind, name, size, base, start, stop, checksum, text)
+                                                        text as in `stored_texts`, of `size` bytes;
+                                                        ids are never used twice
 places (document, checksum)                             XOR of the checksums of all rows that `origins` has of it
 sources (id, name, checksum)                            corpora
 files (id, source, path, repository, …, checksum)       one row for each different description of a file
@@ -38,7 +39,7 @@ CHECKSUM_BYTES = 8
 SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, language TEXT, kind TEXT NOT NULL, name TEXT,
-    base INTEGER, start INTEGER, stop INTEGER, checksum BLOB NOT NULL, text BLOB NOT NULL
+    size INTEGER NOT NULL, base INTEGER, start INTEGER, stop INTEGER, checksum BLOB NOT NULL, text BLOB NOT NULL
 );
 CREATE INDEX documents_base ON documents (base) WHERE base IS NOT NULL;
 CREATE TABLE places (document INTEGER PRIMARY KEY, checksum INTEGER NOT NULL);

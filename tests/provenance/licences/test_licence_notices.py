@@ -71,6 +71,8 @@ def test_the_standard_notices_are_read_in_every_form_of_comment(written, notice,
     [
         "# Use of this source code is governed by a BSD-style\n# license that can be found in the LICENSE file.\n",
         "# permission of the owner is checked here\n",
+        "# See docs/LICENSE.txt for license information.\n",
+        "# Distributed under the same license as the package.\n",
         "",
     ],
 )
@@ -113,6 +115,9 @@ def test_the_licence_section_of_a_readme_is_read(text, licence):
         "import os\n\nKEY = ASTERISK_GPL_KEY\n",
         "# Permission to use, copy, modify, and distribute this software and its documentation is hereby granted\n",
         "# The contents are subject to the Frobnicator Public License.\n",
+        "# Licensed under the Frobnicator Software License.\n",
+        "# See frobnicator.c for detailed license information.\n",
+        "import os\n\nNOTE = 'Mozilla Public License'\n",
     ],
 )
 def test_a_mention_of_copyleft_and_an_unrecognised_notice_are_unknown_and_not_what_the_folder_says(text):
@@ -120,9 +125,31 @@ def test_a_mention_of_copyleft_and_an_unrecognised_notice_are_unknown_and_not_wh
     assert licence_of_file("MIT", text, None) == "unknown"
 
 
-def test_a_gnu_notice_behind_the_first_code_counts():
-    text = "import os\n" + hashes(GNU.format(kind="", version="3"))
-    assert licence_of_file(None, text, "MIT") == "GPL-3.0-or-later"
+@pytest.mark.parametrize(
+    ("text", "licence"),
+    [
+        ("import os\n" + hashes(GNU.format(kind="", version="3")), "GPL-3.0-or-later"),
+        ("import os\n__license__ = 'GPLv3+'\n", "GPL-3.0-or-later"),
+        ('int x;\nMODULE_LICENSE("GPL v2");\n', "GPL-2.0-only"),
+        (
+            "setup(classifiers=[\n'License :: OSI Approved :: GNU General Public License v3 (GPLv3)',\n])\n",
+            "GPL-3.0-only",
+        ),
+        ("# under the GNU GPL, version 2\nint x;\nMODULE_LICENSE('GPL');\n", "GPL-2.0-only"),
+        ("# under the GNU LGPL, version 2\nint x;\n# under the GNU GPL, version 2\n", "LGPL-2.0-only AND GPL-2.0-only"),
+        (f"<p>Title</p>\n<p>\n{GNU.format(kind='', version='3')}\n</p>\n", "GPL-3.0-or-later"),
+        (f"..\n   {GNU.format(kind='', version='3')}\n\nTitle\n=====\n", "GPL-3.0-or-later"),
+        (f"=head1 NAME\n\n{GNU.format(kind='', version='3')}\n\n=cut\n\nuse strict;\n", "GPL-3.0-or-later"),
+        ("import os\nif license == 'GPL' or license(GPL_LICENSE):\n    pass\n", "unknown"),
+    ],
+)
+def test_a_gnu_licence_counts_wherever_a_file_says_that_it_is_under_it(text, licence):
+    assert licence_of_file(None, text, "MIT") == licence
+
+
+def test_the_notice_of_another_work_applies_beside_that_of_the_file():
+    text = "Either the GPL, version 2, or under the CDDL.\nIt incorporates work covered by the following: MIT license"
+    assert licence_notice(hashes(text)) == "(CDDL-1.0 OR GPL-2.0-only) AND MIT"
 
 
 @pytest.mark.parametrize(
@@ -144,6 +171,15 @@ def test_a_gnu_notice_behind_the_first_code_counts():
         ("libraries are under the LGPLv2+, tools under the GPLv3", "LGPL-2.0-or-later AND GPL-3.0-only"),
         ("under the Common Development and Distribution License, version 1.1", "CDDL-1.1"),
         ("Licensed under the Eclipse Public License v2.0 or the Foo Public License", "EPL-2.0"),
+        ("under the GNU Library GPL, version 2 or later; a copy is in common-licenses/LGPL-2", "LGPL-2.0-or-later"),
+        ("under the Apache 2.0 license or version 2 of the GNU GPL", "Apache-2.0 OR GPL-2.0-only"),
+        (
+            "can be used either under the GNU LGPL, version 3, or under the Apache License.",
+            "Apache-2.0 OR LGPL-3.0-only",
+        ),
+        ("available via the MIT or new BSD license", "BSD-3-Clause OR MIT"),
+        ("under the same terms as Perl itself", "Artistic-1.0-Perl OR GPL-1.0-or-later"),
+        ("Version: MPL 1.1/GPL 2.0\n- under the GNU GPL version 2 or later", "GPL-2.0-or-later OR MPL-1.1"),
     ],
 )
 def test_short_forms_name_copyleft_with_its_version_or_the_lowest_one(notice, licence):

@@ -35,6 +35,9 @@ TEXTS = dict(LICENSES)
         ),
         ("# SPDX-License-Identifier: MIT\n# SPDX-License-Identifier: 0BSD", "MIT AND 0BSD"),
         ("# SPDX-License-Identifier: Our Own Terms", "unknown"),
+        ("# SPDX-License-Identifier: LGPL-2.1\n# SPDX-License-Identifier: GPL-2.0", "LGPL-2.1-only AND GPL-2.0-only"),
+        ("# SPDX-License-Identifier: GPL-2.0\n# SPDX-License-Identifier: Our Own Terms", "GPL-2.0-only"),
+        ("# SPDX-License-Identifier: MIT\n# SPDX-License-Identifier: Our Own Terms", "unknown"),
         ("# a licence is a licence", None),
         ("\n" * 5000 + "# SPDX-License-Identifier: MIT", None),
     ],
@@ -55,7 +58,7 @@ def test_metadata_comes_first_and_hides_nothing():
     gpl = "# SPDX-License-Identifier: GPL-3.0-only\n"
     assert licence_of_file("MIT", "", "Apache-2.0") == "MIT"
     assert licence_of_file("MIT", gpl, None) == "MIT AND GPL-3.0-only"
-    assert licence_of_file("MIT OR GPL-3.0-only", gpl, None) == "MIT OR GPL-3.0-only"
+    assert licence_of_file("MIT OR GPL-3.0-only", gpl, None) == "GPL-3.0-only"
     assert licence_of_file("unknown", gpl, None) == "GPL-3.0-only"
 
 
@@ -105,8 +108,40 @@ def test_all_of_several_is_an_and_with_alternatives_in_brackets():
     assert all_of(["MIT OR 0BSD"]) == "MIT OR 0BSD"
 
 
-def test_the_lesser_gnu_licence_lies_beside_the_full_one():
-    assert all_of(["GPL-3.0-only", "LGPL-3.0-only"]) == "LGPL-3.0-only"
+@pytest.mark.parametrize(
+    ("known", "clause", "licence"),
+    [
+        ("MIT", "The Software shall be used for Good, not Evil.", "JSON"),
+        ("Apache-2.0", '"Commons Clause" License Condition: the right to sell is not granted.', "unknown"),
+        ("BSD-3-Clause", "All advertising materials mentioning this software must name us.", "BSD-4-Clause"),
+        (
+            "BSD-3-Clause",
+            "No express or implied licenses to any party's patent rights are granted.",
+            "BSD-3-Clause-Clear",
+        ),
+    ],
+)
+def test_a_text_with_one_more_clause_is_another_licence(known, clause, licence):
+    assert licence_of_text(f"{clause}\n{TEXTS[known]}".encode()) == licence
+
+
+@pytest.mark.parametrize(
+    ("text", "licence"),
+    [
+        ("SPDX-License-Identifier: GPL-2.0+ OR MIT\n\nOf its authors.", "GPL-2.0-or-later OR MIT"),
+        (
+            f"{'It is ours. ' * 50}{TEXTS['BSD-3-Clause']}\nAlternatively, it may be used under the terms of the GPL.",
+            "BSD-3-Clause OR GPL-1.0-or-later",
+        ),
+        ("It is ours. " * 100 + "It is under the terms of the GNU GPL, version 3 or later.", "GPL-3.0-or-later"),
+        (
+            "Thing is under the MIT license. " + "It is ours. " * 300 + "Parts are under the GNU GPL, version 3.",
+            "MIT AND GPL-3.0-only",
+        ),
+    ],
+)
+def test_a_short_licence_file_is_read_to_its_end(text, licence):
+    assert licence_of_text(text.encode()) == licence
 
 
 @pytest.mark.parametrize(

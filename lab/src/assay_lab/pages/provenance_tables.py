@@ -213,9 +213,10 @@ def pasted_language(file: File) -> str:
 
 def licence_heads(file: File) -> str:
     """Copyleft in the heads of files, by half and kind of file."""
-    keys = ("gnu", "found", "gnu_unknown", "copyleft", "as_permissive", "right", "wrong")
+    keys = ("gnu", "found", "gnu_unknown", "copyleft", "as_permissive", "as_copyleft", "right", "wrong")
     rows = [[f"{row['half']}, {row['kind']}", *(f"{row[key]:,}" for key in keys)] for row in file["results"]]
-    return table(["half", "GNU", "found", "unknown", "copyleft", "as permissive", "right", "wrong"], rows)
+    titles = ["half", "GNU", "found", "unknown", "copyleft", "as permissive", "as copyleft", "right", "wrong"]
+    return table(titles, rows)
 
 
 def pairs(file: File) -> str:

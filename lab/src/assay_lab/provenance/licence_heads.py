@@ -4,8 +4,8 @@ CASES is a table of files with the licences that ScanCode's authors expect of th
 as a file of a folder whose LICENSE is MIT: a source file as the index reads it, another text as a licence file. The
 files are halved by a digest of their name; the rules were written with half `a` alone in sight. `found`: the answer
 names a GNU licence; `unknown`: it is not known, so a gate ends with 3; `as_permissive`: the answer passes a gate
-against copyleft, and the truth does not. `right` and `wrong` count all files with an answer: equivalent to the truth,
-or not.
+against copyleft, and the truth does not; `as_copyleft`: the other way about. `right` and `wrong` count all files with
+an answer: equivalent to the truth, or not.
 """
 
 import gzip
@@ -53,8 +53,8 @@ def is_source(case: Mapping[str, str]) -> bool:
 def figures(cases: Sequence[Mapping[str, Any]], half: str, kind: str) -> dict[str, object]:
     """Return the counts over the files of one half and kind."""
     rules = read_rules(["copyleft"])
-    counts = dict.fromkeys(("files", "gnu", "found", "gnu_unknown", "copyleft", "denied", "as_permissive", "right"), 0)
-    counts["wrong"] = 0
+    names = ("files", "gnu", "found", "gnu_unknown", "copyleft", "denied", "as_permissive", "as_copyleft")
+    counts = dict.fromkeys((*names, "right", "wrong"), 0)
     for case in cases:
         texts = {"id": str(case["id"]), "text": str(case["text"])}
         if is_source(texts) != (kind == "source"):
@@ -73,6 +73,7 @@ def figures(cases: Sequence[Mapping[str, Any]], half: str, kind: str) -> dict[st
         counts["copyleft"] += is_copyleft
         counts["denied"] += is_copyleft and is_denied
         counts["as_permissive"] += is_copyleft and not is_denied and not is_unknown
+        counts["as_copyleft"] += is_denied and not is_copyleft
         own = licence_of_file(None, texts["text"], None) if kind == "source" else stated
         if own != UNKNOWN_LICENCE:
             counts["right" if is_same(own, truth) else "wrong"] += 1
@@ -116,7 +117,18 @@ EXPERIMENTS = (
         name="provenance/licence_heads",
         run=run,
         scales={"smoke": None, "full": None},
-        columns=("half", "kind", "gnu", "found", "gnu_unknown", "copyleft", "as_permissive", "right", "wrong"),
+        columns=(
+            "half",
+            "kind",
+            "gnu",
+            "found",
+            "gnu_unknown",
+            "copyleft",
+            "as_permissive",
+            "as_copyleft",
+            "right",
+            "wrong",
+        ),
         needs={
             "cases": "a folder with files.jsonl.gz: rows of `id`, `text` and `license_expressions` (ScanCode's keys), "
             "of the folder tests/licensedcode/data of github.com/aboutcode-org/scancode-toolkit"

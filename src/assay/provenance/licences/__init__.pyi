@@ -1,5 +1,4 @@
 from .expressions import HEAD as HEAD
-from .expressions import all_of as all_of
 from .expressions import canonical_licence as canonical_licence
 from .expressions import licence_of_file as licence_of_file
 from .expressions import licence_of_text as licence_of_text
@@ -10,6 +9,7 @@ from .manifests import MANIFESTS as MANIFESTS
 from .manifests import licence_of_manifest as licence_of_manifest
 from .manifests import licence_of_reuse_file as licence_of_reuse_file
 from .names import UNKNOWN_LICENCE as UNKNOWN_LICENCE
+from .names import all_of as all_of
 from .notices import licence_notice as licence_notice
 from .notices import licence_of_readme as licence_of_readme
 from .rules import FAMILIES as FAMILIES

@@ -15,8 +15,8 @@ from typing import Protocol, TypeVar
 from identify.identify import license_id
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
-from assay.provenance.licences.names import UNKNOWN_LICENCE
-from assay.provenance.licences.notices import licence_notice, licence_of_words
+from assay.provenance.licences.names import UNKNOWN_LICENCE, all_known, all_of
+from assay.provenance.licences.notices import licence_by_clauses, licence_notice, licence_of_words
 
 HEAD = 4096
 """Characters at the top of a file in which its licence tag is searched for."""
@@ -129,14 +129,12 @@ def spelt_licence(words: str) -> str | None:
 def licence_tag(text: str) -> str | None:
     """Return the licence in the `SPDX-License-Identifier` lines near the top of a file; None without such a line.
 
-    Several tags are joined by AND. A tag that is not an SPDX expression gives "unknown", not the licence of its folder.
+    Several tags are joined by AND. A tag that is not an SPDX expression gives "unknown", not the licence of its folder;
+    the GNU licences of the others apply all the same.
     """
     if "spdx-license" not in (head := text[:HEAD]).casefold():
         return None
-    stated = [canonical_licence(_TAG_ENDS.sub("", tag)) for tag in _TAG.findall(head)]
-    if None in stated:
-        return UNKNOWN_LICENCE
-    return all_of(licence for licence in stated if licence) or None
+    return all_known(canonical_licence(_TAG_ENDS.sub("", tag)) or UNKNOWN_LICENCE for tag in _TAG.findall(head)) or None
 
 
 def stated_licence(metadata: Metadata) -> str | None:
@@ -160,20 +158,15 @@ def of_classifiers(classifiers: Iterable[str]) -> str | None:
     return " OR ".join(sorted(licences)) or None if len(licences) == len(names) else None
 
 
-def all_of(licences: Iterable[str]) -> str:
-    """Join licences that all apply into one expression."""
-    distinct = dict.fromkeys(licences)
-    # the GNU lesser licences come with the text of the full one beside, which does not apply by itself
-    if any(licence.startswith("LGPL-") for licence in distinct):
-        distinct = {licence: None for licence in distinct if not licence.startswith("GPL-")}
-    compound = len(distinct) > 1
-    return " AND ".join(f"({licence})" if compound and " OR " in licence else licence for licence in distinct)
-
-
 def licence_of_text(raw: bytes) -> str | None:
-    """Return the licence whose full text this is (at most 5 % edited), else those whose grants it contains, or None."""
+    """Return the licence whose full text this is (at most 5 % edited), else those whose grants it contains, or None.
+
+    A file that begins with an `SPDX-License-Identifier` line is under that.
+    """
     if not raw or len(raw) > LARGEST_LICENCE_FILE:
         return None
+    if _TAG.match(head := raw[:HEAD].decode("utf-8", "replace").lstrip("\ufeff \r\n#/*<!-")):
+        return licence_tag(head)
     return _identified(raw)
 
 
@@ -181,11 +174,12 @@ def licence_of_text(raw: bytes) -> str | None:
 def _identified(raw: bytes) -> str | None:
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         path = Path(folder, "LICENSE")  # the library reads from a file, as UTF-8
-        path.write_text(raw.decode("utf-8", "replace"), "utf-8")
+        text = raw.decode("utf-8", "replace")
+        path.write_text(text, "utf-8")
         identifier = license_id(str(path))
     if identifier:
-        return canonical_licence(identifier)
-    return "PSF-2.0" if _PYTHON.search(raw) else licence_of_words(raw.decode("utf-8", "replace"))
+        return canonical_licence(licence_by_clauses(identifier, text)) or UNKNOWN_LICENCE
+    return "PSF-2.0" if _PYTHON.search(raw) else licence_of_words(text)
 
 
 def licence_of_file(metadata: str | None, text: str, nearest: str | None, stated: str | None = None) -> str:
@@ -209,11 +203,13 @@ def licence_of_file(metadata: str | None, text: str, nearest: str | None, stated
     if metadata is None or metadata == UNKNOWN_LICENCE:
         # the nearer statement wins: a file may come from elsewhere than the folder around it
         return own or nearest or UNKNOWN_LICENCE
-    if own == UNKNOWN_LICENCE:  # a notice that nobody could read is not covered by what others state
-        return UNKNOWN_LICENCE
-    if own is None or identifiers(own) <= identifiers(metadata):
+    if own is None:
         return metadata
-    return all_of([metadata, own])
+    is_named = identifiers(own) <= identifiers(metadata)
+    # a notice that nobody could read is not covered by what others state; of a choice, the file may have made its own
+    if own == UNKNOWN_LICENCE or (is_named and " OR " in metadata):
+        return own
+    return metadata if is_named else all_of([metadata, own])
 
 
 def identifiers(expression: str) -> frozenset[str]:

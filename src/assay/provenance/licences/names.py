@@ -6,11 +6,13 @@ part, and not which one. So mentions make the answer "unknown", and never that o
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 UNKNOWN_LICENCE = "unknown"
 """Of a file for which nothing states a licence."""
+
+IS_GNU = re.compile(r"(?:[AL]?GPL|GFDL)-")
 
 _LONGEST_GAP = 160
 """Characters between the name of a licence and its version."""
@@ -73,7 +75,7 @@ _KIND = r"(?:affero|lesser|library|less|free|documentation|the|or|and|\(|\)|/|,|
 _GNU_LONG = r"\b(?:(?:lesser |library |affero )?gnu(?: ?v ?[123](?:\.\d)?)?[ ,']{0,3}(?:s )?"
 _GNU_LONG += rf"{_KIND}(?:general )?public(?: software)? licen[cs]e"
 _GNU_LONG += rf"|{_KIND}\bgeneral public licen[cs]e|gnu free documentation licen[cs]e)s?"
-_GNU_SHORT = r"(?:\bgnu[ /-])?(?:\b(?:lesser|library|affero) )?(?<![a-z+])(?:[al]?gpl|gfdl)(?!(?!v ?[1-3])[a-z])"
+_GNU_SHORT = r"(?:\bgnu[ /-])?(?:\b(?:lesser|library|affero) )?(?<![a-z+])(?:[al]?gpl|g?fdl)(?!(?!v ?[1-3])[a-z])"
 _GNU_AGAIN = r"(?:[ ,]*\(? ?(?:the )?(?:gnu )?(?:[al]?gpl|gfdl)(?![a-z\d+ -]*\d)(?![a-z+]) ?\)?)?"
 _GNU = re.compile(f"(?:{_GNU_LONG}|{_GNU_SHORT}){_GNU_AGAIN}")
 _OTHER = re.compile("|".join(f"(?P<f{number}>{words})" for number, (words, _) in enumerate(_OTHERS)))
@@ -95,9 +97,10 @@ _FOREIGN = re.compile(
     r"mozilla|apache|eclipse|artistic|\bmit\b|\bbsd\b|\bmpl\b|cddl|common public|academic free|python|perl|ruby"
 )
 _GRANT = re.compile(
-    r"(?:\bunder|\bterms|licen[cs]e[ds]?(?: ?:| under| as| by|=)?|covered by|governed by|released|distributed"
-    r"|subject to|pursuant to|protected by|conditions of|either|falls? under|conform to|\bby|dual|tri|/|is|mit|bsd)"
-    r"(?: (?:the|a|an|of|under|terms|conditions|either|and|to|current|standard|normal|latest|version|standard))*[ (:]*$"
+    r"(?:\bunder|\bterms|licen[cs]e[ds]?(?: ?[:=]| under| as| by| :: osi approved ::)?|covered by|governed by"
+    r"|released|distributed|subject to|pursuant to|protected by|conditions of|either|falls? under|conform to|\bby"
+    r"|dual|tri|/|is|mit|bsd)"
+    r"(?: (?:the|a|an|of|under|terms|conditions|either|and|to|current|standard|normal|latest|version))*[ (:']*$"
 )
 _REFUSED = re.compile(r"(?:\bnot|\bnon-?|unlike|instead of|compatible with|rather than)(?: \S+){0,3} $|\bnon-?$")
 _COMPATIBLE = re.compile(r"[ -]?(?:compatible|incompatible|compatibility|'d\b)")
@@ -128,6 +131,31 @@ class NamedLicences:
     mentioned: bool
 
 
+def all_of(licences: Iterable[str]) -> str:
+    """Join licences that all apply into one expression."""
+    distinct = dict.fromkeys(licences)
+    compound = len(distinct) > 1
+    return " AND ".join(f"({licence})" if compound and " OR " in licence else licence for licence in distinct)
+
+
+def all_known(licences: Iterable[str]) -> str:
+    """Join licences that all apply; of several with an unknown one, the GNU licences still apply."""
+    several = list(licences)
+    if UNKNOWN_LICENCE not in several:
+        return all_of(several)
+    return all_of(licence for licence in several if IS_GNU.match(licence) and " OR " not in licence) or UNKNOWN_LICENCE
+
+
+def is_named_again(licence: str, stated: str) -> bool:
+    """Return True if a GNU licence is already stated: itself, without later versions, or any of its name.
+
+    The last counts where the licence is that of a name without version.
+    """
+    family = next((family.identifier for family in (_GPL, _LGPL, _AGPL, _GFDL) if family.any_version == licence), None)
+    names = (licence, licence.replace("-or-later", "-only"), *([f"{family}-"] if family else []))
+    return any(re.search(rf"\b{re.escape(name)}", stated) for name in names)
+
+
 def named_licences(words: str, *, only_grants: bool = False) -> NamedLicences:
     """Return the licences of the GNU project, and others with versions, that words name.
 
@@ -136,7 +164,7 @@ def named_licences(words: str, *, only_grants: bool = False) -> NamedLicences:
         only_grants: a version alone states nothing, as in code that is about licences.
     """
     names = sorted(_names(words), key=lambda name: name.start)
-    named: list[tuple[_Family, str | None, bool]] = []
+    named: list[tuple[_Family, str | None, bool]] = []  # None: without a version that exists
     for at, name in enumerate(names):
         until = names[at + 1].start if at + 1 < len(names) else len(words)
         if _REFUSED.search(words[max(0, name.start - 60) : name.start]) or _COMPATIBLE.match(words, name.end):
@@ -147,11 +175,11 @@ def named_licences(words: str, *, only_grants: bool = False) -> NamedLicences:
         )
         named.append((name.family, _identifier(name.family, version, later=later), is_stated))
     # "the GPL" beside "GPL version 2" is the same licence, named again
-    versioned = {family.identifier for family, licence, _ in named if licence and licence != family.any_version}
+    versioned = {family.identifier for family, licence, _ in named if licence}
     stated = dict.fromkeys(
-        licence or UNKNOWN_LICENCE
+        licence or family.any_version or UNKNOWN_LICENCE
         for family, licence, is_stated in named
-        if is_stated and not (family.identifier in versioned and licence in {None, family.any_version})
+        if is_stated and (licence or family.identifier not in versioned)
     )
     # "version 3 or later … a copy of version 3" allows later versions
     for licence in [name for name in stated if name.endswith("-only") and f"{name[:-5]}-or-later" in stated]:
@@ -168,7 +196,7 @@ def named_licences(words: str, *, only_grants: bool = False) -> NamedLicences:
 
 
 def _names(words: str) -> Iterator[_Name]:
-    if "gpl" in words or "public" in words or "gfdl" in words or "gnu free doc" in words:
+    if "gpl" in words or "public" in words or "fdl" in words or "gnu free doc" in words:
         for match in _GNU.finditer(words):
             yield _Name(match.start(), match.end(), _gnu_family(match[0]))
     for match in _OTHER.finditer(words):
@@ -176,7 +204,7 @@ def _names(words: str) -> Iterator[_Name]:
 
 
 def _gnu_family(name: str) -> _Family:
-    if "gfdl" in name or "documentation" in name:
+    if "fdl" in name or "documentation" in name:
         return _GFDL
     if "affero" in name or "agpl" in name:
         return _AGPL
@@ -208,7 +236,7 @@ def _identifier(family: _Family, version: str | None, *, later: bool) -> str | N
     if full == "1.0" and family is _LGPL:
         full = "2.0"
     if full not in family.versions:
-        return family.any_version
+        return None
     if not family.has_later:
         return f"{family.identifier}-{full}"
     return f"{family.identifier}-{full}-{'or-later' if later else 'only'}"

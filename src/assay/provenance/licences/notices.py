@@ -10,7 +10,7 @@ folder.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from assay.provenance.licences.names import UNKNOWN_LICENCE, named_licences
+from assay.provenance.licences.names import IS_GNU, UNKNOWN_LICENCE, all_known, all_of, is_named_again, named_licences
 
 HEAD = 12_000
 """Characters of a file in which its notice is searched for."""
@@ -19,7 +19,10 @@ LARGEST_TEXT = 100_000
 """Characters of a file in which the mention of a copyleft licence makes its licence unknown."""
 
 SECTION = 600
-"""Characters of the licence section of a README that are read, and of a licence file without the text of one."""
+"""Characters of the licence section of a README that are read."""
+
+NOTICE = 3000
+"""Characters of a licence file without the text of one that are read."""
 
 _PAIR = 2
 
@@ -27,11 +30,11 @@ _ANNOUNCED = 500
 """Characters at the top of a licence file that may announce a choice of licences."""
 
 _MARKS = re.compile(
-    r"^[ \t>]*(?:/\*+!?|\*+/?|//+[/!]?|#+!?|--+|;+|%+|<!--|\.\.|\(\*|\.?\\\"|dnl\b|c?rem\b|@rem\b|'|!)?[ \t#]*",
+    r"^[ \t>]*(?:/\*+!?|\*+/?|//+[/!]?|#+!?|-+|;+|%+|<!--|\.\.|\(\*|\.?\\\"|dnl\b|c?rem\b|@rem\b|'|!)?[ \t#]*",
     re.IGNORECASE,
 )
 _COMMENT_LINE = re.compile(
-    r"^[ \t]*(?:#|//|/\*|\*|--|;|%|<!--|\(\*|\.?\\\"|dnl\b|@?rem\b|!|>|'(?!'')|$)", re.IGNORECASE
+    r"^[ \t]*(?:#|//|/\*|\*|--|;|%|<!--|\.\.(?!\S)|\(\*|\.?\\\"|dnl\b|@?rem\b|!|>|'(?!'')|$)", re.IGNORECASE
 )
 _BLOCKS = {
     "--[[": "]]",
@@ -42,7 +45,14 @@ _BLOCKS = {
     "(*": "*)",
     "{-": "-}",
     "=begin": "=end",
+    "=head": "=cut",
+    "=pod": "=cut",
 }
+_DECLARATION = re.compile(
+    r"^[ \t]*[\"']?(?:@?_*licen[cs]e_*[\"']?[ \t]*(?:=[ \t]*[\"']|:)|(?:module|file)_licen[cs]e[ \t]*\()", re.IGNORECASE
+)
+"""A line of code that states the licence of its file or package."""
+_TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 _BLOCK = re.compile(r"/\*.*?\*/|<!--.*?-->", re.DOTALL)
 _PREAMBLE = re.compile(
     r"^[ \t]*(?:<\?|<!|<%|['\"]use strict['\"]|from __future__|package |@charset|@echo|\]>"
@@ -82,7 +92,7 @@ _VARIANTS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             (r"furnished to do so[,.]?(?: subject to the following conditions:?)? the software is provided", "MIT-0"),
             # the grant in full, and between its condition and the disclaimer something else
             (
-                _MIT + r"(?!.{300,900}substantial portions of the \S+ the \S+ (?:is|are) provided as is).{900}",
+                _MIT + r"(?!.{300,900}substantial portions of the \S+ the \S+ (?:is|are) provided '?as is).{900}",
                 UNKNOWN_LICENCE,
             ),
         ),
@@ -130,9 +140,24 @@ _UNRECOGNISED = re.compile(
     r"|redistribution and use|(?:may|can) (?:freely )?(?:use|copy|modify|redistribute)[^.]{0,80}(?:provided|as long as)"
 )
 """Grants of other licences."""
+_OTHER_NAME = re.compile(
+    r"\b(?:under|terms of|subject to|by) the (?!(?:same|following|above|original|project|root|current|open|free)\b)"
+    r"(?:(?!(?:the|a|an|of|as|in|this|that|its|their|terms|or|and|licen[cs]e)\b)[a-z][\w.+/-]*(?<!-style)(?<!-like) )"
+    r"{1,5}(?:licen[cs]e|agreement)\b(?! ?file)|\bhereby grants?\b|\blicensor\b"
+)
+"""Licences by names that nothing here knows."""
+_ELSEWHERE = re.compile(
+    r"\bsee (?:the )?(?:file )?(?!\S*://)(?P<file>\w[\w-]*[./][\w./-]*\w)(?: file)? for (?:\S+ ){0,5}?(?:licen|copying)"
+)
+"""The name of another file with the licence."""
+_OF_PROJECT = re.compile(
+    r"(?:\S+/)?(?:un)?(?:licen[cs]es?|copying|copyright|notice|readme|authors)(?:\.(?:txt|md|rst|html?))?"
+)
+_OTHER_WORK = re.compile(r"\bincorporates work covered by the following\b")
+"""Words before the notice of another work, that applies beside that of the file."""
 _PHRASES = _phrases(
     (r"\bapache(?: software)? licen[cs]e" + _V2, "Apache-2.0"),
-    (r"licen[cs]e ?: ?apache[ -]?2(?:\.0)?\b", "Apache-2.0"),
+    (r"licen[cs]e ?: ?apache[ -]?2(?:\.0)?\b|\bapache[ -]?2(?:\.0)?(?: software)? licen[cs]e", "Apache-2.0"),
     (_MIT, "MIT"),
     (r"\bmit(?:/x11|/expat| \(expat\)| x11)?[ -]licen[cs]ed?\b", "MIT"),
     (r"licen[cs]ed? ?(?:under|as|:)? ?(?:the )?mit\b", "MIT"),
@@ -146,6 +171,9 @@ _PHRASES = _phrases(
     (r"(?:under|licen[cs]e ?:) (?:the )?(?:terms of (?:the )?)?bsd\b(?! ?-|[ -]style)", "BSD-3-Clause"),
     (r"\bmit ?/ ?(?:x11 ?/ ?)?[al]?gpl|gpl(?: ?v?\d)? ?(?:/|or) ?(?:the )?mit\b", "MIT"),
     (r"\bbsd ?/ ?[al]?gpl|gpl(?: ?v?\d)? ?(?:/|or) ?(?:the )?bsd\b", "BSD-3-Clause"),
+    (r"\bmit or (?:the )?(?:new |modified |[23]-clause )?(?:bsd|apache)\b", "MIT"),
+    (r"(?:under|terms of) the apache(?: software)? licen[cs]e\b(?!.{0,40}\d)", "Apache-2.0"),
+    (r"under the same terms as perl\b", "Artistic-1.0-Perl OR GPL-1.0-or-later"),
     (r"cc0 1\.0 universal|creative commons zero", "CC0-1.0"),
     (r"blue oak model licen[cs]e", "BlueOak-1.0.0"),
 )
@@ -172,24 +200,26 @@ _BSD = re.compile(
 )
 _CHOICE = re.compile(
     r"\bdual\b|\boptionally\b|\bor under\b|\balternative\b|\bat your (?:option|choice)|\beither of\b"
-    r"|\bunder either\b|(?<!of )\byour choice\b|\beither (?:the )?gnu"
-    r"|\bor (?:the |under )*(?=(?:\S{0,20} ?){0,3}licen[cs]e|mit\b|apache\b|gpl|bsd)"
+    r"|\bunder either\b|\beither under\b|(?<!of )\byour choice\b|\beither (?:the )?gnu"
+    r"|\bor (?:the |under |version \S+ of |gnu )*(?=(?:\S{0,20} ?){0,3}licen[cs]e|mit\b|apache\b|gpl|bsd)"
 )
 _CHOICE_OF_ALL = re.compile(
     r"\balternatively\b|\btri(?:ple)?[- ]?licen|\btri [a-z]{2,4}/|"
     r"\b(?:mit|bsd|apache|[mce]pl|[al]?gpl)(?: ?v?\d(?:\.\d)?)? ?/ ?(?:the )?(?:mit|bsd|[al]?gpl|apache|artistic)"
 )
 """Words that leave a choice among any number of licences."""
+_ALTERNATIVELY = re.compile(r"\balternatively,[^.]{0,120}\bunder the terms\b")
 _OPTION_OF_GNU = re.compile(r"\(?at your option\)?,? any later|either version")
-_MAY_STATE = re.compile(r"licen|permi|gpl|gfdl|cddl|redistribut")
-_COPYLEFT = ("gpl", "general", "documentation", "cddl")
+_MAY_STATE = re.compile(r"licen|permi|same terms|gpl|gfdl|cddl|redistribut")
+_COPYLEFT = ("gpl", "fdl", "general", "documentation", "cddl")
 _MENTION = re.compile(
     r"general[\s\W]{1,8}public[\s\W]{1,8}licen[cs]e|free[\s\W]{1,8}documentation[\s\W]{1,8}licen"
-    r"|(?<![a-z])(?:[al]?gpl(?:v[123])?|cddl)(?![a-z])"
+    r"|(?<![a-z])(?:[al]?gpl(?:v[123])?|gfdl|fdl-\d|cddl)(?![a-z])"
 )
-"""Copyleft licences by name, anywhere in a file."""
+"""Licences of the GNU project, and the CDDL, by name, anywhere in a file."""
+_ANY_PUBLIC = re.compile(r"\bpublic[\s\W]{1,8}licen[cs]e|\bshare[\s-]?alike")
+"""Other copyleft licences, anywhere in a file."""
 _NAMES_COPYLEFT = re.compile(r"GPL-|GFDL-|CDDL-")
-_IS_GNU = re.compile(r"(?:[AL]?GPL|GFDL)-")
 _HEADING = re.compile(
     r"^(?:#{1,6}[ \t]*(?:[^\w\n]*)licen[cs](?:e|es|ing)\b[^\n]*"
     r"|(?:licen[cs](?:e|es|ing)|copyright and licen[cs]e)[ \t]*:?[ \t]*\n[-=~^\"'*+]{3,}[^\n]*)\n",
@@ -218,12 +248,11 @@ def licence_notice(text: str) -> str | None:
     own = _stated(words, _PHRASES) if _MAY_STATE.search(words) else None
     whole = text[:LARGEST_TEXT].lower()
     if not any(word in whole for word in _COPYLEFT) or not _MENTION.search(whole):
-        return own
+        return own or (UNKNOWN_LICENCE if _ANY_PUBLIC.search(whole) else None)
     others = named_licences(_words(_comments(lines[len(head) :])), only_grants=True).stated
-    gnu = [licence for licence in others if _IS_GNU.match(licence) and licence not in (own or "")]
+    gnu = [licence for licence in others if IS_GNU.match(licence) and not is_named_again(licence, own or "")]
     if gnu:
-        stated = f"({own})" if own and " OR " in own else own
-        return " AND ".join([*([stated] if stated and stated != UNKNOWN_LICENCE else []), *gnu])
+        return all_known([*([own] if own else []), *gnu])
     return own if own and _NAMES_COPYLEFT.search(own) else UNKNOWN_LICENCE
 
 
@@ -237,6 +266,12 @@ def licence_of_readme(text: str) -> str | None:
     return _stated(_words((section[: following.start()] if following else section).splitlines()), _README_NAMES)
 
 
+def licence_by_clauses(licence: str, text: str) -> str:
+    """Return the licence of a text that differs little from that of `licence`, but may have another clause."""
+    words = _words(text.splitlines())
+    return _bsd(words) if licence in {"BSD-2-Clause", "BSD-3-Clause"} else _variant(licence, words)
+
+
 def licence_of_words(text: str) -> str | None:
     """Return the licences whose titles or grants a licence file contains, also with other text around them."""
     words = _words(text.splitlines())
@@ -247,20 +282,30 @@ def licence_of_words(text: str) -> str | None:
         named = {licence: None for licence in named if not licence.startswith("GPL-")}
     if not named:
         others = named_licences(words)
-        gnu = [licence for licence in others.stated if _IS_GNU.match(licence)]
+        gnu = [licence for licence in others.stated if IS_GNU.match(licence)]
+        own = _stated(words[:NOTICE], _PHRASES)
+        if own is None:
+            return all_of(gnu) or (UNKNOWN_LICENCE if others.mentioned else None)
         return (
-            _stated(words[:SECTION], _PHRASES) or " AND ".join(gnu) or (UNKNOWN_LICENCE if others.mentioned else None)
+            own if own == UNKNOWN_LICENCE else all_of([own, *(name for name in gnu if not is_named_again(name, own))])
         )
-    if not any(_IS_GNU.match(licence) or licence.startswith("MPL") for licence in named):
+    if not any(IS_GNU.match(licence) or licence.startswith("MPL") for licence in named):
         # the texts themselves name no GNU licence, so what names one is about other parts of the project
         others = named_licences(words)
-        named |= dict.fromkeys(licence for licence in others.stated if _IS_GNU.match(licence))
+        named |= dict.fromkeys(licence for licence in others.stated if IS_GNU.match(licence))
         named |= {UNKNOWN_LICENCE: None} if others.mentioned else {}
+    if len(named) == _PAIR and _ALTERNATIVELY.search(words):
+        return _joined(list(named), words)
     # the licences themselves say "either" and "at your option"; a choice is announced before them
     return _joined(list(named), words[:_ANNOUNCED])
 
 
 def _stated(words: str, phrases: Phrases) -> str | None:
+    parts = [licence for part in _OTHER_WORK.split(words) if (licence := _of_one_work(part, phrases))]
+    return all_known(parts) or None
+
+
+def _of_one_work(words: str, phrases: Phrases) -> str | None:
     names = named_licences(words)
     named = dict.fromkeys(names.stated)
     if _BSD.search(words):
@@ -271,9 +316,18 @@ def _stated(words: str, phrases: Phrases) -> str | None:
             named[_variant(licence, words)] = None
     if "NCSA" in named:
         named = {licence: None for licence in named if not licence.startswith("BSD")}
-    if names.mentioned and not any(map(_IS_GNU.match, named)):
+    if names.mentioned and not any(map(IS_GNU.match, named)):
         return UNKNOWN_LICENCE
-    return _joined(list(named), words) or (UNKNOWN_LICENCE if _UNRECOGNISED.search(words) else None)
+    return _joined(list(named), words) or (UNKNOWN_LICENCE if _is_unrecognised(words) else None)
+
+
+def _is_unrecognised(words: str) -> bool:
+    elsewhere = _ELSEWHERE.search(words)
+    return bool(
+        _UNRECOGNISED.search(words)
+        or _OTHER_NAME.search(words)
+        or (elsewhere and not _OF_PROJECT.fullmatch(elsewhere["file"]))
+    )
 
 
 def _joined(licences: list[str], words: str) -> str | None:
@@ -281,13 +335,13 @@ def _joined(licences: list[str], words: str) -> str | None:
     # "at your option any later version" is a choice of versions, not of licences, so these words are removed first
     words = _OPTION_OF_GNU.sub("", words)
     is_choice = len(licences) > 1 and bool(_CHOICE.search(words) or _CHOICE_OF_ALL.search(words))
+    if not is_choice:
+        return all_known(sorted(licences)) or None
     if UNKNOWN_LICENCE in licences:
-        # what is known of several that all apply still applies
-        gnu = [licence for licence in licences if _IS_GNU.match(licence)]
-        return UNKNOWN_LICENCE if is_choice or not gnu else " AND ".join(sorted(gnu))
-    if is_choice and len(licences) > _PAIR and not _CHOICE_OF_ALL.search(words):
+        return UNKNOWN_LICENCE
+    if len(licences) > _PAIR and not _CHOICE_OF_ALL.search(words):
         return UNKNOWN_LICENCE  # a choice between two of them, and nothing says which
-    return (" OR " if is_choice else " AND ").join(sorted(licences)) or None
+    return " OR ".join(dict.fromkeys(option for licence in sorted(licences) for option in licence.split(" OR ")))
 
 
 def _variant(licence: str, words: str) -> str:
@@ -323,9 +377,17 @@ def _words(lines: Iterable[str]) -> str:
 
 
 def _comments(lines: Sequence[str]) -> list[str]:
-    """Return the comments of a text: lines that begin with a mark, and blocks that begin anywhere."""
+    """Return the comments of a text, lines with a mark and blocks, and its prose where this is most of the text."""
     blocks = [line for block in _BLOCK.findall("\n".join(lines)) for line in block.splitlines()]
-    return [*blocks, *(line for line in lines if line.strip() and _COMMENT_LINE.match(line))]
+    filled = [line for line in (_TAG.sub(" ", line) for line in lines) if line.strip()]
+    prose = {line for line in filled if _PROSE.fullmatch(line)}
+    is_document = 2 * sum(line in prose for line in filled) > len(filled)
+    marked = (
+        line
+        for line in filled
+        if _COMMENT_LINE.match(line) or _DECLARATION.match(line) or (is_document and line in prose)
+    )
+    return [*blocks, *marked]
 
 
 def _head(lines: Iterable[str]) -> Iterator[str]:

@@ -108,10 +108,13 @@ class Surroundings:
         strongest = min(stated, default=None)
         if strongest is None:
             return None
+        # the full GNU licence lies beside the lesser one because that refers to it
+        lesser = any(licence.startswith("LGPL-") for licence in stated[strongest])
+        licences = [licence for licence in stated[strongest] if not (lesser and licence.startswith("GPL-"))]
         choices = self._choices.get(folder, [])
         if strongest != _TEXT or len(choices) < 2:  # noqa: PLR2004  one alone is no choice
-            return all_of(stated[strongest])
-        others = [licence for licence in stated[_TEXT] if licence not in choices]
+            return all_of(licences)
+        others = [licence for licence in licences if licence not in choices]
         return all_of([" OR ".join(sorted(choices)), *others])
 
     def _notice_text(self, folder: str, name: str, licence: str | None) -> None:

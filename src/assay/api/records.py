@@ -200,7 +200,7 @@ class RecordStore:
         pieces = [piece for lines in blamed for piece in self._pieces(lines, claims[lines.commit], cut=cut)]
         if only is not None:
             pieces = [replace(piece, first=line, last=line) for piece in pieces for line in _within(piece, only)]
-        return joined(pieces)
+        return joined(pieces, chosen=only is not None)
 
     @property
     def _is_shallow(self) -> bool:

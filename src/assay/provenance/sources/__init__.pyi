@@ -1,6 +1,8 @@
 from .blame import BlamedLines as BlamedLines
 from .blame import blame as blame
+from .change import LicenceChange as LicenceChange
 from .change import SourceChange as SourceChange
+from .change import WrittenPath as WrittenPath
 from .change import added_lines as added_lines
 from .change import added_parts as added_parts
 from .commits import Age as Age

@@ -405,7 +405,7 @@ def words(*arguments):
 def test_the_output_names_the_base_the_rules_and_what_was_not_judged(branch):
     branch.save({f"{name}.md": "text\n" for name in "abcdefg"})
     shown = words()
-    assert "in a change without source code" in shown
+    assert "no added line of source code" in shown
     assert "Base: main (" in shown
     assert "rules of assay.toml there: fail-on-licence copyleft; index" in shown
     assert "a.md, b.md, c.md, d.md, e.md and 2 more" in shown
@@ -419,7 +419,7 @@ def test_a_link_and_a_submodule_are_named(branch, tmp_path):
     branch.git("init", "-q", "sub")
     branch.git("-C", "sub", "-c", "user.name=n", "-c", "user.email=a@b.c", "commit", "-qm", "x", "--allow-empty")
     branch.save({})
-    assert "link.py (link), sub (submodule)" in words()
+    assert "Not judged: link.py (link), sub (submodule)." in words()
 
 
 def test_a_staged_change_says_that_its_writer_comes_with_the_commit(branch):
@@ -502,3 +502,21 @@ def test_a_name_with_quotes_unicode_and_a_line_end_has_the_lines_that_were_added
     branch.save(dict.fromkeys(names, f"{COPIED}X = 1\n"))
     assert verdict() == (0, "Clean")
     assert json.loads(run_assay("check", "--json").out)["lines"] == dict.fromkeys(names, 1)
+
+
+def test_an_empty_change_and_a_clone_without_its_base_are_no_clean_change(branch, tmp_path, monkeypatch):
+    branch.save({"new.py": COPIED})
+    assert "nothing to judge" in words("--base", "work")
+    branch.git("clone", "-q", "--depth", "1", "-b", "work", branch.path.as_uri(), str(tmp_path / "clone"))
+    monkeypatch.chdir(tmp_path / "clone")
+    refused = run_assay("check")
+    assert (refused.code, "a shallow clone" in refused.err) == (2, True)
+
+
+def test_a_repository_without_a_commit_is_refused_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Branch(tmp_path / "empty")
+    monkeypatch.chdir(tmp_path / "empty")
+    for arguments in ((), ("--staged",)):
+        refused = run_assay("check", *arguments)
+        assert (refused.code, "a repository without a commit" in refused.err) == (2, True)

@@ -124,7 +124,7 @@ class CheckedChange:
     lines: RecordedLines
     texts: Mapping[str, str]
     added: Mapping[str, frozenset[int]]
-    others: tuple[str, ...]
+    others: tuple[WrittenPath, ...]
     rewritten: tuple[str, ...]
 
     @property
@@ -248,7 +248,7 @@ def check(
         lines,
         texts,
         added,
-        tuple(map(str, others)),
+        tuple(others),
         tuple(name for name in names if name in paths),
     )
 
@@ -400,7 +400,7 @@ def _(result: CheckedChange) -> Report:
             **{name: getattr(result.change, name) for name in ("base", "fork", "head")},
             "rules": asdict(result.rules),
             "lines": {path: len(lines) for path, lines in result.added.items()},
-            "no_source_code": list(result.others),
+            "no_source_code": [str(file) for file in result.others],
             "statements": [asdict(fact) for fact in facts],
             "undecided": list(result.undecided),
             "provenance": traced.data if result.files else None,
@@ -426,20 +426,24 @@ def _context(result: CheckedChange) -> Iterator[str]:
     yield f"Base: {base}; rules{f' of {result.config} there' if result.config else ''}: {'; '.join(given) or 'none'}."
     if result.rewritten:
         yield f"The change writes {' and '.join(result.rewritten)}: that counts for later changes, once it is merged."
-    if result.others:
-        more = f" and {len(result.others) - NAMED:,} more" if len(result.others) > NAMED else ""
-        read = "read for licences alone" if result.rules.fail_on_licence or result.rules.allow_licence else "not judged"
-        yield f"No source code, so {read}: {', '.join(result.others[:NAMED])}{more}."
+    texts = [str(file) for file in result.others if file.is_new_text]
+    further = [str(file) for file in result.others if not file.is_new_text]
+    has_licences = result.rules.fail_on_licence or result.rules.allow_licence
+    read = "Read for licences alone, as no source code" if has_licences else "Not judged, as no source code"
+    for words, names in ((read, texts), ("Not judged", further)):
+        if names:
+            more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+            yield f"{words}: {', '.join(names[:NAMED])}{more}."
     if result.lines.denied and not change.head:
         yield "fail-on-writer: of a staged change only the lines are read; trailers and records come with the commit."
 
 
 def _answer(result: CheckedChange) -> Answer:
     failures, lines = result.failures, number_of(sum(map(len, result.added.values())), "changed line")
-    place = (
-        f"{lines} of {number_of(len(result.added), 'source file')}" if result.added else "a change without source code"
+    place = f" in {lines} of {number_of(len(result.added), 'source file')}"
+    measured = (
+        f"{number_of(len(failures), 'finding')}{place if result.added else ', and no added line of source code'}."
     )
-    measured = f"{number_of(len(failures), 'finding')} in {place}."
     if not result.has_rules:
         step = 'write fail-on-licence = ["copyleft"] below [check] in assay.toml, and merge it'
         return Answer("No rule", "The base commit has no rule to judge by.", measured, step)
@@ -452,6 +456,8 @@ def _answer(result: CheckedChange) -> Answer:
         return Answer(
             "Undecided", "A rule cannot be decided, so the change does not pass.", measured, result.undecided[0]
         )
+    if result.change.fork == result.change.head:
+        return Answer("Clean", "The base has every commit of the change, so there was nothing to judge.")
     if result.added and result.rules.index is None:
         return Answer(
             "Clean", "No changed line breaks a rule; copies were not looked for, as there is no index.", measured

@@ -37,6 +37,7 @@ from assay.provenance.sources import (
     commit_messages,
     enclosing_repository,
     git_output,
+    is_shallow,
     tree_files,
 )
 
@@ -196,15 +197,11 @@ class RecordStore:
         """
         blamed = list(blame(self.repository, revision, path))
         claims = self.claims_of({lines.commit for lines in blamed})
-        cut = any(lines.boundary for lines in blamed) and self._is_shallow
+        cut = any(lines.boundary for lines in blamed) and is_shallow(self.repository)
         pieces = [piece for lines in blamed for piece in self._pieces(lines, claims[lines.commit], cut=cut)]
         if only is not None:
             pieces = [replace(piece, first=line, last=line) for piece in pieces for line in _within(piece, only)]
         return joined(pieces, chosen=only is not None)
-
-    @property
-    def _is_shallow(self) -> bool:
-        return git_output(self.repository, "rev-parse", "--is-shallow-repository").strip() == "true"
 
     def _pieces(self, lines: BlamedLines, of_commit: frozenset[Claim], *, cut: bool) -> Iterator[RecordedRange]:
         """Yield blamed lines, cut where the records of their commit change."""

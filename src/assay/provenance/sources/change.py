@@ -11,7 +11,7 @@ from assay.errors import DataError
 from assay.guard import LARGEST_METADATA
 from assay.languages import language_of
 from assay.provenance.licences import UNKNOWN_LICENCE
-from assay.provenance.sources.git import Blob, git_output, git_records
+from assay.provenance.sources.git import Blob, git_output, git_records, is_shallow
 from assay.provenance.sources.lines import lines_of
 from assay.provenance.sources.surroundings import Surroundings, describes_neighbours, is_licence_text, is_readme
 from assay.provenance.sources.texts import LARGEST_TEXT, SourceText, parts_of, text_of_bytes
@@ -122,6 +122,9 @@ class SourceChange:
                 f"{repository}: received no common commit of {onto} and the change, expected a whole clone "
                 "(in CI: fetch-depth: 0)"
             ) from error
+        # a shallow clone of one branch names it as the default one, and nothing would be judged
+        if base is None and fork == last and is_shallow(repository):
+            raise DataError(f"{repository}: received a shallow clone without its default branch, expected a whole one")
         return cls(repository, commit, fork, last, onto)
 
     @classmethod

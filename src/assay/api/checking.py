@@ -233,7 +233,7 @@ def check(
             "error" if "agent" in denied and signal.is_about_code else "notice",
         )
         for signal in signals
-        if signal.writer != "person" and signal.kind != "line record"
+        if signal.writer != "person" and signal.kind not in {"line record", "records disagree"}
         if (words := f"{signal.kind}: {signal.text}") not in of_lines
     ]
     statements = sorted(dict.fromkeys(facts), key=attrgetter("level"))  # error, notice, warning: what fails comes first

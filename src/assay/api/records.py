@@ -152,8 +152,14 @@ class RecordStore:
             checkpoint = _CHECKPOINT.fullmatch(signal.text)
             agent = self._agent(checkpoint[1]) if checkpoint else ""
             yield replace(signal, text=f"{signal.text} ({agent})") if agent else signal
-        for record in self.lines_of(commit.digest):
-            yield signal_of(record)
+        records = self.lines_of(commit.digest)
+        yield from map(signal_of, records)
+        for path in {record.path: None for record in records}:
+            for first, last, claims in self.segments_of(commit.digest, path):
+                if state_of([writer for writer, _ in claims]) == "contradicting":
+                    words = f"lines {first}-{last} of {path}: {'; '.join(sorted(source for _, source in claims))}"
+                    yield Signal("records disagree", words, commit=commit.digest, files=(path,))
+                    break
 
     def _agent(self, checkpoint: str) -> str:
         """Return the agent of the first session of a checkpoint; "" where none is stored here."""
@@ -179,7 +185,7 @@ class RecordStore:
                 self._claims[fields[0]] = frozenset(
                     (signal.writer, f"{signal.kind}: {signal.text}")
                     for signal in self.signals(Commit(*fields))
-                    if signal.kind not in {"line record", "agent branch"}
+                    if signal.kind not in {"line record", "agent branch", "records disagree"}
                     and (signal.writer == "person" or not is_finer)
                 )
         return self._claims
@@ -238,6 +244,8 @@ def recorded_lines(paths: Sequence[Path]) -> RecordedLines:
     files: list[RecordedFile] = []
     remarks: list[str] = []
     for path in paths:
+        if not path.exists():
+            raise DataError(f"{path}: received no such file or folder, expected code at HEAD")
         repository = enclosing_repository(path)
         if repository is None:
             raise DataError(f"{path}: not in a git repository, expected one: records belong to commits")

@@ -149,7 +149,7 @@ class CheckedChange:
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """What to do about each rule that cannot be decided."""
+        """Steps, one for each rule that cannot be decided."""
         copies = ["find out the licence of the copied source"] if self.judgement.open else []
         steps = {
             "stated-licence": "find out the licence that {} states",
@@ -416,14 +416,14 @@ def _(result: CheckedChange) -> Report:
 
 def _context(result: CheckedChange) -> Iterator[str]:
     """Yield what the change was compared with, by which rules, and what was left out."""
-    change, given = result.change, []
+    change, settings = result.change, []
     for entry in declared(CheckSettings):
         value = getattr(result.rules, entry.name)
         if value != entry.default:
             words = ", ".join(value) if isinstance(value, tuple) else f"{value}"
-            given.append(f"{entry.key} {words if isinstance(value, tuple) else change.within(words)}")
+            settings.append(f"{entry.key} {words if isinstance(value, tuple) else change.within(words)}")
     base = f"{change.onto} ({change.base[:12]})" if change.onto != change.base else change.base[:12]
-    yield f"Base: {base}; rules{f' of {result.config} there' if result.config else ''}: {'; '.join(given) or 'none'}."
+    yield f"Base: {base}; rules{f' of {result.config} there' if result.config else ''}: {'; '.join(settings) or 'none'}."
     if result.rewritten:
         yield f"The change writes {' and '.join(result.rewritten)}: that counts for later changes, once it is merged."
     texts = [str(file) for file in result.others if file.is_new_text]

@@ -43,7 +43,10 @@ def render_text(report: Report) -> str:
 
 
 def print_summary(report: Report, console: Console) -> None:
-    """Print a report on one screen: warning, answer, number of tables; without an answer details and main figures."""
+    """Print a report on one screen: warning, answer, number of tables; without an answer details and main figures.
+
+    The notes are printed where no table is left out.
+    """
     print_statement(report, console)
     facts = [Text(_shortened(visible(_line(fact)), console.width)) for fact in report.facts[:MOST_FACTS]]
     room = SCREEN - len(facts) - sum(_height(text, console) for text in (report.warning, *report.first_lines))
@@ -60,7 +63,7 @@ def print_summary(report: Report, console: Console) -> None:
     further = len(report.tables) - report.on_first_screen
     if further > 0:
         notes = f" and {number_of(len(report.notes), 'note')}" if report.notes else ""
-        console.print(Text(f"{number_of(further, 'table')}{notes} in the report, and with -v.", style="dim"))
+        console.print(Text(f"{number_of(further, 'table')}{notes} more with -v.", style="dim"))
     else:
         _print_notes(report, console)
 

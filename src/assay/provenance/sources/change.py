@@ -59,7 +59,7 @@ class WrittenPath:
 
 @dataclass(frozen=True, slots=True)
 class LicenceChange:
-    """What a change does to a file that states the licence of its folder, such as LICENSE, package.json or README.
+    """The change of a file that states the licence of its folder, such as LICENSE, package.json or README.
 
     Attributes:
         path: after the change.
@@ -111,8 +111,8 @@ class SourceChange:
             DataError: there is no such commit, or the two have none in common.
         """
         last, names = _existing(repository, "HEAD" if head is None else head), DEFAULT_BRANCHES
-        found = ((name, commit) for name in names if (commit := _commit(repository, name)))
-        onto, commit = next(found, ("", "")) if base is None else (base, _existing(repository, base))
+        candidates = ((name, commit) for name in names if (commit := _commit(repository, name)))
+        onto, commit = next(candidates, ("", "")) if base is None else (base, _existing(repository, base))
         if not commit:
             raise DataError(f"{repository}: received none of the branches {', '.join(names)}, expected --base COMMIT")
         try:

@@ -352,6 +352,7 @@ def statements():
         ("LICENSE", MIT, GPL),
         ("COPYING", None, GPL),
         ("vendor/LICENSE.txt", None, GPL),
+        ("LICENSES/GPL-3.0-only.txt", None, "The text.\n"),
         ("package.json", '{"license": "MIT"}', '{"license": "GPL-3.0-only"}'),
         ("pyproject.toml", '[project]\nlicense = "MIT"\n', '[project]\nlicense = "GPL-3.0-only"\n'),
         ("README.md", "# x\n\n## License\n\nMIT\n", "# x\n\n## License\n\nGPL-3.0-only\n"),
@@ -388,6 +389,17 @@ def test_every_change_of_a_licence_text_is_named(branch):
     branch.git("mv", "lib/COPYING", "COPYING")
     branch.save({})
     assert ("COPYING", "error", "GPL-3.0-only") in statements()
+
+
+def test_a_field_that_names_no_known_licence_is_undecided_and_words_about_tags_are_not(branch):
+    branch.git("checkout", "-q", "main")
+    branch.save({"package.json": '{"license": "MIT"}'})
+    branch.git("checkout", "-qB", "work")
+    branch.save({"a.md": "Write SPDX-License-Identifier: GPL-3.0-only in files.\n", "package.json": "{}"})
+    assert verdict() == (0, "Clean")
+    assert statements() == [("package.json", "notice", "")]
+    branch.save({"package.json": '{"license": "UNLICENSED"}'})
+    assert verdict() == (3, "Undecided")
 
 
 def test_an_unknown_licence_is_accepted_in_its_wording_alone(branch, tmp_path):

@@ -333,10 +333,12 @@ def _tags(change: SourceChange, files: Sequence[WrittenPath], rules: LicenceRule
     """Yield the denied licences in the SPDX tags of files that are no source code."""
     lines = change.added()
     for file in files:
-        if file.is_new_text and file.path in lines:
+        if file.is_new_text:
             head = Blob(change.repository, file.after).read(HEAD).decode("utf-8", "replace")
-            if licence_tag(_only(head, lines[file.path])):  # without one, words in prose state nothing
-                yield from _stated({file.path: head}, lines, rules)
+            # a name that is not UTF-8 is not found in the diff
+            added = lines.get(file.path, frozenset(range(1, len(lines_of(head)) + 1)))
+            if licence_tag(_only(head, added)) not in {None, UNKNOWN_LICENCE}:  # words in prose state nothing
+                yield from _stated({file.path: head}, {file.path: added}, rules)
 
 
 def _statement(
@@ -423,7 +425,8 @@ def _context(result: CheckedChange) -> Iterator[str]:
             words = ", ".join(value) if isinstance(value, tuple) else f"{value}"
             settings.append(f"{entry.key} {words if isinstance(value, tuple) else change.within(words)}")
     base = f"{change.onto} ({change.base[:12]})" if change.onto != change.base else change.base[:12]
-    yield f"Base: {base}; rules{f' of {result.config} there' if result.config else ''}: {'; '.join(settings) or 'none'}."
+    place = f" of {result.config} there" if result.config else ""
+    yield f"Base: {base}; rules{place}: {'; '.join(settings) or 'none'}."
     if result.rewritten:
         yield f"The change writes {' and '.join(result.rewritten)}: that counts for later changes, once it is merged."
     texts = [str(file) for file in result.others if file.is_new_text]

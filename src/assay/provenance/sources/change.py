@@ -74,7 +74,8 @@ class LicenceChange:
     content: str
 
     def __str__(self) -> str:
-        after = f"states the licence {self.after}" if self.after else "no longer states a licence"
+        named = "an unknown licence" if self.after == UNKNOWN_LICENCE else f"the licence {self.after}"
+        after = f"states {named}" if self.after else "no longer states a licence"
         if self.before == self.after:
             return f"changes, and {after} as before"
         return after + (f", before: {self.before}" if self.before else "")
@@ -173,25 +174,24 @@ class SourceChange:
             moved = PurePosixPath(file.earlier).parent != PurePosixPath(file.path).parent
             if not describes_neighbours(file.path) or (file.before == file.after and not moved):
                 continue
-            before = None if moved else self._stated(file.path, file.before)
-            after = self._stated(file.path, file.after) if not file.is_removed else None
-            is_text = is_licence_text(file.path)
-            if after is None and not file.is_removed and (is_text or (before and not is_readme(file.path))):
+            is_new, is_text = moved or not file.before.strip("0"), is_licence_text(file.path)
+            before = None if is_new else _stated(file.path, self._content(file.before))
+            content = b"" if file.is_removed else self._content(file.after)
+            after = None if file.is_removed else _stated(file.path, content)
+            is_field = before and not is_readme(file.path) and b"licen" in content.lower()
+            if after is None and not file.is_removed and (is_text or is_field):
                 after = UNKNOWN_LICENCE
-            if is_text and before is None and file.before.strip("0") and not moved:
+            if is_text and before is None and not is_new:
                 before = UNKNOWN_LICENCE
             if before != after or (is_text and before):
                 yield LicenceChange(file.path, before, after, "" if file.is_removed else file.after)
 
-    def _stated(self, path: str, digest: str) -> str | None:
-        """Return the licence that one version of a file states for its folder."""
+    def _content(self, digest: str) -> bytes:
+        """Return one version of a file; nothing where there is none."""
         try:
-            raw = Blob(self.repository, digest).read(LARGEST_METADATA)
+            return Blob(self.repository, digest).read(LARGEST_METADATA)
         except OSError:
-            return None
-        alone = Surroundings()
-        alone.notice(path, raw)
-        return alone.facts_of(path).nearest
+            return b""
 
     def added(self) -> Mapping[str, frozenset[int]]:
         """Return the lines that are added, by path.
@@ -235,6 +235,13 @@ class SourceChange:
                 lines = frozenset(range(1, len(lines_of(file.text)) + 1))
             files.append((file, lines))
         return files, unread, others
+
+
+def _stated(path: str, content: bytes) -> str | None:
+    """Return the licence that a file states for its folder."""
+    alone = Surroundings()
+    alone.notice(path, content)
+    return alone.facts_of(path).nearest
 
 
 def _existing(repository: Path, name: str) -> str:

@@ -200,3 +200,18 @@ def test_lines_belong_to_a_repository(tmp_path):
     (tmp_path / "a.py").write_text("x")
     with pytest.raises(DataError, match="not in a git repository"):
         recorded_lines([tmp_path / "a.py"])
+
+
+def test_records_that_disagree_are_a_declared_fact_without_the_lines_too(repository):
+    commit = repository.save("one\nTWO\nthree\n")
+    repository.note("a.py\n  h_1 2-3")
+    repository.trace(commit, [(3, 3)])
+    signals, _ = declared_around(repository.path / "a.py")
+    (fact,) = (signal for signal in signals if signal.kind == "records disagree")
+    assert fact.text.startswith("lines 3-3 of a.py: ")
+    assert not fact.is_about_code
+
+
+def test_a_path_that_does_not_exist_is_refused_as_such(repository):
+    with pytest.raises(DataError, match="received no such file or folder"):
+        recorded_lines([repository.path / "absent.py"])

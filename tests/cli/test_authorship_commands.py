@@ -236,6 +236,7 @@ def test_evaluate_and_audit(assay, table):
         (("authorship", "calibrate", ".", "-o", "p.json"), "--before"),
         (("authorship", "calibrate", ".", "--undated", "--by", "patch", "-o", "p.json"), "with --by patch"),
         (("authorship", "calibrate", ".", "--before", "long ago", "-o", "p.json"), "YYYY-MM-DD"),
+        (("authorship", "calibrate", ".", "--before", "9999-01-01", "-o", "p.json"), "expected one in the past"),
         (("authorship", "calibrate", ".", "--before", "2021-01-01", "-o", "p.json"), "not a git repository"),
         (("lab", "authorship", "train", "a.jsonl", "-o", "c"), "label"),
         (("lab", "authorship", "train", "b.jsonl", "-o", "c"), "expected at least 20 of each"),
@@ -349,6 +350,26 @@ def test_a_piece_that_cannot_be_judged_is_not_counted_as_usual(assay, table, rep
     assert ended.code == 0, ended.err
     assert ended.out.startswith("Cannot tell\n")
     assert "0 tokens; texts of 30 to 20,000 are judged" in ended.out
+
+
+def test_the_next_step_of_a_calibration_has_its_options_and_the_answer_its_caution(assay, table, repository, tmp_path):
+    assay("lab", "authorship", "train", table, *COLUMNS, "--no-evaluate", "-o", "classifier")
+    scorer = ("--classifier", "classifier")
+    made = assay(
+        "authorship", "calibrate", repository / "old", "--undated", "--by", "function", *scorer, "-o", "p.json"
+    )
+    assert "assay detect CODE --reference p.json --by function --classifier classifier" in made.out
+    assert "judged by the older half" not in made.out  # a table without a row
+    (tmp_path / "a.py").write_text(spelled(3))
+    assert "was not checked on newer code" in " ".join(
+        assay("detect", "a.py", "--by", "function", *scorer, "--reference", "p.json").out.split()
+    )
+
+
+def test_a_large_text_on_one_line_is_not_run(assay, tmp_path):
+    (tmp_path / "a.py").write_text(f"x = [{', '.join(map(str, range(9000)))}]\n")
+    (piece,) = json.loads(assay("detect", "a.py", "--scores", "loss", "--json").out)["pieces"]
+    assert piece["unscorable"] == {"loss": "layout of minified or generated text"}
 
 
 def test_every_row_of_a_table_is_a_piece(assay, table, tmp_path):

@@ -172,7 +172,7 @@ def test_what_cannot_be_decided_does_not_pass(branch, rules, monkeypatch):
     monkeypatch.setattr("assay.provenance.sources.change.LARGEST_TEXT", 10)
     monkeypatch.setattr("assay.provenance.sources.texts.LARGEST_TEXT", 10)
     finished = run_assay("check")
-    assert (finished.code, "new.py was not judged" in finished.out) == (3, True)
+    assert (finished.code, "next: read new.py yourself" in finished.out) == (3, True)
 
 
 def test_a_table_with_another_name_is_no_missing_rule(branch):
@@ -299,13 +299,16 @@ def test_a_found_file_with_rules_is_not_in_the_way_of_other_commands(branch):
     [
         (["--config", "absent.toml"], "", "absent.toml of"),
         ([], "[check]\nfail-on-licenses = ['MIT']\n", "did you mean fail-on-license"),
-        ([], "[check]\nfail-on-licence = 'MIT'\n", "check.fail-on-licence: received 'MIT'"),
+        ([], "[check]\nfail-on-licence = 'MIT'\n", "check.fail-on-licence: received 'MIT', expected a list: [\"MIT\"]"),
+        ([], "[check]\nindex = ['a']\n", "check.index: received ['a'], expected"),
         ([], "[check]\nfail-on-licence = ['GPL3']\n", "is not on the SPDX list"),
         ([], "[check]\nbaseline = 'absent.json'\n", "absent.json of"),
         ([], "[check]\nfail-on-writer = ['agents']\n", "did you mean agent?"),
         ([], "[check\n", "is not a TOML file"),
         (["--base", "-x"], "", "received the commit '-x'"),
         (["--base", "absent"], "", "received no commit absent"),
+        (["--base", ""], "", "received the commit '', expected a name"),
+        (["--head", ""], "", "received the commit '', expected a name"),
     ],
 )
 def test_wrong_input_is_one_line(branch, arguments, text, line):
@@ -330,3 +333,202 @@ def test_every_answer_keeps_the_limits_of_a_first_screen(branch):
         *(CheckSettings(fail_on_writer=(writer,)) for writer in WRITERS),
     ):
         assert not list(broken_limits(describe(check(change, rules)).answer))
+
+
+GPL = "GNU GENERAL PUBLIC LICENSE\nVersion 3, 29 June 2007\n"
+MIT = "Permission is hereby granted, free of charge, to any person obtaining a copy\n"
+
+
+def statements():
+    return [
+        (fact["path"], fact["level"], fact["licence"])
+        for fact in json.loads(run_assay("check", "--json").out)["statements"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("LICENSE", MIT, GPL),
+        ("COPYING", None, GPL),
+        ("vendor/LICENSE.txt", None, GPL),
+        ("LICENSES/GPL-3.0-only.txt", None, "The text.\n"),
+        ("package.json", '{"license": "MIT"}', '{"license": "GPL-3.0-only"}'),
+        ("pyproject.toml", '[project]\nlicense = "MIT"\n', '[project]\nlicense = "GPL-3.0-only"\n'),
+        ("README.md", "# x\n\n## License\n\nMIT\n", "# x\n\n## License\n\nGPL-3.0-only\n"),
+        ("Makefile", "all:\n", "# SPDX-License-Identifier: GPL-3.0-only\nall:\n"),
+        ("old.py", f"# SPDX-License-Identifier: MIT\n{OWN}", f"# SPDX-License-Identifier: GPL-3.0-only\n{OWN}"),
+    ],
+)
+def test_a_licence_that_becomes_a_denied_one_is_a_finding_until_it_is_accepted(branch, tmp_path, name, before, after):
+    branch.git("checkout", "-q", "main")
+    branch.save({name: before} if before else {"further.py": OWN})
+    branch.git("checkout", "-qB", "work")
+    branch.save({name: after})
+    assert verdict() == (1, "Findings")
+    assert statements() == [(name, "error", "GPL-3.0-only")]
+    run_assay("check", "--write-baseline", tmp_path / "kept.json")
+    assert verdict("--baseline", tmp_path / "kept.json") == (0, "Clean")
+
+
+def test_every_change_of_a_licence_text_is_named(branch):
+    branch.git("checkout", "-q", "main")
+    branch.save({"LICENSE": MIT, "lib/COPYING": GPL, "package.json": '{"license": "MIT"}'})
+    branch.git("checkout", "-qB", "work")
+    branch.save(
+        {"LICENSE": f"{MIT}\n", "lib/COPYING": f"{GPL}\n", "package.json": '{"license": "MIT", "private": true}'}
+    )
+    assert verdict() == (0, "Clean")
+    assert statements() == [("LICENSE", "notice", "MIT"), ("lib/COPYING", "notice", "GPL-3.0-only")]
+    branch.git("rm", "-q", "LICENSE")
+    branch.save({"lib/COPYING": "Ask us.\n"})
+    assert statements() == [("LICENSE", "notice", ""), ("lib/COPYING", "warning", "unknown")]
+    assert verdict() == (3, "Undecided")
+    # a licence of a folder is another one at the root
+    branch.save({"lib/COPYING": GPL})
+    branch.git("mv", "lib/COPYING", "COPYING")
+    branch.save({})
+    assert ("COPYING", "error", "GPL-3.0-only") in statements()
+
+
+def test_a_field_that_names_no_known_licence_is_undecided_and_words_about_tags_are_not(branch):
+    branch.git("checkout", "-q", "main")
+    branch.save({"package.json": '{"license": "MIT"}'})
+    branch.git("checkout", "-qB", "work")
+    branch.save({"a.md": "Write SPDX-License-Identifier: GPL-3.0-only in files.\n", "package.json": "{}"})
+    assert verdict() == (0, "Clean")
+    assert statements() == [("package.json", "notice", "")]
+    branch.save({"package.json": '{"license": "UNLICENSED"}'})
+    assert verdict() == (3, "Undecided")
+
+
+def test_an_unknown_licence_is_accepted_in_its_wording_alone(branch, tmp_path):
+    branch.save({"LICENSE": "Ask us.\n"})
+    run_assay("check", "--write-baseline", tmp_path / "kept.json")
+    assert verdict("--baseline", tmp_path / "kept.json") == (0, "Clean")
+    branch.save({"LICENSE": "Pay us.\n"})
+    assert verdict("--baseline", tmp_path / "kept.json") == (3, "Undecided")
+
+
+def words(*arguments):
+    return " ".join(run_assay("check", *arguments).out.split())
+
+
+def test_the_output_names_the_base_the_rules_and_what_was_not_judged(branch):
+    branch.save({f"{name}.md": "text\n" for name in "abcdefg"})
+    shown = words()
+    assert "no added line of source code" in shown
+    assert "Base: main (" in shown
+    assert "rules of assay.toml there: fail-on-licence copyleft; index" in shown
+    assert "a.md, b.md, c.md, d.md, e.md and 2 more" in shown
+    assert "The change writes" not in shown
+    branch.save({"assay.toml": "[check]\n", "accepted.json": "{}"})
+    assert "The change writes assay.toml and accepted.json" in words()
+
+
+def test_a_link_and_a_submodule_are_named(branch, tmp_path):
+    (branch.path / "link.py").symlink_to(tmp_path / "outside.py")
+    branch.git("init", "-q", "sub")
+    branch.git("-C", "sub", "-c", "user.name=n", "-c", "user.email=a@b.c", "commit", "-qm", "x", "--allow-empty")
+    branch.save({})
+    assert "Not judged: link.py (link), sub (submodule)." in words()
+
+
+def test_a_staged_change_says_that_its_writer_comes_with_the_commit(branch):
+    branch.rules('[check]\nfail-on-writer = ["agent"]\n')
+    (branch.path / "new.py").write_text(OWN)
+    branch.git("add", "-A")
+    assert "come with the commit" in words("--staged")
+    (branch.path / "new.py").write_text(f"# Generated by Claude\n{OWN}")
+    branch.git("add", "-A")
+    assert verdict("--staged") == (1, "Findings")
+
+
+def test_paths_of_the_rules_begin_at_the_root(branch, index, rules, monkeypatch):
+    index.rename(branch.path / "licensed.index")
+    (branch.path / ".git/info/exclude").write_text("licensed.index\n")
+    branch.rules(rules.replace(str(index), "licensed.index"))
+    branch.save({"src/new.py": COPIED})
+    monkeypatch.chdir(branch.path / "src")
+    assert verdict() == (1, "Findings")
+    # those of the command line begin here
+    assert verdict("--index", "../licensed.index", "--baseline", "../accepted.json") == (1, "Findings")
+
+
+def test_a_baseline_is_added_to(branch, tmp_path):
+    kept = tmp_path / "kept.json"
+    branch.save({"new.py": COPIED})
+    assert "accepts 1 finding more, once" in run_assay("check", "--write-baseline", kept).err
+    branch.git("checkout", "-qB", "other", "main")
+    branch.save({"LICENSE": GPL})
+    assert "accepts 1 finding more, and 1 as before, once" in run_assay("check", "--write-baseline", kept).err
+    assert "accepts 0 findings more, and 2 as before" in run_assay("check", "--write-baseline", kept).err
+    branch.save({"new.py": COPIED})
+    assert verdict("--baseline", kept) == (0, "Clean")
+    assert "accepts 2 findings more, once" in run_assay("check", "--write-baseline", kept, "--force").err
+    kept.write_text("{}")
+    refused = run_assay("check", "--write-baseline", kept)
+    assert (refused.code, kept.read_text()) == (2, "{}")
+
+
+def test_one_declaration_is_one_finding(branch):
+    branch.rules('[check]\nfail-on-writer = ["agent"]\n')
+    branch.save({"new.py": f"{OWN}\n\n{OWN}\n\n{OWN}"}, TRAILER)
+    branch.save({"other.py": OWN}, TRAILER)
+    assert "2 findings in 12 changed lines" in run_assay("check").out
+    assert "new.py:1-10 agent" in words()
+    (_, (lines,)) = (
+        json.loads(run_assay("check", "--json").out)["written"]["files"][0][key] for key in ("path", "ranges")
+    )
+    assert (lines["first"], lines["last"], lines["judged"]) == (1, 10, 6)
+
+
+def test_a_declaration_without_lines_of_code_is_a_finding_too(branch):
+    branch.rules('[check]\nfail-on-writer = ["agent"]\n')
+    branch.save({"a.md": "text\n"}, TRAILER)
+    assert verdict() == (1, "Findings")
+
+
+def test_a_log_is_replaced_and_no_other_file(branch, tmp_path):
+    log = tmp_path / "assay.sarif"
+    branch.save({"new.py": OWN})
+    for _ in range(2):
+        assert verdict("--sarif", log)[0] == 0
+    log.write_text("mine")
+    assert (verdict("--sarif", log)[0], log.read_text()) == (2, "mine")
+
+
+def test_lines_of_a_pipe_are_no_wider_than_a_screen(branch, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    branch.save(
+        {"new.py": OWN}, TRAILER + "".join(f"\nCo-authored-by: Claude {n} <noreply@anthropic.com>" for n in range(9))
+    )
+    assert max(map(len, run_assay("check").out.splitlines())) <= 110
+
+
+def test_a_name_with_quotes_unicode_and_a_line_end_has_the_lines_that_were_added(branch):
+    branch.git("checkout", "-q", "main")
+    names = ('a "é" 日\t.py', "b\nc.py", '"d".py', "e f.py")
+    branch.save(dict.fromkeys(names, COPIED))
+    branch.git("checkout", "-qB", "work")
+    branch.save(dict.fromkeys(names, f"{COPIED}X = 1\n"))
+    assert verdict() == (0, "Clean")
+    assert json.loads(run_assay("check", "--json").out)["lines"] == dict.fromkeys(names, 1)
+
+
+def test_an_empty_change_and_a_clone_without_its_base_are_no_clean_change(branch, tmp_path, monkeypatch):
+    branch.save({"new.py": COPIED})
+    assert "nothing to judge" in words("--base", "work")
+    branch.git("clone", "-q", "--depth", "1", "-b", "work", branch.path.as_uri(), str(tmp_path / "clone"))
+    monkeypatch.chdir(tmp_path / "clone")
+    refused = run_assay("check")
+    assert (refused.code, "a shallow clone" in refused.err) == (2, True)
+
+
+def test_a_repository_without_a_commit_is_refused_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Branch(tmp_path / "empty")
+    monkeypatch.chdir(tmp_path / "empty")
+    for arguments in ((), ("--staged",)):
+        refused = run_assay("check", *arguments)
+        assert (refused.code, "a repository without a commit" in refused.err) == (2, True)

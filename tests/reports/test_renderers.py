@@ -253,7 +253,7 @@ def test_a_summary_has_the_answer_and_the_figures_and_no_table():
     text = console.export_text()
     assert "No verdict." in text
     assert "AUROC: .842 (chance .5)" in text
-    assert "1 table and 1 note in the report" in text
+    assert "1 table and 1 note more with -v" in text
     assert "first_score" not in text
 
 

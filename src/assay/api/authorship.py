@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from assay.api.declared import declared_around
@@ -176,6 +176,8 @@ def calibrate_authorship(
         DataError: no git repository, or too few texts of one language.
     """
     check_target(out)
+    if before is not None and before > datetime.now(UTC).date():
+        raise DataError(f"received the day {before.isoformat()}, expected one in the past")
     if by == "patch" and before is None:
         raise DataError("patches come from a history: expected --before YYYY-MM-DD with --by patch")
     choice = DetectorChoice(detector or DetectorSettings())

@@ -37,6 +37,7 @@ from assay.provenance.sources import (
     commit_messages,
     enclosing_repository,
     git_output,
+    is_shallow,
     tree_files,
 )
 
@@ -151,8 +152,14 @@ class RecordStore:
             checkpoint = _CHECKPOINT.fullmatch(signal.text)
             agent = self._agent(checkpoint[1]) if checkpoint else ""
             yield replace(signal, text=f"{signal.text} ({agent})") if agent else signal
-        for record in self.lines_of(commit.digest):
-            yield signal_of(record)
+        records = self.lines_of(commit.digest)
+        yield from map(signal_of, records)
+        for path in {record.path: None for record in records}:
+            for first, last, claims in self.segments_of(commit.digest, path):
+                if state_of([writer for writer, _ in claims]) == "contradicting":
+                    words = f"lines {first}-{last} of {path}: {'; '.join(sorted(source for _, source in claims))}"
+                    yield Signal("records disagree", words, commit=commit.digest, files=(path,))
+                    break
 
     def _agent(self, checkpoint: str) -> str:
         """Return the agent of the first session of a checkpoint; "" where none is stored here."""
@@ -178,7 +185,7 @@ class RecordStore:
                 self._claims[fields[0]] = frozenset(
                     (signal.writer, f"{signal.kind}: {signal.text}")
                     for signal in self.signals(Commit(*fields))
-                    if signal.kind not in {"line record", "agent branch"}
+                    if signal.kind not in {"line record", "agent branch", "records disagree"}
                     and (signal.writer == "person" or not is_finer)
                 )
         return self._claims
@@ -196,15 +203,11 @@ class RecordStore:
         """
         blamed = list(blame(self.repository, revision, path))
         claims = self.claims_of({lines.commit for lines in blamed})
-        cut = any(lines.boundary for lines in blamed) and self._is_shallow
+        cut = any(lines.boundary for lines in blamed) and is_shallow(self.repository)
         pieces = [piece for lines in blamed for piece in self._pieces(lines, claims[lines.commit], cut=cut)]
         if only is not None:
             pieces = [replace(piece, first=line, last=line) for piece in pieces for line in _within(piece, only)]
-        return joined(pieces)
-
-    @property
-    def _is_shallow(self) -> bool:
-        return git_output(self.repository, "rev-parse", "--is-shallow-repository").strip() == "true"
+        return joined(pieces, chosen=only is not None)
 
     def _pieces(self, lines: BlamedLines, of_commit: frozenset[Claim], *, cut: bool) -> Iterator[RecordedRange]:
         """Yield blamed lines, cut where the records of their commit change."""
@@ -241,6 +244,8 @@ def recorded_lines(paths: Sequence[Path]) -> RecordedLines:
     files: list[RecordedFile] = []
     remarks: list[str] = []
     for path in paths:
+        if not path.exists():
+            raise DataError(f"{path}: received no such file or folder, expected code at HEAD")
         repository = enclosing_repository(path)
         if repository is None:
             raise DataError(f"{path}: not in a git repository, expected one: records belong to commits")

@@ -19,6 +19,7 @@ SignalKind = Literal[
     "agent branch",
     "check box",
     "line record",
+    "records disagree",
 ]
 
 _TOOLS = (
@@ -141,7 +142,7 @@ class Signal:
     @property
     def is_about_code(self) -> bool:
         """True if it says that an agent wrote something: a file of settings and the name of a branch do not."""
-        return self.kind not in {"agent configuration", "agent branch"} and self.writer != "person"
+        return self.kind not in {"agent configuration", "agent branch", "records disagree"} and self.writer != "person"
 
 
 def in_text(text: str, path: str) -> Iterator[Signal]:

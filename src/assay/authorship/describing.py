@@ -36,6 +36,7 @@ NO_PROOF = (
     "A score is no proof of misconduct: people write unusual code, and generated code can look usual. Only declared "
     "signals are facts."
 )
+UNCHECKED = "Take care: the reference was not checked on newer code of its people, where more can be unusual."
 SHOWN = 30
 SHOWN_ANSWERS = 20
 """Pieces of code on the first screen."""
@@ -68,6 +69,7 @@ def _(detection: Detection) -> Report:
             ),
             (
                 *((f"The first {SHOWN_ANSWERS} of {len(answers):,}.",) if len(answers) > SHOWN_ANSWERS else ()),
+                *((UNCHECKED,) if detection.reference and not detection.reference.checks else ()),
                 *detection.unread,
             ),
         ),
@@ -150,11 +152,15 @@ def _answer(detection: Detection) -> Answer:
     about_code = sum(signal.is_about_code for signal in detection.signals)
     if about_code:
         usual = f"; {unusual:,} of {judged:,} texts unusual" if judged > 1 else ""
+        disagree = any(signal.kind == "records disagree" for signal in detection.signals)
         return Answer(
             "A model took part",
-            "Authors or tools declare it in the code or in its history.",
+            "Authors or tools declare it in the code or in its history"
+            + (", and records of some lines disagree." if disagree else "."),
             f"{number_of(about_code, 'declared signal')}{usual}.",
-            "look at the lines that declare it, and at the history",
+            "--by line shows who wrote which line"
+            if disagree
+            else "look at the lines that declare it, and at the history",
         )
     # a configuration file says that an agent is used in this project, and not that it wrote this code
     configured = "A coding agent is set up here; that does not say what it wrote." if detection.signals else ""
@@ -211,34 +217,40 @@ def _(reference: Reference, left_out: int = 0) -> Report:
             Fact("unit", reference.unit or "not recorded"),
             Fact("texts left out", f"{left_out:,}", "too short, too long, or not drawn"),
         ),
-        tables=(
-            Table.of(
-                "checks",
-                "Newer half of the history, judged by the older half",
-                reference.checks,
-                (
-                    Column("project", "name", lambda check: check.project),
-                    Column("language", get=lambda check: check.language),
-                    Column("newer texts", "count", lambda check: check.newer),
-                    Column("unusual at 5 %", "count", lambda check: check.at_nominal),
-                    Column("level", "share", lambda check: check.level, "no answer: the style changes"),
-                    Column("unusual at this level", "count", lambda check: check.flagged),
-                    Column("at least", "share", lambda check: check.low, "too few files", "95 % interval over files"),
-                    Column("at most", "share", lambda check: check.high, "too few files"),
+        tables=tuple(
+            table
+            for table in (
+                Table.of(
+                    "checks",
+                    "Newer half of the history, judged by the older half",
+                    reference.checks,
+                    (
+                        Column("project", "name", lambda check: check.project),
+                        Column("language", get=lambda check: check.language),
+                        Column("newer texts", "count", lambda check: check.newer),
+                        Column("unusual at 5 %", "count", lambda check: check.at_nominal),
+                        Column("level", "share", lambda check: check.level, "no answer: the style changes"),
+                        Column("unusual at this level", "count", lambda check: check.flagged),
+                        Column(
+                            "at least", "share", lambda check: check.low, "too few files", "95 % interval over files"
+                        ),
+                        Column("at most", "share", lambda check: check.high, "too few files"),
+                    ),
+                    ("People wrote all of these. The level is lowered until at most 5 % of them are unusual.",),
                 ),
-                ("People wrote all of these. The level is lowered until at most 5 % of them are unusual.",),
-            ),
-            Table.of(
-                "reference",
-                "Texts by language and length",
-                reference.cells.items(),
-                (
-                    Column("language", "name", get=lambda item: item[0][0]),
-                    Column("length", get=lambda item: item[0][1]),
-                    Column("texts", "count", get=lambda item: len(item[1])),
+                Table.of(
+                    "reference",
+                    "Texts by language and length",
+                    reference.cells.items(),
+                    (
+                        Column("language", "name", get=lambda item: item[0][0]),
+                        Column("length", get=lambda item: item[0][1]),
+                        Column("texts", "count", get=lambda item: len(item[1])),
+                    ),
+                    ("Neighbouring classes of fewer than 45 texts are compared together.",),
                 ),
-                ("Neighbouring classes of fewer than 45 texts are compared together.",),
-            ),
+            )
+            if table.rows
         ),
         notes=(NO_PROOF,),
         data={

@@ -82,6 +82,9 @@ def whole(unit: CodeUnit) -> PatchedText:
 
 WITHOUT_CODE = "no code"
 TOO_LONG = f"longer than {LONGEST_TEXT:,} characters"
+MINIFIED = "layout of minified or generated text"
+LARGE = 20_000
+"""Characters from which the layout of a piece is looked at before a model runs; a smaller one takes no time."""
 CLASSIFIER, NGRAMS = "classifier", "n-grams"
 REVEALS = (
     "The code is left out. Paths, names of functions, languages, lengths, scores and digests of the code are still "
@@ -131,7 +134,8 @@ def by_scores(
 ) -> Scored:
     """Return the scores of a plan for pieces of code; all one-pass scores share one pass.
 
-    A piece of more than `LONGEST_TEXT` characters is not run: it has no score and a reason.
+    A piece of more than `LONGEST_TEXT` characters is not run: it has no score and a reason. Neither is a large one with
+    the layout of minified text, which is not judged either.
 
     Args:
         units: pieces of code.
@@ -143,14 +147,15 @@ def by_scores(
         ModelError: a model cannot be run.
     """
     # what is not run keeps its place with a reason: results stay aligned with the pieces
-    rows = [row for row, unit in enumerate(units) if len(unit.text) <= LONGEST_TEXT and row not in left_out]
+    unfit = [_unfit(unit) for unit in units]
+    rows = [row for row, reason in enumerate(unfit) if reason is None and row not in left_out]
     samples = [Sample(str(row), units[row].text, units[row].language) for row in rows]
     keeper = LineKeeper(plan.requests[0], [whole(units[row]) for row in rows], plan.frequencies)
     table = score_samples(samples, plan, progress=progress, observe=[keeper] if has_parts(keeper.request) else ())
     lines = {rows[position]: of_piece for position, of_piece in keeper.lines.items()}
     names = [request.name for request in plan.requests]
     values = {name: np.full(len(units), np.nan) for name in names}
-    reasons: dict[str, list[str | None]] = {name: [TOO_LONG] * len(units) for name in names}
+    reasons: dict[str, list[str | None]] = {name: list(unfit) for name in names}
     for name in names:
         values[name][rows] = table.values[name]
         for row, reason in zip(rows, table.reasons[name], strict=True):
@@ -164,6 +169,13 @@ def by_scores(
         tuple(lines.get(row, ()) for row in range(len(units))),
         table.counts,
     )
+
+
+def _unfit(unit: CodeUnit) -> str | None:
+    """Return why a piece is not run; None where it is."""
+    if len(unit.text) > LONGEST_TEXT:
+        return TOO_LONG
+    return MINIFIED if len(unit.text) > LARGE and has_long_lines(code_in_context(unit)) else None
 
 
 def detector_name(plan: Plan) -> str:
@@ -301,7 +313,7 @@ def judge_unit(reference: Reference, code: Code, value: float, *, digest: str = 
     if code.language is None:
         return ReferenceAnswer(abstained="unknown language")
     if has_long_lines(code):
-        return ReferenceAnswer(abstained="layout of minified or generated text")
+        return ReferenceAnswer(abstained=MINIFIED)
     return reference.judge(value, code.language, len(code.tokens), digest=digest)
 
 

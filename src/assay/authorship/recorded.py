@@ -35,8 +35,9 @@ class RecordedRange:
         first: from 1.
         last: included.
         state: who wrote them.
-        commit: that changed them last; "" where nothing is recorded.
+        commit: that changed them last; "" where nothing is recorded, or where several did.
         records: that say so.
+        judged: number of lines that it is about, where others lie between; None for all.
     """
 
     first: int
@@ -44,11 +45,12 @@ class RecordedRange:
     state: LineState
     commit: str
     records: tuple[str, ...] = ()
+    judged: int | None = None
 
     @property
     def count(self) -> int:
-        """Number of lines."""
-        return self.last - self.first + 1
+        """Number of lines that it is about."""
+        return self.last - self.first + 1 if self.judged is None else self.judged
 
     def __str__(self) -> str:
         return f"{self.first}" if self.first == self.last else f"{self.first}-{self.last}"
@@ -107,12 +109,21 @@ def state_of(writers: Collection[AuthorKind]) -> LineState:
     return next((state for state in states if state in writers), "unrecorded")
 
 
-def joined(ranges: Iterable[RecordedRange]) -> tuple[RecordedRange, ...]:
-    """Return ranges in order, with neighbours of the same records as one."""
+def joined(ranges: Iterable[RecordedRange], *, chosen: bool = False) -> tuple[RecordedRange, ...]:
+    """Return ranges in order, with neighbours of the same records as one.
+
+    Of chosen lines the next one is a neighbour wherever it lies, and whatever commit it is of: one declaration is one
+    range.
+    """
     merged: list[RecordedRange] = []
     for lines in sorted(ranges, key=lambda lines: lines.first):
         before = merged[-1] if merged else None
-        if before and before.last + 1 == lines.first and replace(lines, first=before.first, last=before.last) == before:
+        if before and chosen and (before.state, before.records) == (lines.state, lines.records):
+            commit = before.commit if before.commit == lines.commit else ""
+            merged[-1] = replace(before, last=lines.last, commit=commit, judged=before.count + lines.count)
+        elif (
+            before and before.last + 1 == lines.first and replace(lines, first=before.first, last=before.last) == before
+        ):
             merged[-1] = replace(before, last=lines.last)
         else:
             merged.append(lines)

@@ -10,7 +10,7 @@ import typer
 from assay.authorship import DetectorSettings
 from assay.cli.groups import grouped
 from assay.cli.options import output_file
-from assay.cli.unused import refuse_unused
+from assay.cli.unused import options_of_command_line, refuse_unused
 from assay.errors import DataError
 
 authorship_app = typer.Typer(
@@ -71,7 +71,17 @@ def calibrate_authorship_command(
         past, output, before=_day(before) if before else None, detector=detector, by=by, most=most
     )
     report = describe(reference, left_out=left_out)
-    show(replace(report, notes=(f"next: assay detect CODE --reference {output}", *report.notes)))
+    show(replace(report, notes=(f"next: assay detect CODE --reference {output}{_same(context, by)}", *report.notes)))
+
+
+def _same(context: typer.Context, by: str) -> str:
+    """Return the options that `assay detect` needs as well."""
+    words = {"file": "", "function": " --by function", "patch": " --patch"}[by]
+    for name, option in options_of_command_line(context).items():
+        value = context.params.get(name)
+        if name in {"classifier", "model", "scores", "score_model"}:
+            words += "".join(f" {option} {one}" for one in (value if isinstance(value, list) else [value]))
+    return words
 
 
 def _day(text: str) -> date:

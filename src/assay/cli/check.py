@@ -47,7 +47,12 @@ def check_command(
         ),
     ] = None,
     write_baseline: Annotated[
-        Path | None, further_file("Write all findings, to be accepted once the base commit has the file.", hidden=True)
+        Path | None,
+        further_file(
+            "Add all copies and licences found to this file, which accepts them once the base commit has it.",
+            hidden=True,
+            added=True,
+        ),
     ] = None,
     sarif: Annotated[
         Path | None, further_file("Write SARIF 2.1.0 to this file; - is standard output.", printable=True)
@@ -62,10 +67,10 @@ def check_command(
     """
     from assay.api import check, check_sarif, in_event
     from assay.cli.present import chosen_format, show
-    from assay.cli.terminal import echo, echo_json
+    from assay.cli.terminal import OUTPUT_SETTINGS, echo, echo_json
     from assay.provenance import findings
     from assay.provenance.sources import SourceChange, enclosing_repository
-    from assay.reports import describe
+    from assay.reports import TEXT_WIDTH, describe
 
     if staged:
         refuse_unused(
@@ -76,29 +81,34 @@ def check_command(
         raise DataError("received a folder outside of a git repository, expected to run inside of one")
     change = SourceChange.staged(repository) if staged else SourceChange.between(repository, base, head)
     chosen = _chosen(context, rules, change, config)
-    baseline = frozenset[str]()
+    baseline, accepted = frozenset[str](), chosen.baseline and Path(chosen.baseline)
     # the first baseline is written by rules that name it already
-    is_first = write_baseline is not None and chosen.baseline is not None
-    if chosen.baseline is not None and not (is_first and _content(change, repository / chosen.baseline)[0] is None):
-        baseline = findings.baseline_of(*_required(change, repository / chosen.baseline))
+    if accepted and not (write_baseline is not None and _content(change, accepted)[0] is None):
+        baseline = findings.baseline_of(*_required(change, accepted))
     event = in_event(_read(pull_request), str(pull_request), change.head) if pull_request is not None else ()
-    result = check(change, chosen, baseline=baseline, event=event)
+    place = change.within(config or repository / CONFIGURATION)
+    result = check(change, chosen, config=place, baseline=baseline, event=event)
     if write_baseline is not None:
-        stated = [(finding.path, finding.licence) for finding in result.statements if finding.licence]
+        named = [
+            {"key": fact.key, "path": fact.path, "licence": fact.licence} for fact in result.statements if fact.key
+        ]
         copies = (*result.judgement.denials, *result.judgement.undecided)
-        findings.write_baseline(write_baseline, copies, result.texts, stated)
-        echo(f"assay: note: {write_baseline} accepts these findings once the base commit has it", err=True)
+        force = OUTPUT_SETTINGS.get().force
+        written = findings.write_baseline(write_baseline, copies, result.texts, named, replace_it=force)
+        echo(f"assay: note: {written}, once the base commit has it; findings on writers cannot be accepted", err=True)
     if sarif == STANDARD_OUTPUT:
         echo_json(check_sarif(result))
     else:
         if sarif is not None:
             write_json(sarif, check_sarif(result))
-        show(describe(result), chosen_format())
+        show(describe(result), chosen_format(), width=TEXT_WIDTH)
     raise typer.Exit(result.exit_code)
 
 
 def _chosen(context: typer.Context, rules: CheckSettings, change: "SourceChange", config: Path | None) -> CheckSettings:
     """Return the rules of the file in the base commit, overridden by those of the command line.
+
+    Paths in the file are relative to the root of the repository.
 
     Raises:
         DataError: the file that was named is absent, or one has something else in it.
@@ -125,8 +135,13 @@ def _chosen(context: typer.Context, rules: CheckSettings, change: "SourceChange"
             near = did_you_mean(key, settings) or f"; expected {', '.join(settings)}"
             raise DataError(f"{place}: no setting check.{key}{near}")
         entry = settings[key]
+        if isinstance(value, list) != isinstance(entry.default, tuple):
+            expected = f'a list: ["{value}"]' if isinstance(entry.default, tuple) else entry.expected()
+            raise DataError(f"{place}: check.{key}: received {value!r}, expected {expected}")
         values[entry.name] = tuple(value) if isinstance(value, list) else value
         entry.check(values[entry.name], f"{place}: check.{key}")
+        if entry.name in {"index", "baseline"} and "://" not in value:
+            values[entry.name] = os.path.normpath(change.repository / value)
     return replace(rules, **{name: value for name, value in values.items() if name not in overriding})
 
 
@@ -139,11 +154,9 @@ def _required(change: "SourceChange", path: Path) -> tuple[bytes, str]:
 
 def _content(change: "SourceChange", path: Path) -> tuple[bytes | None, str]:
     """Return a file of the base commit, or one outside of the repository, and its place; None where there is none."""
-    # without following links: the change could have made one of them
-    whole = Path(os.path.normpath(Path.cwd() / path))
-    if not whole.is_relative_to(change.repository):
+    within = change.within(path)
+    if Path(within).is_absolute():
         return _read(path), str(path)
-    within = whole.relative_to(change.repository).as_posix()
     place = f"{within} of {change.base[:12]}"
     content = change.at_base(within)
     if content is not None and len(content) > LARGEST_METADATA:

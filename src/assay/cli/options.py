@@ -24,19 +24,39 @@ ModelName = Annotated[
 
 
 def new_file(context: typer.Context, path: Path | None) -> Path | None:
-    """Check the path of a file that a command will write.
+    """Check the path of a file that a command will write; a SARIF log is replaced by the next one.
 
     Raises:
         DataError: it exists and --force is not given, it is a folder, its folder does not exist, or it is "-".
     """
     from assay.cli.terminal import OUTPUT_SETTINGS
 
+    path = added_file(context, path)
+    if path is None or context.resilient_parsing or OUTPUT_SETTINGS.get().force:
+        return path
+    if path.is_file() and not _is_log(path):
+        raise DataError(f"{path} exists already; expected another name, or --force to replace it")
+    return path
+
+
+def _is_log(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return b"/sarif-schema-2.1.0.json" in file.read(200)
+    except OSError:  # what cannot be read is refused as any other file
+        return False
+
+
+def added_file(context: typer.Context, path: Path | None) -> Path | None:
+    """Check the path of a file that a command will write or add to.
+
+    Raises:
+        DataError: it is a folder, its folder does not exist, or it is "-".
+    """
     if path == STANDARD_OUTPUT:
         raise DataError(f"received {path} for standard output, expected the name of a file")
-    if path is not None and not context.resilient_parsing:
+    if not context.resilient_parsing:
         check_target(path)
-        if path.is_file() and not OUTPUT_SETTINGS.get().force:
-            raise DataError(f"{path} exists already; expected another name, or --force to replace it")
     return path
 
 
@@ -65,13 +85,18 @@ def output_file(description: str, *, printable: bool = False) -> Any:  # noqa: A
     )
 
 
-def further_file(description: str, panel: str = OUTPUT, *, printable: bool = False, hidden: bool = False) -> Any:  # noqa: ANN401
-    """Return the option of a file that a command writes beside its result; `printable` takes "-" too."""
+def further_file(
+    description: str, panel: str = OUTPUT, *, printable: bool = False, hidden: bool = False, added: bool = False
+) -> Any:  # noqa: ANN401
+    """Return the option of a file that a command writes beside its result.
+
+    `printable` takes "-" too, and `added` a file that exists, which is added to.
+    """
     return typer.Option(
         metavar="FILE",
         help=description,
         rich_help_panel=panel,
-        callback=WRITTEN[printable],
+        callback=added_file if added else WRITTEN[printable],
         show_default=False,
         hidden=hidden,
     )

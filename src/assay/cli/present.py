@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from assay.cli.terminal import OUTPUT_SETTINGS, Format, Terminal, echo
+from assay.cli.terminal import OUTPUT_SETTINGS, WIDE, Format, Terminal, echo
 from assay.leakage import describe_run
 from assay.reports import (
     RENDERERS,
@@ -24,7 +24,13 @@ def chosen_format() -> Format:
 
 
 def show(
-    report: Report, form: Format | None = None, page: Path | None = None, *, summary: bool = False, err: bool = False
+    report: Report,
+    form: Format | None = None,
+    page: Path | None = None,
+    *,
+    summary: bool = False,
+    err: bool = False,
+    width: int = WIDE,
 ) -> None:
     """Print a report.
 
@@ -34,12 +40,13 @@ def show(
         page: of the report, named after a table.
         summary: print tables only with --verbose; always so where the report has an answer.
         err: print on standard error, because standard output holds the result itself.
+        width: of its lines in a pipe.
     """
     form = form or chosen_format()
     if form != "table":
         typer.echo(RENDERERS[form](report), nl=False, err=err)
         return
-    settings, console = OUTPUT_SETTINGS.get(), Terminal(stderr=err)
+    settings, console = OUTPUT_SETTINGS.get(), Terminal(stderr=err, width=width)
     if settings.quiet:
         print_statement(report, console)
         return

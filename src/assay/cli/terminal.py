@@ -45,13 +45,15 @@ OUTPUT_SETTINGS: ContextVar[OutputSettings] = ContextVar("assay_output", default
 class Terminal(Console):
     """A console that reads no markup and escapes what it shows: cells and lines hold names that others chose.
 
+    `width` is that of a pipe.
+
     A string is one line. A `Text` keeps its line breaks, so one that is made from names of others takes them through
     `visible` first.
     """
 
-    def __init__(self, *, stderr: bool = False) -> None:
+    def __init__(self, *, stderr: bool = False, width: int = WIDE) -> None:
         limited = (sys.stderr if stderr else sys.stdout).isatty() or "COLUMNS" in os.environ
-        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False, width=None if limited else WIDE)
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False, width=None if limited else width)
 
     def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401  rich's own options, passed on
         """Return the text of a string, escaped; its width is measured after that."""

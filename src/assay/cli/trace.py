@@ -160,7 +160,7 @@ def _finish(
 ) -> None:
     """Judge the findings, write and print them, and exit with 1 if one fails, with 3 if only its licence is unknown."""
     from assay.cli.present import chosen_format, show
-    from assay.cli.terminal import echo_json
+    from assay.cli.terminal import OUTPUT_SETTINGS, echo, echo_json
     from assay.cli.trace_output import print_files
     from assay.provenance import describe_files, judge
     from assay.provenance import sarif as as_sarif
@@ -172,9 +172,10 @@ def _finish(
         baseline = read_baseline(gate.baseline) if gate.baseline is not None else frozenset()
         judgement = accept_findings(judge(files, rules), texts, baseline)
         if gate.write_baseline is not None:
-            write_baseline(gate.write_baseline, (*judgement.denials, *judgement.undecided), texts)
-            accepted = accept_findings(judgement, texts, read_baseline(gate.write_baseline))
-            judgement = accepted
+            copies = (*judgement.denials, *judgement.undecided)
+            written = write_baseline(gate.write_baseline, copies, texts, replace_it=OUTPUT_SETTINGS.get().force)
+            echo(f"assay: note: {written}", err=True)
+            judgement = accept_findings(judgement, texts, read_baseline(gate.write_baseline))
     form = chosen_format()
     if sarif == STANDARD_OUTPUT:
         echo_json(as_sarif(files, judgement))

@@ -46,5 +46,6 @@ class GateSettings(LicenceSettings):
         Setting("Findings accepted before, which do not fail.", metavar="FILE", common=True),
     ] = None
     write_baseline: Annotated[
-        Path | None, further_file("Accept all denied findings of this run from now on.", GATE, hidden=True)
+        Path | None,
+        further_file("Accept all denied findings of this run from now on.", GATE, hidden=True, added=True),
     ] = None

@@ -39,6 +39,7 @@ from .sarif import file_location as file_location
 from .sarif import joined_logs as joined_logs
 from .sarif import sarif_log as sarif_log
 from .sarif import sarif_result as sarif_result
+from .terminal import TEXT_WIDTH as TEXT_WIDTH
 from .terminal import print_report as print_report
 from .terminal import print_statement as print_statement
 from .terminal import print_summary as print_summary

@@ -43,7 +43,10 @@ def render_text(report: Report) -> str:
 
 
 def print_summary(report: Report, console: Console) -> None:
-    """Print a report on one screen: warning, answer, number of tables; without an answer details and main figures."""
+    """Print a report on one screen: warning, answer, number of tables; without an answer details and main figures.
+
+    The notes are printed where no table is left out.
+    """
     print_statement(report, console)
     facts = [Text(_shortened(visible(_line(fact)), console.width)) for fact in report.facts[:MOST_FACTS]]
     room = SCREEN - len(facts) - sum(_height(text, console) for text in (report.warning, *report.first_lines))
@@ -58,10 +61,16 @@ def print_summary(report: Report, console: Console) -> None:
         console.print()
         print_table(table, console)
     further = len(report.tables) - report.on_first_screen
-    notes = len(report.notes)
-    if further > 0 or notes:
-        counted = (number_of(further, "table") if further > 0 else "", number_of(notes, "note") if notes else "")
-        console.print(Text(f"{' and '.join(filter(None, counted))} in the report, and with -v.", style="dim"))
+    if further > 0:
+        notes = f" and {number_of(len(report.notes), 'note')}" if report.notes else ""
+        console.print(Text(f"{number_of(further, 'table')}{notes} more with -v.", style="dim"))
+    else:
+        _print_notes(report, console)
+
+
+def _print_notes(report: Report, console: Console) -> None:
+    for note in report.notes:
+        console.print(Text(visible(f"Note: {note}"), style="dim"))
 
 
 def print_report(report: Report, console: Console) -> None:
@@ -76,8 +85,7 @@ def print_report(report: Report, console: Console) -> None:
         if introduction:
             console.print(Text(visible(f"{table.section}. {introduction}")))
         print_table(table, console)
-    for note in report.notes:
-        console.print(Text(visible(f"Note: {note}"), style="dim"))
+    _print_notes(report, console)
 
 
 def print_table(table: Table, console: Console) -> None:

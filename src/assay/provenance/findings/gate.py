@@ -23,6 +23,7 @@ from assay.files import parse_json, write_json
 from assay.provenance.findings.finding import PartMatch, Place, SourceFinding, TracedFile
 from assay.provenance.search import strength
 from assay.provenance.sources import lines_of
+from assay.reports import number_of
 
 if TYPE_CHECKING:  # the list of licences is slow to read, and needed with rules only
     from assay.provenance.licences import LicenceRules
@@ -203,11 +204,14 @@ def read_baseline(path: Path) -> frozenset[str]:
     Raises:
         DataError: the file is not a baseline.
     """
+    return baseline_of(_raw(path), str(path))
+
+
+def _raw(path: Path) -> bytes:
     try:
-        raw = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
-        raise DataError(f"{path}: expected a baseline that --write-baseline wrote: {error.strerror}") from error
-    return baseline_of(raw, str(path))
+        raise DataError(f"{path}: {error.strerror}, expected a baseline that --write-baseline wrote") from error
 
 
 def baseline_of(raw: bytes, path: str) -> frozenset[str]:
@@ -216,31 +220,47 @@ def baseline_of(raw: bytes, path: str) -> frozenset[str]:
     Raises:
         DataError: they are none.
     """
+    return frozenset(_entries(raw, path))
+
+
+def _entries(raw: bytes, path: str) -> dict[str, object]:
+    """Return the entries of a baseline by their keys."""
+    received = "another file"
     try:
         content = parse_json(raw)
-        version, keys = content["format"], frozenset(str(entry["key"]) for entry in content["findings"])
+        version, entries = content["format"], {str(entry["key"]): entry for entry in content["findings"]}
     except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path}: expected a baseline that --write-baseline wrote: {error}") from error
+        received = "a binary file" if b"\0" in raw or isinstance(error, UnicodeError) else received
+        raise DataError(f"{path}: received {received}, expected a baseline that --write-baseline wrote") from error
     if version != BASELINE_FORMAT:
         raise DataError(f"{path}: baseline of format {version}; expected format {BASELINE_FORMAT}")
-    return keys
+    return entries
 
 
 def write_baseline(
-    path: Path, denials: Sequence[Denial], texts: Mapping[str, str], stated: Sequence[tuple[str, str]] = ()
-) -> None:
-    """Write the findings to accept from now on, each with its place for the reader.
+    path: Path,
+    denials: Sequence[Denial],
+    texts: Mapping[str, str],
+    stated: Sequence[Mapping[str, str]] = (),
+    *,
+    replace_it: bool = False,
+) -> str:
+    """Add findings to those that a file accepts, each with its place for the reader.
 
     Args:
         path: of the file.
         denials: copies.
         texts: of the traced files, by path.
-        stated: path and licence of files that state one themselves.
+        stated: other findings, each with its key.
+        replace_it: forget what an existing file accepts.
+
+    Returns:
+        A sentence on how many were added.
 
     Raises:
-        DataError: the file cannot be written.
+        DataError: the file cannot be written, or is none of findings.
     """
-    findings = [
+    findings: list[Mapping[str, str]] = [
         {
             "key": finding_key(denial, texts[denial.finding.path]),
             "path": denial.finding.path,
@@ -250,8 +270,11 @@ def write_baseline(
         }
         for denial in denials
     ]
-    findings += [{"key": accepted_key(name, licence), "path": name, "licence": licence} for name, licence in stated]
-    write_json(path, {"format": BASELINE_FORMAT, "findings": findings})
+    before = _entries(_raw(path), str(path)) if path.exists() and not replace_it else {}
+    entries = before | {entry["key"]: entry for entry in (*findings, *stated)}
+    write_json(path, {"format": BASELINE_FORMAT, "findings": list(entries.values())})
+    added = number_of(len(entries) - len(before), "finding")
+    return f"{path} accepts {added} more" + (f", and {len(before):,} as before" if before else "")
 
 
 def _comment(finding: SourceFinding, text: str) -> tuple[str, int | None]:

@@ -1,6 +1,8 @@
 from .blame import BlamedLines as BlamedLines
 from .blame import blame as blame
+from .change import LicenceChange as LicenceChange
 from .change import SourceChange as SourceChange
+from .change import WrittenPath as WrittenPath
 from .change import added_lines as added_lines
 from .change import added_parts as added_parts
 from .commits import Age as Age
@@ -24,6 +26,7 @@ from .git import enclosing_repository as enclosing_repository
 from .git import git_output as git_output
 from .git import git_records as git_records
 from .git import is_repository as is_repository
+from .git import is_shallow as is_shallow
 from .git import tree_files as tree_files
 from .lines import LineRange as LineRange
 from .lines import code_lines as code_lines

@@ -1,21 +1,84 @@
 """Lines that a change adds, read from git or from a unified diff, and the parts of a file that they make."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from assay.datasets import hunks
 from assay.errors import DataError
 from assay.guard import LARGEST_METADATA
 from assay.languages import language_of
-from assay.provenance.sources.git import Blob, git_output, git_records
+from assay.provenance.licences import UNKNOWN_LICENCE
+from assay.provenance.sources.git import Blob, git_output, git_records, is_shallow
 from assay.provenance.sources.lines import lines_of
+from assay.provenance.sources.surroundings import Surroundings, describes_neighbours, is_licence_text, is_readme
 from assay.provenance.sources.texts import LARGEST_TEXT, SourceText, parts_of, text_of_bytes
 
 DEFAULT_BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _DELIMITER = re.compile(r'"""|\'\'\'|/\*|\*/|`')
+
+
+_REGULAR, _SUBMODULE = "100", "160000"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPath:
+    """One path that a change writes or removes.
+
+    Attributes:
+        path: after the change; of a removed file, before it.
+        earlier: its path before the change.
+        mode: of git after the change.
+        before: digest of its content before the change; zeros without one.
+        after: digest of its content after it; zeros where it is removed or not a file.
+    """
+
+    path: str
+    earlier: str
+    mode: str
+    before: str
+    after: str
+
+    @property
+    def is_removed(self) -> bool:
+        """True where nothing is left."""
+        return not self.mode.strip("0")
+
+    @property
+    def is_new_text(self) -> bool:
+        """True for a regular file with another content than before."""
+        return self.mode.startswith(_REGULAR) and self.after != self.before
+
+    def __str__(self) -> str:
+        kind = "" if self.mode.startswith(_REGULAR) else " (submodule)" if self.mode == _SUBMODULE else " (link)"
+        return self.path + kind
+
+
+@dataclass(frozen=True, slots=True)
+class LicenceChange:
+    """The change of a file that states the licence of its folder, such as LICENSE, package.json or README.
+
+    Attributes:
+        path: after the change.
+        before: licence that it stated, or "unknown"; None where it stated none.
+        after: licence that it states.
+        content: digest of it; "" where it is removed.
+    """
+
+    path: str
+    before: str | None
+    after: str | None
+    content: str
+
+    def __str__(self) -> str:
+        named = "an unknown licence" if self.after == UNKNOWN_LICENCE else f"the licence {self.after}"
+        after = f"states {named}" if self.after else "no longer states a licence"
+        if self.before == self.after:
+            return f"changes, and {after} as before"
+        return after + (f", before: {self.before}" if self.before else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +90,14 @@ class SourceChange:
         base: digest of the commit that the change is to be merged into; it holds what the change must not alter.
         fork: digest of the commit that the change began with.
         head: digest of its last commit; "" for the index.
+        onto: name of the base.
     """
 
     repository: Path
     base: str
     fork: str
     head: str
+    onto: str = "HEAD"
 
     @classmethod
     def between(cls, repository: Path, base: str | None = None, head: str | None = None) -> "SourceChange":
@@ -46,19 +111,22 @@ class SourceChange:
         Raises:
             DataError: there is no such commit, or the two have none in common.
         """
-        names = DEFAULT_BRANCHES if base is None else (base,)
-        bases = (_commit(repository, name) for name in names)
-        onto, last = next(filter(None, bases), None), _commit(repository, head or "HEAD")
-        if onto is None or last is None:
-            name = (head or "HEAD") if last is None else " or ".join(names)
-            raise DataError(
-                f"{repository}: received no commit {name}, expected one (in CI: a clone of the whole history)"
-            )
+        last, names = _existing(repository, "HEAD" if head is None else head), DEFAULT_BRANCHES
+        candidates = ((name, commit) for name in names if (commit := _commit(repository, name)))
+        onto, commit = next(candidates, ("", "")) if base is None else (base, _existing(repository, base))
+        if not commit:
+            raise DataError(f"{repository}: received none of the branches {', '.join(names)}, expected --base COMMIT")
         try:
-            fork = git_output(repository, "merge-base", onto, last).strip()
+            fork = git_output(repository, "merge-base", commit, last).strip()
         except DataError as error:
-            raise DataError(f"{repository}: received no common commit of the two, expected a whole clone") from error
-        return cls(repository, onto, fork, last)
+            raise DataError(
+                f"{repository}: received no common commit of {onto} and the change, expected a whole clone "
+                "(in CI: fetch-depth: 0)"
+            ) from error
+        # a shallow clone of one branch names it as the default one, and nothing would be judged
+        if base is None and fork == last and is_shallow(repository):
+            raise DataError(f"{repository}: received a shallow clone without its default branch, expected a whole one")
+        return cls(repository, commit, fork, last, onto)
 
     @classmethod
     def staged(cls, repository: Path) -> "SourceChange":
@@ -67,9 +135,7 @@ class SourceChange:
         Raises:
             DataError: the repository has no commit.
         """
-        last = _commit(repository, "HEAD")
-        if last is None:
-            raise DataError(f"{repository}: received a repository without a commit, expected one")
+        last = _existing(repository, "HEAD")
         return cls(repository, last, last, "")
 
     def at_base(self, path: str) -> bytes | None:
@@ -79,21 +145,53 @@ class SourceChange:
         except OSError:
             return None
 
-    def paths(self, *, removed: bool = True) -> list[str]:
-        """Return every path that the change writes, with links and submodules, and those that it removes.
+    def within(self, path: Path | str) -> str:
+        """Return a path relative to the root of the repository; one outside of it is absolute."""
+        # without following links: the change could have made one of them
+        whole = Path(os.path.normpath(Path.cwd() / path))
+        return (whole.relative_to(self.repository) if whole.is_relative_to(self.repository) else whole).as_posix()
+
+    def written(self) -> Iterator[WrittenPath]:
+        """Yield every path that the change writes or removes, links and submodules too.
 
         Raises:
             DataError: git cannot read the change.
         """
-        return [path for kind, paths, _ in self._written() for path in paths if removed or kind != "D"]
-
-    def _written(self) -> Iterator[tuple[str, list[str], str]]:
-        """Yield kind, paths and digest of each change; the digest is "" unless a regular file has new content."""
         records = git_records(self.repository, *self._diff("--raw", "-z", "--abbrev=64"))
         for described in records:
-            _, mode, before, digest, kind = described.split(" ")
-            paths = [next(records) for _ in range(1 + (kind[0] in "RC"))]
-            yield kind[0], paths, digest if mode.startswith("100") and digest != before else ""
+            _, mode, before, after, kind = described.split(" ")
+            earlier = next(records)
+            yield WrittenPath(next(records) if kind[0] in "RC" else earlier, earlier, mode, before, after)
+
+    def licences(self) -> Iterator[LicenceChange]:
+        """Yield the changes of files that state a licence for their folder, and every change of a licence text.
+
+        Raises:
+            DataError: git cannot read the change.
+        """
+        for file in self.written():
+            # a licence that comes from elsewhere is new here
+            moved = PurePosixPath(file.earlier).parent != PurePosixPath(file.path).parent
+            if not describes_neighbours(file.path) or (file.before == file.after and not moved):
+                continue
+            is_new, is_text = moved or not file.before.strip("0"), is_licence_text(file.path)
+            before = None if is_new else _stated(file.path, self._content(file.before))
+            content = b"" if file.is_removed else self._content(file.after)
+            after = None if file.is_removed else _stated(file.path, content)
+            is_field = before and not is_readme(file.path) and b"licen" in content.lower()
+            if after is None and not file.is_removed and (is_text or is_field):
+                after = UNKNOWN_LICENCE
+            if is_text and before is None and not is_new:
+                before = UNKNOWN_LICENCE
+            if before != after or (is_text and before):
+                yield LicenceChange(file.path, before, after, "" if file.is_removed else file.after)
+
+    def _content(self, digest: str) -> bytes:
+        """Return one version of a file; nothing where there is none."""
+        try:
+            return Blob(self.repository, digest).read(LARGEST_METADATA)
+        except OSError:
+            return b""
 
     def added(self) -> Mapping[str, frozenset[int]]:
         """Return the lines that are added, by path.
@@ -109,33 +207,60 @@ class SourceChange:
         plain = ("--find-renames", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
         return ("diff", *plain, *options, *ends, "--")
 
-    def source_texts(self) -> tuple[list[tuple[SourceText, frozenset[int]]], list[str]]:
-        """Return the source files with the lines that are added, and sentences on those that cannot be read.
+    def source_texts(
+        self,
+    ) -> tuple[list[tuple[SourceText, frozenset[int]]], list[tuple[WrittenPath, str]], list[WrittenPath]]:
+        """Return the source files with the lines that are added, those that cannot be read and why, and other files.
 
         Raises:
             DataError: git cannot read the change.
         """
-        added, files, unread = self.added(), list[tuple[SourceText, frozenset[int]]](), list[str]()
-        for _, (*_, path), digest in self._written():
-            lines = added.get(path)
-            if not digest or not language_of(path) or lines == frozenset():
+        added, files, unread = self.added(), list[tuple[SourceText, frozenset[int]]](), list[tuple[WrittenPath, str]]()
+        others = []
+        for written in self.written():
+            path, lines = written.path, added.get(written.path)
+            if written.is_removed or written.before == written.after or lines == frozenset():
+                continue
+            if not written.is_new_text or not language_of(path):
+                others.append(written)
                 continue
             try:
-                file = text_of_bytes(path, Blob(self.repository, digest).read(LARGEST_TEXT + 1))
+                file = text_of_bytes(path, Blob(self.repository, written.after).read(LARGEST_TEXT + 1))
             except (OSError, DataError) as error:
-                unread.append(f"{path} was not judged: {error}")
+                unread.append((written, str(error).removeprefix(f"{path}: ")))
                 continue
             # a carriage return alone ends a line of a source, and none of git: the numbers would not be the same; a
             # name that is not UTF-8 is not found in the diff
             if lines is None or _LONE_RETURN.search(file.text):
                 lines = frozenset(range(1, len(lines_of(file.text)) + 1))
             files.append((file, lines))
-        return files, unread
+        return files, unread, others
+
+
+def _stated(path: str, content: bytes) -> str | None:
+    """Return the licence that a file states for its folder."""
+    alone = Surroundings()
+    alone.notice(path, content)
+    return alone.facts_of(path).nearest
+
+
+def _existing(repository: Path, name: str) -> str:
+    """Return the digest of a commit.
+
+    Raises:
+        DataError: there is none of this name.
+    """
+    commit = _commit(repository, name)
+    if commit is not None:
+        return commit
+    if _commit(repository, "HEAD") is None and name == "HEAD":
+        raise DataError(f"{repository}: received a repository without a commit, expected one")
+    raise DataError(f"{repository}: received no commit {name}, expected one (in CI: a clone of the whole history)")
 
 
 def _commit(repository: Path, name: str) -> str | None:
     """Return the digest of a commit; None where there is none of this name."""
-    if name.startswith("-"):
+    if not name or name.startswith("-"):
         raise DataError(f"received the commit {name!r}, expected a name or a digest")
     try:
         return git_output(repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip()
@@ -157,7 +282,8 @@ def unquoted(path: str) -> str:
     """Return a path without the quotes and octal escapes of git."""
     if not path.startswith('"'):
         return path
-    raw = path.strip('"').encode("latin-1", "backslashreplace").decode("unicode_escape").encode("latin-1", "replace")
+    # the escapes are those of bytes, and Python reads a byte that is none as a character of its number
+    raw = path[1:-1].encode("utf-8", "surrogateescape").decode("unicode_escape").encode("latin-1")
     return raw.decode("utf-8", "surrogateescape")
 
 

@@ -15,7 +15,15 @@ import numpy as np
 from assay.errors import DataError
 from assay.provenance.sources.blame import blame
 from assay.provenance.sources.entry import Entry, Facts
-from assay.provenance.sources.git import Blob, blob_sizes, git_output, git_records, is_repository, tree_files
+from assay.provenance.sources.git import (
+    Blob,
+    blob_sizes,
+    git_output,
+    git_records,
+    is_repository,
+    is_shallow,
+    tree_files,
+)
 from assay.provenance.sources.open import DEFAULT
 from assay.provenance.sources.texts import SourceText, entry_text
 
@@ -191,7 +199,7 @@ class GitHistory:
         Raises:
             DataError: the clone is shallow, so that its oldest dates would be wrong, or git cannot read it.
         """
-        if git_output(path, "rev-parse", "--is-shallow-repository").strip() == "true":
+        if is_shallow(path):
             raise DataError(
                 f"{path}: a shallow clone, whose history is cut, so that dates would be wrong: expected a whole clone "
                 "(git fetch --unshallow)"

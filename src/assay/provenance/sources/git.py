@@ -209,6 +209,15 @@ def enclosing_repository(path: Path) -> Path | None:
     return next((folder for folder in (resolved, *resolved.parents) if is_repository(folder)), None)
 
 
+def is_shallow(repository: Path) -> bool:
+    """Return True for a clone whose history is cut.
+
+    Raises:
+        DataError: git cannot read the repository.
+    """
+    return git_output(repository, "rev-parse", "--is-shallow-repository").strip() == "true"
+
+
 def tree_files(repository: Path, revision: str) -> Iterator[tuple[str, str, str]]:
     """Yield mode, digest and path of every file at a revision; folders count for the limit of names.
 

@@ -46,9 +46,18 @@ _FIELD, _TEXT, _LOOSE, _WORDS = range(4)  # how binding a statement is
 def describes_neighbours(path: str) -> bool:
     """Return True if a file of this name may state facts about its neighbours."""
     name = PurePosixPath(path).name
-    if name in _DISTRIBUTION or name in MANIFESTS or _README.match(name) or licence_of_reuse_file(path):
-        return True
-    return bool(_LICENCE_FILE.match(name)) and not _CODE.search(name)
+    return name in _DISTRIBUTION or name in MANIFESTS or is_readme(path) or is_licence_text(path)
+
+
+def is_readme(path: str) -> bool:
+    """Return True for the name of a README."""
+    return bool(_README.match(PurePosixPath(path).name))
+
+
+def is_licence_text(path: str) -> bool:
+    """Return True if a file of this name holds the text of a licence."""
+    name = PurePosixPath(path).name
+    return bool(licence_of_reuse_file(path) or (_LICENCE_FILE.match(name) and not _CODE.search(name)))
 
 
 @dataclass(slots=True)

@@ -105,8 +105,8 @@ def _without_separators(source: Source, regions: Regions) -> Regions:
     code = list(source.text)
     for start, stop in zip(regions.starts.tolist(), regions.stops.tolist(), strict=True):
         code[start:stop] = " " * (stop - start)
-    found = _HEADER_OR_SEPARATOR.finditer("".join(code))
-    separators = np.array([match.start() for match in found if match[0] == ";"], np.int64)
+    matches = _HEADER_OR_SEPARATOR.finditer("".join(code))
+    separators = np.array([match.start() for match in matches if match[0] == ";"], np.int64)
     at = np.searchsorted(regions.starts, separators)
     return Regions(
         np.insert(regions.starts, at, separators),

@@ -223,3 +223,10 @@ def test_a_channel_or_profile_that_cannot_be_is_refused(wrong):
 
 def test_the_guarantee_of_a_channel_is_w_plus_k_minus_1():
     assert [channel.guarantee for channel in DEFAULT.channels] == [24, 29]
+
+
+def test_lines_of_go_may_be_joined_by_semicolons():
+    text = 'x := g(a)\nfor i := 0; i < 3; i++ {\n\tx += "a;b" + i // c; d\n}\nif h(x) {\n\treturn err\n}'
+    joined = 'x := g(a); for i := 0; i < 3; i++ { x += "a;b" + i }; if h(x) { return err; };'
+    for one, other in zip(fingerprint(text, "go").values(), fingerprint(joined, "go").values(), strict=True):
+        assert set(one.hashes.tolist()) == set(other.hashes.tolist())

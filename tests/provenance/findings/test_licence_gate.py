@@ -151,6 +151,12 @@ def test_a_few_common_lines_do_not_fail(corpus, text):
     assert judgement.weak == len(result.findings)
 
 
+def test_imports_alone_are_no_copy(corpus):
+    imports = "".join(f"from {word}.{word} import {word}_of\n" for word in WORDS)
+    with corpus(("gnu", "tool.py", "GPL-3.0-only", f"{imports}\n\n{COPIED}")) as index:
+        assert failures(f"{imports}\n\n{OWN}", index) == ()
+
+
 BODY = [f"    {word}{at} = {word}.{word}({at * 37}, '{word}')" for at, word in enumerate(WORDS)]
 
 

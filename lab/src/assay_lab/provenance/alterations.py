@@ -36,8 +36,10 @@ def reformatted(text: str, language: str, _: int) -> str:
     """Return the text as another formatter sets it: braces on lines of their own, one argument a line."""
     if language == "python":
         return _unparsed(text)
+    # a line of Go ends before a brace, so a brace on a line of its own is no Go
+    brace = " {" if language == "go" else "\n{"
     pieces = [
-        piece if is_fixed else re.sub(r",[ \t]*(?=\S)", ",\n        ", re.sub(r"[ \t]*\{[ \t]*(?=\n)", "\n{", piece))
+        piece if is_fixed else re.sub(r",[ \t]*(?=\S)", ",\n        ", re.sub(r"[ \t]*\{[ \t]*(?=\n)", brace, piece))
         for piece, is_fixed in _pieces(text, language)
     ]
     return "".join(pieces)

@@ -70,10 +70,11 @@ def files_of(packages: Sequence[Path], language: str) -> Iterator[SourceText]:
 
 
 def documents(files: Sequence[SourceText]) -> Iterator[Document]:
-    """Yield files and their functions as documents under the denied licence."""
+    """Yield files and their functions as documents under the denied licence; each package is a source."""
     for file in files:
+        package = file.path.partition("/")[0]
         for piece in pieces(file.text, file.language).pieces:
-            origin = Origin("packages", file.path, licence=LICENCE, first_line=piece.first_line)
+            origin = Origin(package, file.path, licence=LICENCE, first_line=piece.first_line)
             yield Document(piece.text, file.language, piece.kind, piece.name, (origin,))
 
 

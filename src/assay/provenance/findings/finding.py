@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from assay.provenance.index import Searchable, StoredDocument
 from assay.provenance.licences import UNKNOWN_LICENCE
-from assay.provenance.search import SHORTEST, SearchMethod, Trace, TraceSettings, copied_spans, find_language, trace
+from assay.provenance.search import SearchMethod, Trace, TraceSettings, copied_spans, find_language, trace
 from assay.provenance.sources import LineRange, Origin, SourceText, code_lines, merge_lines, parts_of
 from assay.types import Match, Span
 
@@ -215,13 +215,12 @@ def _evidence(part: SourceText, match: Match, lines: Mapping[int, tuple[str, byt
 
     # the structure of a line has eight bytes for each of its tokens
     tokens = sum(len(structure) for _, structure in lines.values()) // 8
-    is_function = part.kind == "function" and tokens >= SHORTEST
     longest = max((different([stretch]) for stretch in stretches), default=0)
     return PartMatch(
         part,
         match,
         in_file(in_part),
-        copied=in_file(_ranges(copied_spans(match, of_function=is_function))),
+        copied=in_file(_ranges(copied_spans(match, tokens, is_function=part.kind == "function"))),
         matched=len(lines.keys() & _numbers(in_part)),
         different=different(in_part),
         total=len(lines),

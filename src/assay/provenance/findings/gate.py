@@ -1,8 +1,8 @@
 """The licence gate: which findings fail a run.
 
 A finding fails if a place of it has a denied licence and if it is a copy (`copied_spans`), whatever its confidence.
-What is left fails if it has two thirds of the evidence of a copy and is no chance: over all parts of all files of a run
-the false discovery rate is controlled at `FALSE_DISCOVERIES` by the procedure of Benjamini and Hochberg (1995) on
+What is left fails if it has four fifths of the evidence of a copy and is no chance: over all parts of all files of a
+run the false discovery rate is controlled at `FALSE_DISCOVERIES` by the procedure of Benjamini and Hochberg (1995) on
 p = 1 - confidence.
 
 A user accepts a finding by a comment in the code, with a reason, or by a baseline file.
@@ -31,11 +31,11 @@ if TYPE_CHECKING:  # the list of licences is slow to read, and needed with rules
 FALSE_DISCOVERIES = 0.05
 """Rate at which false discoveries are controlled over the parts of a run."""
 
-NEARLY_A_COPY = 2 / 3
+NEARLY_A_COPY = 0.8
 """Evidence, as a multiple of that of a copy, from which a match fails that is no chance."""
 
-FALSE_ALARMS = 0.001
-"""Share of unrelated functions that are denied: 6 of 6,142 in eight languages (docs/results/benchmarks.md)."""
+FALSE_ALARMS = 0.0013
+"""Share of unrelated functions that are denied: 8 of 6,142 in eight languages (docs/results/benchmarks.md)."""
 
 
 @dataclass(frozen=True, slots=True)

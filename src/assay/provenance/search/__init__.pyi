@@ -9,7 +9,6 @@ from .calibrating import sampled_functions as sampled_functions
 from .candidates import Candidates as Candidates
 from .candidates import SearchMethod as SearchMethod
 from .candidates import candidates_of as candidates_of
-from .copies import SHORTEST as SHORTEST
 from .copies import copied_spans as copied_spans
 from .copies import strength as strength
 from .query import ChannelEvidence as ChannelEvidence

@@ -12,20 +12,22 @@ import numpy as np
 
 from assay.provenance.index import Searchable
 from assay.provenance.search.query import SearchQuery
+from assay.provenance.sources import lines_of, without_imports
 from assay.retrieval import Fingerprints, Form
 from assay.types import Float64Array, Match, Span
 
-LEAST: Mapping[str, float] = {"characters": 20.0, "tokens": 5.0}
-"""Evidence of one stretch that shows a copy: some 120 characters, or 40 tokens, that no other document has."""
+LEAST: Mapping[str, float] = {"characters": 16.0, "tokens": 6.5}
+"""Evidence of one stretch that shows a copy: some 100 characters, or 50 tokens, that no other file has."""
 
-SPARED = 2 / 3
-"""Share of that evidence that is not needed where the document has a whole function."""
+OF_FUNCTION: Mapping[str, float] = {"characters": 6.5, "tokens": 1.7}
+"""Evidence that is enough where the document has a whole short function."""
 
-SHORTEST = 29
-"""Tokens of such a function: from this length on two copies always share a fingerprint of tokens (k + w - 1)."""
+SHORTEST, LONG = 29, 170
+"""Tokens of such a function: from the first length on two copies always share a fingerprint of tokens (k + w - 1); from
+the second on a copy of all of it has the evidence of a stretch, unless it is a table or common code."""
 
-MOST_OF_IT = 0.5
-"""Share of a function from which all common stretches are shown as copied."""
+MOST_OF_IT = 0.6
+"""Share of a function from which all common stretches count together."""
 
 
 WEIGHTLESS, WEIGHTLESS_AT_LEAST = 0.005, 100
@@ -36,17 +38,22 @@ def rarities(query: SearchQuery, index: Searchable) -> Mapping[Form, Float64Arra
     """Return the weight of each fingerprint of a query, from 0 to 1, [m] for each form."""
     common = max(WEIGHTLESS_AT_LEAST, int(WEIGHTLESS * len(index)))
     weights: dict[Form, Float64Array] = {}
+    # a fingerprint begins in a line with code, so a line that is blank without imports is one of them
+    is_import = np.array([not line.strip() for line in lines_of(without_imports(query.text))])
     for form, prints in query.fingerprints.items():
         if isinstance(prints, Fingerprints):
-            documents = index.frequencies(form, prints.hashes).clip(1)
-            weight = (1 - np.log(documents) / math.log(common)).clip(0.0)
-            weights[form] = np.where(np.isin(prints.hashes, query.distinctive[form]), weight, 0.0)
+            # a function is in an index twice, by itself and in its file
+            places = (index.frequencies(form, prints.hashes) / 2).clip(1)
+            weight = (1 - np.log(places) / math.log(common / 2)).clip(0.0)
+            counts = np.isin(prints.hashes, query.distinctive[form]) & ~is_import[prints.lines - 1]
+            weights[form] = np.where(counts, weight, 0.0)
     return weights
 
 
-def least_evidence(channel: str, share: float) -> float:
-    """Return the evidence of one stretch that shows a copy, where a document has this share of a function."""
-    return LEAST.get(channel, math.inf) * (1 - SPARED * share)
+def least_evidence(channel: str, share: float, tokens: int) -> float:
+    """Return the evidence that shows a copy, where a document has this share of a function of so many tokens."""
+    least = LEAST.get(channel, math.inf)
+    return max(least - (least - OF_FUNCTION.get(channel, least)) * share, least * min(1.0, tokens / LONG))
 
 
 def strength(match: Match) -> float:
@@ -54,15 +61,19 @@ def strength(match: Match) -> float:
     return max((span.evidence for span in match.spans), default=0.0) / LEAST.get(match.channel, math.inf)
 
 
-def copied_spans(match: Match, *, of_function: bool) -> tuple[Span, ...]:
+def copied_spans(match: Match, tokens: int, *, is_function: bool) -> tuple[Span, ...]:
     """Return the stretches of a match that show a copy.
 
     Args:
         match: of a part.
-        of_function: the part is a function of at least `SHORTEST` tokens. Declarations are alike in many files, and
-            short functions in many libraries, so for them it does not matter how much the document has.
+        tokens: of the part. Below `SHORTEST` it does not matter how much the document has: short functions are alike in
+            many libraries.
+        is_function: the part is a function. Declarations are alike in many files, so of another part it only matters
+            whether it is a whole function of the index.
     """
-    share = match.containment if of_function else 0.0
-    least = least_evidence(match.channel, share)
-    long = tuple(span for span in match.spans if span.evidence >= least)
-    return match.spans if long and share >= MOST_OF_IT else long
+    share = match.containment if is_function else match.similarity * (match.name is not None)
+    share *= tokens >= SHORTEST
+    least = least_evidence(match.channel, share, tokens)
+    if share >= MOST_OF_IT:
+        return match.spans if sum(span.evidence for span in match.spans) >= least else ()
+    return tuple(span for span in match.spans if span.evidence >= least)

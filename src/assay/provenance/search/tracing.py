@@ -25,7 +25,7 @@ from assay.provenance.search.candidates import (
     rates_of,
     similarity_of,
 )
-from assay.provenance.search.copies import SHORTEST, copied_spans, least_evidence, rarities
+from assay.provenance.search.copies import copied_spans, least_evidence, rarities
 from assay.provenance.search.query import SearchQuery, read_query
 from assay.provenance.search.ranking import rank_by_fingerprints, rank_by_vector
 from assay.provenance.search.result import Trace
@@ -129,7 +129,7 @@ def trace(
         below = 0
         for at in ranking.order.tolist():
             near = similarity_of(at, candidates, rates, by_vector=by_vector)
-            if _reaches(near, settings) or _may_be_copy(near, settings):
+            if _reaches(near, settings) or _may_be_copy(near, query.units, settings):
                 kept.append((at, near))
             else:
                 below += 1
@@ -203,10 +203,10 @@ def _reaches(near: Similarity, thresholds: TraceSettings) -> bool:
     return near.containment >= thresholds.min_similarity and is_sure
 
 
-def _may_be_copy(near: Similarity, thresholds: TraceSettings) -> bool:
+def _may_be_copy(near: Similarity, tokens: int, thresholds: TraceSettings) -> bool:
     """Return True where enough fingerprints are shared for a copy; what lies in one stretch is known later."""
     return near.containment >= thresholds.min_similarity and any(
-        each.shared >= least_evidence(each.channel, each.containment) for each in (near, *near.others)
+        each.shared >= least_evidence(each.channel, each.containment, tokens) for each in (near, *near.others)
     )
 
 
@@ -292,7 +292,7 @@ def _match(
 
 
 def _is_copy(match: Match, query: SearchQuery) -> bool:
-    return bool(copied_spans(match, of_function=query.units >= SHORTEST))
+    return bool(copied_spans(match, query.units, is_function=True))
 
 
 def _match_in(

@@ -48,3 +48,4 @@ from .texts import parts_of as parts_of
 from .texts import pieces as pieces
 from .texts import read_source_text as read_source_text
 from .texts import source_texts as source_texts
+from .texts import without_imports as without_imports

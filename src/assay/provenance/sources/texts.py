@@ -97,9 +97,14 @@ def parts_of(file: SourceText) -> tuple[SourceText, ...]:
     outside = outside_functions(file.text, functions)
     if not inside or (len(inside) == 1 and not outside.strip()):
         return tuple(inside) or (file,)
-    own = _IMPORT.sub(lambda statement: _NOT_A_LINE_END.sub(" ", statement[0]), outside)
+    own = without_imports(outside)
     remainder = (SourceText(file.path, own, file.language, kind="remainder"),) if own.strip() else ()
     return (*inside, *remainder, file)
+
+
+def without_imports(text: str) -> str:
+    """Return a text with its imports blank, so that the numbers of its lines stay."""
+    return _IMPORT.sub(lambda statement: _NOT_A_LINE_END.sub(" ", statement[0]), text)
 
 
 def entry_text(entry: Entry, settings: CorpusSettings) -> SourceText | None:

@@ -248,7 +248,9 @@ def licence_notice(text: str) -> str | None:
     own = _stated(words, _PHRASES) if _MAY_STATE.search(words) else None
     whole = text[:LARGEST_TEXT].lower()
     if not any(word in whole for word in _COPYLEFT) or not _MENTION.search(whole):
-        return own or (UNKNOWN_LICENCE if _ANY_PUBLIC.search(whole) else None)
+        # most files have neither word, and a word is found sooner than a pattern
+        names_public = ("licen" in whole or "alike" in whole) and _ANY_PUBLIC.search(whole)
+        return own or (UNKNOWN_LICENCE if names_public else None)
     others = named_licences(_words(_comments(lines[len(head) :])), only_grants=True).stated
     gnu = [licence for licence in others if IS_GNU.match(licence) and not is_named_again(licence, own or "")]
     if gnu:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors.torch import load_file
@@ -52,7 +52,7 @@ class BuiltinScorer(WindowedScorer):
         self.stride = resolve_stride(None, self.context)
         self._embedding = self._weights["model.embed_tokens.weight"]
         self.vocabulary_size = len(self._embedding)
-        self._tokenizer: Any = _FastTokenizer(self._folder / "tokenizer.json")
+        self._tokenizer = cast("Any", _FastTokenizer(self._folder / "tokenizer.json"))
         self.encoder = TextEncoder(self._tokenizer, name=name, rows=self.vocabulary_size)
         self.budget, self.alike, self.limit = TokenBudget(CPU_BATCH_TOKENS), CPU_ALIKE, None
         width = self._config["head_dim"]

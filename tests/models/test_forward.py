@@ -7,7 +7,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from assay.errors import ModelError
-from assay.models import ModelSettings, forward, transformers_backend
+from assay.models import ModelSettings, forward, transformers_backend, windowed
 from assay.models.forward import Forward
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
@@ -87,7 +87,7 @@ def test_a_model_that_gives_the_logits_of_a_whole_batch_gets_small_batches(monke
     monkeypatch.setattr(transformers_backend, "CPU_WHOLE", 40 * WIDE)
     monkeypatch.setattr(forward, "CPU_ELEMENTS", WIDE)
     whole, rows = opened(doubled(tiny("llama", vocab_size=WIDE))), opened(tiny("llama", vocab_size=WIDE))
-    assert (whole.budget.tokens, rows.budget.tokens) == (40, transformers_backend.CPU_BATCH_TOKENS)
+    assert (whole.budget.tokens, rows.budget.tokens) == (40, windowed.CPU_BATCH_TOKENS)
     with LargestTensor() as largest:
         list(whole.token_statistics(["x" * 30] * 8))
     assert largest.elements <= 40 * WIDE

@@ -9,7 +9,7 @@ from naive import columns_of, naive_columns, near_ties
 from tiny_models import CONTEXT, TEXTS, byte_tokenizer, tiny
 
 from assay.errors import ModelError, SettingError
-from assay.models import ModelSettings, transformers_backend
+from assay.models import ModelSettings, windowed
 from assay.models.generators import in_order
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
@@ -109,7 +109,7 @@ def test_every_index_is_completed_exactly_once():
 
 def test_a_result_is_given_before_the_next_buffer_of_texts_is_read(monkeypatch):
     """However many texts there are, no more than a buffer of them is held, and the first results come early."""
-    monkeypatch.setattr(transformers_backend, "BUFFER_TEXTS", 3)
+    monkeypatch.setattr(windowed, "BUFFER_TEXTS", 3)
     model = opened()
     encoded = []
     encode = model.encoder.encode
@@ -128,9 +128,9 @@ def test_a_result_is_given_before_the_next_buffer_of_texts_is_read(monkeypatch):
 
 
 def test_a_buffer_is_bounded_in_characters_too(monkeypatch):
-    monkeypatch.setattr(transformers_backend, "BUFFER_CHARACTERS", 10)
+    monkeypatch.setattr(windowed, "BUFFER_CHARACTERS", 10)
     texts = ["123456", "1234", "1", "a text longer than a whole buffer", "1", "2"]
-    assert list(transformers_backend._buffers(texts)) == [(0, 2), (2, 3), (3, 4), (4, 6)]
+    assert list(windowed._buffers(texts)) == [(0, 2), (2, 3), (3, 4), (4, 6)]
     assert [len(found) for found in opened().token_statistics(texts)] == [len(text) - 1 for text in texts]
 
 
@@ -254,7 +254,7 @@ def test_a_weight_that_makes_one_token_infinite_is_told_by_name():
 
 
 def test_streams_of_several_buffers_keep_the_order(monkeypatch):
-    monkeypatch.setattr(transformers_backend, "BUFFER_TEXTS", 2)
+    monkeypatch.setattr(windowed, "BUFFER_TEXTS", 2)
     model = opened(batch_tokens=8)
     found = list(in_order(model.completed(TEXTS)))
     assert [len(statistics) for statistics in found] == [max(0, len(text.encode()) - 1) for text in TEXTS]

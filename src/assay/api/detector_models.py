@@ -19,14 +19,7 @@ from assay.authorship import (
     StylePerturbation,
 )
 from assay.errors import MissingCapability
-from assay.models import (
-    ModelPair,
-    Seq2SeqModel,
-    check_follows_instructions,
-    is_remote,
-    open_local,
-    open_model,
-)
+from assay.models import check_follows_instructions, is_remote, open_builtin_scorer, open_local, open_model
 from assay.models import open_seq2seq as open_restorer
 from assay.retrieval import open_encoder
 from assay.scores import SCORES, DerivationKind, ModelRole, ScoreDefinition, ScoreRequest
@@ -107,7 +100,9 @@ class DetectorModels(ScoreModels):
             AssayError: a model cannot be opened, cannot give what a score needs, or is not named.
         """
         settings = replace(opener.settings, max_length=opener.settings.max_length or window)
-        target = replace(opener, settings=settings).scorer(surrogate)
+        own = replace(opener, settings=settings)
+        light = open_builtin_scorer(surrogate, settings)
+        target = own.cached_scorer(light) if light is not None else own.scorer(surrogate)
         models: dict[ModelRole, LogProbScorer] = {"target": target}
         roles = {view.role for request in requests for view in request.definition.views.values()}
         if "pair" in roles and self.observer is not None:
@@ -152,12 +147,16 @@ class DetectorModels(ScoreModels):
         for name in names:
             if is_remote(name):
                 raise MissingCapability(f"{name} shows no distributions: expected two models opened from their weights")
+        from assay.models import ModelPair  # noqa: PLC0415  it imports transformers, which the default does not wait for
+
         observer, performer = (open_local(name, opener.of_other_model().settings) for name in names)
         return opener.cached_scorer(ModelPair(observer, performer, opener.of_other_model().settings))
 
 
 def _filler(name: str, opener: Opener) -> SentinelFiller | CausalFiller:
     """Open a filler: the kind of model decides how it is asked."""
+    from assay.models import Seq2SeqModel  # noqa: PLC0415  as in _pair
+
     model: Generator = open_model(name, opener.settings)
     kind = SentinelFiller if isinstance(model, Seq2SeqModel) else CausalFiller
     return kind(opener.cached_generator(model))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 
 import numpy as np
-from scipy.stats import betabinom
+from scipy.special import betaln
 
 from assay.evaluation import design_effect, grouped_share
 from assay.types import BooleanArray, Float64Array
@@ -115,6 +115,9 @@ def expected_flags(checks: Sequence[ForwardCheck], pieces: int) -> tuple[int, in
     """
     effect = max(check.effect for check in checks)
     flagged, newer = (sum(getattr(check, name) for check in checks) / effect for name in ("flagged", "newer"))
-    law = betabinom(max(1, ceil(pieces / effect)), flagged + 0.5, newer - flagged + 0.5)
-    low, high = law.ppf(0.025) * effect, law.ppf(0.975) * effect
+    n, a, b = max(1, ceil(pieces / effect)), flagged + 0.5, newer - flagged + 0.5
+    count = np.arange(n + 1)
+    # the beta-binomial distribution: C(n, k) B(k + a, n - k + b) / B(a, b)
+    law = np.exp(betaln(count + a, n - count + b) - betaln(a, b) - betaln(n - count + 1, count + 1)) / (n + 1)
+    low, high = (float(np.searchsorted(law.cumsum(), tail)) * effect for tail in (0.025, 0.975))
     return round(pieces * flagged / newer), floor(low), min(pieces, ceil(high))

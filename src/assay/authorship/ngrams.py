@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from scipy import sparse
-from sklearn.feature_extraction import FeatureHasher
 
 from assay.authorship.normalising import Code, Kind
 from assay.authorship.units import LONGEST_TEXT
@@ -56,6 +55,8 @@ def token_ngrams(code: Code) -> Iterator[str]:
 
 
 def _hashed(texts: Iterable[Iterable[str]]) -> sparse.csr_matrix:
+    from sklearn.feature_extraction import FeatureHasher  # noqa: PLC0415  slow to import, needed only here
+
     return sparse.csr_matrix(FeatureHasher(COLUMNS, input_type="string", alternate_sign=False).transform(texts))
 
 

@@ -3,15 +3,17 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from transformers import PretrainedConfig
 
 from assay.errors import ModelError
+
+if TYPE_CHECKING:  # see forward.py
+    from transformers import PretrainedConfig
 
 
 class Sized(Protocol):
@@ -124,7 +126,7 @@ NAMES = ("longrope", "su")
 """What configurations call it; Phi-3's first ones said "su"."""
 
 
-def original_context(config: PretrainedConfig) -> int | None:
+def original_context(config: "PretrainedConfig") -> int | None:
     """The longest sequence read with the short frequencies, in tokens; None for a model without LongRoPE."""
     stated = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
     # newer configurations have one entry for each kind of layer, older ones a single table

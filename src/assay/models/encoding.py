@@ -6,15 +6,17 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, get_args
+from typing import IO, TYPE_CHECKING, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from transformers import PreTrainedTokenizerBase
 
 from assay.errors import ModelError, plain_reason
 from assay.guard import child_value
 from assay.models.settings import Bos
+
+if TYPE_CHECKING:  # see forward.py
+    from transformers import PreTrainedTokenizerBase
 
 NO_OFFSET = -1
 """Both ends of a token's place in the text where the tokenizer (a slow one) does not know it."""
@@ -56,7 +58,7 @@ class TextEncoder:
 
     def __init__(
         self,
-        tokenizer: PreTrainedTokenizerBase,
+        tokenizer: "PreTrainedTokenizerBase",
         *,
         bos: Bos = "auto",
         chat: bool = False,
@@ -138,7 +140,7 @@ def encodable(text: str) -> str:
     return _LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def beginning(tokenizer: PreTrainedTokenizerBase) -> int:
+def beginning(tokenizer: "PreTrainedTokenizerBase") -> int:
     """The token a sequence begins with: BOS, or EOS where the tokenizer has no BOS.
 
     Raises:
@@ -150,7 +152,7 @@ def beginning(tokenizer: PreTrainedTokenizerBase) -> int:
     raise ModelError("the tokenizer has neither a BOS nor an EOS token: expected one to begin a text with")
 
 
-def _before_reply(tokenizer: PreTrainedTokenizerBase, bos: Bos) -> tuple[int, ...]:
+def _before_reply(tokenizer: "PreTrainedTokenizerBase", bos: Bos) -> tuple[int, ...]:
     """Return the tokens of a chat up to the assistant's reply.
 
     Raises:
@@ -191,7 +193,7 @@ def render_chat(stream: IO[bytes], path: str) -> None:
     stream.write(json.dumps(text).encode())
 
 
-def _specials_before(tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:
+def _specials_before(tokenizer: "PreTrainedTokenizerBase") -> tuple[int, ...]:
     plain = tokenizer(_PROBE, add_special_tokens=False)["input_ids"]
     full = tokenizer(_PROBE)["input_ids"]
     if not plain:

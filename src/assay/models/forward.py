@@ -8,17 +8,19 @@ not agree is run through its own forward pass, and its logits are reduced in the
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from transformers import PreTrainedModel
 
 from assay.errors import ModelError
 from assay.models.batching import PlacedWork, TokenBudget, right_padded
 from assay.types import Float32Array, Pooling, TokenStatistics
+
+if TYPE_CHECKING:  # slow to import, and a built-in model is read without it
+    from transformers import PreTrainedModel
 
 CPU_LOGITS = 2**24
 """Logits held at once: 64 MiB in float32, enough rows for the head to be a real matrix product."""
@@ -44,7 +46,7 @@ class Forward:
             in its dtype.
     """
 
-    def __init__(self, model: PreTrainedModel) -> None:
+    def __init__(self, model: "PreTrainedModel") -> None:
         """Check that the model works, and whether its head can be run on chosen rows.
 
         Raises:
@@ -79,7 +81,7 @@ class Forward:
             ModelError: a statistic is not finite.
         """
         with torch.inference_mode():
-            return self._reduced(*self.source(ids), positions, targets)
+            return reduced(*self.source(ids), self.vocabulary_size, positions, targets)
 
     def source(self, ids: Tensor) -> tuple[Tensor, Head]:
         """Return what the logits of chosen rows are computed from, [batch, length, …], and how.
@@ -124,26 +126,8 @@ class Forward:
             if not bool(vectors.isfinite().all()):
                 raise ModelError("a hidden state is not finite: expected weights without NaN or infinity")
             if self.chunked and self._head is not None:
-                return self._reduced(output[0], self._head, positions, targets), vectors
-            return self._reduced(output.logits, _unchanged, positions, targets), vectors
-
-    def _reduced(self, source: Tensor, head: Head, positions: Tensor, targets: Tensor) -> Tensor:
-        source = source.flatten(0, 1)
-        if not len(positions):
-            return torch.zeros((len(ROWS), 0))
-        positions, targets = positions.to(source.device), targets.to(source.device)
-        limit = CPU_LOGITS if source.device.type == "cpu" else GPU_LOGITS
-        step = max(1, limit // self.vocabulary_size)
-        # The logits of all rows together may take more memory than the model itself: a chunk's logits are reduced
-        # to six numbers a row before the next chunk is computed.
-        parts = [
-            reduce_logits(logits := head(source[rows]), following.to(logits.device)).cpu()
-            for rows, following in zip(positions.split(step), targets.split(step), strict=True)
-        ]
-        result = torch.cat(parts, dim=1)
-        if not bool(result.isfinite().all()):
-            raise ModelError("a token's log-probability is not finite: expected weights without NaN or infinity")
-        return result
+                return reduced(output[0], self._head, self.vocabulary_size, positions, targets), vectors
+            return reduced(output.logits, _unchanged, self.vocabulary_size, positions, targets), vectors
 
     def _hidden(self, ids: Tensor) -> Tensor:
         hidden: Tensor = self._decoder(input_ids=ids, use_cache=False)[0]
@@ -161,6 +145,26 @@ class Forward:
         return agree(ours, logits, self._model.dtype)
 
 
+def reduced(source: Tensor, head: Head, vocabulary: int, positions: Tensor, targets: Tensor) -> Tensor:
+    """Return statistics as `Forward.statistics` from what `Forward.source` gives for a vocabulary of some size."""
+    source = source.flatten(0, 1)
+    if not len(positions):
+        return torch.zeros((len(ROWS), 0))
+    positions, targets = positions.to(source.device), targets.to(source.device)
+    limit = CPU_LOGITS if source.device.type == "cpu" else GPU_LOGITS
+    step = max(1, limit // vocabulary)
+    # The logits of all rows together may take more memory than the model itself: a chunk's logits are reduced
+    # to six numbers a row before the next chunk is computed.
+    parts = [
+        reduce_logits(logits := head(source[rows]), following.to(logits.device)).cpu()
+        for rows, following in zip(positions.split(step), targets.split(step), strict=True)
+    ]
+    result = torch.cat(parts, dim=1)
+    if not bool(result.isfinite().all()):
+        raise ModelError("a token's log-probability is not finite: expected weights without NaN or infinity")
+    return result
+
+
 def agree(ours: Tensor, logits: Tensor, dtype: torch.dtype) -> bool:
     """Return True if two computations of the logits differ by no more than rounding in that dtype."""
     if ours.shape != logits.shape:
@@ -172,7 +176,7 @@ def agree(ours: Tensor, logits: Tensor, dtype: torch.dtype) -> bool:
     return bool((ours.isfinite() == ~masked).all()) and bool((ours - logits)[~masked].abs().max() <= allowed)
 
 
-def embedding(model: PreTrainedModel) -> Tensor:
+def embedding(model: "PreTrainedModel") -> Tensor:
     """The input embedding's weights, [token ids, d]."""
     weight: Tensor = cast("Any", model.get_input_embeddings()).weight
     return weight
@@ -187,7 +191,7 @@ def _unchanged(logits: Tensor) -> Tensor:
     return logits
 
 
-def _head(model: PreTrainedModel) -> Head | None:
+def _head(model: "PreTrainedModel") -> Head | None:
     """Return the output embedding with the scaling and capping of the configuration; None if there is none."""
     projection: Any = model.get_output_embeddings()
     if projection is None or model.base_model is model:
@@ -213,7 +217,7 @@ def _head(model: PreTrainedModel) -> Head | None:
 
 
 def hidden_states(
-    model: PreTrainedModel, texts: Sequence[NDArray[np.int64]], budget: TokenBudget, *, layer: int, pooling: Pooling
+    model: "PreTrainedModel", texts: Sequence[NDArray[np.int64]], budget: TokenBudget, *, layer: int, pooling: Pooling
 ) -> Float32Array:
     """Return one vector per text, float32 [texts, d].
 
@@ -245,7 +249,7 @@ def hidden_states(
 
 
 def _pooled(
-    model: PreTrainedModel, batch: Sequence[PlacedWork[NDArray[np.int64]]], layer: int, pooling: Pooling
+    model: "PreTrainedModel", batch: Sequence[PlacedWork[NDArray[np.int64]]], layer: int, pooling: Pooling
 ) -> Float32Array:
     lengths = torch.tensor([row.tokens for row in batch])
     ids, _ = right_padded([row.content for row in batch])

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from assay.errors import ModelError, require
 from assay.garbage import garbage_collection_paused
+from assay.models.names import builtin_name
 from assay.models.settings import ModelSettings
 from assay.models.spending import SpendingLimits
 from assay.plug_ins import PlugIns
 from assay.types import Generator
 
 if TYPE_CHECKING:
+    from assay.models.builtin_scorer import BuiltinScorer
     from assay.models.llama_cpp_backend import LlamaCppModel
     from assay.models.openai_http import OpenAIChat, OpenAICompletions
     from assay.models.seq2seq import Seq2SeqModel
@@ -93,6 +95,17 @@ def open_local(name: str, settings: ModelSettings = DEFAULTS, **changes: object)
     if isinstance(model, Seq2SeqModel):
         raise ModelError(f"{name} is an encoder-decoder model: expected one that only decodes, such as GPT-2 or Llama")
     return model
+
+
+def open_builtin_scorer(name: str, settings: ModelSettings) -> "BuiltinScorer | None":
+    """Open a built-in model that scores and no more, in a third of the time; None where another way is needed."""
+    if builtin_name(name) is None:
+        return None
+    require("torch", purpose=f"model {name!r}")
+    with garbage_collection_paused():
+        from assay.models.builtin_scorer import BuiltinScorer, reads  # noqa: PLC0415  as torch, in _open_weights
+
+    return BuiltinScorer(name, settings) if reads(name, settings) else None
 
 
 def _open_weights(name: str, settings: ModelSettings) -> "TransformersModel | Seq2SeqModel":

@@ -2,40 +2,30 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import chain
 
-import numpy as np
 import torch
 
 from assay.errors import ModelError
-from assay.models.batching import PlacedWork, TokenBudget, apart, original_context, right_padded
+from assay.models.batching import TokenBudget, original_context
 from assay.models.digest import combined, model_digest, tokenizer_digest
-from assay.models.encoding import Encoded, TextEncoder
-from assay.models.forward import ROWS, Forward, as_statistics, embedding, hidden_states
+from assay.models.encoding import TextEncoder
+from assay.models.forward import Forward, embedding, hidden_states
 from assay.models.generation import Continuer, Decoding, end_tokens
-from assay.models.generators import in_order
 from assay.models.loading import Checkpoint, context_length
 from assay.models.prefixes import Prefixes, continues_from_cache
 from assay.models.settings import ModelSettings
-from assay.models.windows import Window, resolve_stride, windows
-from assay.types import Float32Array, Indexed, Pooling, Tokens, TokenStatistics
+from assay.models.windowed import CPU_ALIKE, CPU_BATCH_TOKENS, WindowedScorer
+from assay.models.windows import resolve_stride
+from assay.types import Float32Array, Pooling, Tokens
 
-BUFFER_TEXTS = 4096
-BUFFER_CHARACTERS = 2**23
-"""Texts are taken up this many at a time: enough to sort by length, little enough to hold."""
-
-CPU_BATCH_TOKENS = 1024
-"""Some texts of code: more of them no longer fit into the cache of a core, and each token takes longer."""
 CPU_GENERATION_TOKENS = 4096
 """A step of generation reads all weights for one token of each row, so more rows cost little more than few."""
 GPU_BATCH_TOKENS = 2**15
 CPU_WHOLE, GPU_WHOLE = 2**27, 2**31
 """Logits of a batch at most, where a model computes those of all its tokens: 512 MiB in float32 on the CPU."""
-CPU_ALIKE = 0.95
-"""Shortest text of a batch as a share of the longest: a core computes padding as slowly as tokens."""
 
 
-class TransformersModel:
+class TransformersModel(WindowedScorer):
     """A loaded checkpoint with its settings.
 
     Attributes:
@@ -76,7 +66,8 @@ class TransformersModel:
         scoring, generation = (CPU_BATCH_TOKENS, CPU_GENERATION_TOKENS) if on_cpu else (GPU_BATCH_TOKENS,) * 2
         if not self.forward.chunked:
             scoring = max(1, min(scoring, (CPU_WHOLE if on_cpu else GPU_WHOLE) // self.vocabulary_size))
-        self._alike = CPU_ALIKE if on_cpu else 0.0
+        self.alike = CPU_ALIKE if on_cpu else 0.0
+        self.limit = original_context(checkpoint.model.config.get_text_config())
         self.budget = TokenBudget(scoring if settings.batch_tokens is None else settings.batch_tokens)
         self.generation_budget = TokenBudget(generation if settings.batch_tokens is None else settings.batch_tokens)
 
@@ -110,21 +101,6 @@ class TransformersModel:
     def vocabulary_size(self) -> int:
         """Number of logits, V."""
         return self.forward.vocabulary_size
-
-    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
-        """Statistics batch by batch as they are computed; a text is complete when its last window is.
-
-        Raises:
-            ModelError: a statistic is not finite, or one window alone does not fit into memory.
-        """
-        # sorting by length saves padding, and needs many texts at hand; a buffer bounds how many
-        for start, stop in _buffers(texts):
-            for batch in self._completed(texts[start:stop]):
-                yield [(start + index, value) for index, value in batch]
-
-    def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
-        """Statistics in the order of `texts`, as early as that order allows."""
-        return in_order(self.completed(texts))
 
     def hidden_states(self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "last") -> Float32Array:
         """Return one vector per text, float32 [texts, d]; of a text longer than the context, its end counts.
@@ -189,71 +165,3 @@ class TransformersModel:
         model = self.checkpoint.model
         prefixes = Prefixes(model) if self.shares_prefixes else None
         return Continuer(model, self.encoder, self.context, self.generation_budget, prefixes)
-
-    def _completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
-        encoded = self.encoder.encode(texts)
-        columns: list[Float32Array] = [np.empty((len(ROWS), text.scored), np.float32) for text in encoded]
-        passes = [
-            PlacedWork(index, window.inputs, window)
-            for index, text in enumerate(encoded)
-            for window in windows(len(text.ids), context=self.context, stride=self.stride, first=text.first)
-        ]
-        if nothing := [(index, TokenStatistics.empty()) for index, text in enumerate(encoded) if not text.scored]:
-            yield nothing
-        # windows of a text may run in different batches: it is complete when its last one is, in whatever order
-        left = [0] * len(encoded)
-        for work in passes:
-            left[work.index] += 1
-        kinds = apart(passes, original_context(self.checkpoint.model.config.get_text_config()))
-        for batch, result in chain.from_iterable(
-            self.budget.run(kind, lambda batch: (batch, self._run(batch, encoded)), alike=self._alike) for kind in kinds
-        ):
-            done: list[Indexed] = []
-            # the columns of a batch stand one window after the other, in its order; each goes to its place in its text
-            position = 0
-            for work in batch:
-                window, text = work.content, encoded[work.index]
-                place = slice(window.first - text.first, window.stop - text.first)
-                columns[work.index][:, place] = result[:, position : position + window.scored]
-                position += window.scored
-                left[work.index] -= 1
-                if not left[work.index]:
-                    statistics = as_statistics(text.ids[text.first :], columns[work.index], text.offsets[text.first :])
-                    done.append((work.index, statistics))
-                    # the text has been handed out: an empty view lets go of the array
-                    columns[work.index] = columns[work.index][:, :0]
-            if done:
-                yield done
-
-    def _run(self, batch: Sequence[PlacedWork[Window]], encoded: Sequence[Encoded]) -> Float32Array:
-        """Statistics of the scored tokens of a batch, one window after the other: float32 [6, tokens]."""
-        inputs = [encoded[work.index].ids[work.content.start : work.content.stop - 1] for work in batch]
-        ids, _ = right_padded(inputs)
-        width = ids.shape[1]
-        positions, targets = [], []
-        for row, work in enumerate(batch):
-            window = work.content
-            # token t is predicted at the place of token t - 1, in the flattened batch of `width` places a row
-            first = row * width + window.first - 1 - window.start
-            positions.append(np.arange(first, first + window.scored))
-            targets.append(encoded[work.index].ids[window.first : window.stop])
-        try:
-            result = self.forward_statistics(
-                ids, torch.from_numpy(np.concatenate(positions)), torch.from_numpy(np.concatenate(targets))
-            )
-        except ModelError as error:
-            raise ModelError(f"{self.name}: {error}") from error
-        columns: Float32Array = result.numpy()
-        return columns
-
-
-def _buffers(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Ranges of texts that are tokenised and sorted together."""
-    start = characters = 0
-    for index, text in enumerate(texts):
-        if index > start and (index - start == BUFFER_TEXTS or characters + len(text) > BUFFER_CHARACTERS):
-            yield start, index
-            start, characters = index, 0
-        characters += len(text)
-    if start < len(texts):
-        yield start, len(texts)

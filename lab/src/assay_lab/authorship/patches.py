@@ -109,12 +109,17 @@ def later_units(repository: Path, commits: int) -> tuple[list[CodeUnit], list[st
     return units, owners
 
 
-def declared(repository: Path) -> dict[str, Any]:
-    """Return the commits since 2024 and those that declare a generator, by kind of signal."""
+def recent_commits(repository: Path) -> list[Commit]:
+    """Return the commits since 2024, merges left out."""
     shape = "--format=%H%x00%an%x00%ae%x00%B%x00"
     log = git_output(repository, "log", "--no-merges", f"--since={SINCE.isoformat()}T00:00:00Z", shape, "HEAD")
     fields = [field.strip() for field in log.split("\0")[:-1]]
-    commits = [Commit(*row) for row in zip(fields[::4], fields[1::4], fields[2::4], fields[3::4], strict=True)]
+    return [Commit(*row) for row in zip(fields[::4], fields[1::4], fields[2::4], fields[3::4], strict=True)]
+
+
+def declared(repository: Path) -> dict[str, Any]:
+    """Return the commits since 2024 and those that declare a generator, by kind of signal."""
+    commits = recent_commits(repository)
     kinds = Counter(signal.kind for signal in in_commits(commits))
     return {"commits": len(commits), "declaring": sum(kinds.values()), "kinds": dict(kinds)}
 
@@ -137,11 +142,11 @@ def rates(pieces: Sequence[Piece], references: Mapping[str, Mapping[str, Any]]) 
         part: {name: _rates([piece for piece in pieces if of(piece) == name]) for name in sorted(set(map(of, pieces)))}
         for part, of in parts.items()
     }
-    over = {unit: _mean([row[unit] for row in by_part["repository"].values()]) for unit in UNITS}
+    over = {unit: mean_share([row[unit] for row in by_part["repository"].values()]) for unit in UNITS}
     return {"all": _rates(pieces), "mean over repositories": over} | by_part
 
 
-def _mean(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def mean_share(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return the mean of the shares of repositories with Student's interval of 95 %."""
     shares = np.array([row["flagged"] / row["judged"] for row in rows if row["judged"]])
     if len(shares) < 2:

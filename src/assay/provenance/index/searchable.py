@@ -2,7 +2,6 @@
 
 import sqlite3
 import zlib
-from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -81,20 +80,36 @@ class OwnerCounts:
         every: int,
     ) -> Self:
         """Count from pairs of a fingerprint, `at` of `length`, and a document of `holders`."""
-        files: list[set[tuple[str, Hashable]]] = [set() for _ in range(length)]
-        functions = np.zeros(length, np.bool_)
-        for position, document in zip(at.tolist(), documents.tolist(), strict=True):
-            if document in holders:
-                files[position].update(holders[document].files)
-                functions[position] |= holders[document].is_function
-        owners = [Counter(owner for owner, _ in of_fingerprint) for of_fingerprint in files]
+        known = [document for document in np.unique(documents).tolist() if document in holders]
+        files: dict[tuple[str, Hashable], int] = {}
+        owners: dict[str, int] = {}
+        of_document = [[files.setdefault(file, len(files)) for file in holders[number].files] for number in known]
+        owner_of_file = np.array([owners.setdefault(owner, len(owners)) for owner, _ in files], np.int64)
+        is_known = np.isin(documents, known)
+        at, row = at[is_known], np.searchsorted(known, documents[is_known])
+        lengths = np.array([len(of_one) for of_one in of_document], np.int64)[row]
+        # every file of every document of every fingerprint, once
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        starts = np.cumsum([0, *map(len, of_document)])[row]
+        every_file = np.array([file for of_one in of_document for file in of_one], np.int64)
+        held = _different(np.repeat(at, lengths), every_file[np.repeat(starts, lengths) + within], len(files))[0]
+        pairs, counts = _different(held[0], owner_of_file[held[1]], len(owners))
+        is_function = np.array([holders[number].is_function for number in known], np.bool_)[row]
         return cls(
-            owners=np.array([len(counts) for counts in owners], np.int64),
-            repeating=np.array([sum(n >= REPEATED for n in counts.values()) for counts in owners], np.int64),
-            files=np.array([len(of_fingerprint) for of_fingerprint in files], np.int64),
-            functions=functions,
+            owners=np.bincount(pairs[0], minlength=length),
+            repeating=np.bincount(pairs[0][counts >= REPEATED], minlength=length),
+            files=np.bincount(held[0], minlength=length),
+            functions=np.bincount(at[is_function], minlength=length) > 0,
             every=every,
         )
+
+
+def _different(
+    first: NDArray[np.int64], second: NDArray[np.int64], end: int
+) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]:
+    """Return the different pairs of two arrays [n], of which the second is below `end`, and how often each occurs."""
+    pairs, counts = np.unique(first * max(1, end) + second, return_counts=True)
+    return np.divmod(pairs, max(1, end)), counts
 
 
 def owner_of(source: str, repository: str | None, author: str | None) -> str:

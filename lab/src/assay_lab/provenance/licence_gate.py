@@ -50,7 +50,8 @@ COPIES = frozenset(
     urllib3 WrappedSocket._decref_socketios; urllib3 SSLTransport.sendall; CherryPy _cherrypy_pydoc_resolve;
     CherryPy file; CherryPy _parse_param; CherryPy _parse_qs; babel NullTranslations.pgettext; babel get_close_matches;
     babel read_mo; mako file; mako inspect_getargspec; more_itertools always_iterable; more_itertools unique_everseen;
-    peewee convert_timestamp; pygments commonprefix""".replace("\n   ", "").split("; ")
+    peewee convert_timestamp; pygments commonprefix; absl_py warn; dnspython file; tornado Queue.task_done;
+    trio run_repl; babel CommandMixin.__init__""".replace("\n   ", "").split("; ")
 )
 """Package and part of the alarms that are copies of the library, read by a person."""
 OWN = 12

@@ -71,11 +71,6 @@ class Code:
         """The tokens line by line; lines without a token are left out."""
         return tuple(tuple(line) for _, line in groupby(self.tokens, key=attrgetter("line")))
 
-    @property
-    def plain_text(self) -> str:
-        """The code with one space between tokens and one line end between lines."""
-        return "\n".join(" ".join(token.text for token in line) for line in self.lines)
-
 
 def code_of(text: str, language: str | None) -> Code:
     """Return the tokens of a text.

@@ -21,7 +21,7 @@ from scipy.special import betainc, betaincinv, betaln, gammaln
 from assay.errors import AssayError, DataError
 from assay.evaluation.arrays import group_codes, scorable
 from assay.evaluation.estimate import Estimate
-from assay.evaluation.interval import Uncertainty
+from assay.evaluation.interval import LEVEL, Uncertainty
 from assay.evaluation.shares import design_effect, grouped_share
 from assay.types import Float64Array
 
@@ -191,6 +191,7 @@ def flag_rate(
     *,
     groups: Sequence[Hashable] | None = None,
     unseen: UnseenTail | int | None = None,
+    level: float = LEVEL,
 ) -> FlagRate:
     """Return the share of samples flagged at `alpha`, its interval, and its chance level.
 
@@ -203,6 +204,7 @@ def flag_rate(
         alpha: flag where p <= alpha.
         groups: [n], samples of one group are not independent; None: every sample is a group of its own.
         unseen: the calibration set of conformal p-values; a number stands for independent texts.
+        level: of the interval.
 
     Raises:
         DataError: a p-value or `alpha` outside [0, 1].
@@ -219,7 +221,7 @@ def flag_rate(
     )
     chance, p_value = _at_chance(flagged, samples, alpha, tail, design_effect(hits, codes))
     extra = None if tail is None or not samples else _threshold_uncertainty(values[tested], alpha, tail)
-    rate = grouped_share(hits, codes.tolist(), also=extra)
+    rate = grouped_share(hits, codes.tolist(), level=level, also=extra)
     return FlagRate(flagged, samples, len(values) - samples, alpha, rate, chance, p_value)
 
 

@@ -166,7 +166,7 @@ def test_a_forged_statement_of_a_reference_is_refused(tmp_path, changes):
 
 
 def code(tokens, language="python", per_line=10):
-    return Code(tuple(Token("x", Kind.NAME, at // per_line, spaced=True) for at in range(tokens)), language)
+    return Code(tuple(Token("x", Kind.NAME, at // per_line) for at in range(tokens)), language)
 
 
 def test_texts_of_no_length_class_are_not_scored():

@@ -1,7 +1,9 @@
 """Methods of the literature stand beside the verdict of an audit; none of them decides."""
 
+import json
 from dataclasses import replace
 from functools import partial
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from assay.leakage import (
     read_run,
     write_run,
 )
-from assay.leakage.statement import statement_data, statement_schema
+from assay.leakage.statement import statement_data
 from assay.reports import Missing, render_html, render_latex, render_markdown
 from assay.scores import dataset_requests, requests
 from assay.scoring import plan
@@ -184,8 +186,9 @@ def test_a_statement_is_as_its_published_schema_says(seen, clean):
     manifest = {"models": {"target": {"digest": "0" * 64}}, "data": {"digest": "1" * 64}, "began": "2026-11-22"}
     nothing = audit(unseen=(), methods=())
     data = describe_statement([(seen, manifest), (nothing, {}), (clean, {})]).data
-    assert conforms(data, statement_schema())
-    assert not conforms(data | {"format": "other"}, statement_schema())
+    schema = json.loads(files("assay.leakage").joinpath("contamination-statement.schema.json").read_text("utf-8"))
+    assert conforms(data, schema)
+    assert not conforms(data | {"format": "other"}, schema)
 
 
 def test_a_statement_can_say_that_nobody_can_tell(seen):

@@ -12,6 +12,7 @@ from assay_lab.testbed.configuration import (
     Configuration,
     as_json,
     configuration_from,
+    configured,
     read_configuration,
     scale,
 )
@@ -39,7 +40,7 @@ def test_the_papers_scale_fits_detectors_as_published_and_the_others_have_a_smal
     assert all(entry.judging.settings == {} for entry in scale("paper"))
     for name in ("smoke", "small"):
         (found,) = scale(name)
-        settings = DETECTORS["veil_probe"].configured(found.judging.settings["veil_probe"])
+        settings = configured(DETECTORS["veil_probe"], found.judging.settings["veil_probe"])
         assert settings.layers < published.layers
         same = ("texts", "prompt", "answers", "temperature", "decoder", "perturbation", "key_share", "proxy")
         assert all(getattr(settings, key) == getattr(published, key) for key in same)

@@ -43,13 +43,11 @@ class Token:
         text: as it is written.
         kind: of the token.
         line: on which it begins, from 1.
-        spaced: white space stands before it, or it is the first of its line.
     """
 
     text: str
     kind: Kind
     line: int
-    spaced: bool
 
 
 @dataclass(frozen=True)
@@ -71,11 +69,6 @@ class Code:
         """The tokens line by line; lines without a token are left out."""
         return tuple(tuple(line) for _, line in groupby(self.tokens, key=attrgetter("line")))
 
-    @property
-    def plain_text(self) -> str:
-        """The code with one space between tokens and one line end between lines."""
-        return "\n".join(" ".join(token.text for token in line) for line in self.lines)
-
 
 def code_of(text: str, language: str | None) -> Code:
     """Return the tokens of a text.
@@ -91,27 +84,24 @@ def code_of(text: str, language: str | None) -> Code:
     ends = units.starts if units.stops is None else units.stops
     lines, _ = source.places(units.starts)
     spans = zip(units.starts.tolist(), ends.tolist(), lines.tolist(), strict=True)
-    code = [
-        _token(text[start:stop], line, rules, spaced=not start or text[start - 1].isspace())
-        for start, stop, line in spans
-    ]
+    code = [_token(text[start:stop], line, rules) for start, stop, line in spans]
     if language != PYTHON:
         return Code(tuple(code), language)
     statements = list(_without_docstrings(code))
     return Code(tuple(_without_grouping(statements)), language, len(code) - len(statements))
 
 
-def _token(text: str, line: int, rules: LexicalRules, *, spaced: bool) -> Token:
+def _token(text: str, line: int, rules: LexicalRules) -> Token:
     if text in rules.reserved:
-        return Token(text, Kind.RESERVED, line, spaced)
+        return Token(text, Kind.RESERVED, line)
     first = text[0]
     if text[-1] in "\"'`" and len(text) > 1:
-        return Token(text, Kind.LITERAL, line, spaced)
+        return Token(text, Kind.LITERAL, line)
     if first.isdigit() or (first == "." and len(text) > 1):
-        return Token(text, Kind.NUMBER, line, spaced)
+        return Token(text, Kind.NUMBER, line)
     if first in {"_", "$"} or first.isalpha():
-        return Token(text, Kind.NAME, line, spaced)
-    return Token(text, Kind.OPERATOR if len(text) == 1 else Kind.LITERAL, line, spaced)
+        return Token(text, Kind.NAME, line)
+    return Token(text, Kind.OPERATOR if len(text) == 1 else Kind.LITERAL, line)
 
 
 def _without_docstrings(code: list[Token]) -> Iterator[Token]:

@@ -28,7 +28,6 @@ from numpy.typing import ArrayLike
 from assay.errors import DataError
 from assay.evaluation.arrays import Indices, group_codes, labels
 from assay.evaluation.bootstrap import RESAMPLES, SEED
-from assay.evaluation.interval import LEVEL
 from assay.evaluation.ranking_result import Ranking, rank_all, rank_score
 from assay.evaluation.shape import lexical_shape
 from assay.types import BooleanArray, Float64Array
@@ -140,7 +139,6 @@ def blind_baseline(
     folds: int = 5,
     seed: int = SEED,
     resamples: int = RESAMPLES,
-    level: float = LEVEL,
 ) -> BlindBaseline:
     """Return cross-validated blind baselines of labelled texts, or of the features that are left of them.
 
@@ -151,7 +149,6 @@ def blind_baseline(
         folds: at most this many; fewer where a class has fewer groups.
         seed: of the folds and of the bootstrap.
         resamples: behind the intervals.
-        level: of the intervals.
 
     Returns:
         A result with `reason` and no ranking if a class has fewer than 10 samples or 2 groups, or if the groups
@@ -164,7 +161,7 @@ def blind_baseline(
     if isinstance(scores, str):
         return BlindBaseline(None, None, False, (), scores)
     truths = labels(positive, len(texts))
-    rankings = tuple(rank_all(scores, truths, groups, resamples=resamples, seed=seed, level=level).values())
+    rankings = tuple(rank_all(scores, truths, groups, resamples=resamples, seed=seed).values())
     best = max(rankings, key=lambda ranking: ranking.auroc.value)
     separates = best.auroc.value >= SEPARATING_AUROC
     # the better of two was taken, so that its own interval is too hopeful: a stricter one has to confirm it

@@ -15,7 +15,7 @@ from assay.evaluation.arrays import finite, scorable
 from assay.evaluation.bootstrap import RESAMPLES, SEED, Resamples
 from assay.evaluation.correlation import weighted_spearman
 from assay.evaluation.estimate import Estimate, unknown
-from assay.evaluation.interval import CORRELATION, LEVEL
+from assay.evaluation.interval import CORRELATION
 from assay.evaluation.ranking import Sweep
 from assay.evaluation.ranking_result import tpr_estimate
 from assay.types import Float64Array
@@ -54,7 +54,6 @@ def dose_response(
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-    level: float = LEVEL,
 ) -> tuple[DosePoint, ...]:
     """Return every dose above 0 compared with dose 0, in ascending order of dose.
 
@@ -67,7 +66,6 @@ def dose_response(
         groups: [n], drawn as a whole; None is a group of its own.
         resamples: R.
         seed: of the draws.
-        level: of the intervals.
 
     Raises:
         DataError: shapes differ, a score is infinite, a dose is negative, or none is 0 or none above 0.
@@ -77,7 +75,7 @@ def dose_response(
         raise DataError(f"doses from {amounts.min():g} to {amounts.max():g}; expected dose 0 and doses above it")
     draws = Resamples.of(groups, amounts, resamples=resamples, seed=seed)
     return tuple(
-        _point(name, float(dose), values=values, amounts=amounts, draws=draws, level=level)
+        _point(name, float(dose), values=values, amounts=amounts, draws=draws)
         for dose in np.unique(amounts[amounts > 0])
     )
 
@@ -89,7 +87,6 @@ def dose_correlation(
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-    level: float = LEVEL,
 ) -> Estimate:
     """Return Spearman's correlation of score and dose over all scored samples; arguments as `dose_response`.
 
@@ -98,30 +95,22 @@ def dose_correlation(
     values, amounts = _checked(scores, doses)
     used = ~np.isnan(values)
     if not used.any():
-        return unknown(level)
+        return unknown()
     draws = Resamples.of(groups, amounts, resamples=resamples, seed=seed)
 
     def correlation(weights: Float64Array) -> Float64Array:
         return weighted_spearman(values[used], amounts[used], weights[:, used])[:, None]
 
-    return draws.spread(correlation).estimate(0, draws.support(used), within=CORRELATION, level=level)
+    return draws.spread(correlation).estimate(0, draws.support(used), within=CORRELATION)
 
 
-def _point(
-    name: str,
-    dose: float,
-    *,
-    values: Float64Array,
-    amounts: Float64Array,
-    draws: Resamples,
-    level: float,
-) -> DosePoint:
+def _point(name: str, dose: float, *, values: Float64Array, amounts: Float64Array, draws: Resamples) -> DosePoint:
     used = ~np.isnan(values)
     dosed = used & (amounts == dose)
     judged = used & ((amounts == dose) | (amounts == 0))
     samples, unscorable = int(dosed.sum()), int((amounts == dose).sum() - dosed.sum())
     if not samples or not (judged & ~dosed).any():
-        missing = unknown(level)
+        missing = unknown()
         return DosePoint(name, dose, samples, unscorable, missing, missing, missing)
     sweep = Sweep.over(values[judged], dosed[judged])
 
@@ -134,9 +123,9 @@ def _point(
 
     spread, unseen = draws.spread(statistic), judged & ~dosed
     support = draws.support(dosed, unseen)
-    mean = spread.estimate(0, draws.support(dosed), within=None, level=level)
-    auroc = spread.estimate(1, support, level=level)
-    tpr = tpr_estimate(spread, 2, support, fpr=FALSE_POSITIVE_RATE, negatives=int(unseen.sum()), level=level)
+    mean = spread.estimate(0, draws.support(dosed), within=None)
+    auroc = spread.estimate(1, support)
+    tpr = tpr_estimate(spread, 2, support, fpr=FALSE_POSITIVE_RATE, negatives=int(unseen.sum()))
     return DosePoint(name, dose, samples, unscorable, mean, auroc, tpr)
 
 

@@ -77,12 +77,6 @@ class ShingleIndex:
             most = np.maximum(most, self.shared(shingles(other, self._crc_of)))
         return most / np.maximum(self.sizes, 1)
 
-    def is_near(self, text: str, threshold: float) -> bool:
-        """Return whether a text shares `threshold` or more of the smaller one's shingles with any indexed text."""
-        query = shingles(text, self._crc_of)
-        smaller = np.maximum(np.minimum(self.sizes, len(query)), 1)
-        return bool((self.shared(query) >= threshold * smaller).any())
-
     def near_any(self, others: Iterable[str], threshold: float) -> NDArray[np.bool_]:
         """Mark the texts that share `threshold` or more of the smaller one's shingles with any of `others`."""
         near = np.zeros(len(self.sizes), dtype=np.bool_)

@@ -54,31 +54,28 @@ def grouped_share(
     return Estimate(value, low, high, level, support.groups)
 
 
-def grouped_mean(values: ArrayLike, groups: Sequence[Hashable] | None = None, *, level: float = LEVEL) -> Estimate:
+def grouped_mean(values: ArrayLike, groups: Sequence[Hashable] | None = None) -> Estimate:
     """Return the mean of values between 0 and 1 with an interval over groups; of values 0 and 1 as `grouped_share`.
 
     Args:
         values: [n], between 0 and 1.
         groups: [n], see `grouped_share`.
-        level: of the interval.
 
     Raises:
         DataError: lengths differ.
     """
     numbers = np.asarray(values, np.float64)
     if not len(numbers):
-        return unknown(level)
+        return unknown()
     if set(np.unique(numbers)) <= {0.0, 1.0}:
-        return grouped_share(numbers == 1, groups, level=level)
+        return grouped_share(numbers == 1, groups)
     codes = group_codes([None] * len(numbers) if groups is None else groups, len(numbers))
     influence = np.bincount(codes, numbers - numbers.mean()) / len(numbers)
     support = Support((int(codes.max()) + 1,), len(numbers))
-    return interval(float(numbers.mean()), _uncertainty(influence), support, within=RATE, level=level)
+    return interval(float(numbers.mean()), _uncertainty(influence), support, within=RATE)
 
 
-def difference_of_means(
-    values: ArrayLike, first: ArrayLike, groups: Sequence[Hashable] | None = None, *, level: float = LEVEL
-) -> Estimate:
+def difference_of_means(values: ArrayLike, first: ArrayLike, groups: Sequence[Hashable] | None = None) -> Estimate:
     """Return the mean of one part minus the mean of the rest, with an interval over groups.
 
     The influence of a group is the sum of its deviations in both parts (Taylor linearisation), so that a group with
@@ -88,7 +85,6 @@ def difference_of_means(
         values: [n], between 0 and 1.
         first: [n], true for the samples of the first part.
         groups: [n], see `grouped_share`.
-        level: of the interval.
 
     Raises:
         DataError: lengths differ.
@@ -96,7 +92,7 @@ def difference_of_means(
     numbers = np.asarray(values, np.float64)
     inside = labels(first, len(numbers)).astype(bool) if len(numbers) else np.zeros(0, bool)
     if not inside.any() or inside.all():
-        return unknown(level)
+        return unknown()
     codes = group_codes([None] * len(numbers) if groups is None else groups, len(numbers))
     count = int(codes.max()) + 1
     influence = np.zeros(count)
@@ -108,7 +104,7 @@ def difference_of_means(
     support = Support(
         (len(set(codes[inside].tolist())), len(set(codes[~inside].tolist()))), int(min(inside.sum(), (~inside).sum()))
     )
-    return interval(float(means[0] - means[1]), _uncertainty(influence), support, within=CORRELATION, level=level)
+    return interval(float(means[0] - means[1]), _uncertainty(influence), support, within=CORRELATION)
 
 
 def _uncertainty(influence: Float64Array) -> Uncertainty:

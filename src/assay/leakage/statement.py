@@ -4,11 +4,9 @@ It begins as the first screen of an audit does, and can say that nobody can tell
 published in `contamination-statement.schema.json`, which ships with the package.
 """
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import Any
 
 from assay import __version__
@@ -34,7 +32,6 @@ from assay.reports import (
 )
 from assay.types import Verdict
 
-SCHEMA_FILE = "contamination-statement.schema.json"
 FORMAT = "assay contamination statement 1"
 SENTENCES: Mapping[Verdict, str] = {
     Verdict.CONTAMINATED: "{benchmark}, or a part of it, was probably in the training data of {model}.",
@@ -42,13 +39,6 @@ SENTENCES: Mapping[Verdict, str] = {
     Verdict.NO_EVIDENCE: "We found no evidence that {benchmark} was in the training data of {model}.",
     Verdict.CANNOT_TELL: "We cannot tell whether {benchmark} was in the training data of {model} ({reason}).",
 }
-
-
-def statement_schema() -> dict[str, Any]:
-    """Return the JSON schema of a statement."""
-    text = files("assay.leakage").joinpath(SCHEMA_FILE).read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
 
 
 def statement_data(runs: Sequence[tuple[Audit, Mapping[str, Any]]]) -> dict[str, Any]:

@@ -72,11 +72,6 @@ def groups_of(samples: Sequence[Sample], side: str = "benchmark") -> list[Hashab
     return [("group", s.group) if s.group is not None else (side, i) for i, s in enumerate(samples)]
 
 
-def groups_of_both(samples: Sequence[Sample], unseen: Sequence[Sample]) -> tuple[list[Hashable], list[Hashable]]:
-    """Return the keys of a benchmark and of unseen text; a group may be on both sides, a single sample is not."""
-    return groups_of(samples), groups_of(unseen, "unseen")
-
-
 def doses_of(samples: Sequence[Sample]) -> NDArray[np.float64] | None:
     """Return float64 [samples], how often the model saw each; None unless all are known, at 0 and another dose."""
     doses = [sample.metadata.get("dose") for sample in samples]

@@ -132,11 +132,6 @@ class ReleaseTest(TabularResult):
         """Tasks that are named at a false discovery rate of 5 %."""
         return tuple(task for task in self.single if task.q_value <= NAMED)
 
-    @property
-    def e_value(self) -> float:
-        """Product of the e-values of all versions."""
-        return float(np.prod([version.names.e_value for version in self.versions]))
-
     def describe(self) -> Report:
         """Return the report."""
         return describe(self)

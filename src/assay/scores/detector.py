@@ -10,10 +10,9 @@ The entry of a detector holds all facts about it, so that no other module names 
 """
 
 import inspect
-import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Required, TypedDict, Unpack
 
 import numpy as np
@@ -185,32 +184,6 @@ class FittedDetector(Detector):
             ModelError: a model cannot be opened or run.
         """
         return self.fit(samples, labels, generator, **settings)
-
-    def configured(self, values: Mapping[str, object]) -> "DataclassInstance":
-        """Return the settings with these values in place of the defaults.
-
-        Args:
-            values: setting → its value.
-
-        Raises:
-            ScoreError: there is no such setting, or a value is of the wrong kind.
-        """
-        from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415  slow to import
-
-        if self.settings is None:
-            raise ScoreError(f"detector {self.name} takes no settings, received {', '.join(values)}")
-        defaults = asdict(self.settings)
-        if unknown := [name for name in values if name not in defaults]:
-            raise ScoreError(f"{unknown[0]!r} is no setting of {self.name}, which takes {', '.join(defaults)}")
-        try:
-            # through JSON, so that pydantic checks settings of Python as strictly as those of a file
-            content = json.dumps({**defaults, **values}, default=str)
-            settings: DataclassInstance = TypeAdapter(type(self.settings)).validate_json(content, strict=True)
-        except ValidationError as error:
-            first = error.errors()[0]
-            name = first["loc"][0]
-            raise ScoreError(f"{name} of {self.name} is {values[str(name)]!r}: {first['msg'].lower()}") from error
-        return settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,7 +230,7 @@ def without_near_duplicates(
         The files, and the number of those that left.
     """
     index = ShingleIndex(avoid)
-    kept = [file for file in files if not index.is_near(without_header(file.text), threshold)]
+    kept = [file for file in files if not index.near_any([without_header(file.text)], threshold).any()]
     return kept, len(files) - len(kept)
 
 

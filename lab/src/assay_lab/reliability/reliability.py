@@ -15,7 +15,7 @@ import numpy as np
 
 from assay.errors import DataError
 from assay.evaluation import BlindBaseline, ContaminatedShare, Estimate, blind_baseline
-from assay.leakage import groups_of, groups_of_both
+from assay.leakage import groups_of
 from assay.types import Sample, Verdict
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.bench import Bench
@@ -231,7 +231,8 @@ def drawn(cell: GridCell, sources: Sources, seed: int) -> GridDraw:
     return GridDraw(
         {name: np.concatenate([pool.scores[name][first], source.scores[name][second]]) for name in names},
         {name: pool.scores[name][unseen] for name in names},
-        *groups_of_both(samples, others),
+        groups_of(samples),
+        groups_of(others, "unseen"),
         (np.concatenate([column[first], of_others[second]]), column[unseen]),
         sources.blind,
         seed,

@@ -10,12 +10,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import TypeAdapter, ValidationError
 
 from assay.errors import DataError, ScoreError, plain_reason
 from assay.files import parse_json
 from assay.scores import DETECTORS, FittedDetector, detectors_of
 from assay.training import TrainingSettings
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 NEVER_SEEN = "never-seen"
 FRESH = "fresh"
@@ -213,9 +218,35 @@ def check(configuration: Configuration, source: str) -> None:
             names = ", ".join(detectors_of(FittedDetector))
             raise DataError(f"{source}: judging.settings.{name}: expected a fitted detector ({names})")
         try:
-            detector.configured(values)
+            configured(detector, values)
         except ScoreError as error:
             raise DataError(f"{source}: judging.settings.{name}: {error}") from error
+
+
+def configured(detector: FittedDetector, values: Mapping[str, object]) -> "DataclassInstance":
+    """Return the settings of a detector with these values in place of the defaults.
+
+    Args:
+        detector: with settings.
+        values: setting → its value.
+
+    Raises:
+        ScoreError: there is no such setting, or a value is of the wrong kind.
+    """
+    if detector.settings is None:
+        raise ScoreError(f"detector {detector.name} takes no settings, received {', '.join(values)}")
+    defaults = asdict(detector.settings)
+    if unknown := [name for name in values if name not in defaults]:
+        raise ScoreError(f"{unknown[0]!r} is no setting of {detector.name}, which takes {', '.join(defaults)}")
+    try:
+        # through JSON, so that pydantic checks settings of Python as strictly as those of a file
+        content = json.dumps({**defaults, **values}, default=str)
+        settings: DataclassInstance = TypeAdapter(type(detector.settings)).validate_json(content, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = first["loc"][0]
+        raise ScoreError(f"{name} of {detector.name} is {values[str(name)]!r}: {first['msg'].lower()}") from error
+    return settings
 
 
 def scale(name: str) -> tuple[Configuration, ...]:

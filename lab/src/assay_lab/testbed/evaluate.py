@@ -29,7 +29,7 @@ from assay.models import (
 from assay.scores import FittedDetector, FrequencyTable, ModelRole, ScoreDefinition, flagged, request
 from assay.scoring import Deterministic, Progress, Rewriter, plan, score_samples
 from assay.types import Generator, Sample, TokenScorer
-from assay_lab.testbed.configuration import Configuration, EvaluationSettings
+from assay_lab.testbed.configuration import Configuration, EvaluationSettings, configured
 from assay_lab.testbed.detectors import ComparedDetector, chosen, with_variants
 from assay_lab.testbed.evaluation_result import Blind, Contest, DetectorResult, Evaluation, SampleView
 from assay_lab.testbed.judge import blind, cells, contests
@@ -176,7 +176,7 @@ def origins_of(
         if isinstance(detector.detector, ScoreDefinition) and detector.detector.needs_variants:
             own["names"] = f"{judging.names}, {judging.rename}"
         if isinstance(detector.detector, FittedDetector) and detector.detector.settings is not None:
-            own["settings"] = asdict(detector.detector.configured(judging.settings.get(detector.name, {})))
+            own["settings"] = asdict(configured(detector.detector, judging.settings.get(detector.name, {})))
         origins[detector.name] = combined({**common, **own})
     return origins
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from assay.scores import FittedDetector, detectors_of
 from assay.types import MEMBER, Generator
-from assay_lab.testbed.configuration import EvaluationSettings
+from assay_lab.testbed.configuration import EvaluationSettings, configured
 from assay_lab.testbed.plant import Planted
 
 FITTED_ON = ("calibration-member", "calibration-nonmember")
@@ -41,7 +41,7 @@ def supervised_values(
     detectors = detectors_of(FittedDetector)
     for name in names:
         own = judging.settings.get(name)
-        settings = {"settings": detectors[name].configured(own)} if own else {}  # a plug-in need not have any
+        settings = {"settings": configured(detectors[name], own)} if own else {}  # a plug-in need not have any
         fitted = detectors[name](labelled, labels, generator, unlabelled=judged, seed=seed, **settings)
         values[name] = np.full(len(part), np.nan)
         values[name][places] = [score.value for score in fitted.scores(judged)]

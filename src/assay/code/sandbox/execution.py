@@ -92,11 +92,6 @@ class Execution:
     output_truncated: bool
     seconds: float
 
-    @property
-    def succeeded(self) -> bool:
-        """Return True if the program ended by itself with exit code 0."""
-        return self.exit_code == 0
-
 
 def run_python(
     program: str,

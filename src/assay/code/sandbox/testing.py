@@ -139,7 +139,6 @@ def passed(
     programs: Sequence[str],
     *,
     language: str = "python",
-    files: Mapping[str, str | bytes] | None = None,
     limits: Limits | None = None,
 ) -> tuple[bool, ...]:
     """Return for each program whether it compiles and ends by itself with exit code 0; they run one after another.
@@ -151,7 +150,6 @@ def passed(
     Args:
         programs: whole programs, tests included; in Java, with a class Main.
         language: one of `languages_with("tests")`; all but Python by this machine's own tools.
-        files: that all of them find in their working directory.
         limits: of the sandbox; the processor time is each program's, or its compiler's. By default those of the
             language: compilers and virtual machines need more than Python does.
 
@@ -163,7 +161,7 @@ def passed(
         # as bytes: programs with \r\n keep it
         sources = {f"program_{index}.py": program.encode() for index, program in enumerate(programs)}
         allowed = limits or DEFAULT_LIMITS
-        execution = run_python(_DRIVER, files={**(files or {}), **sources}, arguments=list(sources), limits=allowed)
+        execution = run_python(_DRIVER, files=sources, arguments=list(sources), limits=allowed)
     else:
         tools = TOOLCHAINS.get(language)
         if tools is None:
@@ -171,7 +169,7 @@ def passed(
         sources = {tools.source(index): program.encode() for index, program in enumerate(programs)}
         execution = run_command(
             tools.command(tools.tool(), list(sources)),
-            files={**(files or {}), **tools.files, **sources},
+            files={**tools.files, **sources},
             visible=tools.visible(),
             limits=limits or TOOLCHAIN_LIMITS,
         )

@@ -1,14 +1,12 @@
-"""The JSON of `assay trace --json`: a contract with other people's programs, with a version of its own.
+"""Findings in the JSON of `assay trace --json` and of the service.
 
-The published schema is `docs/schemas/trace-VERSION.json`, made from these types. Whoever changes them raises
+The published schema of the command is `docs/schemas/trace-VERSION.json`. Whoever changes its fields raises
 `TRACE_VERSION`: the last number for a new field, the first one for a field that changes its meaning or goes away.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
-
-from assay.provenance.findings.describing import TRACE_VERSION
 
 
 class PlaceData(BaseModel):
@@ -69,88 +67,3 @@ class FindingFields(BaseModel):
     """Licences of all sources of these lines, if there are several."""
     places: list[PlaceData]
     """Where the corpus has this code, best first; at least one."""
-
-
-class FindingData(FindingFields):
-    """One source of lines of a traced file, with the decision of the licence gate."""
-
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
-    denied: str | None
-    """Licence that the gate denies; null where it denies none."""
-    accepted: str | None
-    """Reason why a denied finding does not fail the run."""
-
-
-class EvidenceData(BaseModel):
-    """Fingerprints of the whole file in one channel, counted."""
-
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-    form: Literal["characters", "tokens"]
-    units: int
-    fingerprints: int
-    template: int
-    common: int
-    absent: int
-    too_common: int
-    left: int
-    looked_up: int
-    documents: int
-    too_short: str | None
-    distinctive: int
-    """Those that are no boilerplate."""
-
-
-class FileData(BaseModel):
-    """A traced file."""
-
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
-    path: str
-    language: str | None
-    parts: int
-    """Parts that were traced: functions, the remainder and the whole."""
-    findings: list[FindingData]
-    """Copies first, then by matched lines; `--top` limits them, and leaves out none that the gate denies."""
-    all_findings: int
-    """Findings before `--top`."""
-    why_none: str | None
-    too_short: str | None
-    notes: list[str]
-    evidence: list[EvidenceData]
-
-
-class GateData(BaseModel):
-    """Result of the licence gate."""
-
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
-    failures: int
-    accepted: int
-    undecided: int
-    """Copies from a source under an unknown licence; without failures the exit code is then 3."""
-    judged_parts: int
-    weak: int
-    uncalibrated: int
-    expected_false_alarms: float
-    sentences: list[str]
-
-
-class TraceData(BaseModel):
-    """Output of `assay trace --json`."""
-
-    model_config = ConfigDict(extra="forbid", title="assay trace --json", use_attribute_docstrings=True)
-
-    schema_version: Literal["1.0"]
-    """Version of this format."""
-    verdict: str
-    """The answer in one sentence."""
-    gate: GateData | None
-    """Null without rules on licences."""
-    files: list[FileData]
-
-
-def trace_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the output, in the dialect of 2020-12."""
-    schema = TraceData.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"trace-{TRACE_VERSION}.json"} | schema

@@ -287,13 +287,12 @@ def unquoted(path: str) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def added_parts(file: SourceText, added: frozenset[int], *, by_function: bool = True) -> tuple[SourceText, ...]:
+def added_parts(file: SourceText, added: frozenset[int]) -> tuple[SourceText, ...]:
     """Return the parts of a file with all lines blank that the change does not add; parts without one are left out.
 
     A line that opens or closes a string or a comment of several lines stays, so that the others are read as before.
     """
-    whole = parts_of(file) if by_function else (file,)
-    parts = (replace(part, text=_only(part, added)) for part in whole)
+    parts = (replace(part, text=_only(part, added)) for part in parts_of(file))
     return tuple(part for part in parts if part.text.strip())
 
 

@@ -107,11 +107,11 @@ def declared_reasons(signals: Sequence[Signal], *, of_parts: bool = False) -> di
     """Return path → why its code counts as declared, by the first signal on it.
 
     Files of a commit have absolute paths where the repository is known: the user may have named them from anywhere.
-    A record of lines says nothing of other parts of their file.
+    A record of lines or of a commit says nothing of other parts of their files.
     """
     reasons: dict[str, str] = {}
     for signal in filter(attrgetter("is_about_code"), signals):
-        if of_parts and signal.kind == "line record":
+        if of_parts and signal.files:
             continue
         if signal.path is not None:
             reasons.setdefault(signal.path, signal.kind + (f" in line {signal.line}" if signal.line else ""))

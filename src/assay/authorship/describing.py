@@ -53,7 +53,7 @@ Writer = Literal["a model, declared", "unusual", "cannot tell", "usual"]
 @describe.register
 def _(detection: Detection) -> Report:
     """Return the report on pieces of code: the answers, declared signals, then scores."""
-    parts = any(row.unit.name or row.unit.surroundings for row in detection.results)
+    parts = any(row.unit.name for row in detection.results)  # the trailers of a patch hold for its lines
     declared = declared_reasons(detection.signals, of_parts=parts)
     answers = [(row, *writer_of(row, declared)) for row in detection.results]
     answers.sort(key=lambda answer: (get_args(Writer).index(answer[1]), -_finite(answer[0].value)))
@@ -159,7 +159,7 @@ def _answer(detection: Detection) -> Answer:
             + (", and records of some lines disagree." if disagree else "."),
             f"{number_of(about_code, 'declared signal')}{usual}.",
             "--by line shows who wrote which line"
-            if disagree
+            if disagree or any(signal.root for signal in detection.signals)
             else "look at the lines that declare it, and at the history",
         )
     # a configuration file says that an agent is used in this project, and not that it wrote this code

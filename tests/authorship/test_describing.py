@@ -72,6 +72,9 @@ def test_the_files_of_a_commit_are_known_from_any_folder(tmp_path, monkeypatch) 
 
     assert writer_of(first, declared_reasons([signal]))[0] == "a model, declared"
     assert writer_of(second, declared_reasons([signal]))[0] == "usual"
+    answer = replace(detection(USUAL), signals=(signal,)).describe().answer
+    assert answer is not None
+    assert answer.next_step == "--by line shows who wrote which line"
 
 
 def test_an_agent_that_is_set_up_does_not_make_the_code_a_models() -> None:

@@ -57,10 +57,11 @@ def test_a_commit_that_declares_a_generator_is_a_reason_for_the_files_that_it_ch
     assert writer_of(found.results[0], declared_reasons(found.signals)) == expected
 
 
-def test_a_record_of_lines_says_nothing_of_other_functions_of_the_file() -> None:
+def test_a_record_of_lines_or_of_a_commit_says_nothing_of_other_functions_of_the_file() -> None:
     record = Signal("line record", "git-ai: lines 9-11", commit="ab12", files=("a.py",))
+    trailer = Signal("commit trailer", "Co-authored-by: Claude", commit="ab12", files=("a.py",))
     assert declared_reasons([record])
-    assert not declared_reasons([record], of_parts=True)
+    assert not declared_reasons([record, trailer], of_parts=True)
 
 
 def test_the_files_of_a_commit_are_known_from_any_folder(tmp_path, monkeypatch) -> None:
@@ -71,6 +72,9 @@ def test_the_files_of_a_commit_are_known_from_any_folder(tmp_path, monkeypatch) 
 
     assert writer_of(first, declared_reasons([signal]))[0] == "a model, declared"
     assert writer_of(second, declared_reasons([signal]))[0] == "usual"
+    answer = replace(detection(USUAL), signals=(signal,)).describe().answer
+    assert answer is not None
+    assert answer.next_step == "--by line shows who wrote which line"
 
 
 def test_an_agent_that_is_set_up_does_not_make_the_code_a_models() -> None:

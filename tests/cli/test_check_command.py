@@ -458,14 +458,14 @@ def test_paths_of_the_rules_begin_at_the_root(branch, index, rules, monkeypatch)
 def test_a_baseline_is_added_to(branch, tmp_path):
     kept = tmp_path / "kept.json"
     branch.save({"new.py": COPIED})
-    assert "accepts 1 finding more, once" in run_assay("check", "--write-baseline", kept).err
+    assert "accepts 1 more finding, once" in run_assay("check", "--write-baseline", kept).err
     branch.git("checkout", "-qB", "other", "main")
     branch.save({"LICENSE": GPL})
-    assert "accepts 1 finding more, and 1 as before, once" in run_assay("check", "--write-baseline", kept).err
-    assert "accepts 0 findings more, and 2 as before" in run_assay("check", "--write-baseline", kept).err
+    assert "accepts 1 more finding, and 1 as before, once" in run_assay("check", "--write-baseline", kept).err
+    assert "accepts 0 more findings, and 2 as before" in run_assay("check", "--write-baseline", kept).err
     branch.save({"new.py": COPIED})
     assert verdict("--baseline", kept) == (0, "Clean")
-    assert "accepts 2 findings more, once" in run_assay("check", "--write-baseline", kept, "--force").err
+    assert "accepts 2 more findings, once" in run_assay("check", "--write-baseline", kept, "--force").err
     kept.write_text("{}")
     refused = run_assay("check", "--write-baseline", kept)
     assert (refused.code, kept.read_text()) == (2, "{}")

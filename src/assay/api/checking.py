@@ -452,9 +452,7 @@ def _answer(result: CheckedChange) -> Answer:
         return Answer("No rule", "The base commit has no rule to judge by.", measured, step)
     if failures:
         place, because = failures[0]
-        return Answer(
-            "Findings", because, measured, f"look at {place}" + "; --sarif lists all findings" * (len(failures) > 1)
-        )
+        return Answer("Findings", because, measured, f"look at {place}" + ", then at the others" * (len(failures) > 1))
     if result.undecided:
         return Answer(
             "Undecided", "A rule cannot be decided, so the change does not pass.", measured, result.undecided[0]

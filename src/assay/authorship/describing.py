@@ -53,7 +53,7 @@ Writer = Literal["a model, declared", "unusual", "cannot tell", "usual"]
 @describe.register
 def _(detection: Detection) -> Report:
     """Return the report on pieces of code: the answers, declared signals, then scores."""
-    parts = any(row.unit.name or row.unit.surroundings for row in detection.results)
+    parts = any(row.unit.name for row in detection.results)  # the trailers of a patch hold for its lines
     declared = declared_reasons(detection.signals, of_parts=parts)
     answers = [(row, *writer_of(row, declared)) for row in detection.results]
     answers.sort(key=lambda answer: (get_args(Writer).index(answer[1]), -_finite(answer[0].value)))
@@ -107,11 +107,11 @@ def declared_reasons(signals: Sequence[Signal], *, of_parts: bool = False) -> di
     """Return path → why its code counts as declared, by the first signal on it.
 
     Files of a commit have absolute paths where the repository is known: the user may have named them from anywhere.
-    A record of lines says nothing of other parts of their file.
+    A record of lines or of a commit says nothing of other parts of their files.
     """
     reasons: dict[str, str] = {}
     for signal in filter(attrgetter("is_about_code"), signals):
-        if of_parts and signal.kind == "line record":
+        if of_parts and signal.files:
             continue
         if signal.path is not None:
             reasons.setdefault(signal.path, signal.kind + (f" in line {signal.line}" if signal.line else ""))
@@ -159,7 +159,7 @@ def _answer(detection: Detection) -> Answer:
             + (", and records of some lines disagree." if disagree else "."),
             f"{number_of(about_code, 'declared signal')}{usual}.",
             "--by line shows who wrote which line"
-            if disagree
+            if disagree or any(signal.root for signal in detection.signals)
             else "look at the lines that declare it, and at the history",
         )
     # a configuration file says that an agent is used in this project, and not that it wrote this code

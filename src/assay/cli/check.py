@@ -148,7 +148,7 @@ def _chosen(context: typer.Context, rules: CheckSettings, change: "SourceChange"
 def _required(change: "SourceChange", path: Path) -> tuple[bytes, str]:
     content, place = _content(change, path)
     if content is None:
-        raise DataError(f"{place}: received no such file, expected it there: merge it before it is used")
+        raise DataError(f"{place}: no such file, expected it in the base commit: merge it first, or leave its line out")
     return content, place
 
 

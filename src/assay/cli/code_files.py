@@ -18,15 +18,16 @@ def source_files(code: Sequence[Path], language: str | None) -> "list[SourceText
     """
     from assay.cli.terminal import echo
     from assay.languages import checked_language
-    from assay.provenance import SourceText, read_source_text, source_texts
+    from assay.provenance import CorpusSettings, SourceText, read_source_text, source_texts
 
+    settings = CorpusSettings(generated=True)  # a comment must not take a file out of the comparison
     language = None if language is None else checked_language(language)
     files: list[SourceText] = []
     for path in code:
         if path.is_dir():
             inside = [
                 SourceText(f"{path.as_posix().rstrip('/')}/{file.path}".removeprefix("./"), file.text, file.language)
-                for file in source_texts([str(path)])
+                for file in source_texts([str(path)], settings)
                 if language is None or file.language == language
             ]
             if not inside:

@@ -234,7 +234,7 @@ def gate_sentences(judgement: Judgement) -> list[str]:
     if judgement.uncalibrated:
         sentences.append("not calibrated: copies fail, and nothing less was judged")
     if judgement.false_alarms:
-        sentences.append(f"as many parts that copy nothing give about {judgement.false_alarms:.2g} false alarms")
+        sentences.append(f"false alarms to expect: about {judgement.false_alarms:.2g} if no part were a copy")
     return [*sentences, *judgement.remarks]
 
 

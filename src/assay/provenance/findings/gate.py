@@ -273,8 +273,8 @@ def write_baseline(
     before = _entries(_raw(path), str(path)) if path.exists() and not replace_it else {}
     entries = before | {entry["key"]: entry for entry in (*findings, *stated)}
     write_json(path, {"format": BASELINE_FORMAT, "findings": list(entries.values())})
-    added = number_of(len(entries) - len(before), "finding")
-    return f"{path} accepts {added} more" + (f", and {len(before):,} as before" if before else "")
+    added = number_of(len(entries) - len(before), "more finding")
+    return f"{path} accepts {added}" + (f", and {len(before):,} as before" if before else "")
 
 
 def _comment(finding: SourceFinding, text: str) -> tuple[str, int | None]:

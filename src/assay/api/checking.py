@@ -241,7 +241,7 @@ def check(
     return CheckedChange(
         change,
         rules,
-        config if Path(config).is_absolute() or change.at_base(config) is not None else "",
+        config if config and (Path(config).is_absolute() or change.at_base(config) is not None) else "",
         tuple(files),
         judgement,
         tuple(statements),

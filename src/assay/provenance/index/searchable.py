@@ -81,20 +81,19 @@ class OwnerCounts:
         every: int,
     ) -> Self:
         """Count from pairs of a fingerprint, `at` of `length`, and a document of `holders`."""
-        files: list[set[tuple[str, Hashable]]] = [set() for _ in range(length)]
+        # of most fingerprints no document is counted: one line of a megabyte has a million of them
+        files: dict[int, set[tuple[str, Hashable]]] = {}
         functions = np.zeros(length, np.bool_)
         for position, document in zip(at.tolist(), documents.tolist(), strict=True):
             if document in holders:
-                files[position].update(holders[document].files)
+                files.setdefault(position, set()).update(holders[document].files)
                 functions[position] |= holders[document].is_function
-        owners = [Counter(owner for owner, _ in of_fingerprint) for of_fingerprint in files]
-        return cls(
-            owners=np.array([len(counts) for counts in owners], np.int64),
-            repeating=np.array([sum(n >= REPEATED for n in counts.values()) for counts in owners], np.int64),
-            files=np.array([len(of_fingerprint) for of_fingerprint in files], np.int64),
-            functions=functions,
-            every=every,
-        )
+        owners, repeating, distinct = np.zeros((3, length), np.int64)
+        for position, of_fingerprint in files.items():
+            counts = Counter(owner for owner, _ in of_fingerprint)
+            owners[position], distinct[position] = len(counts), len(of_fingerprint)
+            repeating[position] = sum(n >= REPEATED for n in counts.values())
+        return cls(owners, repeating, distinct, functions, every)
 
 
 def owner_of(source: str, repository: str | None, author: str | None) -> str:

@@ -194,6 +194,9 @@ def test_the_command_shows_lines_as_text_json_sarif_and_a_page(repository, monke
     ]  # fmt: skip
     refused = run_assay("detect", "--by", "line", "a.py", "--reference", "x.json")
     assert (refused.code, "--reference has no effect" in refused.err) == (2, True)
+    (repository.path / "new.py").write_text("one\n")
+    refused = run_assay("detect", "--by", "line", "new.py")
+    assert (refused.code, "new.py: received a file that the last commit does not have" in refused.err) == (2, True)
 
 
 def test_lines_belong_to_a_repository(tmp_path):

@@ -143,6 +143,27 @@ def test_a_change_cannot_hide_behind_a_name_or_a_link(branch, rules):
     assert verdict() == (1, "Findings")
 
 
+def test_a_name_that_reads_like_another_one_and_a_pointer_hide_nothing(branch):
+    (branch.path / os.fsdecode(b"a\xff.py")).write_text(f"# one line\n{COPIED}")
+    branch.save({"a\\xff.py": "# one line\n"})
+    assert verdict() == (1, "Findings")
+    branch.git("checkout", "-qB", "work", "main")
+    branch.save({"new.py": f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 9\n"})
+    assert verdict() == (3, "Undecided")
+
+
+def test_rules_that_a_partial_clone_lacks_are_no_missing_rules(branch, tmp_path, monkeypatch):
+    branch.save({"new.py": COPIED})
+    branch.git("checkout", "-q", "main")
+    branch.save({"assay.toml": f"{(branch.path / 'assay.toml').read_text()}# newer than the branch\n"})
+    branch.git("checkout", "-q", "work")
+    branch.git("config", "uploadpack.allowFilter", "true")
+    branch.git("clone", "-q", "--filter=blob:none", branch.path.as_uri(), str(tmp_path / "clone"))
+    monkeypatch.chdir(tmp_path / "clone")
+    finished = run_assay("check", "--base", "origin/main")
+    assert (finished.code, "the repository lacks its content" in finished.err) == (2, True)
+
+
 def test_a_change_cannot_bring_its_own_index(branch, rules, index):
     inside = branch.path / "licensed.index"
     index.rename(inside)
@@ -298,6 +319,7 @@ def test_a_found_file_with_rules_is_not_in_the_way_of_other_commands(branch):
     ("arguments", "text", "line"),
     [
         (["--config", "absent.toml"], "", "absent.toml of"),
+        (["--config", "two words.toml"], "", "two words.toml of"),
         ([], "[check]\nfail-on-licenses = ['MIT']\n", "did you mean fail-on-license"),
         ([], "[check]\nfail-on-licence = 'MIT'\n", "check.fail-on-licence: received 'MIT', expected a list: [\"MIT\"]"),
         ([], "[check]\nindex = ['a']\n", "check.index: received ['a'], expected"),

@@ -30,7 +30,7 @@ from assay.errors import DataError, did_you_mean
 from assay.files import parse_json
 from assay.provenance import Judgement, LicenceRules, SourceText, TracedFile, TraceSettings, judge, read_rules, sarif
 from assay.provenance.findings import accept_findings, accepted_key, describe_files, gate_sentences
-from assay.provenance.licences import HEAD, UNKNOWN_LICENCE, licence_notice, licence_tag
+from assay.provenance.licences import HEAD, UNKNOWN_LICENCE, licence_notice, licence_tag, own_licence
 from assay.provenance.sources import Blob, SourceChange, WrittenPath, added_parts, commit_messages, lines_of
 from assay.reports import (
     Annotation,
@@ -241,7 +241,7 @@ def check(
     return CheckedChange(
         change,
         rules,
-        config if Path(config).is_absolute() or change.at_base(config) is not None else "",
+        config if config and (Path(config).is_absolute() or change.at_base(config) is not None) else "",
         tuple(files),
         judgement,
         tuple(statements),
@@ -309,7 +309,7 @@ def _stated(
         tag = licence_tag(_only(text[:HEAD], added[path]))
         notice = licence_notice(_only(text, added[path]))
         # words that are no known notice need not be one
-        licence = tag or (None if notice == UNKNOWN_LICENCE else notice)
+        licence = own_licence(tag, None if notice == UNKNOWN_LICENCE else notice)
         if licence and (rules.deny(licence) or rules.leave_open(licence)):
             lines = enumerate(lines_of(text), 1)
             near = (number for number, line in lines if number in added[path] and "licen" in line.casefold())

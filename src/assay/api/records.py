@@ -251,15 +251,12 @@ def recorded_lines(paths: Sequence[Path]) -> RecordedLines:
             raise DataError(f"{path}: not in a git repository, expected one: records belong to commits")
         store = RecordStore(repository)
         within = path.resolve().relative_to(repository).as_posix()
-        names = [within]
+        tree = list(tree_files(repository, "HEAD", *([] if within == "." else [within])))
+        names = [name for _, _, name in tree]
         if path.is_dir():
-            below = "" if within == "." else f"{within}/"
-            tree = tree_files(repository, "HEAD")
-            names = [
-                name
-                for mode, _, name in tree
-                if mode.startswith("100") and name.startswith(below) and language_of(name)
-            ]
+            names = [name for mode, _, name in tree if mode.startswith("100") and language_of(name)]
+        elif not names:
+            raise DataError(f"{path}: received a file that the last commit does not have, expected one at HEAD")
         with progress_bar("reading") as report:
             for number, name in enumerate(names, 1):
                 shown = path / Path(name).relative_to(within) if path.is_dir() else path

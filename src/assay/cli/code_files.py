@@ -1,10 +1,14 @@
 """The source files that `assay trace` and `assay pairs` read."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import DataError
+
+_NO_CODE = frozenset({"empty", "too short", "no known language", "other language"})
+"""Reasons to skip a file that are not worth a word."""
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.provenance import SourceText
@@ -20,14 +24,16 @@ def source_files(code: Sequence[Path], language: str | None) -> "list[SourceText
     from assay.languages import checked_language
     from assay.provenance import CorpusSettings, SourceText, read_source_text, source_texts
 
-    settings = CorpusSettings(generated=True)  # a comment must not take a file out of the comparison
     language = None if language is None else checked_language(language)
+    # a comment that calls code generated, or one long line, must not keep it from being traced
+    settings = CorpusSettings(generated=True, max_file_size="10MB")
     files: list[SourceText] = []
+    skipped = Counter[str]()
     for path in code:
         if path.is_dir():
             inside = [
                 SourceText(f"{path.as_posix().rstrip('/')}/{file.path}".removeprefix("./"), file.text, file.language)
-                for file in source_texts([str(path)], settings)
+                for file in source_texts([str(path)], settings, skipped)
                 if language is None or file.language == language
             ]
             if not inside:
@@ -40,4 +46,6 @@ def source_files(code: Sequence[Path], language: str | None) -> "list[SourceText
             if len(code) == 1 or not path.is_file():
                 raise
             echo(f"assay: note: skipped {error}", err=True)
+    if unread := ", ".join(f"{skipped[why]:,} {why}" for why in sorted(skipped.keys() - _NO_CODE)):
+        echo(f"assay: note: files and folders that were not read: {unread}", err=True)
     return list({file.path: file for file in files}.values())  # a file may be named beside its folder

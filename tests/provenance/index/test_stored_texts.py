@@ -1,10 +1,14 @@
 """A function is stored with the lines of its file as dictionary, and outlives that file."""
 
 import sqlite3
+from copy import deepcopy
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from assay.errors import CorpusIndexError
 from assay.provenance import CodeIndex, Document, Origin
@@ -14,6 +18,7 @@ from assay.provenance.sources import pieces
 LINES = "".join(f"        total = total * {number} + entry_{number}.value\n" for number in range(30))
 METHOD = f"    def count(self, total):\n{LINES}        return total\n"
 FILE = f"class Counter:\n    size = 1\n\n{METHOD}\nclass Other:\n    size = 2\n"
+PLACE = st.tuples(st.sampled_from("AB"), st.sampled_from(["x.py", "y.py"]))
 TEXT = st.text(st.sampled_from("ab \n\r\té\udc80"), max_size=60)
 
 
@@ -109,3 +114,67 @@ def test_a_function_outlives_the_repair_of_a_file_that_lost_its_place(folder):
     changed(folder, "DELETE FROM origins WHERE document = 1")
     assert CodeIndex.repair(folder).removed == 1
     assert texts(folder) == [documents("a.py")[1].text]
+
+
+class Changes(RuleBasedStateMachine):
+    """Additions, removals, roll-backs, compactions and repairs of an index, beside a dictionary of what it holds."""
+
+    def __init__(self):
+        super().__init__()
+        self.temporary = TemporaryDirectory()
+        self.folder = Path(self.temporary.name, "index")
+        self.index = CodeIndex.create(self.folder)
+        self.held, self.kept = {}, {}
+
+    def teardown(self):
+        self.index.close()
+        self.temporary.cleanup()
+
+    @rule(batch=st.lists(st.tuples(PLACE, st.integers(0, 3)), min_size=1, max_size=3))
+    def add(self, batch):
+        # versions of a path share their method, so that a base goes while a function of it stays
+        of_batch = [
+            Document(piece.text, "python", piece.kind, piece.name, (Origin(source, path, first_line=piece.first_line),))
+            for (source, path), version in batch
+            for piece in pieces(FILE.replace("size = 2", f"size = {version}"), "python").pieces
+        ]
+        self.index.add(of_batch)
+        for document in of_batch:
+            self.held.setdefault(document.text, set()).update(document.origins)
+
+    @rule(place=PLACE, whole=st.booleans())
+    def remove(self, place, whole):
+        source, path = place
+        self.index.remove(source=source, path=None if whole else path)
+        gone = {o for places in self.held.values() for o in places if o.source == source and (whole or o.path == path)}
+        self.held = {text: left for text, places in self.held.items() if (left := places - gone)}
+
+    @rule()
+    def roll_back(self):
+        self.index.roll_back()
+        self.held = deepcopy(self.kept)
+
+    @rule(compact=st.booleans())
+    def commit(self, compact):
+        (self.index.compact if compact else self.index.commit)()
+        self.kept = deepcopy(self.held)
+
+    @rule(repair=st.booleans())
+    def reopen(self, repair):
+        self.index.close()
+        if repair:
+            assert CodeIndex.repair(self.folder).removed == 0
+        self.index = CodeIndex.open(self.folder, writable=True)
+        self.held = deepcopy(self.kept)
+
+    @invariant()
+    def holds_what_was_added(self):
+        self.index.check()
+        found = {document.text: set(document.origins) for document in self.index.documents(self.index.ids())}
+        assert found == self.held
+        with CodeIndex.open(self.folder) as reader:
+            assert {document.text for document in reader.documents(reader.ids())} == set(self.kept)
+
+
+TestChanges = Changes.TestCase
+TestChanges.settings = settings(max_examples=5, stateful_step_count=10, deadline=None)

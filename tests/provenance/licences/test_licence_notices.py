@@ -89,7 +89,8 @@ def test_the_notice_of_a_file_outranks_its_repository():
     text = hashes(GNU.format(kind="", version="3"))
     assert licence_of_file(None, text, "MIT") == "GPL-3.0-or-later"
     assert licence_of_file("MIT", text, None) == "MIT AND GPL-3.0-or-later"
-    assert licence_of_file(None, f"# SPDX-License-Identifier: MIT\n{text}", None) == "MIT"
+    assert licence_of_file(None, f"# SPDX-License-Identifier: MIT\n{text}", None) == "MIT AND GPL-3.0-or-later"
+    assert licence_of_file(None, f"# SPDX-License-Identifier: GPL-3.0-only\n{text}", None) == "GPL-3.0-only"
 
 
 @pytest.mark.parametrize(

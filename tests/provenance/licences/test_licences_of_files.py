@@ -34,6 +34,7 @@ TEXTS = dict(LICENSES)
             "GPL-2.0-only WITH Classpath-exception-2.0",
         ),
         ("# SPDX-License-Identifier: MIT\n# SPDX-License-Identifier: 0BSD", "MIT AND 0BSD"),
+        ("# SPDX-License-Identifier: MIT, GPL-2.0  # of its authors", "MIT AND GPL-2.0-only"),
         ("# SPDX-License-Identifier: Our Own Terms", "unknown"),
         ("# SPDX-License-Identifier: LGPL-2.1\n# SPDX-License-Identifier: GPL-2.0", "LGPL-2.1-only AND GPL-2.0-only"),
         ("# SPDX-License-Identifier: GPL-2.0\n# SPDX-License-Identifier: Our Own Terms", "GPL-2.0-only"),

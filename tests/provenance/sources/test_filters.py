@@ -60,7 +60,13 @@ def test_no_such_language_is_one_line():
 
 @pytest.mark.parametrize(
     ("raw", "reason"),
-    [(b"x = 1\n", None), (b" \n\n", "empty"), (b"\x7fELF\0\0", "binary"), (b"x" * 2_000_000, "too large")],
+    [
+        (b"x = 1\n", None),
+        (b" \n\n", "empty"),
+        (b"\x7fELF\0\0", "binary"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "git LFS pointer"),
+        (b"x" * 2_000_000, "too large"),
+    ],
 )
 def test_bytes_decide_before_they_are_decoded(raw, reason):
     assert skip_by_bytes(raw, CorpusSettings().largest) == reason

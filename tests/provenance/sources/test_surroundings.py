@@ -60,6 +60,7 @@ def test_a_licence_that_nobody_can_name_does_not_hide_the_one_above():
         ("pyproject.toml", b'[project]\nlicense = {text = "BSD"}\n', "BSD-3-Clause"),
         ("Cargo.toml", b'[package]\nlicense = "MIT/Apache-2.0"\n', "MIT OR Apache-2.0"),
         ("package.json", json.dumps({"license": "ISC"}).encode(), "ISC"),
+        ("package.json", json.dumps({"license": ["MIT", "0BSD"]}).encode(), "0BSD OR MIT"),
         ("package.json", json.dumps({"licenses": [{"type": "MIT"}, {"type": "0BSD"}]}).encode(), "0BSD OR MIT"),
         ("pyproject.toml", b'[project]\nclassifiers = ["License :: OSI Approved :: MIT License"]\n', "MIT"),
         ("pyproject.toml", b'[tool.poetry]\nlicense = "MIT"\n', "MIT"),

@@ -3,6 +3,7 @@ from .expressions import canonical_licence as canonical_licence
 from .expressions import licence_of_file as licence_of_file
 from .expressions import licence_of_text as licence_of_text
 from .expressions import licence_tag as licence_tag
+from .expressions import own_licence as own_licence
 from .expressions import spelt_licence as spelt_licence
 from .expressions import stated_licence as stated_licence
 from .manifests import MANIFESTS as MANIFESTS

@@ -7,7 +7,7 @@ Anything else is "unknown".
 
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 from identify.identify import license_id
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
-from assay.provenance.licences.names import UNKNOWN_LICENCE, all_known, all_of
+from assay.provenance.licences.names import IS_GNU, UNKNOWN_LICENCE, all_known, all_of
 from assay.provenance.licences.notices import licence_by_clauses, licence_notice, licence_of_words
 
 HEAD = 4096
@@ -28,7 +28,8 @@ LONGEST_EXPRESSION = 10_000
 """Characters; those of whole distributions of Linux have some thousand."""
 
 _TAG = re.compile(r"SPDX-License-Identifier:[ \t]*([^\r\n]+)", re.IGNORECASE)
-_TAG_ENDS = re.compile(r"\s*(?:\*/|-->|--\]\]|[*}\"'`;,#]|\*\)|\\n).*$")
+_TAG_ENDS = re.compile(r"\s*(?:\*/|-->|--\]\]|[*}\"'`]|\*\)|\\n).*$")
+_SEVERAL = re.compile(r"\s*[,;#]\s*")
 # Python's own licence file, and those made after it: a history, the licence that holds, and those of the past
 _PYTHON = re.compile(
     rb"\A\s*A\. HISTORY OF THE SOFTWARE\s.*^PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2\s", re.DOTALL | re.MULTILINE
@@ -134,7 +135,21 @@ def licence_tag(text: str) -> str | None:
     """
     if "spdx-license" not in (head := text[:HEAD]).casefold():
         return None
-    return all_known(canonical_licence(_TAG_ENDS.sub("", tag)) or UNKNOWN_LICENCE for tag in _TAG.findall(head)) or None
+    return all_known(licence for tag in _TAG.findall(head) for licence in _in_tag(_TAG_ENDS.sub("", tag))) or None
+
+
+def _in_tag(words: str) -> Iterator[str]:
+    """Yield the licences of a tag: of its first expression, and of others behind a comma or a further comment."""
+    first, *others = _SEVERAL.split(words)
+    yield canonical_licence(first) or UNKNOWN_LICENCE
+    yield from filter(None, map(canonical_licence, others))
+
+
+def own_licence(tag: str | None, notice: str | None) -> str | None:
+    """Return the licence of a file by its tags, else its notice; a GNU licence in the notice counts beside others."""
+    if tag and notice and IS_GNU.match(notice) and not IS_GNU.search(tag):
+        return all_known([tag, notice])
+    return tag or notice
 
 
 def stated_licence(metadata: Metadata) -> str | None:
@@ -195,7 +210,7 @@ def licence_of_file(metadata: str | None, text: str, nearest: str | None, stated
     Returns:
         An SPDX expression, or "unknown".
     """
-    own = licence_tag(text) or licence_notice(text)
+    own = own_licence(licence_tag(text), licence_notice(text))
     if stated is not None:
         if own is None or own == UNKNOWN_LICENCE or identifiers(own) <= identifiers(stated):
             return stated

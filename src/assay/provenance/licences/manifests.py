@@ -113,8 +113,8 @@ def _in_json(text: str) -> str | None:
     match content:
         case {"license": str(words)} | {"license": {"type": str(words)}}:
             return spelt_licence(words)
-        case {"licenses": [*several]}:
-            names = [entry.get("type") for entry in several if isinstance(entry, dict)]
+        case {"license": [*several]} | {"licenses": [*several]}:
+            names = [entry.get("type") if isinstance(entry, dict) else entry for entry in several]
             licences = [spelt_licence(name) for name in names if isinstance(name, str)]
             if not licences or None in licences:  # one unknown licence makes the whole choice unknown
                 return None

@@ -11,7 +11,7 @@ from assay.errors import DataError
 from assay.guard import LARGEST_METADATA
 from assay.languages import language_of
 from assay.provenance.licences import UNKNOWN_LICENCE
-from assay.provenance.sources.git import Blob, git_output, git_records, is_shallow
+from assay.provenance.sources.git import Blob, git_output, git_records, is_shallow, tree_files
 from assay.provenance.sources.lines import lines_of
 from assay.provenance.sources.surroundings import Surroundings, describes_neighbours, is_licence_text, is_readme
 from assay.provenance.sources.texts import LARGEST_TEXT, SourceText, parts_of, text_of_bytes
@@ -139,11 +139,14 @@ class SourceChange:
         return cls(repository, last, last, "")
 
     def at_base(self, path: str) -> bytes | None:
-        """Return a file as the base has it; None without one."""
-        try:
-            return Blob(self.repository, f"{self.base}:{path}").read(LARGEST_METADATA + 1)
-        except OSError:
-            return None
+        """Return a file as the base has it; None without one.
+
+        Raises:
+            DataError: the clone lacks it.
+        """
+        named = (digest for _, digest, name in tree_files(self.repository, self.base, path) if name == path)
+        digest = next(named, None)
+        return None if digest is None else self._content(digest, f"{path} of {self.base[:12]}", LARGEST_METADATA + 1)
 
     def within(self, path: Path | str) -> str:
         """Return a path relative to the root of the repository; one outside of it is absolute."""
@@ -175,8 +178,9 @@ class SourceChange:
             if not describes_neighbours(file.path) or (file.before == file.after and not moved):
                 continue
             is_new, is_text = moved or not file.before.strip("0"), is_licence_text(file.path)
-            before = None if is_new else _stated(file.path, self._content(file.before))
-            content = b"" if file.is_removed else self._content(file.after)
+            before = None if is_new else _stated(file.path, self._content(file.before, file.path))
+            has_content = not file.is_removed and file.mode != _SUBMODULE
+            content = self._content(file.after, file.path) if has_content else b""
             after = None if file.is_removed else _stated(file.path, content)
             is_field = before and not is_readme(file.path) and b"licen" in content.lower()
             if after is None and not file.is_removed and (is_text or is_field):
@@ -186,12 +190,11 @@ class SourceChange:
             if before != after or (is_text and before):
                 yield LicenceChange(file.path, before, after, "" if file.is_removed else file.after)
 
-    def _content(self, digest: str) -> bytes:
-        """Return one version of a file; nothing where there is none."""
+    def _content(self, digest: str, place: str, limit: int = LARGEST_METADATA) -> bytes:
         try:
-            return Blob(self.repository, digest).read(LARGEST_METADATA)
-        except OSError:
-            return b""
+            return Blob(self.repository, digest).read(limit)
+        except OSError as error:  # what is absent must not read as a file that states nothing
+            raise DataError(f"{place}: the repository lacks its content, expected a whole clone") from error
 
     def added(self) -> Mapping[str, frozenset[int]]:
         """Return the lines that are added, by path.
@@ -218,7 +221,8 @@ class SourceChange:
         added, files, unread = self.added(), list[tuple[SourceText, frozenset[int]]](), list[tuple[WrittenPath, str]]()
         others = []
         for written in self.written():
-            path, lines = written.path, added.get(written.path)
+            # a name that is not UTF-8 reads like another one with the escapes of its bytes: all of it is judged
+            path, lines = written.path, None if "\\" in written.path else added.get(written.path)
             if written.is_removed or written.before == written.after or lines == frozenset():
                 continue
             if not written.is_new_text or not language_of(path):
@@ -229,8 +233,7 @@ class SourceChange:
             except (OSError, DataError) as error:
                 unread.append((written, str(error).removeprefix(f"{path}: ")))
                 continue
-            # a carriage return alone ends a line of a source, and none of git: the numbers would not be the same; a
-            # name that is not UTF-8 is not found in the diff
+            # a carriage return alone ends a line of a source, and none of git: the numbers would not be the same
             if lines is None or _LONE_RETURN.search(file.text):
                 lines = frozenset(range(1, len(lines_of(file.text)) + 1))
             files.append((file, lines))

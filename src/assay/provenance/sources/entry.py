@@ -63,10 +63,10 @@ class Document:
 
 
 Reason = Literal[
-    "binary", "broken row", "corrupt", "crashes the reader", "empty", "encrypted", "excluded", "generated", "ignored",
-    "link", "minified", "missing from the repository", "nested archive", "no known language", "no text in the row",
-    "not a plain file", "other language", "path leads outside", "repeated path", "submodule", "too large", "too short",
-    "undecodable", "unreadable",
+    "binary", "broken row", "corrupt", "crashes the reader", "empty", "encrypted", "excluded", "generated",
+    "git LFS pointer", "ignored", "link", "minified", "missing from the repository", "nested archive",
+    "no known language", "no text in the row", "not a plain file", "other language", "path leads outside",
+    "repeated path", "submodule", "too large", "too short", "undecodable", "unreadable",
 ]  # fmt: skip
 """Why a file, a member or a row did not become a document."""
 

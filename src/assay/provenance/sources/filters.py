@@ -66,6 +66,8 @@ def skip_by_bytes(content: bytes | str, largest: int) -> Reason | None:
         return "too large"
     if not raw.strip():
         return "empty"
+    if raw.startswith(b"version https://git-lfs.github.com/spec/"):
+        return "git LFS pointer"
     return "binary" if is_binary(raw) else None
 
 

@@ -218,13 +218,14 @@ def is_shallow(repository: Path) -> bool:
     return git_output(repository, "rev-parse", "--is-shallow-repository").strip() == "true"
 
 
-def tree_files(repository: Path, revision: str) -> Iterator[tuple[str, str, str]]:
-    """Yield mode, digest and path of every file at a revision; folders count for the limit of names.
+def tree_files(repository: Path, revision: str, *paths: str) -> Iterator[tuple[str, str, str]]:
+    """Yield mode, digest and path of every file at a revision, or of those below paths; folders count for the limit.
 
     Raises:
         DataError: git cannot read the repository, or it names more files than its size explains.
     """
-    for line in git_records(repository, "ls-tree", "-r", "-t", "-z", "--full-tree", revision):
+    listing = ("--literal-pathspecs", "ls-tree", "-r", "-t", "-z", "--full-tree", revision, "--", *paths)
+    for line in git_records(repository, *listing):
         described, _, path = line.partition("\t")
         mode, _, digest = described.split()
         if mode != _FOLDER:
@@ -343,7 +344,8 @@ class _Reader:
         requests.write(f"{digest}\n".encode())
         requests.flush()
         fields = self._pipe(self._process.stdout).readline().split()
-        return int(fields[2]) if len(fields) == 3 else None  # noqa: PLR2004  digest, type, size
+        # digest, type and size; of an absent object its name, which may have spaces, and "missing"
+        return int(fields[2]) if len(fields) == 3 and fields[2] != b"missing" else None  # noqa: PLR2004
 
     def read(self, digest: str, limit: int) -> bytes:
         """Return an object's first `limit` bytes.
@@ -364,7 +366,8 @@ class _Reader:
 
     def close(self) -> None:
         """End the process."""
-        self._pipe(self._process.stdin).close()
+        with suppress(BrokenPipeError):  # git ends at an object that a partial clone lacks
+            self._pipe(self._process.stdin).close()
         self._pipe(self._process.stdout).close()
         self._process.wait()
 
@@ -520,6 +523,8 @@ def _fault(repository: Path, printed: bytes, *, slow: bool = False) -> DataError
     reason = next((line for line in lines if line.startswith("fatal: ")), lines[0]).removeprefix("fatal: ")
     if "out of memory" in reason.lower():
         reason = "it needs more memory than its size explains"
+    if "promisor remote" in reason:
+        reason = "a partial clone, which lacks what is needed; expected a whole one"
     if slow:
         reason = "it takes more time than its size explains"
     if "dubious ownership" in reason:

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -59,16 +60,26 @@ class SourceText:
     kind: SourceKind = "file"
 
 
-def source_texts(corpora: Sequence[str], settings: CorpusSettings = DEFAULT) -> Iterator[SourceText]:
+def source_texts(
+    corpora: Sequence[str], settings: CorpusSettings = DEFAULT, skipped: Counter[str] | None = None
+) -> Iterator[SourceText]:
     """Yield the source files of folders, archives, repositories or tables, whole; other files are skipped.
+
+    Args:
+        corpora: to read.
+        settings: what is read of them.
+        skipped: is given the number of skipped files, by reason.
 
     Raises:
         DataError: a corpus does not exist or cannot be read.
     """
     for source in open_sources(corpora):
         for entry in source.files():
-            if isinstance(entry, Entry) and (text := entry_text(entry, settings)):
+            text = text_or_reason(entry, settings) if isinstance(entry, Entry) else entry.reason
+            if isinstance(text, SourceText):
                 yield text
+            elif skipped is not None:
+                skipped[text] += 1
 
 
 def by_function(texts: Iterable[SourceText]) -> Iterator[SourceText]:

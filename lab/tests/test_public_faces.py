@@ -18,7 +18,7 @@ EXCEPTIONS = {
     # experiments that take a part of the product to pieces, to measure or to vary it alone
     "authorship": ("assay.authorship", "assay.api.authorship"),
     "detectors": ("assay.code.parse", "assay.scores.token_scores"),
-    "performance": ("assay.api.planning", "assay.ground_truth", "assay.retrieval"),
+    "performance": ("assay.api.authorship", "assay.api.planning", "assay.ground_truth", "assay.retrieval"),
     "provenance": ("assay.provenance",),
     "release": ("assay.scores.token_scores",),
     "statistics": ("assay.evaluation", "assay.ground_truth.demo", "assay.scores.token_scores"),

@@ -12,7 +12,7 @@ from assay.retrieval import DEFAULT, PAPER, Channel, Fingerprints, Profile, batc
 SMALL = Profile("small", (Channel("characters", k=4, w=3), Channel("tokens", k=3, w=2)))
 TOKENS = Profile("tokens", (Channel("tokens", k=2, w=2),))
 
-marks = st.sampled_from([*"\r\n\t \"'`/*#\\{}$.eR1(=+", "\r\n", "ab", "if", "é", "日", "\ud800", "/*", '"""', "#!"])
+marks = st.sampled_from([*"\r\n\t \"'`/*#\\{}$.eR1(=+;", "\r\n", "ab", "if", "é", "日", "\ud800", "/*", '"""', "#!"])
 texts = st.lists(marks, max_size=60).map("".join)
 languages = st.sampled_from([*languages_with("fingerprints"), "cobol", None])
 
@@ -33,6 +33,13 @@ def test_a_text_has_the_same_fingerprints_among_others_and_alone(profile, pairs)
     given_texts, given_languages = [text for text, _ in pairs], [language for _, language in pairs]
     found = listed(fingerprint_hashes(given_texts, given_languages, profile))
     assert found == [one_by_one(text, language, profile) for text, language in pairs]
+
+
+def test_joined_lines_of_go_have_the_same_fingerprints_among_others_and_alone():
+    text = 'x := g(a); for i := 0; i < 3; i++ { x += "a;b" + i }; if h(x) { return err; }; return g(x, 1)\n' * 3
+    assert listed(fingerprint_hashes([text, text + "é"], "go")) == [
+        one_by_one(t, "go", DEFAULT) for t in (text, text + "é")
+    ]
 
 
 def test_where_a_batch_ends_changes_nothing(monkeypatch):

@@ -96,6 +96,8 @@ class LexicalRules:
         directives: words that are reserved after a `#`.
         prefix: letters of the longest word that belongs to a literal when it touches its quote: `rb"…"`, `u8R"…"`.
         word_marks: characters of words beside letters, digits and `_`.
+        headers: words with a header of parts between semicolons. With them any other semicolon is layout, because the
+            end of a line does the same.
     """
 
     marks: Marks
@@ -103,6 +105,7 @@ class LexicalRules:
     directives: frozenset[str] = frozenset()
     prefix: int = 0
     word_marks: str = ""
+    headers: frozenset[str] = frozenset()
 
     @cached_property
     def plain_marks(self) -> Marks:

@@ -42,7 +42,7 @@ def _lexical(entry: Mapping[str, Any] | str) -> LexicalRules:
         key: _CHOICES[key][value.upper()] if key in _CHOICES else value for key, value in entry["marks"].items()
     }
     rest: dict[str, Any] = {
-        key: _words(value) if key in {"reserved", "directives"} else value
+        key: _words(value) if key in {"reserved", "directives", "headers"} else value
         for key, value in entry.items()
         if key != "marks"
     }

@@ -12,6 +12,7 @@ from assay.retrieval.fingerprints import Fingerprints, fingerprint
 from assay.retrieval.hashing import BASE, Hashes, compiled_mix, mixed_grams
 from assay.retrieval.profiles import Profile, profile_named
 from assay.retrieval.scanning import COMMENT, Letters, scan
+from assay.retrieval.separators import without_separators
 from assay.retrieval.source import Offsets, Source, Units
 from assay.retrieval.token_channel import spellings, token_codes, word_table
 from assay.retrieval.winnowing import window_minima
@@ -63,7 +64,8 @@ def _batch(texts: Sequence[str], languages: Sequence[str | None], profile: Profi
         groups.setdefault((language, text.isascii()), []).append(at)
     hashes: list[dict[Form, Hashes]] = [{} for _ in texts]
     for (language, _), members in groups.items():
-        of_group = _group([texts[at] for at in members], lexical_rules(language), profile)
+        rules = lexical_rules(language)
+        of_group = _group([without_separators(texts[at], rules) for at in members], rules, profile)
         for number, at in enumerate(members):
             hashes[at] = {form: lists[number] for form, lists in of_group.items()}
     return hashes

@@ -1,16 +1,14 @@
 """Fingerprints of a source text, with their places."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-import numpy as np
 
 from assay.languages import lexical_rules
 from assay.retrieval.canonical import Canonical, Form, characters
 from assay.retrieval.hashing import GRAM_HASHES, Hashes
 from assay.retrieval.profiles import Channel, Profile, profile_named
-from assay.retrieval.scanning import COMMENT, Regions, find_regions
+from assay.retrieval.scanning import find_regions
+from assay.retrieval.separators import without_separators
 from assay.retrieval.source import Offsets, Source
 from assay.retrieval.token_channel import tokens
 from assay.retrieval.winnowing import winnow
@@ -85,35 +83,15 @@ def fingerprint(
     """
     if isinstance(profile, str):
         profile = profile_named(profile)
-    source, rules = Source.of(text), lexical_rules(language)
+    rules = lexical_rules(language)
+    source = Source.of(without_separators(text, rules))
     regions = find_regions(source, rules)
-    if language == "go":
-        regions = _without_separators(source, regions)
     fingerprints: dict[Form, Fingerprints | TooShort] = {}
     for channel in profile.channels:
         is_characters = channel.form == "characters"
         canonical = characters(source, regions) if is_characters else tokens(source, regions, rules)
         fingerprints[channel.form] = _winnowed(source, canonical, channel)
     return fingerprints
-
-
-_HEADER_OR_SEPARATOR = re.compile(r"\b(?:for|if|switch)\b[^{]{0,400}\{|;")
-
-
-def _without_separators(source: Source, regions: Regions) -> Regions:
-    """Return the regions of a text of Go, and those semicolons as comments that stand where a line could end."""
-    code = list(source.text)
-    for start, stop in zip(regions.starts.tolist(), regions.stops.tolist(), strict=True):
-        code[start:stop] = " " * (stop - start)
-    matches = _HEADER_OR_SEPARATOR.finditer("".join(code))
-    separators = np.array([match.start() for match in matches if match[0] == ";"], np.int64)
-    at = np.searchsorted(regions.starts, separators)
-    return Regions(
-        np.insert(regions.starts, at, separators),
-        np.insert(regions.stops, at, separators + 1),
-        np.insert(regions.kinds, at, COMMENT),
-        regions.unterminated,
-    )
 
 
 def _winnowed(source: Source, canonical: Canonical, channel: Channel) -> Fingerprints | TooShort:

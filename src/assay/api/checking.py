@@ -192,11 +192,10 @@ def check(
             raise DataError(f"fail-on-writer: received {writer!r}, expected {', '.join(WRITERS)}{near}")
     changed, unread, others = change.source_texts()
     texts, added = {file.path: file.text for file, _ in changed}, {file.path: lines for file, lines in changed}
-    written = list(change.written())
-    paths = {path for file in written for path in (file.path, file.earlier)}
+    paths = {path for file in change.written for path in (file.path, file.earlier)}
     files = _traced(change, paths, changed, rules, licences)
     judgement = accept_findings(judge(files, licences), texts, baseline, added)
-    signals = [*event, *in_paths(file.path for file in written if not file.is_removed)]
+    signals = [*event, *in_paths(file.path for file in change.written if not file.is_removed)]
     for path, text in texts.items():
         signals += [signal for signal in in_text(text, path) if signal.line in added[path]]
     denied = frozenset[LineState]().union(*(WRITERS[writer] for writer in rules.fail_on_writer))
@@ -233,7 +232,7 @@ def check(
             "error" if "agent" in denied and signal.is_about_code else "notice",
         )
         for signal in signals
-        if signal.writer != "person" and signal.kind not in {"line record", "records disagree"}
+        if signal.writer != "person" and not signal.is_of_lines
         if (words := f"{signal.kind}: {signal.text}") not in of_lines
     ]
     statements = sorted(dict.fromkeys(facts), key=attrgetter("level"))  # error, notice, warning: what fails comes first
@@ -331,7 +330,7 @@ def _licence_files(change: SourceChange, rules: LicenceRules) -> Iterator[Judged
 
 def _tags(change: SourceChange, files: Sequence[WrittenPath], rules: LicenceRules) -> Iterator[JudgedStatement]:
     """Yield the denied licences in the SPDX tags of files that are no source code."""
-    lines = change.added()
+    lines = change.added
     for file in files:
         if file.is_new_text:
             head = Blob(change.repository, file.after).read(HEAD).decode("utf-8", "replace")

@@ -51,8 +51,7 @@ def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signa
         unread.append(f"The history of {path} was read for {seconds:g} s; its oldest commits were not read.")
     except DataError as error:  # a repository of another user: the code itself can be judged all the same
         return signals, (f"The history of {path} was not read: {error}.",)
-    of_lines = {"line record", "records disagree"}
-    signals = [signal for signal in signals if signal.kind not in of_lines or _is_below(signal.files[0], within)]
+    signals = [signal for signal in signals if not signal.is_of_lines or _is_below(signal.files[0], within)]
     try:
         return _with_files(signals, repository, path, seconds), tuple(unread)
     except (TimeoutError, DataError) as error:

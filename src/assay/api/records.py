@@ -185,7 +185,8 @@ class RecordStore:
                 self._claims[fields[0]] = frozenset(
                     (signal.writer, f"{signal.kind}: {signal.text}")
                     for signal in self.signals(Commit(*fields))
-                    if signal.kind not in {"line record", "agent branch", "records disagree"}
+                    if not signal.is_of_lines
+                    and signal.kind != "agent branch"
                     and (signal.writer == "person" or not is_finer)
                 )
         return self._claims

@@ -144,6 +144,11 @@ class Signal:
         """True if it says that an agent wrote something: a file of settings and the name of a branch do not."""
         return self.kind not in {"agent configuration", "agent branch", "records disagree"} and self.writer != "person"
 
+    @property
+    def is_of_lines(self) -> bool:
+        """True if it is about some lines of a file, and says nothing of its commit or of other lines."""
+        return self.kind in {"line record", "records disagree"}
+
 
 def in_text(text: str, path: str) -> Iterator[Signal]:
     """Yield comments of a file that name a generator as the author.

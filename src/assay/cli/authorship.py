@@ -80,7 +80,7 @@ def _same(context: typer.Context, by: str) -> str:
     for name, option in options_of_command_line(context).items():
         value = context.params.get(name)
         if name in {"classifier", "model", "scores", "score_model"}:
-            words += "".join(f" {option} {one}" for one in (value if isinstance(value, list) else [value]))
+            words += "".join(f" {option} {entry}" for entry in (value if isinstance(value, list) else [value]))
     return words
 
 

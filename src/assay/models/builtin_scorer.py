@@ -38,10 +38,10 @@ class BuiltinScorer(WindowedScorer):
     """A built-in model that gives statistics and generates nothing; see `WindowedScorer`."""
 
     def __init__(self, name: str, settings: ModelSettings) -> None:
-        """Read the model.
+        """Read the model; its context is no longer than the model's own.
 
         Raises:
-            ModelError: there is no built-in model of that name, or its context is shorter than asked for.
+            ModelError: there is no built-in model of that name.
         """
         self.name = name
         self._folder = builtin_folder(str(builtin_name(name)))

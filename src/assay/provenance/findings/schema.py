@@ -1,7 +1,7 @@
 """Findings in the JSON of `assay trace --json` and of the service.
 
-The published schema of the command is `docs/schemas/trace-VERSION.json`. Whoever changes its fields raises
-`TRACE_VERSION`: the last number for a new field, the first one for a field that changes its meaning or goes away.
+The published schema of the command is `docs/schemas/trace-VERSION.json`. A new field needs a higher last number of
+`TRACE_VERSION`, and a field that changes its meaning or is removed a higher first number.
 """
 
 from typing import Literal

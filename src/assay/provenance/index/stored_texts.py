@@ -1,7 +1,7 @@
 """Texts of documents in the catalogue: deflated UTF-8, a function with its own lines of its file as the dictionary.
 
-A function stands in its file too, nearly always indented: its deflated form is a few bytes a line that point into the
-file. The row of the function names that file, its base, and the bytes of it that are the dictionary.
+A function is also a part of its file, most often indented. So its deflated form is a few bytes for each line, which
+point into the file. The row of the function names that file, its base, and the bytes of it that are the dictionary.
 """
 
 import zlib

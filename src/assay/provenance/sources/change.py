@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from assay.datasets import hunks
@@ -81,7 +82,7 @@ class LicenceChange:
         return after + (f", before: {self.before}" if self.before else "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SourceChange:
     """The change of a branch, or of the index.
 
@@ -154,17 +155,20 @@ class SourceChange:
         whole = Path(os.path.normpath(Path.cwd() / path))
         return (whole.relative_to(self.repository) if whole.is_relative_to(self.repository) else whole).as_posix()
 
-    def written(self) -> Iterator[WrittenPath]:
-        """Yield every path that the change writes or removes, links and submodules too.
+    @cached_property
+    def written(self) -> tuple[WrittenPath, ...]:
+        """Every path that the change writes or removes, links and submodules too.
 
         Raises:
             DataError: git cannot read the change.
         """
         records = git_records(self.repository, *self._diff("--raw", "-z", "--abbrev=64"))
+        paths = []
         for described in records:
             _, mode, before, after, kind = described.split(" ")
             earlier = next(records)
-            yield WrittenPath(next(records) if kind[0] in "RC" else earlier, earlier, mode, before, after)
+            paths.append(WrittenPath(next(records) if kind[0] in "RC" else earlier, earlier, mode, before, after))
+        return tuple(paths)
 
     def licences(self) -> Iterator[LicenceChange]:
         """Yield the changes of files that state a licence for their folder, and every change of a licence text.
@@ -172,7 +176,7 @@ class SourceChange:
         Raises:
             DataError: git cannot read the change.
         """
-        for file in self.written():
+        for file in self.written:
             # a licence that comes from elsewhere is new here
             moved = PurePosixPath(file.earlier).parent != PurePosixPath(file.path).parent
             if not describes_neighbours(file.path) or (file.before == file.after and not moved):
@@ -196,8 +200,9 @@ class SourceChange:
         except OSError as error:  # what is absent must not read as a file that states nothing
             raise DataError(f"{place}: the repository lacks its content, expected a whole clone") from error
 
+    @cached_property
     def added(self) -> Mapping[str, frozenset[int]]:
-        """Return the lines that are added, by path.
+        """The lines that are added, by path.
 
         Raises:
             DataError: git cannot read the change.
@@ -218,9 +223,9 @@ class SourceChange:
         Raises:
             DataError: git cannot read the change.
         """
-        added, files, unread = self.added(), list[tuple[SourceText, frozenset[int]]](), list[tuple[WrittenPath, str]]()
+        added, files, unread = self.added, list[tuple[SourceText, frozenset[int]]](), list[tuple[WrittenPath, str]]()
         others = []
-        for written in self.written():
+        for written in self.written:
             # a name that is not UTF-8 reads like another one with the escapes of its bytes: all of it is judged
             path, lines = written.path, None if "\\" in written.path else added.get(written.path)
             if written.is_removed or written.before == written.after or lines == frozenset():

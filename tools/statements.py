@@ -1,0 +1,148 @@
+"""Measure how dense the statements of a folder are: comprehensions, conditional expressions, positional calls, comments.
+
+python tools/statements.py [FOLDER]      one row a file, densest last, and the sum; without FOLDER one row a distribution
+"""
+
+import argparse
+import ast
+import io
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+POSITIONAL = 4
+"""Positional arguments from which on a call needs keywords."""
+
+PER = 1000
+"""Rates are per 1,000 lines of code."""
+
+NO_CODE = frozenset(
+    {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Density:
+    """Counts of one file or of several."""
+
+    lines: int = 0
+    comprehensions: int = 0
+    nested_comprehensions: int = 0
+    conditionals: int = 0
+    nested_conditionals: int = 0
+    positional_calls: int = 0
+    comments: int = 0
+
+    def __add__(self, other: "Density") -> "Density":
+        """The counts of both."""
+        return Density(
+            lines=self.lines + other.lines,
+            comprehensions=self.comprehensions + other.comprehensions,
+            nested_comprehensions=self.nested_comprehensions + other.nested_comprehensions,
+            conditionals=self.conditionals + other.conditionals,
+            nested_conditionals=self.nested_conditionals + other.nested_conditionals,
+            positional_calls=self.positional_calls + other.positional_calls,
+            comments=self.comments + other.comments,
+        )
+
+    def rate(self, count: int) -> float:
+        """A count per 1,000 lines of code."""
+        return PER * count / max(self.lines, 1)
+
+
+def code_lines(text: str, tree: ast.Module) -> int:
+    """Lines with code: neither docstring, comment nor blank."""
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in NO_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            lines -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(lines)
+
+
+def comment_lines(text: str) -> int:
+    """Lines that hold only a comment."""
+    lines = text.splitlines()
+    count = 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT and lines[token.start[0] - 1].lstrip().startswith("#"):
+            count += 1
+    return count
+
+
+def holds_another(node: ast.AST, kinds: type | tuple[type, ...]) -> bool:
+    """Return True if a node of one of these kinds stands inside the node."""
+    return any(isinstance(inner, kinds) for inner in ast.walk(node) if inner is not node)
+
+
+def is_nested(node: ast.AST) -> bool:
+    """Return True for a comprehension with two loops, or with another one inside it."""
+    loops = getattr(node, "generators", ())
+    return len(loops) > 1 or holds_another(node, COMPREHENSIONS)
+
+
+def density(path: Path) -> Density:
+    """The counts of one file."""
+    text = path.read_text("utf-8")
+    tree = ast.parse(text)
+    nodes = list(ast.walk(tree))
+    comprehensions = [node for node in nodes if isinstance(node, COMPREHENSIONS)]
+    conditionals = [node for node in nodes if isinstance(node, ast.IfExp)]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    return Density(
+        lines=code_lines(text, tree),
+        comprehensions=len(comprehensions),
+        nested_comprehensions=sum(map(is_nested, comprehensions)),
+        conditionals=len(conditionals),
+        nested_conditionals=sum(holds_another(node, ast.IfExp) for node in conditionals),
+        positional_calls=sum(len(call.args) >= POSITIONAL for call in calls),
+        comments=comment_lines(text),
+    )
+
+
+def sources(folder: Path) -> Iterator[Path]:
+    """Every module below a folder, tests left out."""
+    for path in sorted(folder.rglob("*.py")):
+        if "tests" not in path.relative_to(folder).parts:
+            yield path
+
+
+def total(folder: Path) -> Density:
+    """The counts of every module below a folder."""
+    return sum(map(density, sources(folder)), Density())
+
+
+def row(title: str, counts: Density) -> str:
+    """One printed row."""
+    return (
+        f"{title:<60} {counts.lines:>6} lines | comprehensions {counts.comprehensions:>4}"
+        f" ({counts.rate(counts.comprehensions):>3.0f} per 1,000), nested {counts.nested_comprehensions:>3}"
+        f" | conditionals {counts.conditionals:>4} ({counts.rate(counts.conditionals):>3.0f}),"
+        f" nested {counts.nested_conditionals:>2} | calls with {POSITIONAL} or more positional"
+        f" {counts.positional_calls:>3} | comments {100 * counts.comments / max(counts.lines, 1):.1f} %"
+    )
+
+
+def main() -> None:
+    """Print the rows."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?")
+    folder = parser.parse_args().folder
+    root = Path(__file__).resolve().parents[1]
+    if folder is None:
+        for name in ("src", "lab/src", "plugins", "tools"):
+            print(row(name, total(root / name)))
+        return
+    rows = [(path, density(path)) for path in sources(folder)]
+    rows.sort(key=lambda entry: entry[1].comprehensions + entry[1].conditionals)
+    for path, counts in rows:
+        print(row(path.as_posix(), counts))
+    print(row("sum", total(folder)))
+
+
+if __name__ == "__main__":
+    main()

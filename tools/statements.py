@@ -1,6 +1,6 @@
-"""Measure how dense the statements of a folder are: comprehensions, conditional expressions, positional calls, comments.
+"""Measure how dense the statements of a folder are: comprehensions, conditional expressions, comments.
 
-python tools/statements.py [FOLDER]      one row a file, densest last, and the sum; without FOLDER one row a distribution
+python tools/statements.py [FOLDER]      one row a file, densest last, and the sum; without FOLDER one a distribution
 """
 
 import argparse

@@ -5,6 +5,7 @@
 Only a copy (`copied_spans`) is a headline. What is too weak to be one is listed below as similar code.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -58,11 +59,19 @@ def place_details(finding: SourceFinding, place: Place | None = None) -> str:
         f"by {place.origin.author}" if place.origin.author else "",
         place_swhid(place, short=True) or "",
         f"no common line, cosine {cosine:.2f}" if finding.best.match.channel == "vector" else "",
-        f"confidence {confidence_text(finding.best.match)}",
+        _confidence(finding),
         f"and {number_of(len(finding.places) - 1, 'more place')}" if len(finding.places) > 1 else "",
         f"conflict: this code occurs under {' and '.join(finding.conflict)}" if finding.conflict else "",
     ]
     return "; ".join(fact for fact in facts if fact)
+
+
+def _confidence(finding: SourceFinding) -> str:
+    """Return the confidence in words that do not call similar code a sure copy."""
+    match = finding.best.match
+    if finding.is_copy or match.confidence is None:
+        return f"confidence {confidence_text(match)}"
+    return f"more alike than {math.floor(match.confidence * 1e4) / 100:.2f} % of unrelated code"
 
 
 def finding_line(finding: SourceFinding, denial: Denial | None = None) -> str:
@@ -83,7 +92,7 @@ def trace_verdict(files: Sequence[TracedFile]) -> str:
     copies = [finding for file in files for finding in file.findings if finding.is_copy]
     weak = sum(len(file.findings) for file in files) - len(copies)
     if not copies and weak:
-        return f"no copy found; similar code in {number_of(weak, 'source')}, too little for a copy"
+        return f"no copy found; similar code in {number_of(weak, 'source')}"
     if not copies:
         short = sum(bool(file.too_short) for file in files)
         if len(files) == 1:
@@ -232,7 +241,7 @@ def gate_sentences(judgement: Judgement) -> list[str]:
         weak = f"{judgement.weak:,} match" + "es" * (judgement.weak != 1)
         sentences.append(f"{weak} with a denied licence did not fail: too little evidence, or possibly chance")
     if judgement.uncalibrated:
-        sentences.append("not calibrated: copies fail, and nothing less was judged")
+        sentences.append("confidence not measured: copies fail, and nothing less was judged")
     if judgement.false_alarms:
         sentences.append(f"false alarms to expect: about {judgement.false_alarms:.2g} if no part were a copy")
     return [*sentences, *judgement.remarks]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from assay.corpora import Document
 from assay.errors import CorpusIndexError, plain_reason
-from assay.provenance.index.calibration import IndexCalibration
+from assay.provenance.confidence import IndexCalibration
 from assay.retrieval import CANDIDATES, DocumentIds, Form, Hashes, Overlap, Profile
 from assay.types import Float32Array
 

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.provenance.index import CalibrationTable, Searchable, StoredDocument
-from assay.provenance.index.calibration import VECTOR, EvidenceRates
+from assay.provenance.confidence import VECTOR, CalibrationTable, EvidenceRates
+from assay.provenance.index import Searchable, StoredDocument
 from assay.provenance.search.query import ChannelEvidence, SearchQuery, add_lookup
 from assay.provenance.search.ranking import ChannelOverlap
 from assay.retrieval import DocumentIds
@@ -85,7 +85,7 @@ class Similarity:
 
 
 def candidates_of(
-    query: SearchQuery, index: Searchable, method: SearchMethod, most: int, *, gate: int | None = None
+    query: SearchQuery, index: Searchable, method: SearchMethod, most: int, *, nearest: int | None = None
 ) -> Candidates:
     """Collect the candidates of a method, before the ranking.
 
@@ -94,7 +94,7 @@ def candidates_of(
         index: that is searched.
         method: see `trace`.
         most: documents by fingerprints of each channel at most.
-        gate: documents by vector at most; None: as the profile of the index has it.
+        nearest: documents by vector at most; None: as the profile of the index has it.
 
     Raises:
         CorpusIndexError: "hst" or "vector", and the index cannot be searched by vector.
@@ -102,7 +102,7 @@ def candidates_of(
     evidence = query.evidence
     near, similarities = np.zeros(0, np.int64), np.zeros(0, np.float32)
     if method in {"hst", "vector"} or (method == "union" and index.finds_by_vector):
-        near, similarities = index.candidates_by_vector(query.text, gate or index.profile.search.gate)
+        near, similarities = index.candidates_by_vector(query.text, nearest or index.profile.search.gate)
     numbers = [np.zeros(0, np.int64), near]
     if method in {"union", "winnowing"}:
         lookups = {

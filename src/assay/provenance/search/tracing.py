@@ -14,7 +14,8 @@ import numpy as np
 from assay.code import languages_of_text
 from assay.errors import AssayError
 from assay.languages import language_named, languages_with
-from assay.provenance.index import CalibrationTable, IndexCalibration, Searchable, StoredDocument
+from assay.provenance.confidence import CalibrationTable, IndexCalibration
+from assay.provenance.index import Searchable, StoredDocument
 from assay.provenance.search.boilerplate import Boilerplate, boilerplate_of
 from assay.provenance.search.candidates import (
     Candidates,
@@ -30,6 +31,7 @@ from assay.provenance.search.query import SearchQuery, read_query
 from assay.provenance.search.ranking import rank_by_fingerprints, rank_by_vector
 from assay.provenance.search.result import Trace
 from assay.provenance.search.spans import spans
+from assay.provenance.settings import Thresholds
 from assay.retrieval import CANDIDATES, DocumentIds, Fingerprints, Form, RankBy, fingerprint
 from assay.types import Float64Array, Match, Span
 
@@ -42,28 +44,28 @@ LITTLE = 0.2
 FUNCTIONS_BEHIND = 10
 """Documents behind the last match that are read, because a function may come before its file."""
 
+EVERY_MATCH = Thresholds(min_confidence=0)
+"""A search leaves nothing out, unless its caller asks for more."""
+
 
 @dataclass(frozen=True, slots=True)
 class TraceSettings:
     """Details of a search: its candidates, its order, its thresholds. None takes the setting of the index's profile.
 
     Attributes:
+        thresholds: of the matches; similarity is the containment, of a match by vector alone the cosine.
         candidates: documents by fingerprints of each channel at most.
-        gate: documents by vector at most, nearest first.
-        rank_by: order of the matches; see `assay.provenance.search.ranking.ranked`.
-        min_similarity: least containment; of a match by vector alone the least cosine.
-        min_confidence: least confidence. A copy passes whatever its confidence is, and so does a match without
-            calibration, unless it is by vector alone.
+        nearest: documents by vector at most.
+        rank_by: order of the matches; see `assay.provenance.search.ranking.rank_by_fingerprints`.
         boilerplate: code that is ignored.
         calibration: of the confidence; None: that of the index, else the shipped one of its profile. Its rates of
             vectors are used only if the index has vectors of the encoder that they were measured with.
     """
 
+    thresholds: Thresholds = EVERY_MATCH
     candidates: int = CANDIDATES
-    gate: int | None = None
+    nearest: int | None = None
     rank_by: RankBy | None = None
-    min_similarity: float = 0.0
-    min_confidence: float = 0.0
     boilerplate: Boilerplate | None = None
     calibration: IndexCalibration | None = None
 
@@ -110,7 +112,7 @@ def trace(
         also: further matches that are returned behind the `top` ones: those whose document it accepts.
 
     Raises:
-        AssayError: method or rank_by is unknown, or top, candidates or gate is below 1.
+        AssayError: method or rank_by is unknown, or top, candidates or nearest is below 1.
         CorpusIndexError: "hst" or "vector" with an index that cannot be searched by vector; or the index is damaged.
         DataError: the calibration of the index cannot be read.
     """
@@ -129,7 +131,7 @@ def trace(
         below = 0
         for at in ranking.order.tolist():
             near = similarity_of(at, candidates, rates, by_vector=by_vector)
-            if _reaches(near, settings) or _may_be_copy(near, query.units, settings):
+            if _reaches(near, settings.thresholds) or _may_be_copy(near, query.units, settings.thresholds):
                 kept.append((at, near))
             else:
                 below += 1
@@ -140,7 +142,7 @@ def trace(
             chosen += _further_documents(kept, candidates, index, {document.id for _, document in chosen}, also)
         weights = rarities(query, index) if chosen else {}
     pairs = [(near, _match(near, document, query, weights)) for near, document in chosen]
-    matches = tuple(match for near, match in pairs if _reaches(near, settings) or _is_copy(match, query))
+    matches = tuple(match for near, match in pairs if _reaches(near, settings.thresholds) or _is_copy(match, query))
     numbers = {match.document_id for match in matches}
     return Trace(
         matches=matches,
@@ -175,7 +177,7 @@ def rank_candidates(
     _check(method, settings)
     boilerplate = boilerplate_of(index.profile) if settings.boilerplate is None else settings.boilerplate
     query = read_query(text, language, index, boilerplate)
-    candidates = candidates_of(query, index, method, settings.candidates, gate=settings.gate)
+    candidates = candidates_of(query, index, method, settings.candidates, nearest=settings.nearest)
     if method == "vector":
         order, keys = rank_by_vector(candidates.cosines)
     else:
@@ -189,21 +191,18 @@ def _check(method: str, settings: TraceSettings) -> None:
         raise AssayError(f"method {method!r}: expected one of {', '.join(get_args(SearchMethod))}")
     if settings.rank_by is not None and settings.rank_by not in get_args(RankBy):
         raise AssayError(f"rank_by {settings.rank_by!r}: expected one of {', '.join(get_args(RankBy))}")
-    if min(settings.candidates, 1 if settings.gate is None else settings.gate) < 1:
-        received = f"candidates {settings.candidates} and gate {settings.gate}"
+    if settings.candidates < 1 or (settings.nearest is not None and settings.nearest < 1):
+        received = f"candidates {settings.candidates} and nearest {settings.nearest}"
         raise AssayError(f"received {received}, expected at least 1 of each")
 
 
-def _reaches(near: Similarity, thresholds: TraceSettings) -> bool:
-    # near vectors are frequent by chance, so they need a measured confidence; shared fingerprints are rare, and do not
-    if near.channel == "vector":
-        similarity, confidence = near.cosine or 0.0, near.confidence or 0.0
-        return similarity >= thresholds.min_similarity and confidence >= thresholds.min_confidence
-    is_sure = near.confidence is None or near.confidence >= thresholds.min_confidence
-    return near.containment >= thresholds.min_similarity and is_sure
+def _reaches(near: Similarity, thresholds: Thresholds) -> bool:
+    similarity = near.cosine or 0.0 if near.channel == "vector" else near.containment
+    # a confidence that was not measured is not sure: it reaches the threshold 0 alone
+    return similarity >= thresholds.min_similarity and (near.confidence or 0.0) >= thresholds.min_confidence
 
 
-def _may_be_copy(near: Similarity, tokens: int, thresholds: TraceSettings) -> bool:
+def _may_be_copy(near: Similarity, tokens: int, thresholds: Thresholds) -> bool:
     """Return True where enough fingerprints are shared for a copy; what lies in one stretch is known later."""
     return near.containment >= thresholds.min_similarity and any(
         each.shared >= least_evidence(each.channel, each.containment, tokens) for each in (near, *near.others)
@@ -352,10 +351,10 @@ def _notes(
     if table is None or not is_covered:
         measured = f"{language or 'code of unknown language'} with profile {index.profile.name!r}"
         measured += "" if is_covered else " by fingerprints alone"
-        notes.append(f"no confidence: not calibrated for {measured}; see `assay index calibrate`")
+        notes.append(f"confidence not measured for {measured}; see `assay index calibrate`")
     elif method != "winnowing" and index.finds_by_vector and "vector" not in table.channels:
-        measured = f"this encoder was not calibrated for {language or 'code of unknown language'}"
-        notes.append(f"no confidence by vector: {measured}; see `assay index calibrate`")
+        measured = f"{language or 'code of unknown language'} with this encoder"
+        notes.append(f"confidence by vector not measured for {measured}; see `assay index calibrate`")
     return tuple(notes)
 
 

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import random
 import sys
 from collections.abc import Generator, Iterator
 from hashlib import sha256
@@ -48,6 +49,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and PROGRAMS.intersection(item.fixturenames):
             item.add_marker("program")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Draw the same numbers in every run, in whatever order the tests come."""
+    random.seed(0)
+    if numpy_random := sys.modules.get("numpy.random"):
+        numpy_random.seed(0)
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)
 
 
 @pytest.hookimpl(trylast=True)

@@ -33,7 +33,8 @@ install: $(VENV)/.runtime ## set up .venv with the pinned versions (EXTRAS=gguf,
 demo: install ## audit the built-in model on functions whose dose is known, and write the report (ARGS="--out DIR")
 	$(BIN)/assay demo --live --force $(ARGS)
 
-# one process for each core, up to four
+# One process for each core, up to four. Tests rewrite their asserts when they are imported; stored, that is done once.
+export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist worksteal
 
 test: install $(VENV)/.test ## run the tests but those marked slow (ARGS="tests/scores -k zlib", ARGS="-m slow")
@@ -52,7 +53,9 @@ check: install $(VENV)/.test $(VENV)/.check ## lint, formatting, types, import c
 	$(BIN)/python tools/named_things.py
 	$(BIN)/python -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/python -m check_jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
-	$(BIN)/python -m check_jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(BIN)/python -m check_jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(BIN)/python -m check_jsonschema --builtin-schema vendor.github-issue-forms \
+	  $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
 	$(BIN)/assay lab render --check
 
 format: install $(VENV)/.check ## let ruff mend what it can
@@ -88,6 +91,10 @@ $(VENV)/.runtime: pyproject.toml lab/pyproject.toml plugins/qdrant/pyproject.tom
 	$(INSTALL) "$$(grep '^torch==' $(PINS))"
 	$(INSTALL) --editable '.[hf,serve]'
 	$(INSTALL) --no-deps --editable lab --editable plugins/qdrant --editable plugins/ray
+	@echo "compiling the loops of the index, once"
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	$(BIN)/assay index build src/assay/scores --index "$$folder/index" --quiet >/dev/null; \
+	$(BIN)/assay trace src/assay/scores/detector.py --index "$$folder/index" --quiet >/dev/null
 	@touch $@
 
 $(VENV)/.test $(VENV)/.check $(VENV)/.docs: $(VENV)/.%: $(VENV)/.runtime

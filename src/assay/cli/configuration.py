@@ -134,7 +134,9 @@ def _found(folder: Path) -> tuple[tuple[Path, bytes, dict[str, Any]] | None, tup
     for path in starmap(truediv, product(above[: root + 1], NAMES)):
         if not path.is_file():
             continue
-        if {path.stat().st_uid, path.lstat().st_uid} != {os.getuid()}:
+        # Windows has no such numbers: every file has 0 there, and int() is 0
+        user = getattr(os, "getuid", int)()
+        if {path.stat().st_uid, path.lstat().st_uid} != {user}:
             skipped.append(path)
             continue
         content = _content(path)

@@ -22,7 +22,6 @@ from assay.scores import (
     flagged,
     headline_score,
     one_pass,
-    request,
     score,
 )
 from support.installed import without
@@ -80,13 +79,6 @@ def test_raw_likelihoods_and_ranks_carry_no_verdict(name):
 def test_contrasts_with_variants_or_a_parent_model_may_carry_a_verdict():
     contrasts = {name for name, entry in SCORES.items() if entry.needs_variants or entry.access == "two models"}
     assert contrasts - {"wbc", "ez_mia"} < set(flagged("verdict"))  # how often these two are wrong was not measured
-
-
-def test_a_flagged_preset_is_a_request_that_can_be_read():
-    assert "min_k_plus_plus:k=1.0" in flagged("contender")
-    for name, definition in SCORES.items():
-        for preset in definition.presets:
-            assert request(f"{name}:{preset.parameters}").definition is definition
 
 
 def test_default_scores_cost_one_pass_or_only_generated_text():

@@ -31,53 +31,19 @@ Access = Literal["gray", "two models", "several models", "black", "labelled"]
 revise or describe the text, only the text that the audited model generates, or that and samples of known label."""
 GENERATED = "generated"
 """The positive label of a detector of machine-written text."""
-SRDETECTION = "SrDetection"
-"""Li et al., SrDetection: A Self-Referential Framework for Data Leakage Detection in Code LLMs."""
-Flag = Literal[
-    "ours",
-    "baseline",
-    "contender",
-    "headline",
-    "verdict",
-    "default",
-    "filter",
-    "figure",
-    "demo",
-    "weights",
-    "rank",
-    "naming",
-]
+Flag = Literal["ours", "headline", "verdict", "default", "demo", "weights", "rank", "naming"]
 """A declaration, made before any data is looked at.
 
 - ours: proposed by this project.
-- baseline: the detectors that contenders are compared with.
-- contender: compared with every baseline, on the same samples.
 - headline: the headline of a report, for its kind and access; the first requested one in the registry's order.
 - verdict: may carry a verdict on a benchmark. Normalised scores and contrasts (with variants, or with a parent model)
   may; raw likelihoods may not, because they measure first of all how predictable a text is.
 - default: in the default list of its access. Scores of one forward pass are, without the flag.
-- filter: a text whose value under the model before training is negative passes the filter of the testbed.
-- figure: drawn where only a few detectors fit into a figure.
 - demo: part of the demonstration.
 - weights: describes a text for weighted p-values, under the control: how likely, surprising and varied it is.
 - rank: the negated rank p-value of a text among its variants; on unseen text it measures how natural new names are.
 - naming: names single samples where the score of the headline does not compare variants.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """Parameters under which a detector is also compared in experiments.
-
-    Attributes:
-        parameters: as in a request after the name, `k=1.0`.
-        title: of the detector with these parameters.
-        flags: its own; those of the detector do not hold for it.
-    """
-
-    parameters: str
-    title: str
-    flags: Collection[Flag] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +60,6 @@ class Detector:
         positive: the label that a high value speaks for.
         flags: see `Flag`.
         rule: the value above which the paper itself decides for the positive label; None if it states no such value.
-        names_in: paper → the name of this detector in its tables.
-        presets: parameters under which it is also compared.
         aliases: other names that a request may use.
     """
 
@@ -108,8 +72,6 @@ class Detector:
     positive: str = "member"
     flags: Collection[Flag] = frozenset()
     rule: float | None = None
-    names_in: Mapping[str, str] = field(default_factory=dict)
-    presets: tuple[Preset, ...] = ()
     aliases: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -125,8 +87,6 @@ class EntryOptions(TypedDict, total=False):
     reference: Required[str]
     positive: str
     flags: Collection[Flag]
-    names_in: Mapping[str, str]
-    presets: tuple[Preset, ...]
     aliases: tuple[str, ...]
 
 

@@ -100,15 +100,8 @@ def detectors_of(kind: type[_Kind]) -> dict[str, _Kind]:
 
 
 def flagged(flag: Flag) -> tuple[str, ...]:
-    """Return the sample-level scores that carry a flag, as requests: a name, or a name with the parameters of a preset.
-
-    They stand in the order of the registry.
-    """
-    requests = []
-    for name, definition in SCORES.items():
-        requests += [name] * (flag in definition.flags)
-        requests += [f"{name}:{preset.parameters}" for preset in definition.presets if flag in preset.flags]
-    return tuple(requests)
+    """Return the names of the sample-level scores that carry a flag, in the order of the registry."""
+    return tuple(name for name, definition in SCORES.items() if flag in definition.flags)
 
 
 def headline_score(access: Access) -> ScoreDefinition:

@@ -30,7 +30,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from assay.leakage.labelled import NO_CONTINUATION, Completion, FittedOnTexts, TrainingTexts, check_classes, completions
 from assay.models import TransformersModel, open_local
-from assay.scores import SRDETECTION, fitted
+from assay.scores import fitted
 from assay.training import TrainingSettings, tune
 from assay.types import Generator, Sample, Score
 
@@ -101,7 +101,6 @@ class DPDLLM(FittedOnTexts):
     title="DPDLLM",
     formula="ln p(features of the generated text, member) - ln p(features, non-member)",
     reference="Zhou et al., Findings of ACL 2024",
-    names_in={SRDETECTION: "DPDLLM"},
 )
 def fit(
     samples: Sequence[Sample],

@@ -49,7 +49,7 @@ from transformers import (
 from assay.leakage.key_tokens import perturbed
 from assay.leakage.labelled import CUT, Completion, FittedOnTexts, TrainingTexts, check_classes
 from assay.models import located, one_line, open_local, quiet, resolve_device
-from assay.scores import SRDETECTION, fitted
+from assay.scores import fitted
 from assay.scoring import cut_texts, rewritten
 from assay.training import Batches, Processes, Training, TrainingProgress, accumulate, adamw, train, trapezoid
 from assay.types import Generator, Rejected, Sample, Score
@@ -181,7 +181,6 @@ class VeilProbe(FittedOnTexts):
     title="VeilProbe",
     formula="distance to the prototype of the non-members - that to the prototype of the members",
     reference="Hu et al., IJCAI 2025",
-    names_in={SRDETECTION: "VeilProbe"},
 )
 def fit(
     samples: Sequence[Sample],

@@ -5,7 +5,8 @@ import os
 
 import pytest
 
-from assay.provenance import CodeIndex, Document, Origin
+from assay.corpora import Document, Origin
+from assay.provenance import CodeIndex
 from support.commands import run_assay
 from support.dated_repository import DatedRepository
 from support.first_screen import broken_limits
@@ -190,8 +191,8 @@ def test_a_comment_that_the_base_has_accepts_a_finding(branch):
 def test_what_cannot_be_decided_does_not_pass(branch, rules, monkeypatch):
     branch.save({"new.py": FENCE})
     assert verdict() == (3, "Undecided")
-    monkeypatch.setattr("assay.provenance.sources.change.LARGEST_TEXT", 10)
-    monkeypatch.setattr("assay.provenance.sources.texts.LARGEST_TEXT", 10)
+    monkeypatch.setattr("assay.corpora.change.LARGEST_TEXT", 10)
+    monkeypatch.setattr("assay.corpora.texts.LARGEST_TEXT", 10)
     finished = run_assay("check")
     assert (finished.code, "next: read new.py yourself" in finished.out) == (3, True)
 
@@ -343,7 +344,7 @@ def test_wrong_input_is_one_line(branch, arguments, text, line):
 def test_every_answer_keeps_the_limits_of_a_first_screen(branch):
     from assay.api import check
     from assay.api.check_settings import CheckSettings
-    from assay.provenance.sources import SourceChange
+    from assay.corpora import SourceChange
     from assay.reports import describe
 
     branch.save({"new.py": f"# SPDX-License-Identifier: GPL-2.0-only\n{OWN}"}, TRAILER)

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 import pytest
 from fastapi.testclient import TestClient
 
+from assay.corpora import Document, Origin
 from assay.errors import CorpusIndexError
-from assay.provenance import CodeIndex, Document, Origin
+from assay.provenance import CodeIndex
 from assay.service import ServiceLimits, create_app
 from assay.service import answers as module
 from support.snippets import GRAPH, MEDIAN

@@ -3,12 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.api.tracing import open_index
-from assay.datasets import Dataset
-from assay.errors import DataError
-from assay.leakage import Audit, read_run
-from assay.progress import progress_bar
-from assay.studies import (
+from assay.annotation import (
     AnnotatedTasks,
     LogColumns,
     annotate_tasks,
@@ -17,6 +12,11 @@ from assay.studies import (
     split_by_index,
     with_texts,
 )
+from assay.api.tracing import open_index
+from assay.datasets import Dataset
+from assay.errors import DataError
+from assay.leakage import Audit, read_run
+from assay.progress import progress_bar
 
 
 def annotate(

@@ -39,14 +39,23 @@ from assay.authorship import (
     units_of,
 )
 from assay.code import languages_of_text
+from assay.corpora import (
+    CorpusSettings,
+    PastPatch,
+    SourceText,
+    enclosing_repository,
+    middle_day,
+    patches_before,
+    read_source_text,
+    source_texts,
+    texts_before,
+)
+from assay.corpora.filters import skip_by_name, skip_by_text
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
 from assay.files import check_target
 from assay.models import default_control
 from assay.progress import progress_bar
-from assay.provenance import CorpusSettings, SourceText, read_source_text, source_texts
-from assay.provenance.sources import PastPatch, enclosing_repository, middle_day, patches_before, texts_before
-from assay.provenance.sources.filters import skip_by_name, skip_by_text
 from assay.scores import requests
 from assay.scoring import Progress
 

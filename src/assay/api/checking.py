@@ -26,12 +26,12 @@ from assay.authorship import (
     in_text,
     recorded_sarif,
 )
+from assay.corpora import Blob, SourceChange, SourceText, WrittenPath, added_parts, commit_messages, lines_of
 from assay.errors import DataError, did_you_mean
 from assay.files import parse_json
-from assay.provenance import Judgement, LicenceRules, SourceText, TracedFile, TraceSettings, judge, read_rules, sarif
+from assay.licences import HEAD, UNKNOWN_LICENCE, LicenceRules, licence_notice, licence_tag, own_licence, read_rules
+from assay.provenance import Judgement, TracedFile, TraceSettings, judge, sarif
 from assay.provenance.findings import accept_findings, accepted_key, describe_files, gate_sentences
-from assay.provenance.licences import HEAD, UNKNOWN_LICENCE, licence_notice, licence_tag, own_licence
-from assay.provenance.sources import Blob, SourceChange, WrittenPath, added_parts, commit_messages, lines_of
 from assay.reports import (
     Annotation,
     Answer,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from assay.api.records import RecordStore, signal_of
 from assay.authorship import Commit, Signal, in_branches, in_paths
+from assay.corpora import changed_files, commit_messages, enclosing_repository, git_output, git_records
 from assay.errors import DataError
-from assay.provenance.sources import changed_files, commit_messages, enclosing_repository, git_output, git_records
 
 MOST_SIGNALS = 100_000
 SECONDS = 20.0

@@ -20,10 +20,10 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState
 
+from assay.annotation import TaskResult, TaskSplit, split_by_audit, split_by_index
 from assay.api.tracing import open_index
 from assay.errors import DataError
 from assay.leakage import Audit, read_run
-from assay.studies import TaskResult, TaskSplit, split_by_audit, split_by_index
 
 VALUES: Mapping[str, float] = {"contaminated": 1.0, "clean": 0.0, "unknown": math.nan}
 """Value of the scorer by status."""

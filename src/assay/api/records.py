@@ -26,11 +26,7 @@ from assay.authorship import (
     segments,
     state_of,
 )
-from assay.errors import DataError
-from assay.guard import LARGEST_METADATA
-from assay.languages import language_of
-from assay.progress import progress_bar
-from assay.provenance.sources import (
+from assay.corpora import (
     BlamedLines,
     Blob,
     blame,
@@ -40,6 +36,10 @@ from assay.provenance.sources import (
     is_shallow,
     tree_files,
 )
+from assay.errors import DataError
+from assay.guard import LARGEST_METADATA
+from assay.languages import language_of
+from assay.progress import progress_bar
 
 NOTES = "refs/notes/ai"
 TRACES = ".agent-trace"

@@ -6,24 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.api.check_settings import SURE
+from assay.corpora import SourceText, parts_of
 from assay.errors import AssayError
+from assay.licences import LicenceRules
 from assay.progress import progress_bar, warn
-from assay.provenance import (
-    LicenceRules,
-    Searchable,
-    SearchMethod,
-    SourceText,
-    StoredDocument,
-    Trace,
-    TracedFile,
-    TraceSettings,
-    trace_file,
-)
+from assay.provenance import Searchable, SearchMethod, StoredDocument, Trace, TracedFile, TraceSettings, trace_file
 from assay.provenance import open_index as open_at
 from assay.provenance import trace as trace_text
 from assay.provenance.index import description_at
 from assay.provenance.search import find_language
-from assay.provenance.sources import parts_of
 from assay.retrieval import open_encoder
 from assay.types import Encoder
 

@@ -48,8 +48,9 @@ def calibrate_index_command(
     """
     from assay.api import open_index
     from assay.cli.present import show
+    from assay.corpora import source_texts
     from assay.progress import progress_bar, warn
-    from assay.provenance import calibrate_index, source_texts
+    from assay.provenance import calibrate_index
     from assay.provenance.search import sampled_functions
 
     with open_index(at) as index, progress_bar("calibrating") as report:

@@ -18,7 +18,7 @@ from assay.guard import LARGEST_METADATA
 from assay.settings import declared
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.provenance.sources import SourceChange
+    from assay.corpora import SourceChange
 
 CONFIGURATION = Path("assay.toml")
 
@@ -68,8 +68,8 @@ def check_command(
     from assay.api import check, check_sarif, in_event
     from assay.cli.present import chosen_format, show
     from assay.cli.terminal import OUTPUT_SETTINGS, echo, echo_json
+    from assay.corpora import SourceChange, enclosing_repository
     from assay.provenance import findings
-    from assay.provenance.sources import SourceChange, enclosing_repository
     from assay.reports import TEXT_WIDTH, describe
 
     if staged:

@@ -13,12 +13,12 @@ import numpy as np
 from scipy.stats import beta
 from scipy.stats import t as student
 
+from assay.annotation import LogColumns, RunFacts, read_task_results, run_facts
 from assay.errors import DataError
 from assay.evaluation import Estimate
 from assay.release.secret_file import read_secret
 from assay.release.statistic import pooled_outcome
 from assay.reports import Report, TabularResult, describe
-from assay.studies import LogColumns, RunFacts, read_task_results, run_facts
 
 DAYS_APART = 7
 """Days between two evaluations from which on a served model may be another one."""

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from assay import __version__
 from assay.authorship import in_patch, in_text
+from assay.corpora import SourceText
 from assay.errors import AssayError, DataError
 from assay.languages import checked_language, languages_with
 from assay.leakage import describe_run
-from assay.provenance import Searchable, SearchMethod, SourceText, TracedFile, TraceSettings, trace_file
+from assay.licences import FAMILIES, licence_of_file, read_rules
+from assay.provenance import Searchable, SearchMethod, TracedFile, TraceSettings, trace_file
 from assay.provenance.findings import finding_data, trace_verdict
 from assay.provenance.findings.schema import FindingFields
-from assay.provenance.licences import FAMILIES, licence_of_file, read_rules
 from assay.reports import RENDERERS, number_of
 from assay.service.schemas import (
     AuditAnswer,

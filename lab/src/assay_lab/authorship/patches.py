@@ -25,9 +25,9 @@ from assay.api.authorship import past_units
 from assay.authorship import SHORTEST, CodeUnit, Commit, Reference, ReferenceUnit, answer_pieces, codes_of, in_commits
 from assay.authorship.forward import NOMINAL
 from assay.authorship.reference import FEWEST, length_class
+from assay.corpora import git_output, patches_before
 from assay.errors import DataError
 from assay.evaluation import flag_rate
-from assay.provenance.sources import git_output, patches_before
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import with_ends
 

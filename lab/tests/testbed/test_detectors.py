@@ -3,8 +3,9 @@
 import pytest
 
 from assay.errors import DataError, ScoreError
-from assay.scores import SCORES, FittedDetector, detectors_of
+from assay.scores import SCORES, detectors_of
 from assay.types import MEMBER
+from assay_lab.methods.fitted import FittedDetector
 from assay_lab.testbed.detectors import (
     BASELINES,
     CONTENDERS,

@@ -1,31 +1,27 @@
 """Detectors of every kind: the entry of the registry, and the decorators that make one.
 
-A detector is one of three kinds, and each is one function in one file:
+A detector is one function in one file:
 
 - a sample-level score (`definition.score`): the inputs of one sample → one value;
-- a fitted detector (`fitted`): samples of known label and the audited model → an object that scores other samples;
 - a dataset-level detector (`dataset_level`): a whole benchmark, often beside unseen text → one value.
+
+A plug-in may have detectors of another kind, which a command of its own runs.
 
 The entry of a detector holds all facts about it, so that no other module names a detector: lists are made of flags.
 """
 
-import inspect
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Required, TypedDict, Unpack
+from typing import ClassVar, Literal, Protocol, Required, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ScoreError
 from assay.scores.parameters import defaults_of
-from assay.types import Generator, Sample, Score, TokenStatistics
+from assay.types import Sample, TokenStatistics
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-DetectorKind = Literal["sample", "fitted", "dataset"]
 Access = Literal["gray", "two models", "several models", "black", "labelled"]
 """What has to be available: token probabilities of the audited model, those of two models, those and models that fill,
 revise or describe the text, only the text that the audited model generates, or that and samples of known label."""
@@ -51,7 +47,7 @@ class Detector:
     """An entry of the registry.
 
     Attributes:
-        kind: it judges a sample, a sample after it was fitted, or a whole dataset.
+        kind: "sample" if it judges a sample, "dataset" if it judges a whole benchmark, or that of a plug-in.
         name: public name.
         title: name in the literature.
         formula: one line, in the notation of the documentation.
@@ -63,7 +59,7 @@ class Detector:
         aliases: other names that a request may use.
     """
 
-    kind: ClassVar[DetectorKind]
+    kind: ClassVar[str]
     name: str
     title: str
     formula: str
@@ -100,50 +96,6 @@ class DatasetOptions(ScoreOptions):
     """Fields of the entry of a dataset-level detector."""
 
     access: Required[Access]
-
-
-class Fitted(Protocol):
-    """A fitted detector; a value above the rule of its entry speaks for the positive label."""
-
-    @property
-    def labels(self) -> int:
-        """The number of labelled samples that it was fitted on."""
-        ...
-
-    def scores(self, samples: Sequence[Sample]) -> list[Score]:
-        """Return one score a sample; higher is more like the positive samples."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FittedDetector(Detector):
-    """A detector that learns from samples of known label.
-
-    Attributes:
-        fit: samples, labels (True = positive), the audited model, and settings by keyword → the fitted detector.
-        settings: the default of the argument `settings` of `fit`, which follows the paper; None if there is none.
-    """
-
-    kind = "fitted"
-    fit: Callable[..., Fitted]
-    settings: "DataclassInstance | None" = None
-
-    def __call__(
-        self, samples: Sequence[Sample], labels: Sequence[bool], generator: Generator, **settings: object
-    ) -> Fitted:
-        """Fit the detector.
-
-        Args:
-            samples: the samples to learn from.
-            labels: True for a positive sample.
-            generator: the audited model.
-            settings: the detector's own, among them `seed`.
-
-        Raises:
-            DataError: too few samples of a label.
-            ModelError: a model cannot be opened or run.
-        """
-        return self.fit(samples, labels, generator, **settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,21 +234,6 @@ class DatasetDetector(Detector):
     def __call__(self, inputs: DatasetInputs, **parameters: object) -> DatasetScore:
         """Judge a benchmark."""
         return self.judge(inputs, **parameters)
-
-
-def fitted(*, name: str, **options: Unpack[EntryOptions]) -> Callable[[Callable[..., Fitted]], FittedDetector]:
-    """Make a function a fitted detector; its own rule is a value above 0.
-
-    A keyword argument `settings` has a frozen dataclass as its default: the settings of the paper.
-    """
-
-    def define(fit: Callable[..., Fitted]) -> FittedDetector:
-        # the default of the argument is the declaration of the settings: there is no second list of them
-        settings = inspect.signature(fit).parameters.get("settings")
-        default = settings.default if settings else None
-        return FittedDetector(name=name, access="labelled", rule=0.0, fit=fit, settings=default, **options)
-
-    return define
 
 
 def dataset_level(

@@ -26,9 +26,10 @@ from assay.models import (
     open_local,
     open_tokenizer,
 )
-from assay.scores import FittedDetector, FrequencyTable, ModelRole, ScoreDefinition, request
+from assay.scores import FrequencyTable, ModelRole, ScoreDefinition, request
 from assay.scoring import Deterministic, Progress, Rewriter, plan, score_samples
 from assay.types import Generator, Sample, TokenScorer
+from assay_lab.methods.fitted import FittedDetector
 from assay_lab.testbed.configuration import Configuration, EvaluationSettings, configured
 from assay_lab.testbed.detectors import FILTER, ComparedDetector, chosen, with_variants
 from assay_lab.testbed.evaluation_result import Blind, Contest, DetectorResult, Evaluation, SampleView

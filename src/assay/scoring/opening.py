@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from assay.api.selection import DETERMINISTIC
 from assay.errors import CacheError, DataError, MissingCapability
 from assay.models import (
     ModelSettings,
     StatisticsCache,
+    builtin_folder,
     cached_generator,
     cached_scorer,
     check_model,
@@ -15,7 +15,10 @@ from assay.models import (
     open_model,
 )
 from assay.progress import warn
-from assay.scoring import CHANGES, Deterministic, ModelRewriter, Rewriter, generator_digest
+from assay.scores import FrequencyTable
+from assay.scoring.planning import generator_digest
+from assay.scoring.rewriters import CHANGES, Deterministic, ModelRewriter, Rewriter
+from assay.scoring.selection import DETERMINISTIC
 from assay.types import Generator, LogProbScorer
 
 if TYPE_CHECKING:
@@ -162,3 +165,11 @@ class Opener:
         except CacheError as error:  # a cache that cannot be used costs time, not the run
             warn(f"{error}; going on without the cache")
             return None
+
+
+def frequencies_for(scorer: LogProbScorer, named: FrequencyTable | None) -> FrequencyTable | None:
+    """Return the table that the user named; without one, the shipped table if it belongs to the model's tokenizer."""
+    if named is not None:
+        return named
+    shipped = FrequencyTable.load(builtin_folder("small") / "frequencies.npz")
+    return shipped if shipped.tokenizer_digest == scorer.tokenizer_digest else None

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from assay.errors import ScoreError
 from assay.plug_ins import PlugIns
-from assay.scores import generation_scores, origin_scores, token_scores, variant_scores
+from assay.scores import generation_scores, token_scores, variant_scores
 from assay.scores.continuation import Cut
 from assay.scores.definition import SampleInputs, ScoreDefinition
 from assay.scores.detector import Access, DatasetDetector, DatasetInputs, DatasetScore, Detector, Flag, Work
@@ -28,7 +28,7 @@ _Kind = TypeVar("_Kind", bound=Detector)
 
 _BUILT_IN: Mapping[str, ScoreDefinition] = {
     definition.name: definition
-    for module in (token_scores, variant_scores, generation_scores, origin_scores)
+    for module in (token_scores, variant_scores, generation_scores)
     for definition in vars(module).values()
     if isinstance(definition, ScoreDefinition)
 }

@@ -2,7 +2,7 @@ from .asking import ask as ask
 from .cutting import CutText as CutText
 from .cutting import Question as Question
 from .cutting import cut_texts as cut_texts
-from .deriving import Deriver as Deriver
+from .deriving import DerivationModels as DerivationModels
 from .estimating import report_spending as report_spending
 from .fresh import log_likelihoods as log_likelihoods
 from .fresh import shared_prefixes as shared_prefixes

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import Unscorable
-from assay.scores import DerivationKind, Derived, ModelRole, SampleInputs, ScoreRequest, View
+from assay.scores import Derived, ModelRole, SampleInputs, ScoreRequest, View
 from assay.scoring.continuing import continuations_of, cut_block
 from assay.scoring.planning import Plan
 from assay.scoring.views import Rewritten, view_text
@@ -105,8 +105,8 @@ def score_stream(
                     progress(done, total)
         continuations = continuations_of(cut, plan.generator, progress=partial(_report, progress, done, total))
         done += len(cut.questions)
-        derived: dict[DerivationKind, Sequence[Derived | Rejected]] = {
-            kind: plan.derivers[kind](chosen, n) for kind, n in plan.derivations.items()
+        derived: dict[str, Sequence[Derived | Rejected]] = {
+            name: plan.derivers[name](chosen, n) for name, n in plan.derivations.items()
         }
         for position in positions:
             sample = samples[position]
@@ -114,7 +114,7 @@ def score_stream(
             rewriting = variants.get(position, UNCHANGED)
             replies = tuple(statistics["target", text] for text in rewriting.texts[: plan.scored_variants])
             cuts = continuations[position - begin] if continuations else {}
-            own_derived = {kind: column[position - begin] for kind, column in derived.items()}
+            own_derived = {name: column[position - begin] for name, column in derived.items()}
             inputs = SampleInputs(sample.text, views, plan.frequencies, replies, rewriting.reason, cuts, own_derived)
             yield score_sample(position, sample.id, inputs, plan)
             if isinstance(own := views.get(View()), TokenLogProbs):
@@ -141,8 +141,8 @@ def score_sample(index: int, sample_id: str, inputs: SampleInputs, plan: Plan) -
         for words, count in request.definition.counts.items()
     }
     for request in plan.requests:
-        for kind in request.definition.derivations.values():
-            derived = inputs.derived[kind]
+        for derivation in request.definition.derivations.values():
+            derived = inputs.derived[derivation.name]
             if isinstance(derived, Derived):
                 counts |= {(request.name, words): count for words, count in derived.failures.items()}
     return ScoredSample(index, tuple(computed(sample_id, request, inputs) for request in plan.requests), counts)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.authorship.comments import comment_spans, docstring_spans, without_spans
+from assay.authorship import comment_spans, docstring_spans, without_spans
 from assay.models import combined
 from assay.scores import Derived
 from assay.scoring import generator_digest
 from assay.types import Encoder, Generator, Rejected, Sample, TokenScorer, TokenStatistics
 
 if TYPE_CHECKING:
-    from assay.models import Seq2SeqModel
+    from assay_lab.methods.seq2seq import Seq2SeqModel
 
 REVISE = """\
 Here is some code in {language}:
@@ -149,7 +149,7 @@ class RestoredStatistics:
         return combined([self.reviser.digest, self.restorer.digest])
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Derived | Rejected]:
-        """See `assay.scoring.Deriver`."""
+        """See `assay.scores.Deriver`."""
         replies = self.reviser(samples, n)
         pairs = [(revision, s.text) for s, (own, _) in zip(samples, replies, strict=True) for revision in own]
         scored = iter(self.restorer.conditional([pair[0] for pair in pairs], [pair[1] for pair in pairs]))
@@ -174,7 +174,7 @@ class EncodedRevisions:
         return combined([self.reviser.digest, self.encoder.digest])
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Derived | Rejected]:
-        """See `assay.scoring.Deriver`; every text is encoded once."""
+        """See `assay.scores.Deriver`; every text is encoded once."""
         replies = self.reviser(samples, n)
         groups = [
             [without_remarks(text, sample.language) for text in (sample.text, *own)]
@@ -207,7 +207,7 @@ class ConditionedStatistics:
         return combined([self.describer.digest, self.target.digest, CONDITION])
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Derived | Rejected]:
-        """See `assay.scoring.Deriver`; all tasks of all texts are scored in one call."""
+        """See `assay.scores.Deriver`; all tasks of all texts are scored in one call."""
         replies = self.describer(samples, n)
         prefixes = [[CONDITION.format(task=task) for task in own] for own, _ in replies]
         texts = [prefix + s.text for s, own in zip(samples, prefixes, strict=True) for prefix in own]

@@ -70,7 +70,7 @@ class CopyStatistics:
         return combined([self.perturb.digest, self.target.digest])
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Derived | Rejected]:
-        """See `assay.scoring.Deriver`; equal copies are scored once."""
+        """See `assay.scores.Deriver`; equal copies are scored once."""
         groups = self.perturb([sample.text for sample in samples], n)
         distinct = list(dict.fromkeys(text for group in groups for text in group.texts))
         scored = dict(zip(distinct, self.target.token_statistics(distinct), strict=True))

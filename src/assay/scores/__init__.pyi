@@ -51,7 +51,11 @@ from .registry import headline_score as headline_score
 from .registry import one_pass as one_pass
 from .registry import request as request
 from .registry import requests as requests
+from .token_scores import TAIL_MASS_FLOOR as TAIL_MASS_FLOOR
+from .token_scores import deviation as deviation
 from .token_scores import even_starts as even_starts
 from .token_scores import loss as loss
 from .token_scores import mean as mean
+from .token_scores import mean_of_lowest as mean_of_lowest
+from .token_scores import mid_pit as mid_pit
 from .token_scores import ngram_accuracy as ngram_accuracy

@@ -18,7 +18,7 @@ import inspect
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeVar, Unpack, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Unpack, cast, get_args, get_type_hints
 
 from assay.errors import ScoreError, Unscorable
 from assay.scores.continuation import Continuation, Cut
@@ -132,15 +132,18 @@ class ScoreDefinition(Detector):
 
     def variants(self, **parameters: object) -> int:
         """Return how many rewritings of each text the score compares."""
-        return int(str(parameters.get("n", self.defaults["n"]))) if self.needs_variants else 0
+        return self._number(parameters) if self.needs_variants else 0
 
     def derived(self, **parameters: object) -> int:
         """Return how many derivations of each text the score compares."""
-        return int(str(parameters.get("n", self.defaults.get("n", 1)))) if self.derivations else 0
+        return self._number(parameters) if self.derivations else 0
+
+    def _number(self, parameters: Mapping[str, object]) -> int:
+        return cast("int", {"n": 1, **self.defaults, **parameters}["n"])  # by the type of the parameter
 
     def needs(self) -> str:
         """Describe in words what has to be run or supplied."""
-        parts = [str(view) for view in dict.fromkeys(self.views.values())]
+        parts = list(map(str, dict.fromkeys(self.views.values())))
         if parts:
             parts[0] += _DETAIL[self.statistics]
         if self.needs_frequencies:
@@ -160,6 +163,14 @@ class ScoreDefinition(Detector):
             Unscorable: with the reason, when the sample has no value under this score.
         """
         check_parameters(self.name, self.function, parameters)
+        # a score is a pure function of frozen inputs: nothing but them can change its value
+        value = float(self.function(**self._arguments(inputs, parameters), **parameters))
+        if not math.isfinite(value):
+            raise Unscorable("value is not finite")
+        return value
+
+    def _arguments(self, inputs: SampleInputs, parameters: Mapping[str, object]) -> dict[str, object]:
+        """Return what the function asks for by the types of its parameters."""
         # the same view under two names is run once: views are values, and the engine takes their union
         views = {name: accepted(inputs.views[view]) for name, view in self.views.items()}
         if not all(map(len, views.values())):
@@ -180,11 +191,7 @@ class ScoreDefinition(Detector):
             arguments["variants"] = tuple(accepted(variant, "a variant: ") for variant in variants[:n])
         for name, derivation in self.derivations.items():
             arguments[name] = accepted(inputs.derived[derivation.name]).values[: self.derived(**parameters)]
-        # a score is a pure function of frozen inputs: nothing but them can change its value
-        value = float(self.function(**arguments, **parameters))
-        if not math.isfinite(value):
-            raise Unscorable("value is not finite")
-        return value
+        return arguments
 
 
 def accepted(reply: _Reply | Rejected, prefix: str = "") -> _Reply:
@@ -228,10 +235,11 @@ def score(
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
                 continue
             # the types of the parameters are the whole declaration: what a score needs is read off its signature
-            if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Derivation):
-                derivations[parameter.name] = hint.__metadata__[0]
-            elif get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], View):
-                views[parameter.name] = hint.__metadata__[0]
+            need = next(iter(getattr(hint, "__metadata__", ())), None)
+            if isinstance(need, Derivation):
+                derivations[parameter.name] = need
+            elif isinstance(need, View):
+                views[parameter.name] = need
                 # of several views the most demanding one counts: each class derives from those that hold less
                 statistics = max(statistics, get_args(hint)[0], key=lambda kind: len(kind.__mro__))
             elif hint not in (Text, FrequencyTable, Variants, Continuations, VariantContinuations):

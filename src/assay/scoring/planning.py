@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import chain
 
 from assay.errors import MissingCapability, ScoreError
 from assay.scores import Cut, Deriver, FrequencyTable, ModelRole, ScoreRequest, SuffixCut, View
@@ -118,7 +119,7 @@ def plan(
         raise MissingCapability("no model to audit: expected one in the role target, or one that generates text")
     # the union of the needs: a view that several scores share is run once
     plain = [View()] if "target" in models else []
-    views = dict.fromkeys([*plain, *(view for request in requests for view in request.definition.views.values())])
+    views = dict.fromkeys(chain(plain, *(request.definition.views.values() for request in requests)))
     check_models(requests, models, derivers or {})
     for request in requests:
         _check_cut(request, generator)
@@ -126,8 +127,15 @@ def plan(
             _check_statistics(request, models[view.role])
         if request.definition.needs_frequencies:
             _check_frequencies(request.name, models["target"], frequencies)
-    chosen_rewriter = rewriter or Deterministic()
-    return Plan(tuple(requests), tuple(views), models, frequencies, generator, chosen_rewriter, derivers or {})
+    return Plan(
+        requests=tuple(requests),
+        views=tuple(views),
+        models=models,
+        frequencies=frequencies,
+        generator=generator,
+        rewriter=rewriter or Deterministic(),
+        derivers=derivers or {},
+    )
 
 
 def check_models(requests: Sequence[ScoreRequest], roles: Collection[ModelRole], derivations: Collection[str]) -> None:

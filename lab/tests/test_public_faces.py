@@ -18,15 +18,15 @@ EXCEPTIONS = {
     # experiments that take a part of the product to pieces, to measure or to vary it alone
     "authorship": ("assay.authorship", "assay.api.authorship"),
     "detectors": ("assay.code.parse", "assay.scores.token_scores"),
-    "performance": ("assay.api.authorship", "assay.api.planning", "assay.ground_truth", "assay.retrieval"),
+    "performance": ("assay.api.authorship", "assay.ground_truth", "assay.retrieval"),
     "provenance": ("assay.provenance",),
     "release": ("assay.scores.token_scores",),
-    "statistics": ("assay.evaluation", "assay.ground_truth.demo", "assay.scores.token_scores"),
+    "statistics": ("assay.evaluation", "assay.scores.token_scores"),
     "variants": ("assay.leakage.naturalness", "assay.scoring"),
     # known truth: the same functions, counted and planted
     "testbed": ("assay.ground_truth",),
     # one name each, of which the product has no use for a user
-    "bugs": ("assay.api.selection", "assay.authorship.comments", "assay.datasets", "assay.scan.contamination"),
+    "bugs": ("assay.authorship.comments", "assay.datasets", "assay.scan.contamination"),
     "pages": ("assay.reports.drawing",),
     "papers": ("assay.authorship.comments", "assay.evaluation.divergence"),
     "rewrites": ("assay.unseen",),

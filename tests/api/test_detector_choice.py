@@ -2,11 +2,12 @@
 
 from datetime import date
 
-from assay.api import DetectorChoice, Opener
+from assay.api import DetectorChoice
 from assay.api.authorship import WINDOW, past_units
 from assay.authorship.settings import DetectorSettings
 from assay.corpora import patches_before
 from assay.models import ModelSettings
+from assay.scoring import Opener
 from support.dated_repository import DatedRepository
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from assay.api.declared import declared_around
 from assay.api.detector_models import NEEDED_FOR, DetectorModels, unused_models
-from assay.api.opening import Opener
 from assay.authorship import (
     CLASSIFIER,
     LONGEST,
@@ -57,7 +56,7 @@ from assay.files import check_target
 from assay.models import default_control
 from assay.progress import progress_bar
 from assay.scores import requests
-from assay.scoring import Progress
+from assay.scoring import Opener, Progress
 
 STDIN = "-"
 _TABLE = re.compile(r"\.(?:parquet|jsonl|ndjson)(?:\.(?:gz|zst|bz2|xz))?$", re.IGNORECASE)

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from assay.api.opening import Opener
-from assay.api.planning import frequencies_for
 from assay.authorship import (
     CausalFiller,
     ConditionedStatistics,
@@ -23,7 +21,7 @@ from assay.models import check_follows_instructions, is_remote, open_builtin_sco
 from assay.models import open_seq2seq as open_restorer
 from assay.retrieval import open_encoder
 from assay.scores import SCORES, DerivationKind, ModelRole, ScoreDefinition, ScoreRequest
-from assay.scoring import Deriver, Plan, check_models, plan
+from assay.scoring import Deriver, Opener, Plan, check_models, frequencies_for, plan
 from assay.types import Generator, LogProbScorer, TokenScorer
 
 NEEDED_FOR: Mapping[str, frozenset[str]] = MappingProxyType(

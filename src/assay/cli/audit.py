@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.api import AuditSettings, ScoreSelection
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import (
@@ -21,7 +20,9 @@ from assay.cli.options import (
 from assay.cli.terminal import echo
 from assay.cli.unused import refuse_unused_rewriting
 from assay.datasets import DataSelection, UnseenText
+from assay.leakage import AuditSettings
 from assay.models import ModelSettings
+from assay.scoring import ScoreSelection
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.leakage import Audit, Obstacle, Rule

@@ -21,10 +21,10 @@ import torch
 
 import assay
 from assay import Audit, AuditSettings, ModelSettings, Sample
-from assay.api import ScoreSelection
 from assay.datasets import DataSelection, Dataset, read_dataset
 from assay.ground_truth import library_root
 from assay.reports import area_with_interval, number_of, percent
+from assay.scoring import ScoreSelection
 from assay.types import MEMBER, NONMEMBER
 from assay.unseen import UnseenSet
 from assay_lab.evaluation.independent import spearman

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from assay.api.selection import DETERMINISTIC
 from assay.errors import CacheError, DataError, MissingCapability
 from assay.models import (
     ModelSettings,
@@ -15,7 +14,9 @@ from assay.models import (
     open_model,
 )
 from assay.progress import warn
-from assay.scoring import CHANGES, Deterministic, ModelRewriter, Rewriter, generator_digest
+from assay.scoring.planning import generator_digest
+from assay.scoring.rewriters import CHANGES, Deterministic, ModelRewriter, Rewriter
+from assay.scoring.selection import DETERMINISTIC
 from assay.types import Generator, LogProbScorer
 
 if TYPE_CHECKING:

@@ -1,0 +1,36 @@
+"""Texts as callers give them: by name, by path, as values, or as a function that reads them later."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from assay.datasets.dataset import Dataset, RepeatedIds
+from assay.datasets.loading import read_dataset
+from assay.datasets.selection import DataSelection
+from assay.errors import DataError
+from assay.types import Sample
+
+Texts = str | Path | Dataset | Sequence[Sample] | Callable[[], Dataset]
+"""A benchmark's name, a file or folder, a data set that `assay.load` returned, samples, or a function that loads a data
+set once the other arguments have been checked."""
+EXPECTED = "expected a benchmark's name, a file, a folder, or samples such as assay.Sample('name', 'def f(x): ...')"
+
+
+def dataset_of(texts: Texts, repeated: RepeatedIds = "refuse") -> Dataset:
+    """Return the samples behind a name, a path, a function or values.
+
+    Raises:
+        DataError: they cannot be read, or are no samples.
+    """
+    if isinstance(texts, Dataset):
+        return texts
+    if isinstance(texts, str | Path):
+        return read_dataset(texts, DataSelection(repeated=repeated))
+    if callable(texts):
+        return texts()
+    if not isinstance(texts, Iterable):
+        raise DataError(f"received {texts!r} for texts; {EXPECTED}")
+    samples = tuple(texts)
+    for other in samples:
+        if not isinstance(other, Sample):
+            raise DataError(f"received texts that hold a {type(other).__name__}; {EXPECTED}")
+    return Dataset.of("samples", samples, source="samples")

@@ -4,7 +4,6 @@ from .api.annotating import annotate as annotate
 from .api.auditing import audit as audit
 from .api.auditing import calibrate as calibrate
 from .api.auditing import score as score
-from .api.authorship import detect as detect
 from .api.indexing import build_index as build_index
 from .api.loading import load as load
 from .api.loading import load_run as load_run
@@ -14,6 +13,7 @@ from .api.tracing import open_index as open_index
 from .api.tracing import trace as trace
 from .api.unseen import build_unseen as build_unseen
 from .authorship.detecting import Detection as Detection
+from .authorship.judging import detect as detect
 from .authorship.settings import DetectorSettings as DetectorSettings
 from .leakage.results import Audit as Audit
 from .leakage.settings import AuditSettings as AuditSettings

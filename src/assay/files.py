@@ -18,6 +18,9 @@ from safetensors import SafetensorError
 
 from assay.errors import AssayError, DataError, plain_reason
 
+CONFIGURATION_VARIABLE = "ASSAY_CONFIG"
+"""Names the configuration file; a file that it names is read strictly."""
+
 UNFINISHED = ".unfinished"
 LOCK = ".lock"
 """Name of the lock of a folder that one process at a time works in."""
@@ -165,6 +168,26 @@ def parse_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise ValueError("TOML that is nested too deeply") from None
+
+
+def assay_table(path: Path, data: bytes) -> dict[str, Any] | None:
+    """Return the table of ours in a TOML file; None in a `pyproject.toml` without one.
+
+    Raises:
+        DataError: the bytes are not TOML.
+    """
+    is_project = path.name == "pyproject.toml"
+    try:
+        content = parse_toml(data.decode("utf-8").replace("\r\n", "\n"))
+    except ValueError as error:  # no TOML or no text
+        if is_project and CONFIGURATION_VARIABLE not in os.environ:
+            return None  # of another project; its own tools report what is wrong with it
+        raise DataError(f"{path} is not a TOML file: {error}") from error
+    if not is_project:
+        return content
+    tools = content.get("tool")
+    table = tools.get("assay") if isinstance(tools, dict) else None
+    return table if isinstance(table, dict) else None
 
 
 def check_target(*paths: Path | None) -> None:

@@ -155,8 +155,7 @@ def compact_command(*, at: At) -> None:
 
     **Example**: `assay index compact --index code.index`
     """
-    from assay.api import query_encoder
-    from assay.provenance import CodeIndex
+    from assay.provenance import CodeIndex, query_encoder
     from assay.provenance.index import folder_named
     from assay.reports import Report
 

@@ -81,12 +81,11 @@ def trace_command(
 
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence copyleft`
     """
-    from assay.api import open_index, trace_files
     from assay.cli.present import chosen_format
     from assay.cli.terminal import BILLS
     from assay.cli.trace_modes import print_passages, trace_whole_benchmark
     from assay.corpora import parts_of
-    from assay.provenance import TraceSettings
+    from assay.provenance import TraceSettings, open_for_search, trace_files
     from assay.provenance.search import add_templates, default_boilerplate
 
     if (verbatim or benchmark) and chosen_format() in BILLS:
@@ -94,7 +93,7 @@ def trace_command(
     rules = _rules(gate)
     _check(code or [], benchmark, gate, verbatim=verbatim, write_clean=write_clean)
     _refuse_unused(context, "--verbatim" if verbatim else "--benchmark" if benchmark else TRACING)
-    with open_index(at, vectors=False if verbatim else NEEDS_VECTORS.get(search.method)) as index:
+    with open_for_search(at, vectors=False if verbatim else NEEDS_VECTORS.get(search.method)) as index:
         if not len(index):
             raise DataError(f"{at}: the index holds no document; expected one that `assay index build CORPUS` filled")
         if benchmark is not None:

@@ -21,6 +21,8 @@ from .entry import Origin as Origin
 from .entry import Reason as Reason
 from .entry import Skipped as Skipped
 from .filters import languages_named as languages_named
+from .filters import skip_by_name as skip_by_name
+from .filters import skip_by_text as skip_by_text
 from .git import Blob as Blob
 from .git import GitRepository as GitRepository
 from .git import changed_files as changed_files

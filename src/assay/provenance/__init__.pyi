@@ -7,6 +7,7 @@ from .findings.gate import judge as judge
 from .findings.pairs import PairedFiles as PairedFiles
 from .findings.pairs import all_pairs as all_pairs
 from .findings.sarif_log import sarif as sarif
+from .findings.tracing_files import trace_files as trace_files
 from .findings.verbatim import Passage as Passage
 from .findings.verbatim import verbatim_passages as verbatim_passages
 from .index.building import BuildCounts as BuildCounts
@@ -21,6 +22,8 @@ from .index.searchable import StoredDocument as StoredDocument
 from .index.searchable import WritableIndex as WritableIndex
 from .search.calibrating import calibrate_index as calibrate_index
 from .search.candidates import SearchMethod as SearchMethod
+from .search.opening import open_for_search as open_for_search
+from .search.opening import query_encoder as query_encoder
 from .search.result import Trace as Trace
 from .search.tracing import TraceSettings as TraceSettings
 from .search.tracing import trace as trace

@@ -1,5 +1,4 @@
 from .asking import ask as ask
-from .choosing import frequencies_for as frequencies_for
 from .choosing import plan_scores as plan_scores
 from .choosing import reported as reported
 from .cutting import CutText as CutText
@@ -11,6 +10,7 @@ from .fresh import log_likelihoods as log_likelihoods
 from .fresh import shared_prefixes as shared_prefixes
 from .fresh import written_names as written_names
 from .opening import Opener as Opener
+from .opening import frequencies_for as frequencies_for
 from .planning import Plan as Plan
 from .planning import check_models as check_models
 from .planning import generator_digest as generator_digest
@@ -27,6 +27,9 @@ from .run import ScoreTable as ScoreTable
 from .run import pairs_to_run as pairs_to_run
 from .run import score_samples as score_samples
 from .run import score_stream as score_stream
+from .selection import DETERMINISTIC as DETERMINISTIC
+from .selection import OWN_NAMES as OWN_NAMES
 from .selection import ScoreSelection as ScoreSelection
 from .selection import check_variants as check_variants
+from .selection import tier as tier
 from .views import rewritten as rewritten

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from assay.errors import MissingCapability, ScoreError
-from assay.models import CachedScorer, builtin_folder
+from assay.models import CachedScorer
 from assay.progress import Phases, progress_bar, warn
 from assay.scores import FrequencyTable, ModelRole, ScoreDefinition, ScoreRequest, requests
-from assay.scoring.opening import Opener
+from assay.scoring.opening import Opener, frequencies_for
 from assay.scoring.planning import Plan, plan
 from assay.scoring.rewriters import Rewriter
 from assay.scoring.selection import OWN_NAMES, ScoreSelection, tier
@@ -94,14 +94,6 @@ def _generator_of(scorer: LogProbScorer) -> Generator:
     if not isinstance(model, Generator):
         raise MissingCapability(f"{scorer.name} does not generate text: expected another source than --names-from self")
     return model
-
-
-def frequencies_for(scorer: LogProbScorer, named: FrequencyTable | None) -> FrequencyTable | None:
-    """Return the table that the user named; without one, the shipped table if it belongs to the model's tokenizer."""
-    if named is not None:
-        return named
-    shipped = FrequencyTable.load(builtin_folder("small") / "frequencies.npz")
-    return shipped if shipped.tokenizer_digest == scorer.tokenizer_digest else None
 
 
 @contextmanager

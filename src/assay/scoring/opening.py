@@ -7,6 +7,7 @@ from assay.errors import CacheError, DataError, MissingCapability
 from assay.models import (
     ModelSettings,
     StatisticsCache,
+    builtin_folder,
     cached_generator,
     cached_scorer,
     check_model,
@@ -14,6 +15,7 @@ from assay.models import (
     open_model,
 )
 from assay.progress import warn
+from assay.scores import FrequencyTable
 from assay.scoring.planning import generator_digest
 from assay.scoring.rewriters import CHANGES, Deterministic, ModelRewriter, Rewriter
 from assay.scoring.selection import DETERMINISTIC
@@ -163,3 +165,11 @@ class Opener:
         except CacheError as error:  # a cache that cannot be used costs time, not the run
             warn(f"{error}; going on without the cache")
             return None
+
+
+def frequencies_for(scorer: LogProbScorer, named: FrequencyTable | None) -> FrequencyTable | None:
+    """Return the table that the user named; without one, the shipped table if it belongs to the model's tokenizer."""
+    if named is not None:
+        return named
+    shipped = FrequencyTable.load(builtin_folder("small") / "frequencies.npz")
+    return shipped if shipped.tokenizer_digest == scorer.tokenizer_digest else None

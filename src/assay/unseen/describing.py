@@ -43,7 +43,7 @@ def _(unseen: UnseenSet, path: str = "") -> Report:
             "Nothing shows that the model has not seen these texts: give --after DATE, the day of its release."
         )
     for package in unseen.not_downloaded:
-        details.append(f"Not downloaded: {package.requirement} ({package.reason}).")  # noqa: PERF401
+        details.append(f"Not downloaded: {package.requirement} ({package.reason}).")
     tables = [_count_table(unseen)]
     if unseen.before is not None and unseen.after is not None:
         tables.insert(0, _match_table(unseen, unseen.before, unseen.after))

@@ -17,8 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from assay.api import DetectorChoice, calibrate_authorship
-from assay.authorship import CodeUnit, Reference, answer_pieces, codes_of, judged_rows, units_of
+from assay.authorship import (
+    CodeUnit,
+    DetectorChoice,
+    Reference,
+    answer_pieces,
+    calibrate_authorship,
+    codes_of,
+    judged_rows,
+    units_of,
+)
 from assay.authorship.detecting import Detection
 from assay.authorship.forward import expected_flags
 from assay.corpora import texts_before

@@ -5,11 +5,11 @@ from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
 
-from assay.api import open_index
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
 from assay.models import ModelSettings
 from assay.progress import progress_bar
+from assay.provenance import open_for_search
 from assay.scoring import Opener, ScoreSelection, check_variants, plan_scores
 from assay_lab.bugs import (
     MEASURES,
@@ -100,7 +100,7 @@ def study_bugs(
     selection = ScoreSelection(",".join(names), reference=reference)
     with ExitStack() as stack:
         # models take the longest to open, so they come last
-        opened = None if index is None else stack.enter_context(open_index(index))
+        opened = None if index is None else stack.enter_context(open_for_search(index))
         with progress_bar("opening the model", shown=progress):
             plan, remarks = plan_scores(selection, model, opener)
             generator = opener.generator(model) if probes else None

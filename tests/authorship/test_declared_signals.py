@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.api.declared import declared_around
 from assay.authorship.declared import Signal
 from assay.authorship.describing import _signals, detection_sarif
+from assay.authorship.surroundings import declared_around
 from support.dated_repository import DatedRepository
 
 CODE = "def total(values, limit):\n    return sum(value for value in values if value < limit)\n"

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assay.api.records import RecordStore, signal_of
-from assay.authorship import Commit, Signal, in_branches, in_paths
+from assay.authorship.declared import Commit, Signal, in_branches, in_paths
+from assay.authorship.record_store import RecordStore, signal_of
 from assay.corpora import changed_files, commit_messages, enclosing_repository, git_output, git_records
 from assay.errors import DataError
 

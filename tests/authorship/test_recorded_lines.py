@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from assay.api.declared import declared_around
-from assay.api.records import MOST_REMARKS, recorded_lines
+from assay.authorship import recorded_lines
+from assay.authorship.record_store import MOST_REMARKS
+from assay.authorship.surroundings import declared_around
 from assay.errors import DataError
 from support.commands import run_assay
 from support.dated_repository import DatedRepository
@@ -124,7 +125,7 @@ def test_no_link_leads_out_of_the_repository_and_large_records_are_not_read(repo
     folder.mkdir()
     (folder / "traces.jsonl").symlink_to(secret)
     assert recorded_lines([repository.path / "a.py"]).remarks == ()
-    monkeypatch.setattr("assay.api.records.LARGEST_METADATA", 10)
+    monkeypatch.setattr("assay.authorship.record_store.LARGEST_METADATA", 10)
     (folder / "traces.jsonl").unlink()
     (folder / "traces.jsonl").write_text("x" * 20)
     repository.note("a.py\n  s_c9883b05a2487d::t_1 1")

@@ -9,22 +9,16 @@ from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 
-from assay.authorship import (
+from assay.authorship.declared import Commit, Signal, in_commits
+from assay.authorship.recorded import RecordedFile, RecordedLines, RecordedRange, joined, state_of
+from assay.authorship.records import (
     AuthorKind,
-    Commit,
     LineRecord,
-    RecordedFile,
-    RecordedLines,
-    RecordedRange,
     RecordedSpan,
-    Signal,
-    in_commits,
-    joined,
     read_checkpoint,
     read_note,
     read_trace,
     segments,
-    state_of,
 )
 from assay.corpora import (
     BlamedLines,

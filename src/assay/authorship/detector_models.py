@@ -4,18 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from assay.authorship import (
+from assay.authorship.perturbing import (
     CausalFiller,
-    ConditionedStatistics,
     CopyStatistics,
-    EncodedRevisions,
-    RestoredStatistics,
-    Reviser,
-    ScoreModels,
     SentinelFiller,
     SpanPerturbation,
     StylePerturbation,
 )
+from assay.authorship.revising import ConditionedStatistics, EncodedRevisions, RestoredStatistics, Reviser
+from assay.authorship.settings import ScoreModels
 from assay.errors import MissingCapability
 from assay.models import check_follows_instructions, is_remote, open_builtin_scorer, open_local, open_model
 from assay.models import open_seq2seq as open_restorer

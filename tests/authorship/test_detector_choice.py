@@ -2,8 +2,7 @@
 
 from datetime import date
 
-from assay.api import DetectorChoice
-from assay.api.authorship import WINDOW, past_units
+from assay.authorship import WINDOW, DetectorChoice, past_units
 from assay.authorship.settings import DetectorSettings
 from assay.corpora import patches_before
 from assay.models import ModelSettings

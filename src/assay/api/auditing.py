@@ -5,13 +5,14 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from assay.api.scores import Scores
-from assay.datasets import Dataset, Texts, dataset_of
+from assay.datasets import DataSelection, Dataset, Texts, dataset_of
 from assay.evaluation import unseen_note
 from assay.leakage import (
     Audit,
     AuditedTexts,
-    AuditRequest,
     AuditSettings,
+    PlannedAudit,
+    RequestedAudit,
     UnseenScores,
     audit_inputs,
     check_names,
@@ -19,7 +20,6 @@ from assay.leakage import (
     describe_run,
     facts_of,
     open_audit,
-    plan_audit,
     report_cost,
     resolved,
     write_run,
@@ -29,8 +29,19 @@ from assay.progress import warn
 from assay.release import check_published, evidence_of_release
 from assay.reports import write_html
 from assay.run import PAGE, Run
-from assay.scoring import Opener, Plan, ScoredSample, ScoreSelection, plan_scores, reported, score_stream
+from assay.scoring import (
+    Opener,
+    Plan,
+    ScoredSample,
+    ScoreSelection,
+    plan_scores,
+    report_spending,
+    reported,
+    score_stream,
+)
 
+NUMBERED = DataSelection(repeated="number")
+"""Unseen text may come from several places that number their texts alike."""
 RELEASE_TEST = "release.json"
 """File, inside the state of a run, of the test of a release: each test is logged, so that a run makes it once."""
 
@@ -41,7 +52,6 @@ def audit(
     *,
     unseen: Texts | None = None,
     same_form: Texts | None = None,
-    labelled: Texts | None = None,
     scores: ScoreSelection | str | None = None,
     settings: AuditSettings | None = None,
     model_settings: ModelSettings | None = None,
@@ -56,7 +66,6 @@ def audit(
         unseen: text of the same kind that the model has certainly not seen. It supports "familiar".
         same_form: instead, such text of the same form: tasks of the benchmark that were kept private, or later ones. It
             supports "contaminated", and names tasks.
-        labelled: with black access, other texts of known membership, on which the fitted detectors are fitted.
         scores: names with commas between them, a list (`one-pass`, `black`, `all`), or a `ScoreSelection`; None for the
             default list.
         settings: what the audit compares with, and how it decides.
@@ -69,29 +78,19 @@ def audit(
         NothingToCompare: there will be no verdict, and `settings.describe` is not set.
         AssayError: bad input; one line says what was received and what was expected.
     """
-    options, selection = settings or AuditSettings(), ScoreSelection.named(scores)
+    selection, opener = ScoreSelection.named(scores), Opener(model_settings or ModelSettings())
+    options, is_same_form = settings or AuditSettings(), same_form is not None
     run = Run(out, "audit") if isinstance(out, str | Path) else out
+    state = run.state if run else None
     if run:
         run.refuse_finished()
-    options.check(
-        unseen=unseen is not None,
-        same_form=same_form is not None,
-        labelled=labelled is not None,
-        access=selection.access,
-    )
-    request = AuditRequest(
-        model=model,
-        settings=options,
-        selection=selection,
-        opener=Opener(model_settings or ModelSettings()),
-        same_form=same_form is not None,
-    )
+    options.check(unseen=unseen is not None, same_form=is_same_form, access=selection.access)
+    request = RequestedAudit(model, options, selection, opener=opener, same_form=is_same_form)
     check_names(request)
     others = unseen if same_form is None else same_form
     texts = AuditedTexts.of(
         dataset_of(benchmark),
-        None if others is None else dataset_of(others, repeated="number"),
-        None if labelled is None else dataset_of(labelled),
+        None if others is None else dataset_of(others, NUMBERED),
         None if options.calibration is None else UnseenScores.load(options.calibration),
         needs_unseen=not options.describe and not options.compares(unseen=others is not None),
     )
@@ -99,18 +98,20 @@ def audit(
         check_published(options.release, [sample.text for sample in texts.dataset.samples])
     check_texts(request, texts)
     # claimed before a model is loaded; what is refused from here on leaves no folder
-    with run.begun(selection, options, request.opener.settings, **request.identity(texts)) if run else nullcontext():
-        planned = plan_audit(request, texts)
-        with reported(f"auditing {texts.dataset.name}", planned.plan, shown=progress) as report:
-            inputs = open_audit(planned, state=run and run.state, progress=report)
+    with run.begun(selection, options, opener.settings, **request.identity(texts)) if run else nullcontext():
+        plan, notes = plan_scores(selection, model, opener)
+        report_spending(model, plan, texts.samples, opener.settings)
+        with reported(f"auditing {texts.dataset.name}", plan, shown=progress) as report:
+            planned = PlannedAudit(request, texts, plan, notes=notes)
+            inputs = open_audit(planned, state=state, progress=report)
             if progress:
                 report_cost(inputs, texts)
             if options.release is not None:
-                kept = run and run.state / RELEASE_TEST
-                inputs = inputs.with_release(evidence_of_release(inputs.plan.target, options.release, kept=kept))
+                kept = state and state / RELEASE_TEST
+                inputs = inputs.with_release(evidence_of_release(plan.target, options.release, kept=kept))
             result = audit_inputs(inputs)
         if run:
-            record = run.record(resolved(texts, inputs), **facts_of(inputs.plan, texts.dataset))
+            record = run.record(resolved(texts, inputs), **facts_of(plan, texts.dataset))
             write_run(run.path, result, record, redact=options.redact)
             write_html(describe_run(run.path), run.path / PAGE)
             run.finish()
@@ -143,7 +144,7 @@ def calibrate(
     specification = chosen.specification()
     opener = Opener(settings or ModelSettings())
     opener.check(model, *chosen.other_models())
-    dataset = dataset_of(unseen, repeated="number")
+    dataset = dataset_of(unseen, NUMBERED)
     run = Run.beside(out, "calibration") if isinstance(out, str | Path) else out
     identity = {"model": model, "scores": specification, "data": dataset.digest}
     with run.begun(chosen, opener.settings, **identity) if run else nullcontext():

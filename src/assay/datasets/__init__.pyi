@@ -45,3 +45,4 @@ from .sources.text import is_binary as is_binary
 from .sources.text import wide_encoding as wide_encoding
 from .texts import Texts as Texts
 from .texts import dataset_of as dataset_of
+from .texts import unread as unread

@@ -1,9 +1,10 @@
 """Texts as callers give them: by name, by path, as values, or as a function that reads them later."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
-from assay.datasets.dataset import Dataset, RepeatedIds
+from assay.datasets.dataset import Dataset
 from assay.datasets.loading import read_dataset
 from assay.datasets.selection import DataSelection
 from assay.errors import DataError
@@ -15,8 +16,17 @@ set once the other arguments have been checked."""
 EXPECTED = "expected a benchmark's name, a file, a folder, or samples such as assay.Sample('name', 'def f(x): ...')"
 
 
-def dataset_of(texts: Texts, repeated: RepeatedIds = "refuse") -> Dataset:
+def unread(texts: str, selection: DataSelection) -> Callable[[], Dataset]:
+    """Return a function that reads a data set once the other arguments have been checked."""
+    return partial(dataset_of, texts, selection)
+
+
+def dataset_of(texts: Texts, selection: DataSelection | None = None) -> Dataset:
     """Return the samples behind a name, a path, a function or values.
+
+    Args:
+        texts: see `Texts`.
+        selection: what is read of a name or a path.
 
     Raises:
         DataError: they cannot be read, or are no samples.
@@ -24,7 +34,7 @@ def dataset_of(texts: Texts, repeated: RepeatedIds = "refuse") -> Dataset:
     if isinstance(texts, Dataset):
         return texts
     if isinstance(texts, str | Path):
-        return read_dataset(texts, DataSelection(repeated=repeated))
+        return read_dataset(texts, selection or DataSelection())
     if callable(texts):
         return texts()
     if not isinstance(texts, Iterable):

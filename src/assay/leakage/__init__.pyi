@@ -8,7 +8,9 @@ from .cost import report_cost as report_cost
 from .describing import describe_audit as describe_audit
 from .describing import describe_run as describe_run
 from .fail_on import Rule as Rule
+from .fail_on import UndecidedRulesError as UndecidedRulesError
 from .fail_on import rule as rule
+from .fail_on import rules_of as rules_of
 from .form_test import FormTest as FormTest
 from .form_test import form_test as form_test
 from .inputs import AuditLabels as AuditLabels
@@ -22,11 +24,11 @@ from .naming import named_samples as named_samples
 from .negative_control import Control as Control
 from .negative_control import ControlScores as ControlScores
 from .negative_control import control_scores as control_scores
-from .opening import AuditRequest as AuditRequest
+from .opening import PlannedAudit as PlannedAudit
+from .opening import RequestedAudit as RequestedAudit
 from .opening import check_names as check_names
 from .opening import check_texts as check_texts
 from .opening import open_audit as open_audit
-from .opening import plan_audit as plan_audit
 from .opening import resolved as resolved
 from .results import Audit as Audit
 from .results import GradientGate as GradientGate

@@ -21,10 +21,6 @@ TWO_MODELS = (
     "leakage only where {model} is the audited model from before the suspected training, or one that cannot have seen "
     "the samples."
 )
-LEARNED = (
-    "was fitted on {count} texts of known membership. None of them, nor of their groups, is judged here. The other "
-    "scores use no labels."
-)
 SAME_FORM = (
     "The unseen text counts as text of the same form. That is exact if it was drawn at random from the same tasks; "
     "where it was written later, it supposes that it is alike."
@@ -82,13 +78,11 @@ def _label_notes(measured: MeasuredAudit) -> Iterator[str]:
 
 
 def _score_notes(measured: MeasuredAudit) -> Iterator[str]:
-    """Yield a note for each score of two models, and for each fitted detector."""
+    """Yield a note for each score of two models."""
     plan = measured.inputs.plan
     for entry in plan.requests:
         if entry.definition.access == "two models":
             yield f"{entry.name}: {TWO_MODELS.format(model=plan.models['reference'].name)}"
-    for name, detector in measured.inputs.comparison.learned.items():
-        yield f"{name} {LEARNED.format(count=detector.labels)}"
 
 
 def _group_notes(measured: MeasuredAudit) -> Iterator[str]:

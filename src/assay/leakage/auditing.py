@@ -9,7 +9,7 @@ from assay.leakage.inputs import AuditInputs, AuditLabels, ComparisonData, Decis
 from assay.leakage.judging import JudgedAudit, judge_scores
 from assay.leakage.measuring import measure_texts
 from assay.leakage.parts import by_part
-from assay.leakage.results import Audit, PartResult
+from assay.leakage.results import Audit, MethodResult, PartResult
 from assay.scoring import Plan, Progress
 from assay.types import Sample
 
@@ -39,8 +39,7 @@ def audit(
         phase: called with the name of each part of the work before it begins.
 
     Raises:
-        DataError: nothing to audit, all unseen texts are in the benchmark, or a detector was fitted on a text that is
-            judged, or on one of its group.
+        DataError: nothing to audit, or all unseen texts are in the benchmark.
         AssayError: too few unseen texts, see `assay.evaluation.calibration`.
         ModelError: when the model cannot be run.
     """
@@ -71,7 +70,8 @@ def conclude(judged: JudgedAudit) -> Audit:
     """Return the audit: the verdict of the score that was declared for it, and all that stands beside it."""
     compared, measured = judged.compared, judged.compared.measured
     inputs, literature = measured.inputs, measured.inputs.comparison.literature
-    methods, gate = (), None
+    methods: tuple[MethodResult, ...] = ()
+    gate = None
     if literature is not None:
         inputs.begin("methods of the literature")
         methods, gate = literature.run(seed=inputs.decision.seed), literature.gate()

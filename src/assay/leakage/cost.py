@@ -52,10 +52,10 @@ def report_cost(inputs: AuditInputs, texts: AuditedTexts) -> None:
             inform(f"power: {power}")
     if not passes:
         return
-    texts = missing[0]
+    target_texts = missing[0]
     # a text that the cache holds says nothing about the model's speed: then the model runs without the cache
-    timed = target.scorer if isinstance(target, CachedLogProbScorer) and not texts else target
-    trial = (texts or [sample.text for sample in samples])[: TRIAL + 1]
+    timed = target.scorer if isinstance(target, CachedLogProbScorer) and not target_texts else target
+    trial = (target_texts or [sample.text for sample in samples])[: TRIAL + 1]
     # per character, since texts differ in length; the first text warms the model up and is not timed
     seconds = _seconds(timed, trial) / max(1, sum(map(len, trial[1:] or trial)))
     lengths = sum(len(text) for texts in missing for text in texts)

@@ -1,13 +1,13 @@
-"""What goes into an audit: the texts, the plan, what they are compared with, and how that is decided."""
+"""Inputs of an audit: the texts, the plan, what they are compared with, and how that is decided."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Self, TypedDict
 
 from assay.evaluation import RESAMPLES
 from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.negative_control import Control
-from assay.scores import Fitted, ScoreRequest
+from assay.scores import ScoreRequest
 from assay.scoring import Plan, Progress
 from assay.types import ReleaseEvidence, Sample
 
@@ -36,7 +36,6 @@ class ComparisonData:
         same_form: the unseen text has the form of the benchmark.
         release: what the lot of a randomised release shows; None without one.
         calibration: instead of `unseen`: scores of such text, from a file.
-        learned: name → a detector that was fitted on other texts of known membership, see `assay.leakage.supervised`.
         control: model that never saw the benchmark, for the same audit; used with `unseen` alone.
         planting: power by doses that are planted in a copy of the model; None for none. Used with `unseen` alone.
         literature: methods of the literature for whole benchmarks; None for none.
@@ -47,7 +46,6 @@ class ComparisonData:
     same_form: bool = False
     release: ReleaseEvidence | None = None
     calibration: UnseenScores | None = None
-    learned: Mapping[str, Fitted] = field(default_factory=dict)
     control: Control | None = None
     planting: "Planting | None" = None
     literature: "Literature | None" = None
@@ -126,7 +124,7 @@ class AuditInputs:
 
     @property
     def headline(self) -> ScoreRequest | None:
-        """The score of the verdict as it was requested; None for a fitted detector."""
+        """The score of the verdict as it was requested."""
         return next((entry for entry in self.plan.requests if entry.name == self.primary), None)
 
     @property

@@ -7,7 +7,7 @@ from itertools import compress
 
 import numpy as np
 
-from assay.evaluation import Estimate, Ranking, dose_correlation, dose_response, rank_all
+from assay.evaluation import DosePoint, Estimate, Ranking, dose_correlation, dose_response, rank_all
 from assay.leakage.contrasting import ComparedAudit
 from assay.leakage.measuring import MeasuredAudit
 from assay.leakage.results import Distribution, ScoreSummary, separation_of
@@ -36,16 +36,17 @@ def judge_scores(compared: ComparedAudit) -> JudgedAudit:
     """Decide by each score, every interval of a ranking from the same resamples."""
     measured = compared.measured
     rankings = rank_labelled(measured)
-    summaries = [summary_of(name, compared, rankings.get(name)) for name in measured.values]
+    summaries = [judged_score(name, compared, rankings.get(name)) for name in measured.values]
     return JudgedAudit(compared, tuple(with_planted_power(summary, compared) for summary in summaries))
 
 
-def summary_of(name: str, compared: ComparedAudit, ranking: Ranking | None) -> ScoreSummary:
+def judged_score(name: str, compared: ComparedAudit, ranking: Ranking | None) -> ScoreSummary:
     """Return what one score shows, with its verdict."""
     measured, inputs = compared.measured, compared.measured.inputs
     column, groups, draws = measured.values[name], measured.groups, inputs.decision.draws
     unscorable = Counter(filter(None, measured.reasons[name]))
-    points, trend = (), None
+    points: tuple[DosePoint, ...] = ()
+    trend = None
     doses = doses_of(inputs.samples)
     if doses is not None:
         points = dose_response(name, column, doses, groups, **draws)

@@ -3,15 +3,12 @@
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.heat_map import TokenKeeper
 from assay.leakage.inputs import AuditInputs
 from assay.leakage.negative_control import ControlScores, control_scores
 from assay.leakage.parts import PartKeeper
 from assay.leakage.texts import groups_of, without
-from assay.scores import Fitted
 from assay.scoring import ScoreTable, has_parts, score_samples
 from assay.types import MEMBER, NONMEMBER, Float64Array, Sample
 
@@ -66,8 +63,7 @@ def measure_texts(inputs: AuditInputs) -> MeasuredAudit:
     """Score the benchmark and the unseen texts under the audited model, then under the control.
 
     Raises:
-        DataError: all unseen texts are in the benchmark, or a detector was fitted on a text that is judged, or on one
-            of its group.
+        DataError: all unseen texts are in the benchmark.
         ModelError: a model cannot be run.
     """
     samples, comparison = inputs.samples, inputs.comparison
@@ -77,7 +73,6 @@ def measure_texts(inputs: AuditInputs) -> MeasuredAudit:
     inputs.begin(f"scoring {inputs.benchmark}")
     observers = (tokens,) if parts is None else (tokens, parts)
     table = score_samples(texts, inputs.plan, progress=inputs.progress, observe=observers)
-    table = with_learned(table, comparison.learned, texts)
     control = None
     if comparison.control is not None and fresh:
         inputs.begin(f"scoring {inputs.benchmark} under the control")
@@ -100,16 +95,6 @@ def measure_texts(inputs: AuditInputs) -> MeasuredAudit:
         tokens=tokens,
         parts=parts,
     )
-
-
-def with_learned(table: ScoreTable, learned: Mapping[str, Fitted], samples: Sequence[Sample]) -> ScoreTable:
-    """Return the table with a column for each fitted detector."""
-    values, reasons = dict(table.values), dict(table.reasons)
-    for name, detector in learned.items():
-        column = detector.scores(samples)
-        values[name] = np.array([score.value for score in column])
-        reasons[name] = tuple(score.reason for score in column)
-    return ScoreTable(values, reasons, table.counts)
 
 
 def _part_keeper(inputs: AuditInputs, fresh: Sequence[Sample]) -> PartKeeper | None:

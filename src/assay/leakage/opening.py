@@ -1,6 +1,6 @@
 """An audit as a user asks for it: its names are checked before anything is read, and then its models are opened."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +13,8 @@ from assay.leakage.settings import AuditSettings
 from assay.leakage.texts import AuditedTexts
 from assay.models import default_control, display_name, gguf_note
 from assay.progress import Phases, warn
-from assay.scores import Fitted, ScoreRequest, dataset_requests, requests
-from assay.scoring import Opener, Plan, ScoreSelection, plan_scores, report_spending
+from assay.scores import ScoreRequest, dataset_requests, requests
+from assay.scoring import Opener, Plan, ScoreSelection, plan_scores
 
 if TYPE_CHECKING:
     from assay.leakage.literature import Literature
@@ -25,8 +25,8 @@ PLANTED, TUNING = "planting", "fine-tuning"
 """Folders, inside the state of a run, of a training on planted doses, and for methods of the literature."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditRequest:
+@dataclass(frozen=True, slots=True)
+class RequestedAudit:
     """An audit that a user asks for.
 
     Attributes:
@@ -54,7 +54,7 @@ class AuditRequest:
         return {"model": self.model, "scores": scores, "same_form": self.same_form, **texts.digests()}
 
 
-def check_names(request: AuditRequest) -> None:
+def check_names(request: RequestedAudit) -> None:
     """Check methods, scores and models by name, before anything is loaded.
 
     Raises:
@@ -81,7 +81,7 @@ def check_primary(primary: str | None, scores: Sequence[ScoreRequest]) -> None:
         )
 
 
-def check_texts(request: AuditRequest, texts: AuditedTexts) -> None:
+def check_texts(request: RequestedAudit, texts: AuditedTexts) -> None:
     """Check that the texts admit what is asked for; warn where they admit no verdict.
 
     Raises:
@@ -103,27 +103,24 @@ class PlannedAudit:
         request: what is asked for.
         texts: the benchmark and the unseen text.
         plan: of the scores.
-        notes: what a reader needs to know of texts and plan.
+        notes: what a reader needs to know of the plan.
     """
 
-    request: AuditRequest
+    request: RequestedAudit
     texts: AuditedTexts
     plan: Plan
     notes: tuple[str, ...]
 
+    def check(self) -> None:
+        """Check that the plan has the score of the verdict, and what the calibration file was measured with.
 
-def plan_audit(request: AuditRequest, texts: AuditedTexts) -> PlannedAudit:
-    """Open the audited model, and report what the audit costs at a server.
-
-    Raises:
-        AssayError: the model cannot be opened, or cannot give what the scores or the calibration file need.
-    """
-    plan, notes = plan_scores(request.selection, request.model, request.opener)
-    report_spending(request.model, plan, texts.samples, request.opener.settings)
-    check_primary(request.settings.primary, plan.requests)
-    if texts.calibration is not None:
-        texts.calibration.check(plan, Path(str(request.settings.calibration)))
-    return PlannedAudit(request, texts, plan, (*texts.notes, *notes, *filter(None, [gguf_note(plan.target)])))
+        Raises:
+            DataError: it has not.
+        """
+        settings = self.request.settings
+        check_primary(settings.primary, self.plan.requests)
+        if self.texts.calibration is not None:
+            self.texts.calibration.check(self.plan, Path(str(settings.calibration)))
 
 
 def open_audit(planned: PlannedAudit, *, state: Path | None = None, progress: Phases | None = None) -> AuditInputs:
@@ -138,6 +135,7 @@ def open_audit(planned: PlannedAudit, *, state: Path | None = None, progress: Ph
         AssayError: a model cannot be opened, or cannot give what is asked of it.
     """
     texts, plan, settings = planned.texts, planned.plan, planned.request.settings
+    planned.check()
     control, control_notes = opened_control(planned) if texts.fresh else (None, ())
     return AuditInputs(
         samples=texts.dataset.samples,
@@ -151,7 +149,6 @@ def open_audit(planned: PlannedAudit, *, state: Path | None = None, progress: Ph
             control=control,
             planting=_planting(planned, state=state, progress=progress),
             literature=_literature(planned, state=state, progress=progress),
-            learned=_learned(texts, plan, seed=settings.seed),
         ),
         decision=DecisionSettings(
             primary=settings.primary,
@@ -161,10 +158,11 @@ def open_audit(planned: PlannedAudit, *, state: Path | None = None, progress: Ph
             allow_confounded=settings.allow_confounded,
         ),
         labels=AuditLabels(
-            model=settings.model_name or display_name(planned.request.model), notes=(*planned.notes, *control_notes)
+            model=settings.model_name or display_name(planned.request.model),
+            notes=(*texts.notes, *planned.notes, *filter(None, [gguf_note(plan.target)]), *control_notes),
         ),
         progress=progress,
-        phase=progress and progress.phase,
+        phase=None if progress is None else progress.phase,
     )
 
 
@@ -187,10 +185,11 @@ def opened_control(planned: PlannedAudit) -> tuple[Control | None, tuple[str, ..
     if name == audited or own.digests.get("target", ("", ""))[1] == planned.plan.digests.get("target", ("", None))[1]:
         option = "--parent" if is_parent else "--control"
         raise DataError(f"{option} {chosen} is the audited model itself; expected one that never saw the benchmark")
-    trained, notes = trained_texts(chosen), ()
+    trained = trained_texts(chosen)
+    notes: tuple[str, ...] = ()
     if name is None and chosen != default_control():
         notes = (f"{audited} is audited itself, so {chosen} is the control.",)
-    return Control(own, trained and trained.contain, is_parent), notes
+    return Control(own, None if trained is None else trained.contain, is_parent), notes
 
 
 def _planting(planned: PlannedAudit, *, state: Path | None, progress: Phases | None) -> "Planting | None":
@@ -223,15 +222,6 @@ def _literature(planned: PlannedAudit, *, state: Path | None, progress: Phases |
         cache=planned.request.opener.open_cache(),
         progress=progress,
     )
-
-
-def _learned(texts: AuditedTexts, plan: Plan, *, seed: int) -> Mapping[str, Fitted]:
-    """Return the detectors that are fitted on other texts of known membership, by name; none without such texts."""
-    if texts.lessons is None or plan.generator is None:
-        return {}
-    from assay.leakage.supervised import fit_all  # noqa: PLC0415  it imports the detectors
-
-    return fit_all(texts.lessons.samples, plan.generator, unlabelled=texts.samples, seed=seed)
 
 
 def resolved(texts: AuditedTexts, inputs: AuditInputs) -> dict[str, object]:

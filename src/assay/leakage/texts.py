@@ -30,14 +30,12 @@ class AuditedTexts:
     Attributes:
         dataset: the benchmark.
         fresh: unseen text that is not in the benchmark; None without any.
-        lessons: other texts of known membership, to fit detectors on; None without any.
         calibration: instead of unseen text, scores of such text; None without any.
         overlap: a note where unseen texts were in the benchmark.
     """
 
     dataset: Dataset
     fresh: Dataset | None = None
-    lessons: Dataset | None = None
     calibration: UnseenScores | None = None
     overlap: tuple[str, ...] = ()
 
@@ -46,7 +44,6 @@ class AuditedTexts:
         cls,
         dataset: Dataset,
         unseen: Dataset | None,
-        lessons: Dataset | None,
         calibration: UnseenScores | None = None,
         *,
         needs_unseen: bool,
@@ -56,7 +53,6 @@ class AuditedTexts:
         Args:
             dataset: the benchmark.
             unseen: text that the model has certainly not seen.
-            lessons: other texts of known membership.
             calibration: instead of unseen text, scores of such text.
             needs_unseen: nothing else is compared with, so that a benchmark without labels gets no verdict.
 
@@ -67,11 +63,11 @@ class AuditedTexts:
         if unseen is None:
             if needs_unseen and not _is_labelled(dataset):
                 raise NothingToCompare(f"{dataset.name}: {NO_VERDICT}")
-            return cls(dataset, lessons=lessons, calibration=calibration)
+            return cls(dataset, calibration=calibration)
         kept, overlap = without(unseen.samples, dataset.samples)
         check_unseen(len(kept))
         fresh = Dataset.of(unseen.name, kept, source=unseen.source, notes=unseen.notes)
-        return cls(dataset, fresh=fresh, lessons=lessons, calibration=calibration, overlap=overlap)
+        return cls(dataset, fresh=fresh, calibration=calibration, overlap=overlap)
 
     @property
     def unseen(self) -> tuple[Sample, ...]:
@@ -123,15 +119,11 @@ class AuditedTexts:
 
     def digests(self) -> dict[str, object]:
         """Return the texts as the identity of a run holds them."""
-        return {
-            "data": self.dataset.digest,
-            "unseen": self.fresh and self.fresh.digest,
-            "labelled": self.lessons and self.lessons.digest,
-        }
+        return {"data": self.dataset.digest, "unseen": self.fresh and self.fresh.digest}
 
     def sources(self) -> dict[str, object]:
         """Return the texts as the manifest of a run names them."""
-        return {"unseen": self.fresh and self.fresh.source, "labelled": self.lessons and self.lessons.source}
+        return {"unseen": self.fresh and self.fresh.source}
 
 
 def groups_of(samples: Sequence[Sample], side: str = "benchmark") -> list[Hashable]:

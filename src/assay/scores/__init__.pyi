@@ -25,7 +25,6 @@ from .detector import EMBEDDINGS as EMBEDDINGS
 from .detector import GENERATED as GENERATED
 from .detector import SCORES_OF_BENCHMARK as SCORES_OF_BENCHMARK
 from .detector import SCORES_OF_UNSEEN as SCORES_OF_UNSEEN
-from .detector import SRDETECTION as SRDETECTION
 from .detector import Access as Access
 from .detector import DatasetDetector as DatasetDetector
 from .detector import DatasetInputs as DatasetInputs
@@ -33,13 +32,9 @@ from .detector import DatasetModel as DatasetModel
 from .detector import DatasetScore as DatasetScore
 from .detector import Detector as Detector
 from .detector import FineTuning as FineTuning
-from .detector import Fitted as Fitted
-from .detector import FittedDetector as FittedDetector
 from .detector import Flag as Flag
-from .detector import Preset as Preset
 from .detector import Work as Work
 from .detector import dataset_level as dataset_level
-from .detector import fitted as fitted
 from .detector import tuning_work as tuning_work
 from .frequency import FrequencyTable as FrequencyTable
 from .parameters import Count as Count

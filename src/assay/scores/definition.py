@@ -259,8 +259,7 @@ def score(
     Args:
         counts: see `ScoreDefinition`.
         cut: `ScoreDefinition.cutting`.
-        options: further fields of `Detector`: title, formula, reference, positive, flags, rule, names_in, presets,
-            aliases.
+        options: further fields of `Detector`: title, formula, reference, positive, flags, rule, aliases.
 
     Raises:
         ScoreError: a parameter's type is not one of the inputs of scores, or the function has no documentation.

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from assay.errors import Unscorable
 from assay.scores.continuation import Continuation, StartsCut, SuffixCut, SuffixUnits
 from assay.scores.definition import Continuations, VariantContinuations, score
-from assay.scores.detector import SRDETECTION
 from assay.scores.parameters import Count
 from assay.scores.variant_scores import SR_DETECTION, rank_p_value
 
@@ -66,7 +65,6 @@ def starts_cut(*, n: int, stride: int) -> StartsCut:
     rule=0.0,
     cut=suffix_cut,
     flags={"headline", "verdict"},
-    names_in={SRDETECTION: "SrDetection"},
 )
 def sr_black(
     own: Continuations,

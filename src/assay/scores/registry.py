@@ -1,7 +1,7 @@
 """The detector registry: every detector by name, and how a user asks for scores.
 
-- `SCORES` holds the sample-level scores, `DETECTORS` the detectors of every kind. A fitted or dataset-level detector is
-  a module of `DETECTOR_PACKAGE` that has the detector's name; it is imported when the detector is asked for.
+- `SCORES` holds the sample-level scores, `DETECTORS` the detectors of every kind. A dataset-level detector is a module
+  of `DETECTOR_PACKAGE` that has the detector's name; it is imported when the detector is asked for.
 - Other distributions add detectors through entry points of the group `assay.scores`.
 - A score is asked for by name, with parameters behind colons: `loss,min_k:k=0.1,ngram_accuracy:n=7:starts=paper`.
 """
@@ -14,7 +14,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TypeVar
 
-from assay.errors import EXTRAS, MissingExtra, ScoreError
+from assay.errors import ScoreError
 from assay.plug_ins import PlugIns
 from assay.scores import generation_scores, origin_scores, token_scores, variant_scores
 from assay.scores.continuation import Cut
@@ -36,7 +36,7 @@ _BUILT_IN: Mapping[str, ScoreDefinition] = {
 
 @cache
 def _modules() -> tuple[str, ...]:
-    """Names of the fitted and dataset-level detectors; their modules are not imported."""
+    """Names of the dataset-level detectors; their modules are not imported."""
     return tuple(module.name for module in iter_modules(import_module(DETECTOR_PACKAGE).__path__))
 
 
@@ -74,13 +74,7 @@ class _Detectors(Mapping[str, Detector]):
         # a detector is a module of its own name, found without an import; its libraries load when it is used
         if name not in _modules():
             return _BUILT_IN[name]
-        try:
-            module = import_module(f"{DETECTOR_PACKAGE}.{name}")
-        except ModuleNotFoundError as error:
-            package = (error.name or "").partition(".")[0]
-            if package not in EXTRAS:
-                raise
-            raise MissingExtra(package, purpose=f"detector {name!r}") from error
+        module = import_module(f"{DETECTOR_PACKAGE}.{name}")
         return next(value for value in vars(module).values() if isinstance(value, Detector) and value.name == name)
 
     def __iter__(self) -> Iterator[str]:
@@ -100,15 +94,8 @@ def detectors_of(kind: type[_Kind]) -> dict[str, _Kind]:
 
 
 def flagged(flag: Flag) -> tuple[str, ...]:
-    """Return the sample-level scores that carry a flag, as requests: a name, or a name with the parameters of a preset.
-
-    They stand in the order of the registry.
-    """
-    requests = []
-    for name, definition in SCORES.items():
-        requests += [name] * (flag in definition.flags)
-        requests += [f"{name}:{preset.parameters}" for preset in definition.presets if flag in preset.flags]
-    return tuple(requests)
+    """Return the names of the sample-level scores that carry a flag, in the order of the registry."""
+    return tuple(name for name, definition in SCORES.items() if flag in definition.flags)
 
 
 def headline_score(access: Access) -> ScoreDefinition:

@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 
 from assay.errors import Unscorable
 from assay.scores.definition import LogProbs, Statistics, Variants, score
-from assay.scores.detector import SRDETECTION, Preset
 from assay.scores.parameters import Count
 from assay.scores.token_scores import LEAST_NLL, mean, mid_pit
 from assay.types import TokenLogProbs
 
 REACH = 24
 """Tokens that a replaced name may have; behind more, the search for what follows it ends."""
-FEWER_VARIANTS = tuple(Preset(f"n={n}", f"SrDetection, gray-box, {n} variant{'s' * (n > 1)}") for n in (1, 3, 5))
 SR_DETECTION = "Li et al., SrDetection: A Self-Referential Framework for Data Leakage Detection in Code LLMs"
 
 
@@ -86,9 +84,7 @@ def shared_tokens(first: NDArray[np.int32], second: NDArray[np.int32]) -> tuple[
     formula="min_i PPL(x_i) - PPL(x_0)",
     reference=SR_DETECTION,
     rule=0.0,
-    flags={"baseline", "verdict", "filter", "figure"},
-    presets=FEWER_VARIANTS,
-    names_in={SRDETECTION: "SrDetection"},
+    flags={"verdict"},
 )
 def sr_gray(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     """Return the perplexity of the easiest of n variants minus that of the text.
@@ -103,7 +99,7 @@ def sr_gray(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     title="SrDetection, standardised",
     formula="(mean_i NLL(x_i) - NLL(x_0)) / std_i NLL(x_i)",
     reference=f"ours, after {SR_DETECTION}",
-    flags={"ours", "contender", "verdict"},
+    flags={"ours", "verdict"},
 )
 def sr_z(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     """Mean NLL of n variants minus the NLL of the text, in standard deviations of the variants."""

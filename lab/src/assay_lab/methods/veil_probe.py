@@ -16,7 +16,7 @@ Settled where paper, program and this package differ:
 - An answer has 128 tokens at most, so that text and answer fit in a small context; the program asks for 512.
 - One mapping reads the original and the perturbed text, as in the program; it is trained on the original ones.
 - Means are over the tokens of a text; the program's include its padding.
-- Key tokens are found by one proxy model: `assay.leakage.key_tokens`.
+- Key tokens are found by one proxy model: `assay_lab.methods.key_tokens`.
 
 Departures are options: `texts="labelled half"` keeps the judged texts from the mapping, which is then trained on half
 of the labelled ones while the prototypes are fitted on the other half; `decoder="answer"` lets the decoder read the
@@ -46,13 +46,12 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from assay.leakage.key_tokens import perturbed
-from assay.leakage.labelled import CUT, Completion, FittedOnTexts, TrainingTexts, check_classes
 from assay.models import located, one_line, open_local, quiet, resolve_device
-from assay.scores import SRDETECTION, fitted
 from assay.scoring import cut_texts, rewritten
 from assay.training import Batches, Processes, Training, TrainingProgress, accumulate, adamw, train, trapezoid
 from assay.types import Generator, Rejected, Sample, Score
+from assay_lab.methods.key_tokens import perturbed
+from assay_lab.methods.labelled import CUT, Completion, FittedOnTexts, TrainingTexts, check_classes
 
 NAME = "veil_probe"
 LONGEST = 512
@@ -176,13 +175,6 @@ class VeilProbe(FittedOnTexts):
         ]
 
 
-@fitted(
-    name=NAME,
-    title="VeilProbe",
-    formula="distance to the prototype of the non-members - that to the prototype of the members",
-    reference="Hu et al., IJCAI 2025",
-    names_in={SRDETECTION: "VeilProbe"},
-)
 def fit(
     samples: Sequence[Sample],
     labels: Sequence[bool],

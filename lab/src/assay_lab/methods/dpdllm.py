@@ -28,11 +28,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
-from assay.leakage.labelled import NO_CONTINUATION, Completion, FittedOnTexts, TrainingTexts, check_classes, completions
 from assay.models import TransformersModel, open_local
-from assay.scores import SRDETECTION, fitted
 from assay.training import TrainingSettings, tune
 from assay.types import Generator, Sample, Score
+from assay_lab.methods.labelled import (
+    NO_CONTINUATION,
+    Completion,
+    FittedOnTexts,
+    TrainingTexts,
+    check_classes,
+    completions,
+)
 
 NAME = "dpdllm"
 SHARE = 0.2
@@ -96,13 +102,6 @@ class DPDLLM(FittedOnTexts):
         return scores
 
 
-@fitted(
-    name=NAME,
-    title="DPDLLM",
-    formula="ln p(features of the generated text, member) - ln p(features, non-member)",
-    reference="Zhou et al., Findings of ACL 2024",
-    names_in={SRDETECTION: "DPDLLM"},
-)
 def fit(
     samples: Sequence[Sample],
     labels: Sequence[bool],

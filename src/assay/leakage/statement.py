@@ -13,8 +13,9 @@ from assay import __version__
 from assay.codec import encode
 from assay.errors import DataError
 from assay.evaluation import Estimate
-from assay.leakage.answer import VERDICTS, answer_of
+from assay.leakage.answer import answer_of
 from assay.leakage.description.details import bound_sentence, set_aside_sentence
+from assay.leakage.reasons import VERDICTS
 from assay.leakage.results import Audit
 from assay.leakage.unseen_test import BOUND_AT
 from assay.reports import (
@@ -33,12 +34,6 @@ from assay.reports import (
 from assay.types import Verdict
 
 FORMAT = "assay contamination statement 1"
-SENTENCES: Mapping[Verdict, str] = {
-    Verdict.CONTAMINATED: "{benchmark}, or a part of it, was probably in the training data of {model}.",
-    Verdict.FAMILIAR: "{benchmark}, or text of its form, was probably in the training data of {model}.",
-    Verdict.NO_EVIDENCE: "We found no evidence that {benchmark} was in the training data of {model}.",
-    Verdict.CANNOT_TELL: "We cannot tell whether {benchmark} was in the training data of {model} ({reason}).",
-}
 
 
 def statement_data(runs: Sequence[tuple[Audit, Mapping[str, Any]]]) -> dict[str, Any]:
@@ -100,7 +95,7 @@ def sentence(audit: Audit) -> str:
     """Return the statement in one or two sentences that stand alone, to be quoted."""
     decision, bound, share = audit.decision, audit.upper_bound(), audit.share
     reason = decision.reason.value if decision.reason else ""
-    text = SENTENCES[decision.verdict].format(benchmark=audit.benchmark, model=audit.model, reason=reason)
+    text = VERDICTS[decision.verdict].sentence.format(benchmark=audit.benchmark, model=audit.model, reason=reason)
     if bound is not None:
         text += f" {bound_sentence(bound)}"
     if decision.verdict in (Verdict.CONTAMINATED, Verdict.FAMILIAR) and share is not None:
@@ -136,7 +131,7 @@ def describe_statement(runs: Sequence[tuple[Audit, Mapping[str, Any]]]) -> Repor
         f"By {scores}, against text that the models have not seen. The share is that of texts that look trained on. "
         f"Made with assay {__version__}."
     )
-    several = Counter(VERDICTS[audit.decision.verdict].lower() for audit in audits)
+    several = Counter(VERDICTS[audit.decision.verdict].title.lower() for audit in audits)
     return Report(
         title="Contamination statement",
         statement="",

@@ -1,7 +1,7 @@
 """Numbers as reports print them: shares in per cent, areas without the leading zero, intervals in brackets."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from assay.reports.report import Cell, ColumnKind, Measured, Missing, Table
@@ -25,10 +25,19 @@ def percent(share: float) -> str:
 
 def percent_interval(measured: Measured) -> str:
     """Return `79 % to 87 % over 31 + 28 groups`, or why there is no interval."""
+    return _interval(measured, percent)
+
+
+def area_interval(measured: Measured) -> str:
+    """Return `.801 to .879 over 31 + 28 groups`, or why there is no interval."""
+    return _interval(measured, three_decimals)
+
+
+def _interval(measured: Measured, number: Callable[[float], str]) -> str:
     if not measured.has_interval:
         return measured.reason or "no interval"
     over = f" over {measured.support}" if measured.support else ""
-    return f"{percent(measured.low)} to {percent(measured.high)}{over}"
+    return f"{number(measured.low)} to {number(measured.high)}{over}"
 
 
 def percent_with_interval(measured: Measured, *, basis: bool = True) -> str:

@@ -155,12 +155,8 @@ def histograms(audit: Audit) -> tuple[Figure, ...]:
 
     The primary score is always shown; of the others a reader chooses one.
     """
-    drawn = [(score, by_class) for score in _in_order(audit) if (by_class := _by_class(audit, score))]
+    drawn = [(score, by_class) for score in audit.primary_first if (by_class := _by_class(audit, score))]
     return tuple(_histogram(audit, score, by_class, chosen=i > 0) for i, (score, by_class) in enumerate(drawn))
-
-
-def _in_order(audit: Audit) -> list[str]:
-    return sorted(audit.values, key=lambda name: name != audit.primary)
 
 
 def _by_class(audit: Audit, score: str) -> dict[str, NDArray[np.float64]]:

@@ -62,7 +62,7 @@ def test_the_cases_are_all_there_are():
     assert {subject.decision.verdict for subject in EVERY} == set(Verdict)
     assert {subject.decision.reason for subject in EVERY} == {None, *Undecided}
     assert set(VERDICTS) == set(Verdict)
-    assert {row.category for row in REASONS} == set(Undecided)
+    assert {row.name for row in REASONS} == set(Undecided)
 
 
 @pytest.mark.parametrize("subject", EVERY)
@@ -81,10 +81,10 @@ def test_every_reason_and_next_step_keeps_within_the_limits(row: OpenReason):
 
 
 def test_the_manual_has_the_words_of_every_reason_and_of_every_verdict():
-    rows = [f"| {row.category} | {' | '.join(row.manual)} |" for row in REASONS if row.manual]
+    rows = [f"| {row.name} | {row.meaning} | {row.advice} |" for row in REASONS if row.meaning]
     reasons = "\n".join(["| reason | what it means | what to do |", "|---|---|---|", *rows])
     assert reasons in manual("dataset-verdicts.md")
-    rows = [f"| {words.title}{words.manual[0]} | {words.manual[1]} |" for words in VERDICTS.values()]
+    rows = [f"| {words.seen} | {words.may_say} |" for words in VERDICTS.values()]
     verdicts = "\n".join(["| you see | you may say |", "|---|---|", *rows])
     assert verdicts in manual("how-to/audit-a-model.md")
 

@@ -5,13 +5,12 @@ from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
 
-from assay.api import plan_scores
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
 from assay.models import ModelSettings
 from assay.progress import progress_bar
 from assay.provenance import open_for_search
-from assay.scoring import Opener, ScoreSelection, check_variants
+from assay.scoring import Opener, ScoreSelection, check_variants, plan_scores
 from assay_lab.bugs import (
     MEASURES,
     REFERENCE,

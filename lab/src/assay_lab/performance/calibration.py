@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from assay.datasets import split_by_group
+from assay.demo import CALIBRATION_SHARE
 from assay.evaluation import conformal_p_values
 from assay.ground_truth import demo_functions
-from assay.ground_truth.demo import CALIBRATION_SHARE
 from assay.models import open_local
 from assay.scores import requests
 from assay.scoring import frequencies_for, plan, score_samples

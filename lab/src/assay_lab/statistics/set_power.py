@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.code import variants
+from assay.demo import CALIBRATION_SHARE
 from assay.evaluation import set_test
 from assay.ground_truth import demo_functions
-from assay.ground_truth.demo import CALIBRATION_SHARE
 from assay.models import TransformersModel, open_local
 from assay.scores import mid_pit
 from assay.types import Sample

@@ -19,7 +19,7 @@ from assay.authorship import (
     StylePerturbation,
 )
 from assay.errors import MissingCapability
-from assay.models import check_follows_instructions, is_remote, open_builtin_scorer, open_local, open_model
+from assay.models import check_follows_instructions, is_remote, open_local, open_model
 from assay.models import open_seq2seq as open_restorer
 from assay.retrieval import open_encoder
 from assay.scores import SCORES, DerivationKind, ModelRole, ScoreDefinition, ScoreRequest
@@ -100,9 +100,7 @@ class DetectorModels(ScoreModels):
             AssayError: a model cannot be opened, cannot give what a score needs, or is not named.
         """
         settings = replace(opener.settings, max_length=opener.settings.max_length or window)
-        own = replace(opener, settings=settings)
-        light = open_builtin_scorer(surrogate, settings)
-        target = own.cached_scorer(light) if light is not None else own.scorer(surrogate)
+        target = replace(opener, settings=settings).scorer(surrogate)
         models: dict[ModelRole, LogProbScorer] = {"target": target}
         roles = {view.role for request in requests for view in request.definition.views.values()}
         if "pair" in roles and self.observer is not None:

@@ -41,7 +41,6 @@ from .names import display_name as display_name
 from .names import is_remote as is_remote
 from .names import is_server as is_server
 from .names import located as located
-from .open import open_builtin_scorer as open_builtin_scorer
 from .open import open_local as open_local
 from .open import open_model as open_model
 from .open import open_seq2seq as open_seq2seq

@@ -24,7 +24,7 @@ from assay.errors import ModelError
 from assay.models.batching import TokenBudget, apart, original_context
 from assay.models.encoding import TextEncoder, beginning
 from assay.models.forward import device_of, embedding
-from assay.models.generators import before_first, in_order, stream_seeds
+from assay.models.generators import Decoding, before_first, end_tokens, in_order, room_for, stream_seeds
 from assay.models.prefixes import Prefixes, families_of
 
 BUFFER_PROMPTS = 1024
@@ -32,27 +32,6 @@ BUFFER_PROMPTS = 1024
 
 SPLIT_CHARACTER = 4
 """Tokens to decode beside one for each byte of a stop string: a character before it may be split."""
-
-
-@dataclass(frozen=True, slots=True)
-class Decoding:
-    """How to continue: the arguments of `Generator.generate`."""
-
-    max_new_tokens: int
-    temperature: float
-    top_p: float
-    stop: tuple[str, ...]
-    seed: int
-
-    def __post_init__(self) -> None:
-        if self.max_new_tokens < 1:
-            raise ModelError(f"max_new_tokens {self.max_new_tokens}: expected at least 1")
-        if not self.temperature >= 0:
-            raise ModelError(f"temperature {self.temperature}: expected 0 (greedy) or more")
-        if not 0 < self.top_p <= 1:
-            raise ModelError(f"top_p {self.top_p}: expected a number in (0, 1]")
-        if "" in self.stop:
-            raise ModelError("an empty stop string would stop everywhere: expected at least one character")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +121,7 @@ class Continuer:
         """Return the tokens generated after each prompt of a batch, up to the end-of-sequence token."""
         model = self.model
         width = max(len(prompt.ids) for prompt in batch)
-        ends = end_tokens(model, self.encoder)
+        ends = end_tokens(model, self.encoder.tokenizer)
         padding = ends[0] if ends else 0
         # padded on the left: every prompt ends in the last column, where generation goes on
         ids = torch.full((len(batch), width), padding)
@@ -176,21 +155,6 @@ class Continuer:
                 prefixes.keep(computed, prompts)
         rows: list[list[int]] = output[:, width:].tolist()[: len(batch)]
         return [row[: next((place for place, token in enumerate(row) if token in ends), len(row))] for row in rows]
-
-
-def room_for(max_new_tokens: int, context: int, special: int) -> int:
-    """Return the tokens of a prompt for which there is room, beside the special ones and those to generate.
-
-    Raises:
-        ModelError: there is room for none.
-    """
-    room = context - max_new_tokens - special
-    if room < 1:
-        raise ModelError(
-            f"max_new_tokens {max_new_tokens} with a context of {context}: expected at most {context - special - 1}, "
-            "so that a prompt fits"
-        )
-    return room
 
 
 def _in_families(work: Sequence[_Prompt]) -> list[_Prompt]:
@@ -262,13 +226,3 @@ class _StopStrings(StoppingCriteria):
 
 def _text(tokenizer: PreTrainedTokenizerBase, ids: list[int]) -> str:
     return str(tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
-
-
-def end_tokens(model: PreTrainedModel, encoder: TextEncoder) -> list[int]:
-    """Return the end-of-sequence tokens: those that the checkpoint's generation settings name, else the tokenizer's."""
-    stated = getattr(model.generation_config, "eos_token_id", None)
-    if stated is None:
-        stated = encoder.tokenizer.eos_token_id
-    if stated is None:
-        return []
-    return [int(token) for token in stated] if isinstance(stated, list) else [int(stated)]

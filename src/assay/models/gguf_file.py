@@ -292,4 +292,5 @@ def _holder(model: object) -> object:
     """Return what holds the file: the checkpoint of a model of transformers, or the model of llama.cpp itself."""
     for inner in ("scorer", "model"):
         model = getattr(model, inner, model)
-    return getattr(model, "checkpoint", model)
+    # not `model.checkpoint`, which a built-in model loads when it is read; that of any other model is there
+    return getattr(model, "__dict__", {}).get("checkpoint", model)

@@ -19,8 +19,7 @@ from assay.errors import ModelError, require
 from assay.models.digest import combined
 from assay.models.encoding import encodable
 from assay.models.forward import ROWS, as_statistics, reduce_logits
-from assay.models.generation import Decoding, room_for
-from assay.models.generators import before_first, prompt_seeds
+from assay.models.generators import Decoding, before_first, prompt_seeds, room_for
 from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, read_gguf
 from assay.models.names import LLAMA_PREFIX
 from assay.models.settings import ModelSettings

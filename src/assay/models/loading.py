@@ -51,13 +51,6 @@ DTYPE_ARGUMENT = "dtype" if tuple(map(int, transformers.__version__.split(".")[:
 """transformers renamed it; the old name warns in new versions, the new one is unknown to old ones."""
 
 
-CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length", "seq_length")
-"""What families call the context length. A sliding window is no context: such models read further."""
-
-NO_LIMIT = 10**9
-"""A tokenizer's model_max_length above this means that it does not know."""
-
-
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A loaded model.
@@ -220,35 +213,6 @@ def _load_weights(name: str, arguments: dict[str, Any]) -> Any:  # noqa: ANN401 
         examples = ", ".join(sorted(report["missing_keys"])[:3])
         raise ModelError(f"{name}: {len(report['missing_keys'])} weights are missing from the files ({examples}, …)")
     return model
-
-
-def context_length(checkpoint: Checkpoint, max_length: int | None, *, default: int | None = None) -> int:
-    """The longest sequence the model takes, or `max_length` where that is shorter.
-
-    Args:
-        checkpoint: a loaded model.
-        max_length: of the user.
-        default: the context where nothing says what it is; None for no such default.
-
-    Raises:
-        ModelError: `max_length` is not in [2, context], or it is None and nothing says what the context is.
-    """
-    config = checkpoint.model.config.get_text_config()
-    stated = [value for name in CONTEXT_NAMES if isinstance(value := getattr(config, name, None), int) and value > 0]
-    if not stated and checkpoint.tokenizer.model_max_length < NO_LIMIT:
-        stated = [checkpoint.tokenizer.model_max_length]
-    if not stated and default is not None:
-        stated = [default]
-    if max_length is None:
-        if not stated:
-            raise ModelError(
-                f"{checkpoint.name}: the configuration states no context length: expected --model-option max-length=N"
-            )
-        return stated[0]
-    if max_length < 2 or (stated and max_length > stated[0]):  # noqa: PLR2004  one token to read, one to predict
-        limit = f"2 to {stated[0]}" if stated else "at least 2"
-        raise ModelError(f"{checkpoint.name}: max_length {max_length}: expected {limit}")
-    return max_length
 
 
 def resolve_device(device: str) -> torch.device:

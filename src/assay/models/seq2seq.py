@@ -15,10 +15,11 @@ from assay.models.batching import TokenBudget, right_padded
 from assay.models.digest import model_digest
 from assay.models.encoding import encodable
 from assay.models.forward import device_of, embedding
-from assay.models.generation import Decoding, own_settings_off, sampling
-from assay.models.generators import before_first, in_order, stream_seeds
-from assay.models.loading import Checkpoint, context_length
+from assay.models.generation import own_settings_off, sampling
+from assay.models.generators import Decoding, before_first, in_order, stream_seeds
+from assay.models.loading import Checkpoint
 from assay.models.settings import ModelSettings
+from assay.models.windows import context_length
 from assay.types import TokenLogProbs
 
 CPU_BATCH_TOKENS = 4096

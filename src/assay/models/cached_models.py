@@ -3,6 +3,8 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
+from typing import Self
 
 import numpy as np
 
@@ -62,7 +64,7 @@ class CachedLogProbScorer:
     ) -> None:
         self.scorer, self.name, self.digest = scorer, scorer.name, scorer.digest
         self._entries = ModelStore(cache, scorer.digest, scorer.name, on_problem=on_problem)
-        self._with_ranks = False
+        self._needs_ranks = False
 
     @property
     def tokenizer_digest(self) -> str | None:
@@ -71,9 +73,14 @@ class CachedLogProbScorer:
 
     @property
     def gives_ranks(self) -> bool:
-        """True if the model gives the rank of each token; from then on entries without ranks count as missing."""
-        self._with_ranks = gives(self.scorer, RankedLogProbs)
-        return self._with_ranks
+        """True if the model gives the rank of each token."""
+        return gives(self.scorer, RankedLogProbs)
+
+    def requiring_ranks(self) -> Self:
+        """Return the same model, for which entries of the cache without ranks count as missing."""
+        other = copy(self)
+        other._needs_ranks = True  # noqa: SLF001  a copy of this class
+        return other
 
     def missing(self, texts: Sequence[str]) -> list[str]:
         """Return the texts, each once, that the cache does not hold."""
@@ -112,7 +119,7 @@ class CachedLogProbScorer:
     def _lookup(self, texts: Sequence[str]) -> dict[str, TokenLogProbs]:
         keys = {text_digest(text): text for text in texts}
         entries = {keys[key]: value for key, value in self._entries.lookup(keys, unpack_statistics).items()}
-        if not self._with_ranks:
+        if not self._needs_ranks:
             return entries
         # an entry may be from a run that needed no ranks, or older than they are
         return {text: value for text, value in entries.items() if isinstance(value, RankedLogProbs) or not len(value)}

@@ -11,6 +11,8 @@ from assay.settings import MODEL_OPTION, Setting, Settings
 
 CODE_CHARACTERS_PER_TOKEN = 3
 """Characters of code in one token: fewer than in prose, so that an estimate is rather too high."""
+MOST_TOKENS = 2**40
+"""A server that reports more tokens for a request than this is not believed."""
 PER_PRICE = 1_000_000
 """Tokens that a price is for."""
 
@@ -126,7 +128,7 @@ class SpendingMeter:
         """Replace an estimate by the tokens that the server reports."""
         usage = reply.get("usage")
         total = usage.get("total_tokens") if isinstance(usage, Mapping) else None
-        if isinstance(total, int):
+        if type(total) is int and 0 <= total < MOST_TOKENS:
             with self._lock:
                 # the estimate was counted already, so only the difference to the reported number is added
                 self.tokens += total - estimate

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from assay.errors import MissingCapability, ScoreError
+from assay.models import CachedLogProbScorer
 from assay.scores import Cut, DerivationKind, FrequencyTable, ModelRole, ScoreRequest, SuffixCut, View
 from assay.scoring.deriving import Deriver
 from assay.scoring.rewriters import Deterministic, Rewriter
@@ -135,8 +136,14 @@ def plan(
             _check_statistics(request, models[view.role])
         if request.definition.needs_frequencies:
             _check_frequencies(request.name, models["target"], frequencies)
+    if any(request.definition.statistics is RankedLogProbs for request in requests):
+        models = {role: _requiring_ranks(model) for role, model in models.items()}
     chosen_rewriter = rewriter or Deterministic()
     return Plan(tuple(requests), tuple(views), models, frequencies, generator, chosen_rewriter, derivers or {})
+
+
+def _requiring_ranks(model: LogProbScorer) -> LogProbScorer:
+    return model.requiring_ranks() if isinstance(model, CachedLogProbScorer) else model
 
 
 def check_models(

@@ -1,3 +1,4 @@
+from .batching import PlacedWork as PlacedWork
 from .batching import TokenBudget as TokenBudget
 from .batching import right_padded as right_padded
 from .cache import ModelStore as ModelStore

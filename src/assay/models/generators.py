@@ -60,7 +60,8 @@ def prompt_seeds(seed: int, prompts: Iterable[str]) -> Iterator[int]:
 
 def before_first(text: str, stop: Iterable[str]) -> str:
     """Return the text up to the first place where one of `stop` begins."""
-    return text[: min((place for end in stop if end and (place := text.find(end)) >= 0), default=len(text))]
+    places = map(text.find, filter(None, stop))
+    return text[: min((place for place in places if place >= 0), default=len(text))]
 
 
 def room_for(max_new_tokens: int, context: int, special: int) -> int:
@@ -91,6 +92,12 @@ def end_tokens(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase") -
 # Batches finish in any order; readers want the order they asked in.
 
 Value = TypeVar("Value")
+
+
+def in_blocks(items: Sequence[Value], size: int) -> Iterator[Sequence[Value]]:
+    """Yield a sequence in parts of `size`, the last of which may be shorter."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 def in_order(batches: Iterable[Sequence[tuple[int, Value]]]) -> Iterator[Value]:

@@ -167,11 +167,7 @@ class LlamaCppModel:
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Each text as the model reads it."""
-        before = len(self.prefix)
-        return [
-            Tokens((*self.prefix, *ids), self._offsets(text, ids), max(1, before), before)
-            for text, ids in ((text, self._ids(text)) for text in texts)
-        ]
+        return list(map(self._tokens, texts))
 
     def continue_tokens(self, prompts: Sequence[Sequence[int]], *, max_new_tokens: int) -> Iterator[tuple[int, ...]]:
         """Greedy continuations in the order of `prompts`, in tokens.
@@ -188,6 +184,10 @@ class LlamaCppModel:
             self._model.reset()
             new = islice(self._model.generate(ids, temp=0.0), max_new_tokens)
             yield tuple(self._before_end(new))
+
+    def _tokens(self, text: str) -> Tokens:
+        ids, before = self._ids(text), len(self.prefix)
+        return Tokens(ids=(*self.prefix, *ids), offsets=self._offsets(text, ids), first=max(1, before), special=before)
 
     def _before_end(self, tokens: Iterator[int]) -> Iterator[int]:
         for token in tokens:

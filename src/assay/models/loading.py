@@ -222,7 +222,8 @@ def resolve_device(device: str) -> torch.device:
         ModelError: no such device here.
         MissingExtra: a device map without accelerate.
     """
-    accelerator = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    kinds = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    accelerator = next(kind for kind, is_here in kinds.items() if is_here)
     if device in DEVICE_MAPS:
         if importlib.util.find_spec("accelerate") is None:
             raise MissingExtra("accelerate", purpose=f"device {device!r}")
@@ -233,7 +234,7 @@ def resolve_device(device: str) -> torch.device:
         raise ModelError(
             f"device {device!r}: expected auto, cpu, cuda, cuda:N, mps or one of {', '.join(DEVICE_MAPS)}"
         ) from error
-    available = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    available = kinds | {"cuda": torch.cuda.device_count()}
     if (place.index or 0) >= available.get(place.type, 0):
         raise ModelError(f"device {device!r} is not here: torch sees {torch.cuda.device_count()} CUDA devices")
     return place

@@ -94,6 +94,10 @@ def _first_choice(reply: Json) -> Mapping[str, Any]:
     return _table(next(iter(_list(reply.get("choices"))), None))
 
 
+def _column(key: str, tables: Sequence[Mapping[str, Any]]) -> list[Any]:
+    return [table.get(key) for table in tables]
+
+
 def _prompt_tokens(counts: object) -> object:
     return _table(counts).get("prompt_tokens")
 
@@ -108,8 +112,8 @@ def _read_prompt_log_probs(reply: Json, text: str) -> PromptReply | None:  # noq
         likeliest = list(map(_table, position.values()))
         ids.append(next(iter(position), None))
         entries.append(next(iter(likeliest), {}))
-        top.append([entry.get("logprob") for entry in likeliest])
-    values, ranks, texts = ([entry.get(key) for entry in entries] for key in ("logprob", "rank", "decoded_token"))
+        top.append(_column("logprob", likeliest))
+    values, ranks, texts = (_column(key, entries) for key in ("logprob", "rank", "decoded_token"))
     fault = "" if all(isinstance(position, dict | None) for position in positions) else "a position that is no table"
     stated = _prompt_tokens(reply.get("usage"))
     return PromptReply(ids=ids, values=values, ranks=ranks, top=top, texts=texts, stated=stated, fault=fault)

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, TypeVar
 
 from assay.errors import ModelError
 from assay.settings import MODEL_OPTION, Setting, Settings
@@ -60,9 +60,9 @@ class SpendingLimits(Settings):
         cost = self.cost(tokens)
         return replace(
             self,
-            max_requests=None if self.max_requests is None else max(0, self.max_requests - requests),
-            max_tokens=None if self.max_tokens is None else max(0, self.max_tokens - tokens),
-            max_cost=None if self.max_cost is None or cost is None else max(0.0, self.max_cost - cost),
+            max_requests=_left(self.max_requests, requests),
+            max_tokens=_left(self.max_tokens, tokens),
+            max_cost=None if cost is None else _left(self.max_cost, cost),
         )
 
     def exceeded(self, requests: int, tokens: int) -> str:
@@ -75,6 +75,13 @@ class SpendingLimits(Settings):
         if self.max_cost is not None and cost is not None and cost > self.max_cost:
             return f"a cost of about {cost:.2g}, max-cost {self.max_cost:g}"
         return ""
+
+
+Amount = TypeVar("Amount", int, float)
+
+
+def _left(limit: Amount | None, spent: Amount) -> Amount | None:
+    return None if limit is None else max(limit - spent, type(limit)())
 
 
 class SpendingMeter:

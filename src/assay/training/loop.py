@@ -216,7 +216,7 @@ def _run(
 ) -> bool:
     parameters = {name: each for name, each in training.model.named_parameters() if each.requires_grad}
     # before the state is restored, which brings back the scaled rates of its step
-    rates = [[group["lr"] for group in optimiser.param_groups] for optimiser in training.optimisers]
+    rates = list(map(_rates, training.optimisers))
     first, seconds_before = _restore(folder, parameters, training.optimisers) if folder else (0, 0.0)
     if folder and not processes.rank:
         cut_log(folder.path / LOG, first)
@@ -250,6 +250,10 @@ def _run(
             write_state(folder.path / STATE, state)
     processes.wait()
     return last == training.steps
+
+
+def _rates(optimiser: torch.optim.Optimizer) -> list[float]:
+    return [group["lr"] for group in optimiser.param_groups]
 
 
 def _step(

@@ -152,11 +152,12 @@ def merge_segments(file: BinaryIO, segments: Sequence[Segment], folder: Path) ->
     documents = np.concatenate([segment.documents[segment.living] for segment in segments])
     order = np.argsort(documents, kind="stable")
     forms = tuple(segments[0].forms)
-    sizes: dict[Form, Documents] = {
-        form: np.concatenate([segment.forms[form].sizes[segment.living] for segment in segments])[order]
-        for form in forms
-    }
+    sizes = {form: _sizes(segments, form)[order] for form in forms}
     write_segment(file, documents[order], sizes, {form: _blocks(segments, form) for form in forms})
+
+
+def _sizes(segments: Sequence[Segment], form: Form) -> Documents:
+    return np.concatenate([segment.forms[form].sizes[segment.living] for segment in segments])
 
 
 def _blocks(segments: Sequence[Segment], form: Form) -> Iterator[Block]:

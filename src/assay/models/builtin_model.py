@@ -94,10 +94,10 @@ class BuiltinModel(TransformersModel):
         if "checkpoint" in vars(self):  # whoever has loaded the weights may have changed them
             return super().forward_statistics(ids, positions, targets)
         with torch.inference_mode():
-            hidden = self._hidden(ids)
-            return reduced(
-                hidden, lambda rows: functional.linear(rows, self._embedding), self.vocabulary_size, positions, targets
-            )
+            return reduced(self._hidden(ids), self._logits, self.vocabulary_size, positions=positions, targets=targets)
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        return functional.linear(hidden, self._embedding)
 
     def _hidden(self, ids: Tensor) -> Tensor:
         rows, length = ids.shape
@@ -130,7 +130,7 @@ class BuiltinModel(TransformersModel):
 
     def _normed(self, states: Tensor, name: str) -> Tensor:
         weight = self._weights[f"{name}.weight"]
-        return functional.rms_norm(states, weight.shape, weight, self._config["rms_norm_eps"])
+        return functional.rms_norm(states, weight.shape, weight, eps=self._config["rms_norm_eps"])
 
     def _continuer(self) -> "Continuer":
         # text is decoded by the whole tokenizer, which knows more than tokenizer.json

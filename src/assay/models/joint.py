@@ -109,7 +109,11 @@ def _batch(
     # the hidden state of the last token needs that token as input, which plain statistics leave out
     ends = torch.tensor([row.tokens - 1 for row in batch])
     columns, states = model.forward.with_states(
-        ids, torch.from_numpy(np.concatenate(positions)), torch.from_numpy(np.concatenate(targets)), layer, ends
+        ids=ids,
+        positions=torch.from_numpy(np.concatenate(positions)),
+        targets=torch.from_numpy(np.concatenate(targets)),
+        layer=layer,
+        ends=ends,
     )
     results, start = [], 0
     for row, vector in zip(batch, states.numpy(), strict=True):

@@ -64,7 +64,7 @@ def open_llama(name: str, settings: ModelSettings) -> "LlamaCppModel":
         )
     except (ValueError, RuntimeError, OSError) as error:
         raise ModelError(f"model {name!r}: llama.cpp cannot load it ({' '.join(str(error).split())[:200]})") from error
-    return LlamaCppModel(name, file, loaded, settings)
+    return LlamaCppModel(name=name, file=file, loaded=loaded, settings=settings)
 
 
 class LlamaCppModel:
@@ -147,7 +147,9 @@ class LlamaCppModel:
         Raises:
             ModelError: a setting out of its range.
         """
-        decoding = Decoding(max_new_tokens, temperature, top_p, tuple(stop), seed)
+        decoding = Decoding(
+            max_new_tokens=max_new_tokens, temperature=temperature, top_p=top_p, stop=tuple(stop), seed=seed
+        )
         room = room_for(max_new_tokens, self.context, len(self.prefix))
         seeds = prompt_seeds(seed, prompts)
         for prompt, own in zip(prompts, islice(seeds, len(prompts)), strict=True):
@@ -238,7 +240,7 @@ class LlamaCppModel:
                 # logits are requested for the last tokens of the call alone, those that predict a token to be scored
                 targets = ids[max(start + 1, window.first) : stop + 1]
                 # positions count from the start of the window: a text behind it would see another context
-                _fill(batch, ids[start:stop], start - window.start, len(targets))
+                _fill(batch=batch, ids=ids[start:stop], position=start - window.start, outputs=len(targets))
                 if code := low.llama_decode(context, batch):
                     raise ModelError(f"{self.name}: llama.cpp cannot run {window.inputs} tokens (code {code})")
                 if len(targets):

@@ -112,7 +112,14 @@ def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Che
             folders.append(_folder_of(adapter, {}, file="adapter_config.json"))
         if settings.device not in DEVICE_MAPS:
             model = model.to(device)
-    return Checkpoint(name, model.eval(), tokenizer, tuple(folders), gguf, "" if gguf is None else splits_note(gguf))
+    return Checkpoint(
+        name=name,
+        model=model.eval(),
+        tokenizer=tokenizer,
+        folders=tuple(folders),
+        gguf=gguf,
+        note="" if gguf is None else splits_note(gguf),
+    )
 
 
 def source_arguments(source: str, gguf: GgufFile | None, settings: ModelSettings) -> dict[str, Any]:
@@ -438,4 +445,9 @@ def open_tokenizer(name: str, *, revision: str | None = None, trust_remote_code:
         if gguf is not None:
             set_splits(loaded, gguf)
         encoder = TextEncoder(loaded)
-    return Tokenizer(name, tokenizer_digest(loaded), 1 + max(loaded.get_vocab().values()), encoder)
+    return Tokenizer(
+        name=name,
+        digest=tokenizer_digest(loaded),
+        vocabulary_size=1 + max(loaded.get_vocab().values()),
+        encoder=encoder,
+    )

@@ -139,13 +139,16 @@ class TransformersModel(WindowedScorer):
         Raises:
             ModelError: a setting out of its range, or one prompt alone does not fit into memory.
         """
-        return self._continuer().texts(prompts, Decoding(max_new_tokens, temperature, top_p, tuple(stop), seed))
+        return self._continuer().texts(
+            prompts,
+            Decoding(max_new_tokens=max_new_tokens, temperature=temperature, top_p=top_p, stop=tuple(stop), seed=seed),
+        )
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Each text as the model reads it."""
         before = len(self.encoder.prefix)
         return [
-            Tokens(tuple(encoding.ids.tolist()), encoding.offsets, encoding.first, before)
+            Tokens(ids=tuple(encoding.ids.tolist()), offsets=encoding.offsets, first=encoding.first, special=before)
             for encoding in self.encoder.encode(texts)
         ]
 
@@ -172,4 +175,6 @@ class TransformersModel(WindowedScorer):
 
         model = self.checkpoint.model
         prefixes = Prefixes(model) if self.shares_prefixes else None
-        return Continuer(model, self.encoder, self.context, self.generation_budget, prefixes)
+        return Continuer(
+            model=model, encoder=self.encoder, context=self.context, budget=self.generation_budget, prefixes=prefixes
+        )

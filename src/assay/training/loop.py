@@ -202,7 +202,7 @@ def train(
     with torch.random.fork_rng(devices=processes.cuda_devices):
         training.model.train()
         try:
-            return _run(training, processes, folder, stop_after, progress)
+            return _run(training=training, processes=processes, folder=folder, stop_after=stop_after, progress=progress)
         finally:
             training.model.train(mode)
 
@@ -223,7 +223,9 @@ def _run(
     last = training.steps if stop_after is None else min(training.steps, first + stop_after)
     started = saved_at = time.monotonic()
     for step in range(first, last):
-        loss = _step(training, step, list(parameters.values()), rates, processes)
+        loss = _step(
+            training=training, step=step, parameters=list(parameters.values()), rates=rates, processes=processes
+        )
         if processes.rank:
             continue
         now = time.monotonic()

@@ -113,7 +113,15 @@ def read_lexemes(texts: Sequence[str]) -> Lexemes:
     code = kind[ids] != PROSE
     ids, text = ids[code], text[code]
     since = _since(text, ids, kind[ids] == IS_NAME)
-    return Lexemes(len(texts), text, spelling[ids], shape[ids], since, word_text, words)
+    return Lexemes(
+        texts=len(texts),
+        text=text,
+        spelling=spelling[ids],
+        shape=shape[ids],
+        since=since,
+        word_text=word_text,
+        words=words,
+    )
 
 
 def _tokens(text: str) -> list[str]:

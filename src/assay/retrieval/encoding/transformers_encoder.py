@@ -187,12 +187,17 @@ def load_encoder(name: str, settings: EncoderSettings) -> TransformersEncoder:
             common["subfolder"] = inner
         tokenizer = AutoTokenizer.from_pretrained(source, **common)
         automatic = torch.float32 if place.type == "cpu" else "auto"
-        model = _load_model(name, source, common, DTYPES.get(settings.dtype, automatic))
+        model = _load_model(name=name, source=source, common=common, dtype=DTYPES.get(settings.dtype, automatic))
     steps = EncodingSteps(
-        poolings=_poolings(name, settings.pooling, modules, tokenizer),
+        poolings=_poolings(name=name, pooling=settings.pooling, modules=modules, tokenizer=tokenizer),
         template=_template(settings.document_prefix, modules, "document"),
         query_template=_template(settings.query_prefix, modules, "query"),
-        max_length=_longest(model, modules.max_length if modules else None, tokenizer, settings.max_length),
+        max_length=_longest(
+            model=model,
+            stated=modules.max_length if modules else None,
+            tokenizer=tokenizer,
+            requested=settings.max_length,
+        ),
         lower_case=bool(modules and modules.lower_case),
     )
     folder = Path(source) if Path(source).is_dir() else Path(str(cached_file(name, "config.json", **common))).parent

@@ -7,7 +7,7 @@ of a name means.
 
 import bisect
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -62,6 +62,13 @@ class Bound:
 
 
 Binder = Callable[[Node], Iterable[Bound]]
+
+
+def bind_all(
+    leaves: Iterable[Node], role: Role, target: BindingTarget = "here", *, since: int | None = None
+) -> list[Bound]:
+    """Return the bindings of leaves that all stand for the same."""
+    return [Bound(leaf, role, target, since) for leaf in leaves]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +136,8 @@ def field_binder(
     """
 
     def binder(node: Node) -> Iterable[Bound]:
-        since = node.end if behind else None
-        return [Bound(child, role, target, since) for child in node.fill(field_name) if kind in {"", child.kind}]
+        leaves = [child for child in node.fill(field_name) if kind in {"", child.kind}]
+        return bind_all(leaves, role, target, since=node.end if behind else None)
 
     return binder
 
@@ -190,6 +197,16 @@ class Symbol:
     places: list[int] = field(default_factory=list)
     uses: list[Node] = field(default_factory=list)
     inherited: bool = False
+
+    @property
+    def key(self) -> Key:
+        """The name space and the name."""
+        return self.space, self.name
+
+    @property
+    def seen_outside(self) -> bool:
+        """It is a method or a name of the file, which code outside of the text may use."""
+        return self.space == METHOD or self.scope.kind == "file"
 
     @property
     def roles(self) -> set[Role]:
@@ -337,10 +354,20 @@ class Bindings:
 
     def free(self) -> set[str]:
         """Return the names of values that the text uses and does not bind; of what is hidden, all words."""
+        names = set(WORD.findall(self.tree.hidden_text))
         methods = self.rules.methods
-        return {*WORD.findall(self.tree.hidden_text)} | {
-            self.tree.of(node) for node, symbol in self.leaves if symbol is None and not (methods and methods(node))
-        }
+        for node, symbol in self.leaves:
+            if symbol is None and not (methods and methods(node)):
+                names.add(self.tree.of(node))
+        return names
+
+    def words(self, kinds: Collection[str]) -> set[str]:
+        """Return the texts of all nodes of some kinds."""
+        return {self.tree.of(node) for node in self.nodes if node.kind in kinds}
+
+    def names_of(self, role: Role) -> list[str]:
+        """Return the names that are bound as something, in order."""
+        return [symbol.name for symbol in self.symbols if role in symbol.roles]
 
     def structure(self) -> list[str | int]:
         """Return the meaning of every leaf without names.

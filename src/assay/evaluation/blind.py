@@ -20,6 +20,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -114,14 +115,12 @@ class BlindFeatures:
     def of(cls, texts: Sequence[str]) -> Self:
         """Return the features of texts."""
         pattern = re.compile(WORD_PATTERN)
-        shape = np.array([lexical_shape(text) for text in texts]).reshape(len(texts), -1)
-        # a word is hashed into its bucket, so that it cannot be read from the features
-        buckets = (
-            Counter(zlib.crc32(word.encode("utf-8", "surrogatepass")) % BUCKETS for word in pattern.findall(head))
-            for head in (text[:LONGEST_HEAD] for text in texts)
-        )
-        words = tuple(dict(sorted(counts.items())) for counts in buckets)
-        return cls(shape, words)
+        shape = np.array(list(map(lexical_shape, texts))).reshape(len(texts), -1)
+        words = []
+        for text in texts:
+            buckets = Counter(map(_bucket, pattern.findall(text[:LONGEST_HEAD])))
+            words.append(dict(sorted(buckets.items())))
+        return cls(shape, tuple(words))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -129,6 +128,11 @@ class BlindFeatures:
     def joined(self, other: "BlindFeatures") -> "BlindFeatures":
         """Return the features of these texts, then of others."""
         return BlindFeatures(np.concatenate([self.shape, other.shape]), (*self.words, *other.words))
+
+
+def _bucket(word: str) -> int:
+    """Return the bucket that a word is hashed into: it cannot be read from there."""
+    return zlib.crc32(word.encode("utf-8", "surrogatepass")) % BUCKETS
 
 
 def blind_baseline(
@@ -159,7 +163,7 @@ def blind_baseline(
     """
     scores = blind_scores(texts, positive, groups, folds=folds, seed=seed)
     if isinstance(scores, str):
-        return BlindBaseline(None, None, False, (), scores)
+        return BlindBaseline(ranking=None, kind=None, separates=False, all=(), reason=scores)
     truths = labels(positive, len(texts))
     rankings = tuple(rank_all(scores, truths, groups, resamples=resamples, seed=seed).values())
     best = max(rankings, key=lambda ranking: ranking.auroc.value)
@@ -169,7 +173,7 @@ def blind_baseline(
         name = best.name
         strict = rank_score(name, scores[name], truths, groups, resamples=resamples, seed=seed, level=DECISION_LEVEL)
         separates = strict.auroc.low > CHANCE
-    return BlindBaseline(best, best.name, separates, rankings)
+    return BlindBaseline(ranking=best, kind=best.name, separates=separates, all=rankings)
 
 
 def blind_scores(
@@ -200,7 +204,7 @@ def blind_scores(
     if isinstance(texts, BlindFeatures):
         shape, words = texts.shape, {HASHED_WORDS: _logistic(_hashed_words(texts), truths, folds_of_samples)}
     else:
-        shape = np.array([lexical_shape(text) for text in texts])
+        shape = np.array(list(map(lexical_shape, texts)))
         words = {BAG_OF_WORDS: _logistic(_bag_of_words(texts), truths, folds_of_samples)}
     return words | {LEXICAL_SHAPE: _logistic(shape, truths, folds_of_samples, with_squares)}
 
@@ -250,9 +254,9 @@ def _hashed_words(features: BlindFeatures) -> "csr_matrix":
     from scipy.sparse import csr_matrix  # noqa: PLC0415  as above
     from sklearn.feature_extraction.text import TfidfTransformer  # noqa: PLC0415  as above
 
-    rows = np.repeat(np.arange(len(features)), [len(words) for words in features.words])
-    buckets = [bucket for words in features.words for bucket in words]
-    counts = [float(count) for words in features.words for count in words.values()]
+    rows = np.repeat(np.arange(len(features)), list(map(len, features.words)))
+    buckets = list(chain.from_iterable(features.words))
+    counts = np.array([*chain.from_iterable(words.values() for words in features.words)], np.float64)
     bags = csr_matrix((counts, (rows, buckets)), shape=(len(features), BUCKETS))
     return TfidfTransformer(sublinear_tf=True).fit_transform(bags)
 

@@ -12,6 +12,7 @@ Storey's estimate of the null share (Marandon, Lei, Mary and Roquain 2024).
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Self
 
 import numpy as np
@@ -149,7 +150,7 @@ class UnseenTail:
         """
         scores = scorable(unseen_scores, "unseen scores")
         scored = ~np.isnan(scores)
-        codes = group_codes([None] * len(scores) if groups is None else groups, len(scores))[scored]
+        codes = group_codes(groups, len(scores))[scored]
         if not len(codes):
             return cls(0, 0, np.nan)
         codes, values = np.unique(codes, return_inverse=True)[1], scores[scored]
@@ -216,9 +217,7 @@ def flag_rate(
     tested = ~np.isnan(values)
     hits = values[tested] <= alpha
     flagged, samples = int(hits.sum()), len(hits)
-    codes = group_codes(
-        [None] * samples if groups is None else [g for g, counts in zip(groups, tested, strict=True) if counts], samples
-    )
+    codes = group_codes(groups if groups is None else list(compress(groups, tested)), samples)
     chance, p_value = _at_chance(flagged, samples, alpha, tail, design_effect(hits, codes))
     extra = None if tail is None or not samples else _threshold_uncertainty(values[tested], alpha, tail)
     rate = grouped_share(hits, codes.tolist(), level=level, also=extra)

@@ -104,7 +104,7 @@ def flag_test(
         AssayError: too few unseen texts, see `conformal_p_values`.
     """
     values, unseen = scorable(scores), scorable(unseen_scores, "unseen scores")
-    codes = group_codes([None] * len(values) if groups is None else groups, len(values))[~np.isnan(values)]
+    codes = group_codes(groups, len(values))[~np.isnan(values)]
     values, unseen = values[~np.isnan(values)], unseen[~np.isnan(unseen)]
     if not len(values):
         return None

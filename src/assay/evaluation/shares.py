@@ -38,7 +38,7 @@ def grouped_share(
     truths = labels(hits, np.size(hits))
     if not len(truths):
         return unknown(level)
-    codes = group_codes([None] * len(truths) if groups is None else groups, len(truths))
+    codes = group_codes(groups, len(truths))
     count, value = int(codes.max()) + 1, float(truths.mean())
     # a group adds the sum of its deviations: samples that agree within it do not cancel out
     influence = np.bincount(codes, truths - value) / len(truths)
@@ -69,7 +69,7 @@ def grouped_mean(values: ArrayLike, groups: Sequence[Hashable] | None = None) ->
         return unknown()
     if set(np.unique(numbers)) <= {0.0, 1.0}:
         return grouped_share(numbers == 1, groups)
-    codes = group_codes([None] * len(numbers) if groups is None else groups, len(numbers))
+    codes = group_codes(groups, len(numbers))
     influence = np.bincount(codes, numbers - numbers.mean()) / len(numbers)
     support = Support((int(codes.max()) + 1,), len(numbers))
     return interval(float(numbers.mean()), _uncertainty(influence), support, within=RATE)
@@ -93,7 +93,7 @@ def difference_of_means(values: ArrayLike, first: ArrayLike, groups: Sequence[Ha
     inside = labels(first, len(numbers)).astype(bool) if len(numbers) else np.zeros(0, bool)
     if not inside.any() or inside.all():
         return unknown()
-    codes = group_codes([None] * len(numbers) if groups is None else groups, len(numbers))
+    codes = group_codes(groups, len(numbers))
     count = int(codes.max()) + 1
     influence = np.zeros(count)
     means = []

@@ -119,7 +119,7 @@ class NameRules:
     @property
     def keywords(self) -> frozenset[str]:
         """Words that are never names; where the tree takes one for a name, it has misread the text."""
-        return self.language.lexical.reserved if self.language.lexical else frozenset()
+        return self.language.reserved
 
 
 def field_binder(
@@ -165,10 +165,12 @@ def _words_and_tables(language: str) -> dict[str, Any]:
     values = _words_and_tables(entry.pop("like")) if "like" in entry else {}
     for key, value in entry.items():
         if key in {"scopes", "frozen"}:
-            by_kind = {kind: meaning for meaning, kinds in value.items() for kind in kinds.split()}
-            values[key] = values.get(key, {}) | by_kind
+            by_kind = values.setdefault(key, {})
+            for meaning, kinds in value.items():
+                by_kind |= dict.fromkeys(kinds.split(), meaning)
         elif key == "binders":
-            values[key] = values.get(key, {}) | {kind: field_binder(**arguments) for kind, arguments in value.items()}
+            binders = values.setdefault(key, {})
+            binders |= {kind: field_binder(**arguments) for kind, arguments in value.items()}
         elif key in {"leaves", "elsewhere", "comments", "strings", "lists"}:
             values[key] = frozenset(value.split())
         else:
@@ -216,7 +218,7 @@ class Symbol:
     @property
     def since(self) -> int:
         """Offset from which on it can be used, where order counts."""
-        return min(bound.node.end if bound.since is None else bound.since for bound in self.bound)
+        return min(bound.since or bound.node.end for bound in self.bound)
 
 
 @dataclass(slots=True, eq=False)

@@ -141,6 +141,11 @@ class Scopes:
     hints: frozenset[int]
 
 
+def last_word(expression: ast.expr) -> str | None:
+    """Return `c` of `a.b.c` and of `c`; None of another expression."""
+    return getattr(expression, "attr", None) or getattr(expression, "id", None)
+
+
 @dataclass(frozen=True, slots=True)
 class _Use:
     name: str
@@ -173,14 +178,14 @@ def scopes_of(text: str, tree: ast.Module) -> Scopes:
         symbol.shown |= use.shown
         symbol.escapes |= not (use.called or use.stored)
     return Scopes(
-        text,
-        tree,
-        tuple(below(tree)),
-        reader.module,
-        tuple(reader.calls),
-        reader.functions,
-        frozenset(free),
-        frozenset(reader.hints),
+        text=text,
+        tree=tree,
+        nodes=tuple(below(tree)),
+        module=reader.module,
+        calls=tuple(reader.calls),
+        functions=reader.functions,
+        free=frozenset(free),
+        hints=frozenset(reader.hints),
     )
 
 
@@ -338,8 +343,8 @@ class _Reader(ast.NodeVisitor):
     def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
         self.generic_visit(node)
         if node.rest is not None:
-            stars = [match.end() for match in _STARS.finditer(self.text, self.at.start(node), self.at.end(node))]
-            self.store(node.rest, stars[-1] if stars else None)
+            stars = _STARS.finditer(self.text, self.at.start(node), self.at.end(node))
+            self.store(node.rest, max((match.end() for match in stars), default=None))
 
     # calls
 
@@ -488,7 +493,7 @@ class _Reader(ast.NodeVisitor):
             self.quoted(node, node.value)
         elif isinstance(node, ast.Subscript):
             self.visit(node.value)
-            generic = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", None)
+            generic = last_word(node.value)
             inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             types = {"Literal": 0, "Annotated": 1}.get(str(generic), len(inner))
             for element in inner[:types]:

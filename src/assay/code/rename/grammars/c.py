@@ -98,10 +98,9 @@ def kept_names(bindings: Bindings) -> Mapping[str, str]:
     if bindings.free() & _SEES_NAMES:
         kept |= dict.fromkeys(bindings.names_of("function"), "the program sees the names of its functions")
     spelling = _spelling_macros(bindings)
-    for node in bindings.nodes if spelling else ():
+    for node in bindings.nodes:
         if node.kind == "call_expression" and text.part(node, "function") in spelling:
-            arguments = node.child("arguments")
-            for argument in arguments.walk() if arguments else ():
+            for argument in (node.child("arguments") or node).walk():
                 if not argument.children:
                     kept[text.of(argument)] = "a macro may spell it out"
     for symbol in bindings.symbols:

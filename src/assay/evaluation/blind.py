@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 from assay.errors import DataError
 from assay.evaluation.arrays import Indices, group_codes, labels
 from assay.evaluation.bootstrap import RESAMPLES, SEED
-from assay.evaluation.ranking_result import Ranking, rank_all, rank_score
+from assay.evaluation.ranking_result import Ranking, rank_all
 from assay.evaluation.shape import lexical_shape
 from assay.types import BooleanArray, Float64Array
 
@@ -171,7 +171,8 @@ def blind_baseline(
     # the better of two was taken, so that its own interval is too hopeful: a stricter one has to confirm it
     if separates:
         name = best.name
-        strict = rank_score(name, scores[name], truths, groups, resamples=resamples, seed=seed, level=DECISION_LEVEL)
+        only = {name: scores[name]}
+        strict = rank_all(only, truths, groups, resamples=resamples, seed=seed, level=DECISION_LEVEL)[name]
         separates = strict.auroc.low > CHANCE
     return BlindBaseline(ranking=best, kind=best.name, separates=separates, all=rankings)
 
@@ -198,7 +199,7 @@ def blind_scores(
     reason = _too_few(truths, group)
     if reason is not None:
         return reason
-    folds_of_samples = grouped_folds(truths, group, folds, seed)
+    folds_of_samples = grouped_folds(truths, group=group, folds=folds, seed=seed)
     if any(len(np.unique(truths[fitted])) == 1 for fitted, _ in folds_of_samples):
         return "the groups cannot be divided into folds with both classes to fit on"
     if isinstance(texts, BlindFeatures):
@@ -206,7 +207,7 @@ def blind_scores(
     else:
         shape = np.array(list(map(lexical_shape, texts)))
         words = {BAG_OF_WORDS: _logistic(_bag_of_words(texts), truths, folds_of_samples)}
-    return words | {LEXICAL_SHAPE: _logistic(shape, truths, folds_of_samples, with_squares)}
+    return words | {LEXICAL_SHAPE: _logistic(shape, truths=truths, folds=folds_of_samples, design=with_squares)}
 
 
 def _too_few(truths: BooleanArray, group: Indices) -> str | None:

@@ -72,7 +72,7 @@ class Resamples:
         if resamples < 1:
             raise DataError(f"{resamples} resamples; expected at least 1")
         codes = group_codes(groups, len(kinds))
-        return cls(codes, _strata(codes, kinds), resamples, seed)
+        return cls(codes, strata=_strata(codes, kinds), size=resamples, seed=seed)
 
     def weights(self) -> Iterator[Float64Array]:
         """Yield sample weights in blocks [r, n], R rows in all."""
@@ -97,8 +97,8 @@ class Resamples:
         variance = np.full(len(values), np.nan)
         for column in np.flatnonzero(enough):
             variance[column] = np.nanvar(replicates[:, column], ddof=1)
-        errors, freedom = standard_errors(variance, influence, self.strata, self.size)
-        return Spread(values, errors, freedom, lost)
+        errors, freedom = standard_errors(variance, influence=influence, strata=self.strata, size=self.size)
+        return Spread(values, errors=errors, freedom=freedom, lost=lost)
 
     def support(self, *classes: BooleanArray) -> Support:
         """Return the numbers of groups and samples of the classes, one mask [n] for each class."""

@@ -110,11 +110,11 @@ def set_test(
         reached, left, most = 0, permutations, max(1, SIDES_AT_ONCE // len(ranks))
         while left:
             drawn = min(left, most)
-            statistics = statistic(permuted(inside, group, drawn, random))
+            statistics = statistic(permuted(inside, group=group, count=drawn, random=random))
             reached += int((statistics >= observed - 1e-12).sum())
             left -= drawn
         p_value = (1 + reached) / (permutations + 1)
-    return SetTest(p_value, superiority, n, counts[0], m, counts[1])
+    return SetTest(p_value, superiority=superiority, samples=n, groups=counts[0], unseen=m, unseen_groups=counts[1])
 
 
 def studentised(inside: BooleanArray, values: Float64Array, starts: Indices) -> Float64Array:

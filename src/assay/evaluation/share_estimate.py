@@ -166,7 +166,7 @@ def contaminated_share(
     if allowance:
         both = (1 + SHARE_LEVEL) / 2  # the better of two bounds
         # what exceeds the allowance, seen twice: over all ranks, and in the top, where texts seen often stand out
-        beyond, exceeding_it = spread.uncertainty(1), _top_share(lowered, side, kept_groups, both)
+        beyond, exceeding_it = spread.uncertainty(1), _top_share(lowered, own=side, groups=kept_groups, level=both)
         bounds = [float(spread.values[1]) - beyond.quantile(both) * beyond.error, (exceeding_it.low - TOP) / (1 - TOP)]
         least = min(least, max((bound for bound in bounds if not math.isnan(bound)), default=0.0))
     low, high = (min(1.0, max(0.0, end)) for end in (least, value + half))

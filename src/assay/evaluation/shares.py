@@ -51,7 +51,7 @@ def grouped_share(
     if count < len(truths) or not estimate.has_interval:
         return estimate
     low, high = wilson_ends(value, len(truths), float(ndtri((1 + level) / 2)))
-    return Estimate(value, low, high, level, support.groups)
+    return Estimate(value, low=low, high=high, level=level, groups=support.groups)
 
 
 def grouped_mean(values: ArrayLike, groups: Sequence[Hashable] | None = None) -> Estimate:

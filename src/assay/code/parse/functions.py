@@ -215,16 +215,16 @@ class _TreeReader:
     def functions(self, root: tree_sitter.Node) -> Iterator[Function]:
         """Yield the functions below a node, in the order of the text."""
         # without recursion: a file may be nested deeper than Python's stack
-        waiting = [_Visit(root, "", None, [])]
+        waiting = [_Visit(root, prefix="", wrapper=None, leading=[])]
         while waiting:
             node, prefix, wrapper, leading = waiting.pop()
             if self._is_function(node):
-                yield self._function(node, wrapper or node, leading, prefix)
+                yield self._function(node, outer=wrapper or node, leading=leading, prefix=prefix)
                 continue
             if node.type in self.syntax.holders and (name := self._name(node)):
                 prefix = f"{prefix}{name}."
             wrapper = (wrapper or node) if self._wraps_one_function(node) else None
-            waiting.extend(reversed(self._below(node, prefix, wrapper, leading)))
+            waiting.extend(reversed(self._below(node, prefix=prefix, wrapper=wrapper, leading=leading)))
 
     def _wraps_one_function(self, node: tree_sitter.Node) -> bool:
         """`const a = …` belongs to its one function; of several, each has its own text."""
@@ -241,7 +241,7 @@ class _TreeReader:
             if "comment" in child.type or child.type in self.syntax.attached:
                 before.append(child)
             else:
-                visits.append(_Visit(child, prefix, wrapper, leading if wrapper else before))
+                visits.append(_Visit(child, prefix=prefix, wrapper=wrapper, leading=leading if wrapper else before))
                 before = []
         return visits
 

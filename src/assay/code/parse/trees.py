@@ -128,7 +128,7 @@ def syntax_tree(text: str, grammar: str, hidden: Sequence[tuple[int, int]] = ())
     if tree.root_node.has_error:
         raise Unparsable(f"line {_first_error(tree.root_node)}")
     offsets = None if text.isascii() else characters_before(encoded)
-    return Tree(text, _nodes(tree, offsets), str(tree.root_node), tuple(hidden))
+    return Tree(text, root=_nodes(tree, offsets), shape=str(tree.root_node), hidden=tuple(hidden))
 
 
 def raw_tree(encoded: bytes, grammar: str) -> tree_sitter.Tree:

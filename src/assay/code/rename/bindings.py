@@ -309,7 +309,7 @@ class Bindings:
         return leaves, bound_at
 
     def _inner(self, kind: ScopeKind, node: Node, around: Scope) -> Scope:
-        scope = Scope(kind, node, around, self.rules.inherits(self.tree, node))
+        scope = Scope(kind, node=node, parent=around, inherits=self.rules.inherits(self.tree, node))
         around.children.append(scope)
         return scope
 

@@ -101,7 +101,7 @@ def _hidden(text: str, module: str, lists: frozenset[str]) -> tuple[Stretch, ...
     if len(code) > LARGEST:
         return ()
     code += b"\n"
-    search = _Search(code, module, lists, frozenset(_DEFINED.findall(code)))
+    search = _Search(code, module=module, lists=lists, defined=frozenset(_DEFINED.findall(code)))
     chunks = list(_chunks(search.tokens))
     stretches = list(chain.from_iterable(starmap(search.chunk, chunks)))
     # Two ways to join the chunks: with the conditions between them, which shows more structure, and without, which

@@ -100,7 +100,7 @@ class Mentions:
         for comment in python_comments(text):
             if _DIRECTIVE.match(comment.text):
                 continue
-            for word in mentioned(text, comment.start, comment.start + len(comment.text), self.names):
+            for word in mentioned(text, start=comment.start, end=comment.start + len(comment.text), names=self.names):
                 # a comment means what code at its place would mean
                 symbol = _scope_at(self.scopes.module, comment.start).lookup(word[0]) or self.only(word[0])
                 if symbol in self.changing and symbol:

@@ -264,7 +264,7 @@ def _tables(text: str) -> Iterator[_Table]:
             symbols[name] = (is_global, local and not declared, symbol.is_free())
             if is_global or top:
                 outward.append(name)
-        yield _Table(str(table.get_type()), table.get_name(), symbols, frozenset(outward))
+        yield _Table(str(table.get_type()), name=table.get_name(), symbols=symbols, outward=frozenset(outward))
         waiting += table.get_children()
 
 

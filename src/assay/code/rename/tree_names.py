@@ -77,7 +77,7 @@ def sorted_out(bindings: Bindings, keep: frozenset[str]) -> tuple[dict[Key, list
             frozen.get(name)
             or _by_convention(name, bindings.rules)
             or particular.get(f"{name}()" if symbol.space == METHOD else name)
-            or _uncertain(symbol, bindings.rules, strings, free)
+            or _uncertain(symbol, rules=bindings.rules, strings=strings, free=free)
         )
         if reason:
             kept[name] = reason
@@ -179,7 +179,7 @@ def mentions(bindings: Bindings, changing: Mapping[Key, list[Symbol]]) -> Iterat
         if node.kind not in bindings.rules.comments or _is_directive(bindings, node):
             continue
         scope = bindings.root.at(node.start)
-        for word in mentioned(bindings.tree.text, node.start, node.end, by_name):
+        for word in mentioned(bindings.tree.text, start=node.start, end=node.end, names=by_name):
             keys = by_name[word[0]]
             called = bindings.tree.text[word.end() :].lstrip(" ").startswith("(") or (VALUE, word[0]) not in keys
             # where a variable and a method share a name, brackets behind the word decide which of them is meant

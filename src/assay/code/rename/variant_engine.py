@@ -128,7 +128,11 @@ def variants(
         return VariantSet(text, variants=(), reason="nested too deeply to be read", kept=analysis.kept)
     # the text is part of the seed, so a sample gets the same variants alone and among others
     draw = random.Random(f"{seed}\n{text}")  # noqa: S311  reproducible, not secret
-    draws = _one_name_draws(names, choices) if rename == "one" else _all_name_draws(n, names, choices, draw)
+    draws = (
+        _one_name_draws(names, choices)
+        if rename == "one"
+        else _all_name_draws(n, names=names, choices=choices, draw=draw)
+    )
     writer = _Writer.of(text, names, language)
     verified, rejected = _verified(n, map(writer.variant, draws), verifier)
     reason = None

@@ -91,7 +91,7 @@ def written_variants(
         raise ValueError(f"received n = {n} and rounds = {rounds}, expected at least 1 of each")
     engine_of(language)  # raises for a language without variants, even where there are no texts
     title = LANGUAGES[language].title
-    drafts = [_Draft(text, n, language, kinds, keep) for text in texts]
+    drafts = [_Draft(text, n=n, language=language, kinds=kinds, keep=keep) for text in texts]
     for turn in range(rounds * -(-n // VERSIONS)):
         lacking = [draft for draft in drafts if draft.lacks_variants]
         if not lacking:

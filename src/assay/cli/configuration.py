@@ -13,17 +13,18 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, product, starmap
+from operator import truediv
 from pathlib import Path
 from typing import Any
 
 from assay.cli.common import leaves
 from assay.cli.groups import Bundles, bundles_of
 from assay.errors import AssayError, DataError, did_you_mean, plain_reason
-from assay.files import parse_toml
+from assay.files import CONFIGURATION_VARIABLE, assay_table
 from assay.guard import LARGEST_METADATA
 from assay.settings import Declared, from_pairs
 
-VARIABLE = "ASSAY_CONFIG"
 NAMES = ("assay.toml", "pyproject.toml")
 COMMAND_LINE_ONLY = frozenset({"config", "force", "quiet", "help-all", "trust-remote-code"})
 """Options that a file must not set: it may come with a repository of others."""
@@ -64,12 +65,12 @@ def read_configuration(
     Raises:
         DataError: the file cannot be read, or names no option of ours.
     """
-    named = os.environ.get(VARIABLE) if named is None else named
+    named = os.environ.get(CONFIGURATION_VARIABLE) if named is None else named
     if named == "":
         return OptionDefaults(None, {})
     if named is not None:
         path = Path(named)
-        table = table_of(path, _content(path))
+        table = assay_table(path, _content(path))
         return OptionDefaults(None, {}) if table is None else OptionDefaults(path, _defaults(command, table, path, ""))
     nearest, skipped = _found(folder or Path.cwd())
     if nearest is None:
@@ -130,14 +131,16 @@ def _found(folder: Path) -> tuple[tuple[Path, bytes, dict[str, Any]] | None, tup
     above = (folder, *folder.parents)
     root = next((number for number, place in enumerate(above) if (place / ".git").exists()), 0)
     skipped: list[Path] = []
-    for path in (place / name for place in above[: root + 1] for name in NAMES):
+    for path in starmap(truediv, product(above[: root + 1], NAMES)):
         if not path.is_file():
             continue
-        if {path.stat().st_uid, path.lstat().st_uid} != {os.getuid()}:
+        # Windows has no such numbers: every file has 0 there, and int() is 0
+        user = getattr(os, "getuid", int)()
+        if {path.stat().st_uid, path.lstat().st_uid} != {user}:
             skipped.append(path)
             continue
         content = _content(path)
-        table = table_of(path, content)
+        table = assay_table(path, content)
         if table is not None:
             return (path, content, table), tuple(skipped)
     return None, tuple(skipped)
@@ -155,11 +158,9 @@ def _unsafe(command: Any, table: Mapping[str, Any], path: Path, place: str = "")
         settings = list(_settings(command, key))
         if key in FORM or not settings:  # a key that no command has is refused later, by its name
             continue
-        safe = isinstance(value, dict) and all(
-            entry.setting.safe_when_found
-            for _, option, bundles in settings
-            for entry in bundles.get(option.name, ())  # all of them: a value with a comma could name another key
-        )
+        # all entries of a bundle: a value with a comma could name another key
+        entries = chain.from_iterable(bundles.get(option.name, ()) for _, option, bundles in settings)
+        safe = isinstance(value, dict) and all(entry.setting.safe_when_found for entry in entries)
         if not safe or not all(option.name in bundles for _, option, bundles in settings):
             return (
                 f"{path}: received {place}{key}, expected only columns and formats in a file that was found; if you "
@@ -180,21 +181,6 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def table_of(path: Path, data: bytes) -> dict[str, Any] | None:
-    """Return the table of ours in a file; None in a `pyproject.toml` without one."""
-    try:
-        content = parse_toml(data.decode("utf-8").replace("\r\n", "\n"))
-    except ValueError as error:  # no TOML or no text
-        if path.name == "pyproject.toml" and VARIABLE not in os.environ:
-            return None  # of another project; its own tools report what is wrong with it
-        raise DataError(f"{path} is not a TOML file: {error}") from error
-    if path.name != "pyproject.toml":
-        return content
-    tools = content.get("tool")
-    table = tools.get("assay") if isinstance(tools, dict) else None
-    return table if isinstance(table, dict) else None
-
-
 def _defaults(command: Any, table: Mapping[str, Any], path: Path, place: str) -> dict[str, Any]:  # noqa: ANN401
     """Return the defaults below one command from the keys of its table."""
     children: Mapping[str, Any] = getattr(command, "commands", {})
@@ -204,22 +190,22 @@ def _defaults(command: Any, table: Mapping[str, Any], path: Path, place: str) ->
             continue
         settings = list(_settings(command, key))
         if not settings or isinstance(value, dict) != all(option.name in bundles for _, option, bundles in settings):
-            names = [*children, *sorted({name for leaf in leaves(command) for name in options_of(leaf)})]
+            names = [*children, *sorted(set(chain.from_iterable(map(options_of, leaves(command)))))]
             raise DataError(
                 f"{path}: no option or command {place}{key}{did_you_mean(key, names) or '; see `assay --help`'}"
             )
         where = f"{path}: {key}"
         if isinstance(value, dict):
-            _check_pairs([entry for _, option, bundles in settings for entry in bundles[option.name]], where, value)
+            entries = chain.from_iterable(bundles[option.name] for _, option, bundles in settings)
+            _check_pairs(list(entries), where, value)
         for steps, option, bundles in settings:
             target = defaults
             for step in steps:
                 target = target.setdefault(step, {})
-            target[option.name] = (
-                _pairs(bundles[option.name], value, path)
-                if isinstance(value, dict)
-                else _value(option, where, value, path)
-            )
+            if isinstance(value, dict):
+                target[option.name] = _pairs(bundles[option.name], value, path)
+            else:
+                target[option.name] = _value(option, where, value, path)
     for name, child in children.items():
         if isinstance(table.get(name), dict):
             own = _defaults(child, table[name], path, f"{place}{name}.")
@@ -238,12 +224,13 @@ def _settings(command: Any, key: str, steps: tuple[str, ...] = ()) -> Iterator[t
 
 def options_of(command: Any) -> dict[str, Any]:  # noqa: ANN401
     """Return the options of a command that a file can set, by long name without dashes."""
-    return {
-        name.removeprefix("--"): option
-        for option in command.params
-        for name in (*option.opts, *option.secondary_opts)
-        if name.startswith("--") and name.removeprefix("--") not in COMMAND_LINE_ONLY
-    }
+    options = {}
+    for option in command.params:
+        for name in (*option.opts, *option.secondary_opts):
+            key = name.removeprefix("--")
+            if key != name and key not in COMMAND_LINE_ONLY:
+                options[key] = option
+    return options
 
 
 def _check_pairs(entries: list[Declared], where: str, table: Mapping[str, object]) -> None:

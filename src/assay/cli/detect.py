@@ -69,8 +69,7 @@ def detect_command(
 
     **Example**: `assay detect src/ --reference past.json -o report.html`
     """
-    from assay.api import DetectorChoice, detect, recorded_lines
-    from assay.authorship import detection_sarif, recorded_sarif
+    from assay.authorship import DetectorChoice, detect, detection_sarif, recorded_lines, recorded_sarif
     from assay.languages import checked_language
     from assay.reports import describe
 
@@ -83,10 +82,10 @@ def detect_command(
         recorded = recorded_lines(code)
         _finish(describe(recorded), recorded_sarif(recorded), page, sarif)
         return
-    whole = "--patch" if patch else "--lines" if lines is not None else ""
-    refuse_unused(
-        context, {**DetectorChoice(detector).unused(), **({"by": f"{whole} names the code itself"} if whole else {})}
-    )
+    useless = dict(DetectorChoice(detector).unused())
+    if patch or lines is not None:
+        useless["by"] = f"{'--patch' if patch else '--lines'} names the code itself"
+    refuse_unused(context, useless)
     detection = detect(
         code,
         detector=detector,

@@ -1,0 +1,78 @@
+"""Pieces of older code, which people certainly wrote: what a reference is made of."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from itertools import chain
+from operator import attrgetter
+from pathlib import Path
+
+from assay.authorship.units import CodeUnit, ReferenceUnit, added_units, adds_lines, units_of
+from assay.corpora import (
+    CorpusSettings,
+    PastPatch,
+    middle_day,
+    patches_before,
+    skip_by_name,
+    skip_by_text,
+    source_texts,
+    texts_before,
+)
+from assay.errors import DataError
+
+COMMITS_A_PIECE = 2
+"""Commits of a repository that are read for each piece that a reference of patches may have: most add few lines."""
+
+
+def older_units(
+    paths: Sequence[str], before: date | None, by: ReferenceUnit, most: int | None
+) -> tuple[list[CodeUnit], dict[str, str]]:
+    """Return the distinct pieces of older code in a known language, and digest → project of their newer half."""
+    units: dict[str, CodeUnit] = {}
+    newer: dict[str, str] = {}
+    for path in paths:
+        middle = None if before is None else middle_day(Path(path), before)
+        if middle is None:
+            units |= _by_text(_units_in(path, before, by, most))
+            continue
+        half = most and max(1, most // 2)
+        older = _by_text(_units_in(path, middle, by, half))
+        later = _by_text(_units_in(path, before, by, half, after=middle))
+        units |= older | later
+        for text in later.keys() - older.keys():
+            newer[later[text].digest] = Path(path).resolve().name
+    if not units:
+        raise DataError(f"{', '.join(paths)}: no source file in a known language")
+    return list(units.values()), newer
+
+
+def _units_in(
+    path: str, before: date | None, by: ReferenceUnit, most: int | None, after: date | None = None
+) -> Iterator[CodeUnit]:
+    """Return the pieces of a tree, or of the patches since a day, in a known language."""
+    pieces: Iterator[CodeUnit] = iter(())
+    if by != "patch":
+        texts = source_texts([path]) if before is None else texts_before(Path(path), before)
+        pieces = chain.from_iterable(units_of(text.path, text.text, text.language, by) for text in texts)
+    elif before is not None:
+        patches = patches_before(Path(path), before, after=after, most=most and COMMITS_A_PIECE * most)
+        pieces = chain.from_iterable(map(past_units, patches))
+    return filter(attrgetter("language"), pieces)
+
+
+def _by_text(units: Iterator[CodeUnit]) -> dict[str, CodeUnit]:
+    """Return text → the last piece that has it."""
+    return {unit.text: unit for unit in units}
+
+
+def past_units(past: PastPatch) -> list[CodeUnit]:
+    """Return the added lines of a commit by file, without files that a program wrote."""
+    if not adds_lines(past.patch):
+        return []
+    people = CorpusSettings()
+    units = []
+    for unit in added_units(past.patch, [past.file]):
+        if skip_by_name(unit.path, None, people) or not unit.surroundings:
+            continue
+        if not skip_by_text(unit.surroundings.text, people):
+            units.append(unit)
+    return units

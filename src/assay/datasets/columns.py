@@ -60,7 +60,7 @@ def leading_parts(paths: Sequence[str | None]) -> list[str | None]:
     for depth in range(1, max(map(len, parts), default=0) + 1):
         leading = ["/".join(part[:depth]) for part in parts]
         if len(set(leading)) >= ENOUGH and _groups(leading):
-            following = iter(leading)
+            following = iter(leading)  # one for each path: rows without a path are in none of the groups
             return [path if path is None else next(following) for path in paths]
     return list(paths)
 

@@ -143,7 +143,8 @@ def _numbered(samples: tuple[Sample, ...]) -> tuple[Sample, ...]:
 
 
 def _check_ids(samples: tuple[Sample, ...], source: str) -> None:
-    twice = [name for name, count in Counter(sample.id for sample in samples).items() if count > 1]
+    counts = Counter(sample.id for sample in samples)
+    twice = [name for name, count in counts.items() if count > 1]
     if twice:
         raise DataError(
             f"{source}: {len(twice)} ids occur more than once (the first: {twice[0]!r}), "

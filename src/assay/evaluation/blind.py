@@ -255,6 +255,7 @@ def _hashed_words(features: BlindFeatures) -> "csr_matrix":
     from scipy.sparse import csr_matrix  # noqa: PLC0415  as above
     from sklearn.feature_extraction.text import TfidfTransformer  # noqa: PLC0415  as above
 
+    # one entry for each word of each text: its row is the text, its column the bucket
     rows = np.repeat(np.arange(len(features)), list(map(len, features.words)))
     buckets = list(chain.from_iterable(features.words))
     counts = np.array([*chain.from_iterable(words.values() for words in features.words)], np.float64)

@@ -95,6 +95,7 @@ class Resamples:
         lost = np.isnan(replicates).sum(0)
         enough = (2 * lost < self.size) & (self.size - lost > 1)
         variance = np.full(len(values), np.nan)
+        # a column without two values has no variance, and numpy would warn of it
         for column in np.flatnonzero(enough):
             variance[column] = np.nanvar(replicates[:, column], ddof=1)
         errors, freedom = standard_errors(variance, influence=influence, strata=self.strata, size=self.size)

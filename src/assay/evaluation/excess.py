@@ -41,6 +41,7 @@ def flagged_excess(
         return unknown(EXCESS_LEVEL)
     names: list[Hashable] = []
     for place, (side, chosen) in enumerate(zip(groups, kept, strict=True)):
+        # a task and an unseen text may have groups of one name: the side keeps them apart
         names += [None if name is None else (place, name) for name in compress(side, chosen)]
     is_task = np.arange(len(names)) < len(values)
     # for each model: unseen texts in rising order, and how many of them lie below each task

@@ -98,7 +98,9 @@ def set_test(
     if min(counts) >= MINIMUM_GROUPS:
         # samples are sorted by group, so a group is a stretch and its sum one `reduceat`
         starts = np.flatnonzero(np.diff(group, prepend=-1))
-        compared = [ranks] if not top else [ranks, (ranks > len(ranks) * (1 - top)).astype(np.float64)]
+        compared = [ranks]
+        if top:
+            compared.append((ranks > len(ranks) * (1 - top)).astype(np.float64))
 
         def statistic(sides: BooleanArray) -> Float64Array:
             largest: Float64Array = np.max([studentised(sides, values, starts) for values in compared], axis=0)

@@ -75,7 +75,7 @@ class FlagTest:
             + xlog1py(leaked - counts, -flagged)
         )
         rest, others = np.zeros(leaked + 1), self.trials - leaked
-        for count in np.flatnonzero(chosen):
+        for count in np.flatnonzero(chosen):  # each tail is a sum of its own, and most probabilities underflow to 0
             missing = self.critical - int(count)
             rest[count] = beta_binomial_tail(missing, trials=others, above=self.above, below=self.below)
         return float(chosen @ rest)

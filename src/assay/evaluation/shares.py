@@ -90,7 +90,9 @@ def difference_of_means(values: ArrayLike, first: ArrayLike, groups: Sequence[Ha
         DataError: lengths differ.
     """
     numbers = np.asarray(values, np.float64)
-    inside = labels(first, len(numbers)).astype(bool) if len(numbers) else np.zeros(0, bool)
+    if not len(numbers):
+        return unknown()
+    inside = labels(first, len(numbers))
     if not inside.any() or inside.all():
         return unknown()
     codes = group_codes(groups, len(numbers))
@@ -124,13 +126,12 @@ def design_effect(hits: BooleanArray, codes: Indices) -> float:
         codes: [n], the group of each sample, from 0.
     """
     samples = len(hits)
-    count = int(codes.max()) + 1 if samples else 0
-    share = float(hits.mean()) if samples else 0.0
-    if count == samples:
+    if not samples:
         return 1.0
-    if count == 1:
+    count, share = int(codes.max()) + 1, float(hits.mean())
+    if count == 1 < samples:
         return np.nan
-    if share in (0.0, 1.0):
+    if count == samples or share in (0.0, 1.0):
         return 1.0
     influence = np.bincount(codes, hits - share) / samples
     return max(1.0, float((influence**2).sum() * count / (count - 1) / (share * (1 - share) / samples)))

@@ -367,6 +367,10 @@ class Bindings:
         """Return the texts of all nodes of some kinds."""
         return {self.tree.of(node) for node in self.nodes if node.kind in kinds}
 
+    def spans(self, kinds: Collection[str]) -> list[tuple[int, int]]:
+        """Return where the nodes of some kinds start and end, in order."""
+        return sorted((node.start, node.end) for node in self.nodes if node.kind in kinds)
+
     def names_of(self, role: Role) -> list[str]:
         """Return the names that are bound as something, in order."""
         return [symbol.name for symbol in self.symbols if role in symbol.roles]

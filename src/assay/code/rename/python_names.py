@@ -8,6 +8,7 @@ import builtins
 import re
 from collections import defaultdict
 from collections.abc import Collection
+from itertools import chain
 
 from assay.code.parse.python_source import python_tree
 from assay.code.rename.dynamic import dynamic_names, opaque_module, opaque_names
@@ -161,7 +162,7 @@ class _Policy:
             return self.names_matter
         if symbol.name.startswith("test") and symbol.scope.parent is None:
             return "test runners look for it"
-        if any(self.foreign_decorator(definition, symbol.scope) for definition in symbol.definitions):
+        if self.foreign_decorator(symbol):
             return "a decorator may look at the name"
         return None
 
@@ -171,7 +172,7 @@ class _Policy:
             return None
         definition = symbol.scope.node
         owner = self.owners.get(definition) if isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef) else None
-        if owner and any(self.foreign_decorator(definition, owner.scope) for definition in owner.definitions):
+        if owner and self.foreign_decorator(owner):
             return "a decorator may look at the parameters"
         if owner and owner.name.startswith("test"):
             return "test runners look for it"
@@ -186,15 +187,15 @@ class _Policy:
             return "may be passed by keyword"
         return None
 
-    def foreign_decorator(self, definition: FunctionNode, scope: PythonScope) -> bool:
+    def foreign_decorator(self, function: PythonSymbol) -> bool:
         """Return whether a decorator is neither defined in the text nor in the list of those that ignore names."""
-        for decorator in _decorators(definition):
+        for decorator in chain.from_iterable(map(_decorators, function.definitions)):
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
             last = last_word(called)
             # of `tools.retry(3)` the last word says what it does, the first whether the text defines it
             while isinstance(called, ast.Attribute):
                 called = called.value
-            root = scope.lookup(called.id) if isinstance(called, ast.Name) else None
+            root = function.scope.lookup(called.id) if isinstance(called, ast.Name) else None
             if last not in _TRANSPARENT and not (root and root.bindings <= {"function", "class", "parameter"}):
                 return True
         return False

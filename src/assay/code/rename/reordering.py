@@ -52,6 +52,7 @@ def reordered(text: str, n: int, seed: int) -> tuple[str, ...]:
 def _moved(lines: list[str], run: Sequence[Lines], order: Sequence[int]) -> list[str]:
     """Return the lines with the blocks of a run in another order; what stands between them stays."""
     result = lines[: run[0][0]]
+    # the text from the end of a block to the start of the one behind it keeps its place
     for (_start, end), (following, _end), moved in zip(run, [*run[1:], (len(lines), 0)], order, strict=True):
         *block, closing = lines[slice(*run[moved])]
         result += [*block, closing.rstrip("\n") + "\n", *lines[end:following]]

@@ -7,7 +7,7 @@ stands for something that the text does not declare is kept.
 import bisect
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from assay.code.parse.lexing import spliced
 from assay.code.parse.trees import WORD, Node, Unparsable, syntax_tree
@@ -103,14 +103,14 @@ def uncertain_words(bindings: Bindings) -> set[str]:
 def code_words(bindings: Bindings) -> list[tuple[int, int]]:
     """Return the spans of the words of a text outside of its comments and strings; hidden words count as code."""
     rules = bindings.rules
-    prose = sorted((node.start, node.end) for node in bindings.nodes if node.kind in rules.comments | rules.strings)
-    starts = [start for start, _end in prose]
-    words = []
-    for word in WORD.finditer(bindings.tree.text):
-        before = bisect.bisect_right(starts, word.start()) - 1
-        if before < 0 or word.start() >= prose[before][1]:
-            words.append(word.span())
-    return words
+    prose = bindings.spans(rules.comments | rules.strings)
+    return [word.span() for word in WORD.finditer(bindings.tree.text) if not within(word.start(), prose)]
+
+
+def within(place: int, stretches: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a place is in one of the stretches, which are in order and apart."""
+    before = bisect.bisect_right(stretches, place, key=lambda stretch: stretch[0]) - 1
+    return before >= 0 and place < stretches[before][1]
 
 
 def _kept_role(symbol: Symbol) -> str | None:

@@ -180,6 +180,7 @@ class Draft:
         questions = list(stated)
         for example, few in zip(self.examples, proposals, strict=True):
             proposed = []
+            # mutations repeat each other and the stated input: each is asked once
             for sources in dict.fromkeys(_sources(example, inputs) for inputs in few):
                 expression = example.expression(sources)
                 if expression not in stated:

@@ -89,6 +89,10 @@ class PlantedPool:
         """Return the positions of the texts of a role."""
         return np.flatnonzero([sample.label == role for sample in self.samples])
 
+    def of_role(self, role: str) -> tuple[Sample, ...]:
+        """Return the texts of a role."""
+        return tuple(sample for sample in self.samples if sample.label == role)
+
 
 def pools(bench: Bench, seed: int, *, context: bool = True) -> dict[str, PlantedPool]:
     """Return plant → the pool of a seed; models and scores that are there already are read.

@@ -99,10 +99,8 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
         long: tokens from which a function is a long one.
         seed: of the order.
     """
-    draw = random.Random(seed)  # noqa: S311  a draw that can be repeated, no secret
     order = list(range(len(documents)))
-    draw.shuffle(order)
-    first: list[int] = []
+    random.Random(seed).shuffle(order)  # noqa: S311  a draw that can be repeated, no secret
     cuts: dict[int, TokenizedText] = {}
     longest = min(targets // 2, smallest // 2)
     for at in order:
@@ -110,19 +108,15 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
             continue
         cut = TokenizedText.of(documents[at].text, documents[at].language)
         if len(cut) >= long:
-            first.append(at)
             cuts[at] = cut
-        if len(first) == longest:
+        if len(cuts) == longest:
             break
-    chosen = set(first)
-    rest = [at for at in order if at not in chosen]
-    arranged = [*first, *rest]
-    ordered = tuple(documents[at] for at in arranged)
+    arranged = [*cuts, *(at for at in order if at not in cuts)]
+    ordered = tuple(map(documents.__getitem__, arranged))
     searched: list[Target] = []
-    for at in range(min(smallest, len(ordered))):
+    for at, document in enumerate(ordered[:smallest]):
         if len(searched) == targets:
             break
-        document = ordered[at]
         if not is_unseen(document):
             continue
         cut = cuts.get(arranged[at]) or TokenizedText.of(document.text, document.language)
@@ -134,7 +128,7 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
 def _right(documents: Sequence[Document], targets: Sequence[int]) -> dict[int, frozenset[int]]:
     """Return the positions of each target's near-duplicates, itself among them."""
     index = ShingleIndex([documents[at].text for at in targets])
-    right: dict[int, set[int]] = {at: {at} for at in targets}
+    right = {at: {at} for at in targets}
     crc: dict[str, int] = {}
     for other, document in enumerate(documents):
         own = shingles(document.text, crc)

@@ -68,5 +68,5 @@ def queries(space: SearchSpace, window: int, kind: Alteration, *, most: int, see
         fragment = target.cut.fragment(draw.randrange(len(target.cut) - window + 1), window)
         donors = [draw.choice(space.documents).text for _ in range(DONORS)]
         text = ALTERATIONS[kind](fragment, donors, seed + target.at)
-        fragments.append(Query(text, target.at, target.group, text != fragment))
+        fragments.append(Query(text=text, target=target.at, group=target.group, changed=text != fragment))
     return fragments

@@ -1,5 +1,7 @@
 """The detectors of SrDetection's tables: the paper's own, as the registry names them, and ours beside them."""
 
+from collections.abc import Iterable
+
 from assay.scores import DETECTORS, SRDETECTION, Access, default_scores, flagged
 from assay_lab.experiments.papers import paper
 from assay_lab.testbed import writing_detectors
@@ -11,12 +13,17 @@ WRITING: tuple[Access, ...] = ("labelled", "black")
 
 def in_paper(*accesses: Access) -> dict[str, str]:
     """Return the paper's name of a method → our detector, in the order of its Tables 2 and 1."""
-    methods = [
-        name for table in ("table-2", "table-1") for name in PAPER.tables[table].rows("macro-F1", PAPER.models[0])
-    ]
-    entries = [entry for entry in DETECTORS.values() if SRDETECTION in entry.names_in and entry.access in accesses]
-    entries.sort(key=lambda entry: methods.index(entry.names_in[SRDETECTION]))
-    return {entry.names_in[SRDETECTION]: entry.name for entry in entries}
+    detectors = {}
+    for entry in DETECTORS.values():
+        if SRDETECTION in entry.names_in and entry.access in accesses:
+            detectors[entry.names_in[SRDETECTION]] = entry.name
+    order = *printed_methods("table-2"), *printed_methods("table-1")
+    return {name: detectors[name] for name in sorted(detectors, key=order.index)}
+
+
+def printed_methods(table: str) -> Iterable[str]:
+    """Return the rows of a table of the paper."""
+    return PAPER.tables[table].rows("macro-F1", PAPER.models[0])
 
 
 def paper_score(access: Access) -> str:
@@ -26,14 +33,15 @@ def paper_score(access: Access) -> str:
 
 def gray_rows() -> dict[str, str]:
     """Return row → detector with gray-box access: the paper's methods, then the contenders."""
-    return {**in_paper("gray"), **{name: name for name in flagged("contender")}}
+    contenders = flagged("contender")
+    return in_paper("gray") | dict(zip(contenders, contenders, strict=True))
 
 
 def black_rows() -> dict[str, str]:
     """Return row → detector of generated text: the paper's methods, then the others."""
     methods = in_paper(*WRITING)
     others = [detector.name for detector in writing_detectors() if detector.name not in methods.values()]
-    return {**methods, **{name: name for name in others}}
+    return methods | dict(zip(others, others, strict=True))
 
 
 def calibrated_black() -> str:

@@ -131,20 +131,20 @@ def _(audit: ShortcutAudit) -> Report:
 
 def part_data(part: LeftOut) -> dict[str, Any]:
     """Return everything that was measured on one part, for JSON."""
-    rates_after = part.calibrated
+    after = part.calibrated
     return {
         "name": part.name,
         "people": part.people,
         "generated": part.generated,
         "auroc": _area_data(part.ranking),
         "auroc_formatted": _area_data(part.formatted),
-        "calibrated": rates_after
+        "calibrated": after
         and {
-            "reference": rates_after.reference,
-            "auroc": _area_data(rates_after.ranking),
-            "false_positives": rate_data(rates_after.false_positives),
-            "true_positives": rate_data(rates_after.true_positives),
-            "abstained": rates_after.abstained,
+            "reference": after.reference,
+            "auroc": _area_data(after.ranking),
+            "false_positives": rate_data(after.false_positives),
+            "true_positives": rate_data(after.true_positives),
+            "abstained": after.abstained,
         },
     }
 

@@ -35,12 +35,13 @@ class Case:
 def tasks(name: str, path: Path, first: int | None = None) -> list[Sample]:
     """Return the tasks of a benchmark; a task of MBPP is one program, its statement a docstring before the code."""
     samples = assay.load(name, data=path, limit=first).samples
-    if name != "mbpp":
-        return list(samples)
-    return [
-        replace(sample, text=f'"""{sample.metadata["text"]}"""\n{sample.metadata["code"]}\n'.replace("\r\n", "\n"))
-        for sample in samples
-    ]
+    return list(map(program_of, samples)) if name == "mbpp" else list(samples)
+
+
+def program_of(sample: Sample) -> Sample:
+    """Return a task of MBPP as a program."""
+    program = f'"""{sample.metadata["text"]}"""\n{sample.metadata["code"]}\n'
+    return replace(sample, text=program.replace("\r\n", "\n"))
 
 
 def run(case: Case, seed: int, data: Data) -> Result:

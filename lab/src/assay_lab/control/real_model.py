@@ -84,19 +84,12 @@ def library(model: str, data: Data, size: int) -> dict[str, object]:
     older = drawn(library_functions(), size, label=MEMBER)
     newer = drawn(later_functions(data).samples, size, label=NONMEMBER)
     audit = assay.audit(model, [*older, *newer], scores="one-pass", settings=SETTINGS, progress=False)
-    return {
-        "older": len(older),
-        "newer": len(newer),
-        "blind": blind(audit),
-        "scores": {
-            summary.score: {
-                "auroc": with_ends(summary.ranking.auroc),
-                "text": area_with_interval(summary.ranking.auroc),
-            }
-            for summary in audit.summaries
-            if summary.ranking is not None
-        },
-    }
+    scores = {}
+    for summary in audit.summaries:
+        if summary.ranking is not None:
+            area = summary.ranking.auroc
+            scores[summary.score] = {"auroc": with_ends(area), "text": area_with_interval(area)}
+    return {"older": len(older), "newer": len(newer), "blind": blind(audit), "scores": scores}
 
 
 def of_benchmark(name: str) -> Callable[[str, Data, int], dict[str, object]]:
@@ -136,10 +129,9 @@ def black(model: str, data: Data, size: int) -> dict[str, object]:
 def chat(model: str, data: Data, size: int) -> dict[str, object]:
     """Compare scores of raw text with those of the same text as a reply in the chat template."""
     tasks = benchmark("humaneval", data, size)
-    raw, reply = (
-        assay.score(model, tasks, "one-pass", settings=ModelSettings(chat_template=template), progress=False)
-        for template in (False, True)
-    )
+    score = partial(assay.score, model, tasks, "one-pass", progress=False)
+    raw = score(settings=ModelSettings(chat_template=False))
+    reply = score(settings=ModelSettings(chat_template=True))
     scores: dict[str, object] = {}
     for name in raw.names:
         before, after = (np.array(table.to_arrow()[name].to_pylist(), float) for table in (raw, reply))
@@ -244,10 +236,10 @@ def page() -> str:
 
 def total(parts: Mapping[str, dict[str, object]]) -> str:
     """Return the processor time of all parts that were run."""
-    run = [float(str(parts[name]["processor_seconds"])) for name in FULL if name in parts]
+    seconds = [float(str(part["processor_seconds"])) for part in parts.values()]
     return (
-        f"Together the {len(run)} parts below took {sum(run) / 60:.0f} minutes of processor time of one thread; the "
-        "limit for all is 60 minutes of two cores."
+        f"Together the {len(seconds)} parts below took {sum(seconds) / 60:.0f} minutes of processor time of one "
+        "thread; the limit for all is 60 minutes of two cores."
     )
 
 

@@ -112,19 +112,27 @@ def texts_of(draw: GridDraw) -> Compared:
 def evidence_on_draw(draw: GridDraw) -> Evidence:
     """Return all that `assay audit` measures for a verdict; computed once for all rules on a draw."""
     texts = texts_of(draw)
-    share = contaminated_share(*texts[:4], resamples=RESAMPLES, seed=draw.seed, allowance=texts.allowance())
-    p_value = texts.p_value(permutations=PERMUTATIONS, seed=draw.seed)
-    p_beyond = texts.p_beyond(permutations=PERMUTATIONS, seed=draw.seed)
-    scored = int((~np.isnan(draw.scores[DECLARED])).sum())
-    values, unseen = draw.control
-    saw_neither = ControlScores("control", {DECLARED: values}, {DECLARED: unseen})
-    audited = texts.values, texts.unseen
-    control = saw_neither.flags(DECLARED, ALPHA, (draw.groups, draw.unseen_groups), audited=audited)
-    test = UnseenTest(p_value, p_beyond, share, {}, texts.superiority(resamples=RESAMPLES, seed=draw.seed))
-    groups = (draw.groups, draw.unseen_groups)
-    both = {DECLARED: values}, {DECLARED: unseen}
-    form = form_test(audited, both, draw.samples, groups, "control", parent=False) if draw.samples[0] else None
-    return Evidence(DECLARED, scored, test=test, blind=draw.blind, control=control, form=form)
+    test = UnseenTest(
+        p_value=texts.p_value(permutations=PERMUTATIONS, seed=draw.seed),
+        p_beyond=texts.p_beyond(permutations=PERMUTATIONS, seed=draw.seed),
+        share=contaminated_share(*texts[:4], resamples=RESAMPLES, seed=draw.seed, allowance=texts.allowance()),
+        detectable={},
+        superiority=texts.superiority(resamples=RESAMPLES, seed=draw.seed),
+    )
+    audited, groups = (texts.values, texts.unseen), (draw.groups, draw.unseen_groups)
+    values, unseen = {DECLARED: draw.control[0]}, {DECLARED: draw.control[1]}
+    saw_neither = ControlScores("control", values, unseen)
+    form = None
+    if draw.samples[0]:
+        form = form_test(audited, (values, unseen), texts=draw.samples, groups=groups, model="control", parent=False)
+    return Evidence(
+        DECLARED,
+        int((~np.isnan(draw.scores[DECLARED])).sum()),
+        test=test,
+        blind=draw.blind,
+        control=saw_neither.flags(DECLARED, ALPHA, groups, audited=audited),
+        form=form,
+    )
 
 
 @grid_method("assay")
@@ -143,9 +151,8 @@ def with_allowance(familiarity: float) -> GridMethod:
 
     def method(draw: GridDraw) -> Verdict:
         evidence = evidence_on_draw(draw)
-        if (
-            evidence.test is not None and evidence.test.p_value <= LEVEL
-        ):  # else the allowance has no part in the verdict
+        # of a test that is not significant the allowance has no part in the verdict
+        if evidence.test is not None and evidence.test.p_value <= LEVEL:
             beyond = texts_of(draw).p_beyond(familiarity, permutations=PERMUTATIONS, seed=draw.seed)
             evidence = replace(evidence, test=replace(evidence.test, p_beyond=beyond))
         return decide(evidence, "set", "model").verdict

@@ -21,10 +21,12 @@ The negative control is that of `assay audit`, `builtin:control`; it has no valu
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import compress, islice
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -169,10 +171,10 @@ class TextSource:
                 "Name another model with --model"
             )
         index = ShingleIndex([sample.text for sample in added])
-        copied = index.near_any([sample.text for sample in installed], NEAR_DUPLICATE)
+        is_copy = index.near_any((sample.text for sample in installed), NEAR_DUPLICATE)
         packages = {sample.group for sample in installed}
-        new = (s for s, copy in zip(added, copied, strict=True) if not copy and s.group not in packages)
-        return (*installed, *new)
+        new = compress(added, ~is_copy)
+        return (*installed, *(sample for sample in new if sample.group not in packages))
 
 
 def stored_texts(path: Path, settings: PoolSettings, source: TextSource, seed: int) -> tuple[Sample, ...]:
@@ -185,10 +187,20 @@ def stored_texts(path: Path, settings: PoolSettings, source: TextSource, seed: i
             raise DataError(f"{path} holds texts of other settings: remove it, or take a new folder")
         return tuple(Sample(**entry) for entry in stored["texts"])
     samples = split(settings, source, seed)
-    fields = ("id", "text", "language", "label", "group")
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_json(path, {"key": key, "texts": [{name: getattr(s, name) for name in fields} for s in samples]})
+    write_json(path, {"key": key, "texts": list(map(text_record, samples))})
     return samples
+
+
+def text_record(sample: Sample) -> dict[str, str | None]:
+    """Return what is stored of a text: all but its metadata."""
+    return {
+        "id": sample.id,
+        "text": sample.text,
+        "language": sample.language,
+        "label": sample.label,
+        "group": sample.group,
+    }
 
 
 def split(settings: PoolSettings, source: TextSource, seed: int) -> tuple[Sample, ...]:
@@ -199,28 +211,43 @@ def split(settings: PoolSettings, source: TextSource, seed: int) -> tuple[Sample
     """
     random = np.random.default_rng(seed)
     library = [replace(sample, label=None) for sample in never_seen_functions().samples]
-    functions = source.functions() if settings.fresh else library
-    own = {sample.id for sample in library} if settings.fresh else set()
-    by_project = of_projects([sample for sample in functions if sample.id not in own], settings, random)
+    functions: Sequence[Sample] = library
+    if settings.fresh:
+        own = {sample.id for sample in library}
+        functions = [sample for sample in source.functions() if sample.id not in own]
+    by_project = of_projects(functions, settings, random)
     texts: defaultdict[str, list[Sample]] = defaultdict(list)
     for project in random.permutation(sorted(by_project)):
-        start = 0
+        left = iter(by_project[project])
         for role in next_roles(texts, settings):
-            stop = start + settings.per_project * (OF_FEW_PROJECTS if role == "sibling" else 1)
-            chosen = by_project[project][start:stop]
-            texts[role] += [replace(sample, label=role, id=f"{role}:{sample.id}") for sample in chosen]
-            start = stop
-    if source.of_other_kind is None:
-        shifted = [sample for sample in library if len(sample.text) <= settings.characters[1]][-settings.shifted :]
-    else:
-        others = of_projects(functions_in_folder(source.of_other_kind), settings, random)
-        most = settings.per_project * OF_FEW_PROJECTS
-        shifted = [sample for project in random.permutation(sorted(others)) for sample in others[project][:most]]
-    texts["shifted"] = [replace(sample, label="shifted", id=f"shifted:{sample.id}") for sample in shifted]
+            most = settings.per_project * (OF_FEW_PROJECTS if role == "sibling" else 1)
+            texts[role] += with_role(islice(left, most), role)
+    texts["shifted"] = with_role(shifted_texts(settings, source, library, random=random), "shifted")
+    chosen: list[Sample] = []
     for role, size in settings.sizes.items():
-        if len(texts[role]) < size * (role != "sibling"):
+        if len(texts[role]) < size and role != "sibling":
             raise DataError(f"{len(texts[role])} texts for the role {role}, expected {size}: more packages are needed")
-    return tuple(sample for role, size in settings.sizes.items() for sample in texts[role][:size])
+        chosen += texts[role][:size]
+    return tuple(chosen)
+
+
+def with_role(samples: Iterable[Sample], role: str) -> list[Sample]:
+    """Return texts with a role as their label; a text may have two roles, so the role is a part of its id."""
+    return [replace(sample, label=role, id=f"{role}:{sample.id}") for sample in samples]
+
+
+def shifted_texts(
+    settings: PoolSettings, source: TextSource, library: Sequence[Sample], *, random: np.random.Generator
+) -> list[Sample]:
+    """Return texts of another kind: of a folder of packages, or the last ones of the standard library."""
+    if source.of_other_kind is None:
+        short = [sample for sample in library if len(sample.text) <= settings.characters[1]]
+        return short[-settings.shifted :]
+    others = of_projects(functions_in_folder(source.of_other_kind), settings, random)
+    texts: list[Sample] = []
+    for project in random.permutation(sorted(others)):
+        texts += others[project][: settings.per_project * OF_FEW_PROJECTS]
+    return texts
 
 
 def of_projects(
@@ -256,11 +283,13 @@ def converged_pool(folder: Path, settings: PoolSettings, seed: int) -> PlantedPo
     pool = scored_pool(folder, PlantedPool(CONVERGED, seed, texts))
     modules = sorted({str(sample.group) for sample in texts if sample.label == "other"})
     calibrating = set(np.random.default_rng(seed).permutation(modules)[: round(UNSEEN_MODULES * len(modules))])
-    roles = [
-        "member" if sample.label == "member" else "unseen" if sample.group in calibrating else "clean"
-        for sample in texts
-    ]
-    return replace(pool, samples=tuple(replace(sample, label=role) for sample, role in zip(texts, roles, strict=True)))
+
+    def role(sample: Sample) -> str:
+        if sample.label == "member":
+            return "member"
+        return "unseen" if sample.group in calibrating else "clean"
+
+    return replace(pool, samples=tuple(replace(sample, label=role(sample)) for sample in texts))
 
 
 def converged_texts(settings: PoolSettings) -> tuple[Sample, ...]:
@@ -286,8 +315,8 @@ def next_roles(texts: Mapping[str, Sequence[Sample]], settings: PoolSettings) ->
 def train_plant(folder: Path, base: PlantedPool, training: TrainingSettings, *, renamed: bool) -> None:
     """Train the base model on the members and write it to a folder, which exists only when it is complete."""
     model = open_local(base.model)
-    members = [base.samples[at] for at in base.places("member")]
-    texts = [renamed_text(member) for member in members] if renamed else [member.text for member in members]
+    form = renamed_text if renamed else attrgetter("text")
+    texts = list(map(form, base.of_role("member")))
     rows = member_rows(model.checkpoint.tokenizer, texts, context=model.context)
     tuned = tune(model.checkpoint.model, rows, training, seed=base.seed)
     if training.method == "lora":
@@ -320,11 +349,12 @@ def scored_pool(folder: Path, pool: PlantedPool, *, context: bool = True, cache:
         measured = MeasuredModel(scorer, samples, cache=statistics)
         origins = dict.fromkeys((*measured.one_pass_scores, CONTEXT_CHANGE), scorer.digest)
         columns = current_scores(path, ids, origins)
-        missing = [name for name in origins if name not in columns and (context or name != CONTEXT_CHANGE)]
+        missing = [name for name in measured.one_pass_scores if name not in columns]
         for name in missing:
-            columns[name] = (
-                context_column(measured, samples) if name == CONTEXT_CHANGE else measured.scores(name, samples)
-            )
+            columns[name] = measured.scores(name, samples)
+        if context and CONTEXT_CHANGE not in columns:
+            missing.append(CONTEXT_CHANGE)
+            columns[CONTEXT_CHANGE] = context_column(measured, samples)
     if missing:
         write_scores(path, ids, columns, origins)
     return replace(pool, scores=columns)
@@ -353,8 +383,9 @@ def context_column(measured: MeasuredModel, samples: Sequence[Sample]) -> Float6
     The unseen text has none: the method has no use for it.
     """
     column = np.full(len(samples), np.nan)
-    for role in dict.fromkeys(sample.label for sample in samples if sample.label != "unseen"):
-        places = [at for at, sample in enumerate(samples) if sample.label == role]
-        chosen = [samples[at] for at in places]
-        column[places] = context_changes(DatasetInputs(chosen, (), measured), chosen, 1)
+    labels = np.array([sample.label for sample in samples], object)
+    for role in dict.fromkeys(labels.tolist()):
+        if role != "unseen":
+            chosen = list(compress(samples, labels == role))
+            column[labels == role] = context_changes(DatasetInputs(chosen, (), measured), chosen, 1)
     return column

@@ -33,19 +33,18 @@ def tuned_values(model: str, samples: Sequence[Sample], unseen: Sequence[Sample]
         folder: of the stored values.
     """
     scorer = open_local(model)
-    ids = [[sample.id for sample in side] for side in (samples, unseen)]
+    ids = [sample.id for sample in samples], [sample.id for sample in unseen]
     names = [request.name for request in tuned_requests()]
-    path = folder / f"{combined([scorer.digest, ids, names])[:16]}.json"
-    stored: dict[str, float] = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    if stored.keys() >= {*names, GATE}:
-        return stored
-    values = dict(stored)
+    path = folder / f"{combined([scorer.digest, list(ids), names])[:16]}.json"
+    values: dict[str, float] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    if values.keys() >= {*names, GATE}:
+        return values
     rate, of_unseen = rate_and_gradient(model, len(samples), tuple(sample.text for sample in unseen))
     model_of_draw = MeasuredModel(scorer, samples, unseen, tuning=TuningOptions(rate=rate))
     for request in tuned_requests():
-        if request.name not in stored:
+        if request.name not in values:
             values[request.name] = request(DatasetInputs(samples, unseen, model_of_draw)).value
-    if GATE not in stored:
+    if GATE not in values:
         gate = GradientGate(model_of_draw.mean_gradient(samples), of_unseen)
         values[GATE] = float(gate.is_open)
     folder.mkdir(parents=True, exist_ok=True)

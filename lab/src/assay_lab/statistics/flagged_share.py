@@ -6,6 +6,7 @@ rule fires, how often the interval of `flagged` holds its true value, and how of
 above the truth.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
@@ -76,9 +77,11 @@ def rates(random: np.random.Generator, setting: Setting) -> tuple[FlagRate, Flag
 def measure(setting: Setting, studies: int, seed: int) -> dict[str, object]:
     """Return the row of one setting."""
     key = [setting.unseen, setting.samples, setting.packages, setting.groups]
-    random = np.random.default_rng([*key, seed] if seed else key)
+    if seed:
+        key.append(seed)
+    random = np.random.default_rng(key)
     truth = (1 - setting.leaked) * ALPHA + setting.leaked * float(ndtr(ndtri(ALPHA) + SHIFT))
-    totals = dict.fromkeys(("low", "p_value", "p_value_independent", "covered", "width", "bound", "large_bound"), 0.0)
+    totals: defaultdict[str, float] = defaultdict(float)
     for _ in range(studies):
         strict, half, independent = rates(random, setting)
         bound = seen_share_bound([strict, half])

@@ -67,6 +67,7 @@ def _whole(pair: SamplePair, root: Path) -> SamplePair | str:
     commit, is_fixed = _commit(metadata)
     if commit is None:
         return "the benchmark names no commit of it"
+    # a patch may lead from the fix to the bug, and the commit may be that of either side
     forwards = metadata.get("direction") == BUGGY_TO_FIXED
     by_file: defaultdict[str, list[Hunk]] = defaultdict(list)
     for hunk in hunks(patch):
@@ -124,7 +125,9 @@ def checkout_of(pair: SamplePair, root: Path) -> Path | None:
         relative = folder.relative_to(root).as_posix().casefold()
         if relative in candidates and folder.is_dir() and is_repository(folder):
             return folder
-    return root if is_repository(root) else None
+    if is_repository(root):
+        return root
+    return None
 
 
 def _commit(metadata: Mapping[str, object]) -> tuple[str | None, bool]:

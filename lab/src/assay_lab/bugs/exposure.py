@@ -99,7 +99,7 @@ def exposures(
     results = []
     with index.snapshot():
         for done, pair in enumerate(pairs, 1):
-            results.append(_exposure(pair, index, method, least_share, top))
+            results.append(_exposure(pair, index, method=method, least_share=least_share, top=top))
             if progress is not None:
                 progress(done, len(pairs))
     return tuple(results)
@@ -110,9 +110,11 @@ def own_runs(text: str, other: str, language: str | None) -> frozenset[bytes]:
     return _runs(text, language) - _runs(other, language)
 
 
-def _exposure(pair: SamplePair, index: Searchable, method: SearchMethod, least_share: float, top: int) -> PairExposure:
+def _exposure(
+    pair: SamplePair, index: Searchable, *, method: SearchMethod, least_share: float, top: int
+) -> PairExposure:
     language = pair.fixed.language
-    candidates = _candidates(pair, index, method, top)
+    candidates = _candidates(pair, index, method=method, top=top)
     content: dict[ContentSide, ContentEvidence] = {}
     for name, text in texts_of_bug(pair).items():
         content[name] = evidence_among(text, None if name == "issue" else language, candidates[name])
@@ -131,6 +133,7 @@ def _exposure(pair: SamplePair, index: Searchable, method: SearchMethod, least_s
             reason=too_short,
             content=content,
         )
+    # both sides were looked up, so each is compared with the documents of both
     both = candidates["fixed"]
     runs = {number: _runs(document.text, document.language) for number, document in both.documents.items()}
     of_fixed, of_buggy = (_evidence(own, runs, both.origins) for own in (fixed, buggy))
@@ -145,7 +148,7 @@ def _exposure(pair: SamplePair, index: Searchable, method: SearchMethod, least_s
 
 
 def _candidates(
-    pair: SamplePair, index: Searchable, method: SearchMethod, top: int
+    pair: SamplePair, index: Searchable, *, method: SearchMethod, top: int
 ) -> Mapping[ContentSide, PossibleCopies]:
     """Return the documents for each text of a bug; code is compared with the documents of both sides."""
     search = partial(candidates_for, index=index, method=method, top=top)
@@ -175,6 +178,7 @@ def _runs(text: str, language: str | None) -> frozenset[bytes]:
     units = canonical_form(text, "characters", language).units
     if len(units) < RUN:
         return frozenset()
+    # a window for each place, without a copy of the text
     windows = np.lib.stride_tricks.sliding_window_view(units.astype(np.uint32), RUN)
     return frozenset(window.tobytes() for window in windows)
 

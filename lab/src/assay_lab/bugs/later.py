@@ -63,7 +63,7 @@ def later_commits(
             groups[repository] = pair.fixed.group
     changes: list[SamplePair] = []
     for repository, changed in sorted(files.items()):
-        changes += commits_to_files(repository, sorted(changed), after, groups[repository])
+        changes += commits_to_files(repository, sorted(changed), after, group=groups[repository])
     distinct = _distinct(changes, pairs)
     chosen = _of_like_length(distinct, pairs, most=most, seed=seed)
     if not chosen:
@@ -91,6 +91,7 @@ def commits_to_files(
         repository, "log", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--patch", "--unified=3",
         "--format=%x01%H %cs", f"--since={after.isoformat()}T00:00:00", "HEAD", "--", *paths,
     )  # fmt: skip
+    # the split leaves commit, day and patch of each commit in turn
     parts = _COMMIT.split(log)[1:]
     for commit, day, patch in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         newer, older = patch_side(patch, "new"), patch_side(patch, "old")
@@ -133,6 +134,7 @@ def _of_like_length(
     for language in dict.fromkeys(languages.tolist()):
         own = random.permutation(np.flatnonzero(languages == language))
         alike = np.array([pair.fixed.language == language for pair in pairs], bool)
+        # bugs in random order: each takes the commit nearest to it in length that is left
         targets = random.permutation(of_pairs[alike] if alike.any() else of_pairs)[:most]
         lengths = of_changes[own]
         for target in targets:

@@ -62,7 +62,7 @@ class CopyEvidence:
         return self.same_wording or self.value * min(1.0, self.runs / ENOUGH) >= LEAST_EVIDENCE
 
 
-NO_EVIDENCE = CopyEvidence(0.0, 0, 0.0, 0.0, same_wording=False)
+NO_EVIDENCE = CopyEvidence(value=0.0, runs=0, similarity=0.0, order=0.0, same_wording=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,7 @@ def _stretch(runs: Sequence[Run], own: Collection[Run], length: int) -> Sequence
     """Return the stretch of a document, as long as a text, that has most of its runs."""
     if len(runs) <= length:
         return runs
+    # differences of the running sum are the hits of every stretch at once
     hits = np.cumsum([0, *map(own.__contains__, runs)])
     first = int(np.argmax(hits[length:] - hits[: len(hits) - length]))
     return runs[first : first + length]

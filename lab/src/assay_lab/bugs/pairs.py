@@ -72,7 +72,9 @@ def bug_groups(pairs: Iterable[SamplePair]) -> list[str | None]:
 def issue_of(pair: SamplePair) -> str:
     """Return the issue text of a bug; "" where its benchmark has none."""
     issue = pair.fixed.metadata.get("problem_statement")
-    return issue if isinstance(issue, str) and issue.strip() else ""
+    if isinstance(issue, str) and issue.strip():
+        return issue
+    return ""
 
 
 def files_of(pair: SamplePair) -> tuple[str, ...] | None:
@@ -114,6 +116,7 @@ def _grouped_side(side: Dataset, samples: Sequence[Sample]) -> Dataset:
 
 def _grouped(sample: Sample, names: Collection[str]) -> Sample:
     """Return a sample whose bug has several fixes with the first one's id as its group."""
+    # several fixes of one bug are numbered: the first one has the plain id, the next one ends in #2
     name, number, _ = sample.id.rpartition("#")
     first = name if number and name in names else sample.id
     if sample.group is None and (first != sample.id or f"{first}#2" in names):
@@ -140,7 +143,7 @@ def comparable_sides(pairs: Sequence[SamplePair], name: str) -> tuple[tuple[Samp
 
 def _comparable(pair: SamplePair) -> SamplePair:
     language = pair.fixed.language
-    fixed, buggy = (_asides(side.text, language) for side in (pair.fixed, pair.buggy))
+    fixed, buggy = _asides(pair.fixed.text, language), _asides(pair.buggy.text, language)
     return SamplePair(_without_asides(pair.fixed, fixed, buggy), _without_asides(pair.buggy, buggy, fixed))
 
 
@@ -156,6 +159,6 @@ def _asides(text: str, language: str | None) -> Asides:
 
 def _without_asides(side: Sample, own: Asides, others: Asides) -> Sample:
     """Return a side without those that the other side does not have."""
-    common = {words for words, _ in others}
+    common = {words for words, _ in others}  # layout does not count
     alone = [span for words, span in own if words not in common]
     return replace(side, text=without_spans(side.text, alone)) if alone else side

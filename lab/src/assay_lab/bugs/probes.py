@@ -25,6 +25,7 @@ from assay.scoring import Question, ask
 from assay.types import Decision, Float64Array, Generator, Undecided, Verdict
 from assay_lab.bugs.pairs import SamplePair, files_of, fixed_sides, issue_of
 from assay_lab.bugs.preference import mean_of
+from assay_lab.columns import text_column
 
 ProbeName = Literal["path", "function", "patch"]
 PROBES: tuple[ProbeName, ...] = ("path", "function", "patch")
@@ -140,7 +141,7 @@ def answered(
     pairs: Sequence[SamplePair], model: Generator, *, progress: Callable[[int], None] = lambda _: None
 ) -> Mapping[ProbeName, ProbeAnswers]:
     """Return the answers of a model to each probe on a set; arguments as `run_probes`."""
-    frequent = FrequentContinuations([fixed.text for fixed in fixed_sides(pairs)])
+    frequent = FrequentContinuations(text_column(fixed_sides(pairs)))
     tasks = {name: tuple(tasks_of(name, pairs, frequent)) for name in PROBES}
     replies = ask(list(map(question_of, chain.from_iterable(tasks.values()))), model, progress=progress)
     answers = {}
@@ -168,7 +169,7 @@ def _compared(name: ProbeName, bugs: ProbeAnswers, controls: ProbeAnswers, *, se
         baseline=theirs,
         control=mean_of(controls.values, controls.groups) if has_controls else unknown(),
         difference=difference,
-        decision=_decision(name, mine, theirs, difference, has_controls=has_controls),
+        decision=_decision(name, mine, theirs, difference=difference, has_controls=has_controls),
         values=bugs.values,
         ids=bugs.ids,
         groups=bugs.groups,
@@ -242,6 +243,7 @@ class FrequentContinuations:
     def _next(
         self, words: Sequence[str], own: Mapping[tuple[str, ...], list[tuple[int, str]]], without: int
     ) -> str | None:
+        # back off: the longest context that occurs in another text, or in the prompt, decides
         for size in CONTEXTS:
             context = tuple(words[-size:])
             places = [*self._following.get(context, ()), *own.get(context, ())]
@@ -293,6 +295,7 @@ def _first_change(pair: SamplePair) -> tuple[str, str]:
     """Return the fixed text up to its first changed line, and the rest; nothing where no second line changes."""
     fixed, buggy = (side.text.splitlines(keepends=True) for side in (pair.fixed, pair.buggy))
     first = _equal(fixed, buggy)
+    # what is left of the fixed text between the equal lines at the beginning and at the end
     changed = len(fixed) - first - _equal(fixed[first:][::-1], buggy[first:][::-1])
     if changed < 2:  # noqa: PLR2004  one line to read and one to write
         return "", ""
@@ -327,6 +330,7 @@ def _difference(bugs: ProbeAnswers, controls: ProbeAnswers, *, seed: int) -> Est
     if not len(bugs.values) or not len(controls.values):
         return Estimate(math.nan, math.nan, math.nan, reason="no control text")
     pooled = np.concatenate([bugs.values - bugs.baseline, controls.values - controls.baseline])
+    # both sides are resampled together, by group, so that the interval is that of their difference
     rows = np.flatnonzero(~np.isnan(pooled))
     is_bug, scored = (rows < len(bugs.values)), pooled[rows]
     names = [*_unique_groups(0, bugs.groups), *_unique_groups(1, controls.groups)]

@@ -79,6 +79,7 @@ def rewritten_preference(
     scored = score_samples(numbered(texts), plan, progress=progress).values[loss.name] if texts else np.empty(0)
     side_of, bug_of = np.array(places, np.intp).reshape(-1, 2).T
     means = np.full((2, len(pairs)), np.nan)
+    # a bug may have several rewritings of a side: their mean stands for the side
     for side, at in sorted(set(places)):
         values = scored[(side_of == side) & (bug_of == at)]
         if not np.isnan(values).all():

@@ -36,6 +36,7 @@ def scored_sets(
         progress: receives the texts that were scored.
     """
     columns = score_samples(numbered(chain.from_iterable(texts.values())), chosen, progress=progress).values
+    # one pass over all texts sorts them by length and runs a repeated text once
     values = {}
     start = 0
     for key, samples in texts.items():

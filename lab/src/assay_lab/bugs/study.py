@@ -38,6 +38,7 @@ from assay_lab.bugs.probes import ProbeName, ProbeResult, run_probes
 from assay_lab.bugs.repositories import RepositoryMembership, repository_membership
 from assay_lab.bugs.rewriting import RewrittenPreference, rewritten_preference
 from assay_lab.bugs.scored import scored_sets
+from assay_lab.columns import group_column
 
 NLL, FIVE_GRAM, CONTRAST = "NLL", "5-gram accuracy", "NLL against the reference"
 MEASURES: Mapping[str, tuple[str, float]] = {NLL: (loss.name, -1.0), FIVE_GRAM: (ngram_accuracy.name, 1.0)}
@@ -223,7 +224,9 @@ def run_bug_study(
     check_sets(sets)
     texts = dict(_keyed_texts(sets))
     values = scored_sets(texts, plan, progress=progress)
-    probes = {} if chosen.generator is None else _probed(sets, chosen.generator)
+    probes: Mapping[str, Mapping[ProbeName, ProbeResult]] = {}
+    if chosen.generator is not None:
+        probes = _probed(sets, chosen.generator)
     rewritten = {}
     for bugs in benchmarks_of(sets) if chosen.variants else ():
         original = values[bugs.name, "fixed"][loss.name], values[bugs.name, "buggy"][loss.name]
@@ -235,8 +238,11 @@ def run_bug_study(
         if isinstance(each, ControlSet):
             results.append(_studied_control(each, values, chosen))
             continue
-        studied = _studied_bugs(each, texts, values, chosen, probes=probes.get(each.name, {}), searched=searched)
+        studied = _studied_bugs(
+            each, texts, values, settings=chosen, probes=probes.get(each.name, {}), searched=searched
+        )
         results.append(replace(studied, rewritten=rewritten.get(each.name)))
+    # a plan has the scores of all texts or of none
     has_reference = any(REFERENCE in columns for columns in values.values())
     return BugStudy(plan.name, tuple(results), has_reference=has_reference, notes=tuple(notes))
 
@@ -315,7 +321,9 @@ def _texts_of(each: BugSet | ControlSet) -> dict[TextSide, tuple[Sample, ...]]:
         "buggy": tuple(pair.buggy for pair in each.pairs),
     }
     issues = tuple(replace(pair.fixed, text=issue_of(pair)) for pair in each.pairs if issue_of(pair))
-    return sides | {"issue": issues} if issues else sides
+    if issues:
+        sides["issue"] = issues
+    return sides
 
 
 def _studied_bugs(
@@ -329,7 +337,11 @@ def _studied_bugs(
 ) -> StudiedSet:
     fixed, buggy = values[bugs.name, "fixed"], values[bugs.name, "buggy"]
     groups = bug_groups(bugs.pairs)
-    exposed = exposures(bugs.pairs, settings.index, progress=searched) if settings.index is not None else ()
+    exposed: tuple[PairExposure, ...] = ()
+    content: Mapping[ContentSide, ContentMembership] = {}
+    if settings.index is not None:
+        exposed = exposures(bugs.pairs, settings.index, progress=searched)
+        content = content_memberships([each.content for each in exposed], groups)
     kinds = [each.exposure for each in exposed] or None
     difference = fixed[loss.name] - buggy[loss.name]
     contrast: Mapping[str, Preference] = {}
@@ -340,7 +352,9 @@ def _studied_bugs(
     if settings.repositories is not None:
         repositories = repository_membership(fixes, settings.repositories)
     slices, undated = _slices(fixes, fixed, settings.cutoff)
-    dated = slices_of(fixes, settings.cutoff) if settings.cutoff is not None else {}
+    dated: Mapping[Slice, list[int]] = {}
+    if settings.cutoff is not None:
+        dated = slices_of(fixes, settings.cutoff)
     return StudiedSet(
         name=bugs.name,
         groups=_group_count(fixes),
@@ -352,7 +366,7 @@ def _studied_bugs(
         rates=rates_by_slice(bugs.pairs, dated, difference, probes=probes, exposures=exposed),
         repositories=repositories,
         exposures=exposed,
-        content=content_memberships([each.content for each in exposed], groups) if exposed else {},
+        content=content,
         probes=probes,
         ids=tuple(pair.id for pair in bugs.pairs),
         values=difference,
@@ -393,11 +407,12 @@ def side_averages(samples: Sequence[Sample], columns: Mapping[str, Float64Array]
         columns: score → float64 [texts].
     """
     filled = [at for at, sample in enumerate(samples) if sample.text.strip()]
+    # the index keeps the first of near-duplicates, so the oldest text has to come first
     oldest_first = sorted(filled, key=lambda at: date_of(samples[at]) or date.max)
     index = ShingleIndex([samples[at].text for at in oldest_first])
     rows = np.fromiter(compress(oldest_first, index.first_of_each_kind(OVERLAP)), np.intp)
     distinct = [samples[at] for at in rows]
-    groups = [sample.group for sample in distinct]
+    groups = group_column(distinct)
     return SideAverages(
         texts=len(filled),
         distinct=len(distinct),

@@ -1,5 +1,6 @@
 """Quality of a classifier on collections, languages or generators that it was not fitted on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 
@@ -74,7 +75,7 @@ class Transfer(TabularResult):
     def mean_auroc(self) -> float:
         """Mean over the parts with both classes; NaN without one."""
         values = [part.ranking.auroc.value for part in self.parts if part.ranking is not None]
-        return float(np.mean(values)) if values else float("nan")
+        return mean_or_nan(values)
 
     @property
     def mean_calibrated_auroc(self) -> float:
@@ -86,7 +87,12 @@ class Transfer(TabularResult):
             if part.calibrated is None or part.calibrated.ranking is None:
                 return float("nan")
             values.append(part.calibrated.ranking.auroc.value)
-        return float(np.mean(values)) if values else float("nan")
+        return mean_or_nan(values)
+
+
+def mean_or_nan(values: Sequence[float]) -> float:
+    """Return the mean; NaN of no value."""
+    return float(np.mean(values)) if values else float("nan")
 
 
 def leave_out(
@@ -112,6 +118,7 @@ def leave_out(
     parts = []
     for name, rows in labelled.rows_of(by).items():
         tested = _with_people(labelled, rows, settings.seed) if by == "generator" else rows
+        # related texts share a group in all collections: none of a tested group may be fitted
         fitted = np.setdiff1d(np.flatnonzero(~np.isin(groups, groups[tested])), tested)
         if labelled.human[fitted].all() or not labelled.human[fitted].any():
             continue

@@ -160,7 +160,7 @@ def fine_tune(
     if out is not None:
         check_new_folder(out)
     texts = _prepared(labelled, protocol)
-    store = _RunStore.of(out, texts, model, protocol)
+    store = _RunStore.of(out, texts, model, protocol=protocol)
 
     def run(pair: tuple[float, int], seed: int) -> _Trained:
         settings = _settings(protocol, pair)
@@ -172,6 +172,7 @@ def fine_tune(
             ),
         )
 
+    # the first seed searches the grid; the others run with the pair that it chose
     first, *more_seeds = protocol.seeds
     best: dict[tuple[float, int], _Trained] = {}
     for pair in product(protocol.rates, protocol.batches):
@@ -182,13 +183,13 @@ def fine_tune(
     others = [run(chosen, seed) for seed in more_seeds]
     everything = [best[chosen], *others]
     result = FineTunedRuns(
-        model,
-        protocol,
-        texts.classes,
-        {name: len(rows) for name, rows in texts.rows.items()},
-        grid,
-        chosen,
-        tuple(_measured(texts, trained) for trained in everything),
+        model=model,
+        protocol=protocol,
+        classes=texts.classes,
+        sizes={name: len(rows) for name, rows in texts.rows.items()},
+        grid=grid,
+        chosen=chosen,
+        runs=tuple(_measured(texts, trained) for trained in everything),
     )
     if out is not None:
         kept = max(range(len(everything)), key=lambda place: max(everything[place].validation))
@@ -289,7 +290,12 @@ class _RunStore:
         place = self.folder / name
         if place.exists():
             course = parse_json((place / COURSE).read_text("utf-8"))
-            return _Trained(course["seed"], course["best_epoch"], tuple(course["validation"]), load(place / MODEL))
+            return _Trained(
+                seed=course["seed"],
+                best_epoch=course["best_epoch"],
+                validation=tuple(course["validation"]),
+                classifier=load(place / MODEL),
+            )
         trained = train()
         with atomic_folder(place) as unfinished:
             save_network(trained.network, unfinished / MODEL)

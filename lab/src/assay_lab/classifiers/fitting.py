@@ -68,6 +68,7 @@ def balanced_weights(labelled: LabelledCode, rows: Int64Array) -> Float64Array:
     weights = np.zeros(len(labelled))
     for cell in _cells(labelled, rows).values():
         weights[cell] = 1 / len(cell)
+    # a mean of 1 keeps the regularisation the same for every number of texts
     chosen = weights[rows]
     return np.asarray(chosen / chosen.mean(), np.float64)
 

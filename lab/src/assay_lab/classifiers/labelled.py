@@ -12,6 +12,7 @@ from assay.authorship.normalising import Code, code_of
 from assay.datasets import split_by_group
 from assay.errors import DataError
 from assay.types import BooleanArray, Int64Array, Sample
+from assay_lab.columns import id_column, text_column
 
 HUMAN = "human"
 """Label of the texts of people."""
@@ -83,7 +84,7 @@ class LabelledCode:
     @cached_property
     def texts(self) -> list[str]:
         """The texts themselves."""
-        return [sample.text for sample in self.samples]
+        return text_column(self.samples)
 
     @cached_property
     def languages(self) -> list[str | None]:
@@ -131,9 +132,10 @@ class LabelledCode:
             by_group: keep related texts in one part; False splits text by text.
             seed: of the split.
         """
+        # the rows are split as samples that hold nothing but their number
         markers = [Sample(str(row), "", group=group if by_group else None) for row, group in enumerate(self.groups)]
         parts = split_by_group(markers, fractions, seed=seed)
-        return {name: np.array([int(sample.id) for sample in part], np.int64) for name, part in parts.items()}
+        return {name: np.array(id_column(part), np.int64) for name, part in parts.items()}
 
 
 def related_groups(samples: Sequence[Sample]) -> tuple[str, ...]:

@@ -57,7 +57,9 @@ def without_blank_lines(text: str, _: str | None) -> str:
 
 def without_docstrings(text: str, language: str | None) -> str:
     """Remove strings of Python that are statements, and white space beside what is left."""
-    return text if language != PYTHON else spelled(code_of(text, language))
+    if language != PYTHON:
+        return text
+    return spelled(code_of(text, language))
 
 
 def without_headers(text: str, _: str | None) -> str:
@@ -189,7 +191,7 @@ def _vectors(texts: Sequence[str]) -> sparse.csr_matrix:
         analyzer=_character_ngrams, n_features=COLUMNS, lowercase=False, alternate_sign=False
     )
     matrix = vectorizer.transform(texts)
-    matrix.data = np.sqrt(matrix.data)
+    matrix.data = np.sqrt(matrix.data)  # so that a long text does not decide by its counts
     return sparse.csr_matrix(matrix)
 
 

@@ -140,7 +140,7 @@ def flags(case: Case, values: Float64Array) -> FlagRate:
 def excess_of(case: Case) -> Estimate:
     """Return what the audited model flags beyond the control."""
     groups = [None] * case.count, case.groups
-    return flagged_excess(case.sides(case.audited), case.sides(case.control), groups, ALPHA)
+    return flagged_excess(case.sides(case.audited), case.sides(case.control), groups, alpha=ALPHA)
 
 
 def verdicts_of(case: Case) -> dict[str, Verdict]:
@@ -238,8 +238,8 @@ def run(scale: None, seed: int, data: Data) -> Result:
     work.mkdir(parents=True, exist_ok=True)
     texts = stored(work / "texts.pkl", lambda: texts_of(data["benchmarks"], data["packages"], data["unseen"]))
     for name, model in models(work, texts):
-        score(work, name, str(model), texts)
-    score(work, control_name(control), control, texts)
+        score(work, name, str(model), texts=texts)
+    score(work, control_name(control), control, texts=texts)
     return Result(figures(work, texts, control))
 
 
@@ -248,7 +248,7 @@ def run_sizes(scale: None, seed: int, data: Data) -> Result:
     work, rows = data["models"], []
     texts: Texts = unpickled(work / "texts.pkl")
     for name, model in controls(work, texts):
-        score(work, control_name(name), model, texts)
+        score(work, control_name(name), model, texts=texts)
         cases = [case for case in cases_of(work, texts, name) if SCRATCH not in case.model]
         rows.append({"control": name, "parameters": parameters(model)} | figures_of_control(cases))
     return Result(rows)

@@ -49,8 +49,8 @@ def drawn_benchmarks(pool: PlantedPool, seed: int, draws: int) -> list[GatedBenc
             places = [*random.permutation(members)[:seen], *random.permutation(others)[: N - seen]]
             samples = list(map(pool.samples.__getitem__, places))
             model = MeasuredModel(scorer, samples, calibrating, tuning=TuningOptions(rate=rate))
-            value = request(DatasetInputs(samples, calibrating, model, seed)).value
-            rate = model.rate_used
+            value = request(DatasetInputs(samples, calibrating, model, seed=seed)).value
+            rate = model.rate_used  # found once for all benchmarks of the pool
             values[share].append((GradientGate(model.mean_gradient(samples), norm_of_unseen).is_open, value))
     clean = float(np.median([value for _, value in values[0.0]]))
     benchmarks = []
@@ -89,7 +89,7 @@ def run(scale: tuple[str, int, int], seed: int, data: Data) -> Result:
     name, count, draws = scale
     seeds = tuple(range(seed + 5, seed + 5 + count))
     packages = {SOURCES: data["packages"]} if "packages" in data else {}
-    bench = Bench.of_scale(name, data["pools"], seeds, packages)
+    bench = Bench.of_scale(name, data["pools"], seeds, data=packages)
     results: list[GatedBenchmark] = []
     for each in seeds:
         for plant, pool in pools(bench, each, context=False).items():

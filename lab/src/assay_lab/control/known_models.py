@@ -26,6 +26,7 @@ from assay.scores import flagged
 from assay.training import Ids, TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Sample
 from assay_lab.bugs.scored import numbered
+from assay_lab.columns import text_column
 from assay_lab.control.plant_tasks import tasks
 from assay_lab.training.rows import general_rows
 
@@ -112,7 +113,7 @@ class Texts:
         members = []
         for samples in self.benchmarks.values():
             is_member = random.permutation(len(samples)) < int(plant.share * len(samples))
-            members += [sample.text for sample in compress(samples, is_member)]
+            members += text_column(compress(samples, is_member))
         return members
 
 
@@ -131,7 +132,7 @@ def texts_of(benchmark_list: Path, packages: Path, unseen_packages: Path) -> Tex
         like = Dataset.of(key, benchmarks[key], source=key)
         unseen[key] = of_each_package(functions_of(unseen_packages / language, like))
         if language not in general:
-            general[language] = [sample.text for sample in shuffled(functions_of(packages / language))]
+            general[language] = text_column(shuffled(functions_of(packages / language)))
     in_turn = chain.from_iterable(zip_longest(*general.values()))
     return Texts(benchmarks, unseen, [text for text in in_turn if text is not None])
 
@@ -176,7 +177,7 @@ def models(work: Path, texts: Texts) -> Iterator[tuple[str, Path]]:
             for plant in plants_of(recipe):
                 of_child = folder / plant.folder(recipe)
                 if not of_child.exists():
-                    train_child(of_parent, recipe, of_child, texts, plant=plant)
+                    train_child(of_parent, recipe, of_child, texts=texts, plant=plant)
                 yield plant.title(recipe), of_child
 
 
@@ -226,6 +227,7 @@ def train_child(parent: Path, recipe: str, out: Path, texts: Texts, *, plant: Pl
     """Train a parent on planted tasks and, except for LoRA, on a little general text that it has not seen."""
     model = open_local(str(parent))
     tokenizer = model.checkpoint.tokenizer
+    # a dose is the number of times that a planted task is repeated in the one epoch
     rows: list[Ids] = member_rows(tokenizer, texts.members(plant), context=model.context) * plant.dose
     if recipe != LORA:
         rows += general_tokens(model, texts, start=GENERAL[SCRATCH] + plant.seed * BESIDE, count=BESIDE)

@@ -29,6 +29,7 @@ from assay.evaluation import (
 )
 from assay.scores import flagged
 from assay.types import Float64Array, Sample
+from assay_lab.columns import group_column, text_column
 from assay_lab.control.real_model import SMOLLM2
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
 
@@ -80,11 +81,12 @@ def of_benchmark(
     """Return a row of figures for each score, model and way of calibration."""
     count = len(samples)
     tasks = [f"task {place}" for place in range(count)]
-    groups = [*tasks, *(sample.group for sample in unseen)]
+    groups = [*tasks, *group_column(unseen)]
     features = columns[control].T
+    # weights tell how much more often the benchmark has texts of such scores under the control than the unseen text
     ratio = density_ratio(features[:count], features[count:], groups)
     positive = np.arange(len(groups)) < count
-    texts = [sample.text for sample in (*samples, *unseen)]
+    texts = text_column((*samples, *unseen))
     blind = blind_baseline(texts, positive, groups, resamples=200)
     shared = {
         "benchmark": name,

@@ -33,6 +33,7 @@ from assay.leakage import SAME_FORM_LEVEL, Compared, FormTest, MeasuredModel, fo
 from assay.models import ModelSettings, StatisticsCache, open_local
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Sample
+from assay_lab.columns import group_column, own_group_column, text_column
 from assay_lab.control.plant_tasks import tasks
 from assay_lab.experiments.declaration import SHARED_DATA, WORK, Data, Experiment, Result
 
@@ -61,7 +62,9 @@ def python_text(name: str) -> Callable[[Mapping[str, Any]], str | None]:
     """Return a reader of a field of entries in Python; None for another language."""
 
     def read(entry: Mapping[str, Any]) -> str | None:
-        return str(entry[name]) if str(entry["language"]).startswith("python") else None
+        if not str(entry["language"]).startswith("python"):
+            return None
+        return str(entry[name])
 
     return read
 
@@ -225,7 +228,9 @@ def json_form(name: str, path: Path, text_of: Callable[[Mapping[str, Any]], str 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:
     """Return the objects of a file of JSON lines, compressed or not."""
-    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    content = path.read_bytes()
+    if path.suffix == ".gz":
+        content = gzip.decompress(content)
     return [json.loads(line) for line in content.splitlines()]
 
 
@@ -270,7 +275,9 @@ def parsed(wheels: Sequence[Path]) -> Iterator[tuple[str, str, ast.Module]]:
 def cases_of(usable: Sequence[Form], size: Size, *, seed: int, data: Data) -> Iterator[Case]:
     """Yield every comparison: each model as it is, and its plants, beside a second model and beside the parent."""
     others = list(training_functions(packages_of(data, size, seed)[0]))
-    bases = [*SECONDS, *([str(data["model"])] if "model" in data else [])]
+    bases = list(SECONDS)
+    if "model" in data:
+        bases.append(str(data["model"]))
     for base in bases:
         second = SECONDS.get(base, "builtin:control")
         own = [form for form in usable if base in SECONDS or form.name not in IN_EVERY_CORPUS]
@@ -278,10 +285,11 @@ def cases_of(usable: Sequence[Form], size: Size, *, seed: int, data: Data) -> It
             yield case_of(form, (base, second), data, leak=(0.0, 0), parent=False)
         for number, (plant, (share, times, count)) in enumerate(PLANTS.items()):
             chosen = drawn(seed + number, own, min(count, len(own)))
+            # what is planted follows from the name, so a copy that is there is not trained again
             folder = data[WORK] / f"{Path(base).stem.replace(':', '-')}-{seed}-{number}"
             planted = {form.name: planted_tasks(form, share, seed) for form in chosen}
             if not folder.is_dir():
-                leaked = [sample.text for sample in chain.from_iterable(planted.values())]
+                leaked = text_column(chain.from_iterable(planted.values()))
                 beside = drawn(seed, others, size.beside)
                 train(folder, base, leaked * times + beside, seed=seed)
             for form in own if plant == "packages alone" else chosen:
@@ -325,23 +333,18 @@ def case_of(form: Form, names: tuple[str, str], data: Data, *, leak: tuple[float
     model, second = names
     audited = scored(model, form.own, data), scored(model, form.unseen, data)
     of_second = {SCORE: scored(second, form.own, data)}, {SCORE: scored(second, form.unseen, data)}
-    own = [("own", name) for name in group_names(form.own)]
+    own = [("own", name) for name in own_group_column(form.own)]
     test = form_test(
         audited,
         of_second,
         texts=(form.own, form.unseen),
-        groups=(own, [sample.group for sample in form.unseen]),
+        groups=(own, group_column(form.unseen)),
         model=second,
         parent=parent,
     )
     assert test is not None
     share, times = leak
     return Case(model=Path(model).name, second=Path(second).name, form=form.name, share=share, times=times, test=test)
-
-
-def group_names(samples: Sequence[Sample]) -> list[str]:
-    """Return the group of each text; a text without one is its own."""
-    return [sample.group or sample.id for sample in samples]
 
 
 def with_same_form(case: Case, form: Form, planted: Sequence[Sample], *, model: str, data: Data) -> Case:
@@ -354,8 +357,8 @@ def with_same_form(case: Case, form: Form, planted: Sequence[Sample], *, model: 
         return Compared(
             values=scored(model, judged, data),
             unseen=scored(model, private, data),
-            groups=group_names(judged),
-            unseen_groups=group_names(private),
+            groups=own_group_column(judged),
+            unseen_groups=own_group_column(private),
             same_form=True,
         ).p_value()
 
@@ -399,9 +402,11 @@ def answer_of(test: FormTest) -> str:
     residual = test.residual
     if not residual.estimate.has_interval or residual.supported < LEAST_OF_KIND:
         return "cannot tell"
-    if test.is_familiar:
-        return "familiar" if residual.nearest > 0 else "cannot tell"
-    return "no evidence" if test.rules_out and residual.estimate.high >= test.floor else "cannot tell"
+    if test.is_familiar and residual.nearest > 0:
+        return "familiar"
+    if not test.is_familiar and test.rules_out and residual.estimate.high >= test.floor:
+        return "no evidence"
+    return "cannot tell"
 
 
 def summaries(cases: Sequence[Case]) -> dict[str, dict[str, object]]:
@@ -415,6 +420,7 @@ def summary(cases: Sequence[Case]) -> dict[str, object]:
     """Return the placebos of one kind of second model."""
     clean = [case for case in cases if not case.share]
     supported = [case for case in clean if case.test.residual.supported >= LEAST_OF_KIND]
+    # the spread above and below the median differs, so each side has its own
     values = residuals_of(supported)
     median = float(np.median(values))
     distances = np.square(values - median)
@@ -474,7 +480,10 @@ EXPERIMENTS = (
     Experiment(
         name="control/placebos",
         run=run,
-        scales={"smoke": Size(20, 22, 2, 10, 40), "full": Size(100, 35, 20, 100, 1000)},
+        scales={
+            "smoke": Size(tasks=20, packages=22, forms=2, beside=10, seen=40),
+            "full": Size(tasks=100, packages=35, forms=20, beside=100, seen=1000),
+        },
         columns=("model", "second", "form", "share", "times", "residual", "low", "high", "supported", "answer"),
         needs={
             "packages": "a folder of wheels that are newer than the models, as lab/lists/later_packages.txt names them",

@@ -44,6 +44,7 @@ from assay_lab.bugs import (
 from assay_lab.bugs.pairs import SamplePair, bug_groups, fixed_sides, read_pairs
 from assay_lab.bugs.scored import likelihoods
 from assay_lab.bugs.study import StudiedSet
+from assay_lab.columns import group_column
 from assay_lab.control.real_model import SMOLLM2
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import DOCS, RESULTS, with_ends
@@ -187,7 +188,7 @@ def joined(values: Sequence[Float64Array], counts: Sequence[int]) -> Float64Arra
 def row(name: str, part: Comparison) -> dict[str, Any]:
     """Return the figures of one benchmark: AUROC, and the share that is flagged where there are enough commits."""
     count = len(part.fixes)
-    groups = [sample.group for sample in (*part.fixes, *part.commits)]
+    groups = group_column((*part.fixes, *part.commits))
     is_fix = np.arange(len(groups)) < count
     by_date = count + np.argsort([str(sample.metadata["date"]) for sample in part.commits], kind="stable")
     early, late = np.split(by_date, [len(by_date) // 2])
@@ -430,7 +431,7 @@ def commits(repository: Path, suffix: str) -> tuple[SamplePair, ...]:
     """Return all commits to the files of a project since the first day."""
     listed = git_output(repository, "ls-tree", "-r", "--name-only", "HEAD").splitlines()
     files = [path for path in listed if path.endswith(suffix)]
-    return tuple(commits_to_files(repository, files, FIRST_DAY, repository.name))
+    return tuple(commits_to_files(repository, files, FIRST_DAY, group=repository.name))
 
 
 def run(limit: int, seed: int, data: Data) -> Result:

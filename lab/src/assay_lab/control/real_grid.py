@@ -57,7 +57,7 @@ def scored_pool(plant: str, model: str, samples: tuple[Sample, ...]) -> PlantedP
     with StatisticsCache() as cache:
         measured = MeasuredModel(open_local(model, ModelSettings(dtype="bfloat16")), samples, cache=cache)
         scores = {name: measured.scores(name, samples) for name in measured.one_pass_scores}
-    return PlantedPool(plant, 0, samples, scores, model)
+    return PlantedPool(plant, seed=0, samples=samples, scores=scores, model=model)
 
 
 def texts(data: Data) -> tuple[Sample, ...]:

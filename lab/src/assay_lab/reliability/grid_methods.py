@@ -105,7 +105,12 @@ def called(significant: bool) -> Verdict:  # noqa: FBT001  a decision is its onl
 
 def texts_of(draw: GridDraw) -> Compared:
     """Return the values of the declared score and the groups of a draw."""
-    return Compared(draw.scores[DECLARED], draw.unseen[DECLARED], draw.groups, draw.unseen_groups)
+    return Compared(
+        values=draw.scores[DECLARED],
+        unseen=draw.unseen[DECLARED],
+        groups=draw.groups,
+        unseen_groups=draw.unseen_groups,
+    )
 
 
 @lru_cache(maxsize=1)
@@ -215,15 +220,19 @@ def mean_difference(name: str) -> Callable[[GridDraw], float]:
 def lowered_share(draw: GridDraw) -> float:
     """Return the share of samples that a sample in front makes less likely (CoDeC)."""
     changes = draw.scores.get(CONTEXT_CHANGE, np.empty(0))
-    kept = changes[~np.isnan(changes)]
-    return float((kept < 0).mean()) if len(kept) else math.nan
+    measured = changes[~np.isnan(changes)]
+    if not len(measured):
+        return math.nan
+    return float((measured < 0).mean())
 
 
 def tuned_value(name: str, *, gated: bool = False) -> Callable[[GridDraw], float]:
     """Return the value of a method that is run on a fraction of the draws; with `gated` only where the gate is open."""
 
     def value(draw: GridDraw) -> float:
-        return draw.tuned.get(name, math.nan) if draw.tuned.get(GATE) or not gated else math.nan
+        if gated and not draw.tuned.get(GATE):
+            return math.nan
+        return draw.tuned.get(name, math.nan)
 
     return value
 

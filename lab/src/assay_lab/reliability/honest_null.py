@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.evaluation import MINIMUM_UNSEEN, Estimate, conformal_p_values
+from assay_lab.columns import id_column, own_group_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.reproduction import Reproduction
@@ -102,7 +103,7 @@ def false_positives(bench: Bench, configuration: Configuration) -> FalsePositive
         folder = bench.folder(bench.configured(configuration, seed))
         planted = read_planted(folder / FOLDER)
         clean_texts.append(len(planted.part(*CLEAN)))
-        ids = [sample.id for sample in planted.samples]
+        ids = id_column(planted.samples)
         in_view = kept_in(planted, read_scores(folder / SCORES / "epoch-0.parquet", ids))
         for epoch in (0, *configuration.training.checkpoints):
             stored = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", ids)
@@ -156,7 +157,9 @@ def kept_in(planted: Planted, base: Mapping[str, Rates]) -> dict[SampleView, NDA
     """Return view → which texts count: all, and those that pass the paper's filter."""
     passed = passes_filter(base)
     everything: dict[SampleView, NDArray[np.bool_]] = {"all": np.ones(len(planted.samples), np.bool_)}
-    return everything if passed is None else {**everything, "filtered": passed}
+    if passed is not None:
+        everything["filtered"] = passed
+    return everything
 
 
 def false_positive_rates(
@@ -176,10 +179,11 @@ def false_positive_rates(
     clean = np.array([sample.metadata["part"] in CLEAN for sample in planted.samples])
     if kept is not None:
         clean &= kept
-    groups = np.array([sample.group or sample.id for sample in planted.samples])
+    groups = np.array(own_group_column(planted.samples))
     names = np.unique(groups[clean])
     random = np.random.default_rng(seed)
     rates: defaultdict[str, list[list[float]]] = defaultdict(list)
+    # whole groups calibrate, so that no text is judged by its own project
     for _ in range(SPLITS):
         calibrating = random.permutation(names)[: round(CALIBRATION_SHARE * len(names))]
         fits = clean & np.isin(groups, calibrating)

@@ -130,7 +130,7 @@ def method_values(bench: Bench, sets: Sequence[tuple[Sample, ...]], methods: Seq
     for place, samples in enumerate(sets):
         bench.watchers.begin(f"set {place + 1} of {len(sets)}")
         measured = MeasuredModel(model, samples, tuning=TuningOptions(seed=bench.seeds[0]))
-        inputs = DatasetInputs(measured.samples, (), measured, bench.seeds[0])
+        inputs = DatasetInputs(measured.samples, (), measured, seed=bench.seeds[0])
         columns.append([request(inputs).value for request in dataset_requests(",".join(methods))])
     return list(np.array(columns).T)
 

@@ -43,6 +43,7 @@ from assay.scores import DatasetInputs, headline_score, requests
 from assay.scoring import plan
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Sample
+from assay_lab.columns import id_column, label_column, text_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.reliability.pool_settings import (
     BASE_MODEL,
@@ -112,15 +113,15 @@ def pools(bench: Bench, seed: int, *, context: bool = True) -> dict[str, Planted
     shared = bench.out / "pools"
     folder = shared / f"seed-{seed}"
     source = TextSource(base, bench.data.get(SOURCES), bench.data.get(SHIFTED))
-    samples = stored_texts(folder / "texts.json", settings, source, seed)
+    samples = stored_texts(folder / "texts.json", settings, source, seed=seed)
     bench.watchers.begin(f"base model, seed {seed}")
     result = {
         BASE: scored_pool(folder, PlantedPool(BASE, seed, samples, model=base), context=context, cache=shared),
-        CONTROLS[BASE]: control_pool(folder, CONTROLS[BASE], samples, default_control(base)),
+        CONTROLS[BASE]: control_pool(folder, CONTROLS[BASE], samples, model=default_control(base)),
     }
     if base == BASE_MODEL:
         converged = converged_pool(shared, settings, seed)
-        control = control_pool(shared, CONTROLS[CONVERGED], converged.samples, default_control(base))
+        control = control_pool(shared, CONTROLS[CONVERGED], converged.samples, model=default_control(base))
         result |= {CONVERGED: converged, CONTROLS[CONVERGED]: control}
     for plant, training in settings.plants.items():
         bench.watchers.begin(f"plant {plant}, seed {seed}")
@@ -152,8 +153,10 @@ class TextSource:
     @property
     def packages(self) -> list[str]:
         """Names in the folders."""
-        folders = [folder for folder in (self.folder, self.of_other_kind) if folder is not None]
-        return [path.name for folder in folders for path in sorted(folder.iterdir())]
+        names: list[str] = []
+        for folder in filter(None, (self.folder, self.of_other_kind)):
+            names += [path.name for path in sorted(folder.iterdir())]
+        return names
 
     def functions(self) -> tuple[Sample, ...]:
         """Return functions that the model never saw; a package in the folder and installed counts as installed.
@@ -170,8 +173,8 @@ class TextSource:
                 f"{self.folder}: functions in {added[0].language}; {self.model} reads Python. "
                 "Name another model with --model"
             )
-        index = ShingleIndex([sample.text for sample in added])
-        is_copy = index.near_any((sample.text for sample in installed), NEAR_DUPLICATE)
+        index = ShingleIndex(text_column(added))
+        is_copy = index.near_any(text_column(installed), NEAR_DUPLICATE)
         packages = {sample.group for sample in installed}
         new = compress(added, ~is_copy)
         return (*installed, *(sample for sample in new if sample.group not in packages))
@@ -218,6 +221,7 @@ def split(settings: PoolSettings, source: TextSource, seed: int) -> tuple[Sample
     by_project = of_projects(functions, settings, random)
     texts: defaultdict[str, list[Sample]] = defaultdict(list)
     for project in random.permutation(sorted(by_project)):
+        # members and siblings of a project are different functions, so the roles share one iterator
         left = iter(by_project[project])
         for role in next_roles(texts, settings):
             most = settings.per_project * (OF_FEW_PROJECTS if role == "sibling" else 1)
@@ -298,6 +302,7 @@ def converged_texts(settings: PoolSettings) -> tuple[Sample, ...]:
     parts: defaultdict[str, list[Sample]] = defaultdict(list)
     for sample in np.random.default_rng(0).permutation(np.array(known_dose_functions().samples, object)):
         dose = int(str(sample.metadata["dose"]))
+        # one reading leaves little memory: such functions are neither members nor unseen
         label = "member" if dose else "other"
         if dose != 1 and (limit is None or len(parts[label]) < limit):
             parts[label].append(replace(sample, label=label, id=f"{label}:{sample.id}"))
@@ -329,7 +334,9 @@ def train_plant(folder: Path, base: PlantedPool, training: TrainingSettings, *, 
 def renamed_text(sample: Sample) -> str:
     """Return a version of a text with other names; the text itself where it has none."""
     rewritten = variants(sample.text, 1, language=sample.language or "python").variants
-    return rewritten[0].text if rewritten else sample.text
+    if not rewritten:
+        return sample.text
+    return rewritten[0].text
 
 
 def scored_pool(folder: Path, pool: PlantedPool, *, context: bool = True, cache: Path | None = None) -> PlantedPool:
@@ -343,7 +350,7 @@ def scored_pool(folder: Path, pool: PlantedPool, *, context: bool = True, cache:
     """
     path = folder / f"{pool.plant.replace(' ', '-')}.parquet"
     samples = pool.samples
-    ids = [sample.id for sample in samples]
+    ids = id_column(samples)
     scorer = open_local(pool.model)
     with nullcontext() if cache is None else StatisticsCache(cache / "statistics.sqlite") as statistics:
         measured = MeasuredModel(scorer, samples, cache=statistics)
@@ -356,14 +363,14 @@ def scored_pool(folder: Path, pool: PlantedPool, *, context: bool = True, cache:
             missing.append(CONTEXT_CHANGE)
             columns[CONTEXT_CHANGE] = context_column(measured, samples)
     if missing:
-        write_scores(path, ids, columns, origins)
+        write_scores(path, ids, columns, origins=origins)
     return replace(pool, scores=columns)
 
 
 def control_pool(folder: Path, name: str, samples: tuple[Sample, ...], model: str) -> PlantedPool:
     """Return the declared score of texts under the negative control; NaN for texts that it was trained on."""
     path = folder / f"{name}.parquet"
-    ids = [sample.id for sample in samples]
+    ids = id_column(samples)
     score = headline_score("gray").name
     scorer = open_local(model)
     origins = {score: scorer.digest}
@@ -373,8 +380,8 @@ def control_pool(folder: Path, name: str, samples: tuple[Sample, ...], model: st
         work = plan(requests(score), {"target": scorer})
         control = Control(work, None if trained is None else trained.contain)
         columns = dict(control_scores(control, samples, ()).samples)
-        write_scores(path, ids, columns, origins)
-    return PlantedPool(name, 0, samples, columns, model)
+        write_scores(path, ids, columns, origins=origins)
+    return PlantedPool(name, seed=0, samples=samples, scores=columns, model=model)
 
 
 def context_column(measured: MeasuredModel, samples: Sequence[Sample]) -> Float64Array:
@@ -383,7 +390,7 @@ def context_column(measured: MeasuredModel, samples: Sequence[Sample]) -> Float6
     The unseen text has none: the method has no use for it.
     """
     column = np.full(len(samples), np.nan)
-    labels = np.array([sample.label for sample in samples], object)
+    labels = np.array(label_column(samples), object)
     for role in dict.fromkeys(labels.tolist()):
         if role != "unseen":
             chosen = list(compress(samples, labels == role))

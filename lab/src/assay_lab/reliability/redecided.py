@@ -20,6 +20,7 @@ from assay.errors import DataError
 from assay.evaluation import BlindBaseline, Estimate, Ranking
 from assay.files import atomic_path
 from assay.types import Sample
+from assay_lab.columns import label_column
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
@@ -162,7 +163,7 @@ def store(stored: StoredPools, folder: Path) -> None:
     is_library = np.arange(len(samples)) >= len(of_packages)
     columns: dict[str, pa.Array] = {
         "library": pa.array(is_library),
-        "role": pa.array([sample.label for sample in samples]).dictionary_encode(),
+        "role": pa.array(label_column(samples)).dictionary_encode(),
         "group": pa.array(list(map(numbers.__getitem__, groups))).dictionary_encode(),
     }
     for name, pool in stored.own.items():
@@ -197,7 +198,7 @@ def read(path: Path) -> StoredPools:
 
 def described(baseline: BlindBaseline) -> dict[str, object]:
     """Return of a blind baseline what a verdict reads."""
-    area = None if baseline.ranking is None else asdict(baseline.ranking.auroc)
+    area = baseline.ranking and asdict(baseline.ranking.auroc)
     return {"auroc": area, "separates": baseline.separates, "reason": baseline.reason}
 
 

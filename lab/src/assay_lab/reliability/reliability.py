@@ -18,6 +18,7 @@ from assay.errors import DataError
 from assay.evaluation import BlindBaseline, ContaminatedShare, Estimate, blind_baseline
 from assay.leakage import groups_of
 from assay.types import Sample, Verdict
+from assay_lab.columns import text_column
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
@@ -153,6 +154,7 @@ def records_of(bench: Bench, seed: int, *, chooses: bool, context: bool = True) 
     own, settings = pools(bench, seed, context=context), pool_settings_of(bench)
     for plant, kind, bare in sources_of(own, seed):
         bench.watchers.begin(f"grid {plant}, {kind}, seed {seed}")
+        # the blind baseline never sees the model, so one serves all draws of a pool
         sources = replace(bare, blind=blind_on_pool(bare, seed))
         for cell in grid_cells(plant, kind, sources):
             for turn in range(settings.draws):
@@ -192,7 +194,9 @@ def covered_pool(pool: PlantedPool, seed: int) -> PlantedPool:
     def role(at: int, sample: Sample) -> str | None:
         if at in calibrating:
             return "unseen"
-        return sample.label if sample.label in ("member", "sibling") and sample.group in projects else "left out"
+        if sample.label in ("member", "sibling") and sample.group in projects:
+            return sample.label
+        return "left out"
 
     samples = [replace(sample, label=role(at, sample)) for at, sample in enumerate(pool.samples)]
     return replace(pool, samples=tuple(samples))
@@ -228,6 +232,7 @@ class Sources:
 
 def drawn(cell: GridCell, sources: Sources, seed: int) -> GridDraw:
     """Return one benchmark of a cell."""
+    # a draw depends on its cell and seed alone, not on the draws before it
     random = np.random.default_rng([seed, cell.n, round(100 * cell.share)])
     pool, source = sources.pool, sources.others
     seen = round(cell.share * cell.n)
@@ -258,7 +263,7 @@ def blind_on_pool(sources: Sources, seed: int) -> BlindBaseline:
     others, unseen = sources.others.of_role(sources.role), sources.pool.of_role("unseen")
     both = [*others, *unseen]
     positive = [True] * len(others) + [False] * len(unseen)
-    texts = [sample.text for sample in both]
+    texts = text_column(both)
     return blind_baseline(texts, positive, groups_of(both), seed=seed, resamples=RESAMPLES)
 
 
@@ -277,6 +282,7 @@ def best_threshold_of(records: Sequence[GridRecord], name: str) -> float:
     chosen = [record for record in records if record.chooses]
     values = np.array([record.values[name] for record in chosen])
     truths = np.array([record.cell.share > 0 for record in chosen])
+    # clean and contaminated cells count the same, however many there are of each
     weights = np.where(truths, 0.5 / max(1, truths.sum()), 0.5 / max(1, (~truths).sum()))
     candidates = np.unique(values[~np.isnan(values)])
     if not len(candidates):
@@ -299,7 +305,8 @@ def outcome(record: GridRecord, name: str) -> str:
     verdict = record.verdicts[name]
     if verdict is Verdict.CANNOT_TELL:
         return "open"
-    return "right" if (verdict is not Verdict.NO_EVIDENCE) == (record.cell.share > 0) else "wrong"
+    is_right = (verdict is not Verdict.NO_EVIDENCE) == (record.cell.share > 0)
+    return "right" if is_right else "wrong"
 
 
 def outcomes(records: Iterable[GridRecord], method: str) -> Counter[str]:

@@ -58,14 +58,15 @@ def draw(random: np.random.Generator, size: int, groups: int, effect: float) -> 
     if not groups:
         return random.standard_normal(size), list(range(size))
     members = np.arange(size) % groups
+    # texts of a group share a part of their score; the variance of a text stays 1
     common = random.standard_normal(groups)[members] * np.sqrt(effect)
     return common + random.standard_normal(size) * np.sqrt(1 - effect), members.tolist()
 
 
 def rates(random: np.random.Generator, setting: Setting) -> tuple[FlagRate, FlagRate, FlagRate]:
     """Return what one study flags at both levels, and at the first level with every text counted as independent."""
-    unseen, packages = draw(random, setting.unseen, setting.packages, setting.effect)
-    scores, groups = draw(random, setting.samples, setting.groups, setting.effect)
+    unseen, packages = draw(random, setting.unseen, setting.packages, effect=setting.effect)
+    scores, groups = draw(random, setting.samples, setting.groups, effect=setting.effect)
     scores = scores + SHIFT * (random.random(setting.samples) < setting.leaked)
     p_values = conformal_p_values(scores, unseen)
     by_level = [

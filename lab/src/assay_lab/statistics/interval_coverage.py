@@ -145,6 +145,7 @@ def truth(family: Family, target: float, size: int, *, shared: bool) -> tuple[fl
     if target == min(AUROCS) and family.law == "normal":
         return 0.0, figures_of(drawn(0.0))
     low, high = -2.0, 12.0
+    # the AUROC rises with the lead: 16 halvings find it to 2e-4
     for _ in range(16):
         middle = (low + high) / 2
         at = drawn(middle)
@@ -179,6 +180,7 @@ def rivals(found: Study) -> Mapping[str, tuple[float, float]]:
     replicates = np.concatenate([auroc_of(sweep, weights) for weights in draws.weights()])
     replicates = replicates[~np.isnan(replicates)]
     names = np.unique(found.groups)
+    # a row of weights for each group that is left out
     without = auroc_of(sweep, (found.groups[None, :] != names[:, None]).astype(np.float64))
     value = float(auroc_of(sweep, np.ones((1, len(found.first))))[0])
     return {

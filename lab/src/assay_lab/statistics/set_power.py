@@ -19,6 +19,7 @@ from assay.ground_truth.demo import CALIBRATION_SHARE
 from assay.models import TransformersModel, open_local
 from assay.scores.token_scores import mid_pit
 from assay.types import Sample
+from assay_lab.columns import group_column, text_column
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result
 
@@ -29,11 +30,12 @@ MADE, LONGEST = (5, 10, 20, 40), 700
 
 def power(samples: Sequence[Sample], scores: NDArray[np.float64], repeats: int) -> list[dict[str, Any]]:
     """Share of sets called leaked, by dose and size."""
-    groups = np.array([sample.group for sample in samples])
+    groups = np.array(group_column(samples))
     doses = np.array([sample.metadata["dose"] for sample in samples])
     names = np.unique(groups[doses == 0])
     rows = []
     for dose, size in product(np.unique(doses).tolist(), SIZES):
+        # dose 0 is judged on the modules that do not calibrate, so it is a true null
         random, significant = np.random.default_rng([dose, size]), 0
         for turn in range(repeats):
             calibrates = np.isin(groups, random.permutation(names)[: round(CALIBRATION_SHARE * len(names))])
@@ -88,7 +90,7 @@ def run(scale: tuple[int, int, int], seed: int, data: Data) -> Result:
     per_dose, repeats, functions = scale
     samples = demo_functions(per_dose).samples
     model = open_local("builtin:small", device="cpu")
-    statistics = model.token_statistics([sample.text for sample in samples])
+    statistics = model.token_statistics(text_column(samples))
     scores = np.array(list(map(mid_pit.function, statistics)))
     return Result(
         [

@@ -33,6 +33,7 @@ from assay_lab.bugs import (
 )
 from assay_lab.bugs.pairs import fixed_sides, read_pairs
 from assay_lab.bugs.scored import scored_sets
+from assay_lab.columns import text_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.papers import paper
 from assay_lab.testbed import is_file
@@ -141,7 +142,8 @@ def averages_of(bench: Bench, model: str, sets: Sequence[BugSet | ControlSet]) -
     texts = {each.name: main_texts(each) for each in sets}
     contents = {}
     for name, samples in texts.items():
-        contents[name] = [sample.text for sample in samples]
+        contents[name] = text_column(samples)
+    # values are bound to the model and to every text, so that other data never read them
     path = bench.out / "bug-averages" / f"{combined([model, contents])[:16]}.json"
     if not path.exists():
         bench.watchers.begin(f"{label_of(model)} on {len(sets)} sets")

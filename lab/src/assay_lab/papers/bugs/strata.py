@@ -227,6 +227,7 @@ def with_small_change(text: str) -> str | None:
         places += [(place, new) for place in re.finditer(pattern, body)]
     if not places:
         return None
+    # the length chooses the place: the same change at every run, and another one for other functions
     place, new = places[len(text) % len(places)]
     return head + line + body[: place.start()] + new + body[place.end() :]
 

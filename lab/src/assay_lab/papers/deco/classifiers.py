@@ -19,6 +19,7 @@ from sklearn.metrics import confusion_matrix, f1_score
 from assay.datasets import split_by_group
 from assay.evaluation import Estimate
 from assay.types import Float64Array, Sample
+from assay_lab.columns import text_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.papers import PrintedTable
@@ -58,7 +59,7 @@ def attributed(samples: Sequence[Sample], authors: Sequence[str], seed: int) -> 
     parts = split_by_group(samples, SPLIT, seed=seed)
     texts, labels = {}, {}
     for name, part in parts.items():
-        texts[name] = [sample.text for sample in part]
+        texts[name] = text_column(part)
         labels[name] = [str(sample.label) for sample in part]
     if min(len(set(labels["training"])), len(set(labels["test"]))) < FEWEST:
         return None

@@ -8,6 +8,7 @@ from sklearn.manifold import TSNE
 
 from assay.retrieval import open_encoder
 from assay.types import BooleanArray, Float32Array, Sample
+from assay_lab.columns import own_group_column, text_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.reproduction import Reproduction
@@ -67,7 +68,7 @@ def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
         samples = texts.of(language)
         shares: list[Value] = [None] * (len(COLUMNS) - 1)
         if len(samples) >= FEWEST_POINTS:
-            vectors = encoder.encode([sample.text for sample in samples])
+            vectors = encoder.encode(text_column(samples))
             perplexity = min(PERPLEXITY, (len(samples) - 1) / 3)
             # t-SNE's own initial positions by PCA are deterministic, random ones are not across versions
             flat = TSNE(perplexity=perplexity, init="pca", random_state=bench.seeds[0]).fit_transform(vectors)
@@ -91,7 +92,7 @@ def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
 def separations(samples: Sequence[Sample], vectors: Float32Array, flat: Float32Array) -> list[Value]:
     """Return the shares of `embedded` for people against generators, and among generators."""
     labels = np.array([str(sample.label) for sample in samples])
-    tasks = np.array([sample.group or sample.id for sample in samples])
+    tasks = np.array(own_group_column(samples))
     person = labels == HUMAN
     values: list[Value] = []
     for kinds, rows in ((person.astype(str), np.ones(len(samples), bool)), (labels, ~person)):
@@ -111,6 +112,7 @@ def neighbour_share(
     tasks: np.ndarray[tuple[int], np.dtype[np.str_]],
 ) -> float:
     """Return the share of points whose nearest point of another task is of the same kind."""
+    # |a - b|² = |a|² + |b|² - 2ab, for all pairs at once
     squares = (points.astype(np.float64) ** 2).sum(1)
     distances = squares[:, None] + squares[None] - 2 * points.astype(np.float64) @ points.T.astype(np.float64)
     same_task: BooleanArray = tasks[:, None] == tasks[None]

@@ -100,6 +100,7 @@ def similarities(tasks: Sequence[Mapping[str, Sample]]) -> dict[tuple[str, str],
         for first, second in combinations(sorted(prints), 2):
             own, other = prints[first], prints[second]
             if own and other:
+                # Jaccard: common fingerprints over all
                 values[first, second].append(len(own & other) / len(own | other))
     return {pair: grouped_mean(column) for pair, column in values.items()}
 

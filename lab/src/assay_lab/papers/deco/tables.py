@@ -11,6 +11,7 @@ from assay.models import open_model
 from assay.scores import DerivationKind, ModelRole, ScoreRequest, request
 from assay.scoring import Deriver, plan, score_samples
 from assay.types import Float64Array, LogProbScorer, TokenScorer
+from assay_lab.columns import text_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.reproduction import Reproduction
@@ -103,7 +104,7 @@ def area(texts: AuthorTexts, language: str, values: Float64Array) -> Estimate | 
             groups.append(sample.group or sample.id)
     if len(set(positive)) < 2:  # noqa: PLR2004  both classes
         return None
-    return rank_score("auroc", scored, positive, groups).auroc
+    return rank_score("auroc", scored, positive, groups=groups).auroc
 
 
 def mean_over(areas: Sequence[Estimate | None]) -> Estimate | None:
@@ -114,6 +115,7 @@ def mean_over(areas: Sequence[Estimate | None]) -> Estimate | None:
     value = float(np.mean([each.value for each in measured]))
     if not all(each.has_interval for each in measured):
         return Estimate(value, math.nan, math.nan, reason="a language without an interval")
+    # independent languages: the variances of a mean add up
     half = math.sqrt(sum(((each.high - each.low) / 2) ** 2 for each in measured)) / len(measured)
     return Estimate(value, max(0.0, value - half), min(1.0, value + half))
 
@@ -123,7 +125,7 @@ def language_table(bench: Bench, number: str, measures: Sequence[str], *, commen
     texts, target = collection(bench).comparable(), surrogate(bench)
     if not comments:
         texts = texts.bare()
-    all_bits = bits_of([sample.text for sample in texts.samples], target)
+    all_bits = bits_of(text_column(texts.samples), target)
     bits = {sample.id: value for sample, value in zip(texts.samples, all_bits, strict=True)}
     printed = PAPER.tables[number]
     titles = {language: heading(str(texts.of(language)[0].language)) for language in texts.strata}
@@ -159,7 +161,7 @@ def measure_of(texts: AuthorTexts, language: str, author: str, *, measure: str, 
     samples = texts.of(language, author)
     if not samples:
         return None
-    result = linguistics_of([sample.text for sample in samples], [bits[sample.id] for sample in samples])
+    result = linguistics_of(text_column(samples), [bits[sample.id] for sample in samples])
     values_of: dict[str, Value] = {
         "Density": result.density,
         "Vocabulary": float(result.vocabulary),

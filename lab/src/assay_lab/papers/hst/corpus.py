@@ -72,7 +72,13 @@ def installed_functions() -> Iterator[Document]:
                 if digest not in seen:
                     seen.add(digest)
                     origin = Origin("installed", place, first_line=definition.first_line)
-                    yield Document(definition.text, "python", "function", definition.name, (origin,))
+                    yield Document(
+                        text=definition.text,
+                        language="python",
+                        kind="function",
+                        name=definition.name,
+                        origins=(origin,),
+                    )
 
 
 def package_of(document: Document) -> str:
@@ -99,6 +105,7 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
         long: tokens from which a function is a long one.
         seed: of the order.
     """
+    # long functions come first: every space then has enough of them, and each space is a beginning of the next
     order = list(range(len(documents)))
     random.Random(seed).shuffle(order)  # noqa: S311  a draw that can be repeated, no secret
     cuts: dict[int, TokenizedText] = {}

@@ -71,7 +71,7 @@ def trial(bench: Bench, seed: int) -> TracingTrial:
     bench.watchers.begin(f"run {folder.name}")
     documents = list(islice(installed_functions(), size.corpus))
     space = search_space(documents, smallest=size.spaces[0], targets=size.targets, long=max(size.windows), seed=seed)
-    result = run_trial(space, size, open_encoder(), folder, seed=seed, progress=bench.watchers.scoring)
+    result = run_trial(space, size, open_encoder(), folder=folder, seed=seed, progress=bench.watchers.scoring)
     write_text(folder / TRIAL, result.as_json())
     return result
 

@@ -172,6 +172,7 @@ def run_trial(
                 indexes[profile] = index_of(space, documents, profile=profile, encoder=encoder, folder=folder)
                 stack.callback(indexes[profile].close)
             for window, kind in product(size.windows, ALTERATIONS):
+                # a run that was killed continues after the last cell on disk
                 ranks = file.get(documents, window, kind)
                 if ranks is None:
                     ranks = ranks_of(

@@ -42,6 +42,7 @@ def pair_parts(
     samples = trial_set(source, settings, share, subset=0)
     gate, change = decomposition(*embeddings_of(bench, source, samples))
     seen = np.arange(len(samples)) < round(share * settings.n)
+    # each pair once, and no text with itself
     upper = np.triu(np.ones_like(gate, bool), 1)
     gates, changes = {}, {}
     for kind, mask in zip(PAIRS, (np.outer(seen, seen), np.outer(seen, ~seen), np.outer(~seen, ~seen)), strict=True):
@@ -119,7 +120,7 @@ def kds_figure_4(bench: Bench) -> Finding:
         layers = int(open_local(source.model).checkpoint.model.config.get_text_config().num_hidden_layers)
         sets = [trial_set(source, settings, share, subset=0) for share in settings.shares]
         for layer in range(1, layers + 1):
-            values = [kernel_divergence(*embeddings_of(bench, source, samples, layer)) for samples in sets]
+            values = [kernel_divergence(*embeddings_of(bench, source, samples, layer=layer)) for samples in sets]
             lines.append(ValueRow(f"{source.name}, layer {layer} of {layers}", (spearman(settings.shares, values),)))
     table = value_table("layers", "Correlation, one subset", head="layer", columns=("Spearman",), rows=lines)
     return figure(bench, 4, title="Kernel divergence by layer", table=table)
@@ -173,6 +174,6 @@ def decomposition(before: Embeddings, after: Embeddings, *, seed: int = 0) -> tu
     The matrices are whole, for figures of few samples.
     """
     check_embeddings(before, after)
-    gamma, _ = gammas(before, after, KernelSettings(), seed)
+    gamma, _ = gammas(before, after, KernelSettings(), seed=seed)
     first, second = squared_distances(unit(before), unit(before)), squared_distances(unit(after), unit(after))
     return np.exp(-gamma * first), second - first

@@ -86,6 +86,7 @@ def correlation(measured: Sequence[Trial], source: str, method: str, measure: st
     values = []
     for pairs in by_subset.values():
         shares, scores = np.array(pairs).T
+        # constant scores have no correlation
         if len(shares) > 1 and np.ptp(scores) > 0:
             values.append(Estimate(MEASURES[measure](shares, scores), math.nan, math.nan, reason="one subset"))
     mean = over_seeds(values)

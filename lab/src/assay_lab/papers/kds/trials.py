@@ -16,6 +16,7 @@ from assay.leakage import MeasuredModel, TuningOptions
 from assay.models import combined, open_local
 from assay.scores import DatasetInputs, FineTuning, dataset_requests
 from assay.types import MEMBER, NONMEMBER, Float32Array, Sample
+from assay_lab.columns import text_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.papers import paper
 from assay_lab.reliability.planted_pools import CONVERGED, PlantedPool, pools
@@ -149,6 +150,7 @@ def trial_set(source: TrialSource, settings: TrialSettings, share: float, subset
             f"{source.name}: {len(source.members)} members and {len(source.others)} others for sets of {settings.n} "
             f"with λ = {share:g}; expected more of them"
         )
+    # a set depends on its subset and share alone, so that every method sees the same texts
     random = np.random.default_rng([subset, round(1000 * share)])
     first = random.permutation(len(source.members))[:seen]
     second = random.permutation(len(source.others))[: settings.n - seen]
@@ -159,7 +161,7 @@ def trials(bench: Bench, methods: Sequence[str]) -> tuple[Trial, ...]:
     """Return all trials with the values of these methods; what was measured before is read."""
     settings = settings_of(bench)
     return tuple(
-        measured_trial(bench, source, share, subset, methods=methods)
+        measured_trial(bench, source, share, subset=subset, methods=methods)
         for source, subset, share in product(sources(bench), range(settings.subsets), settings.shares)
     )
 
@@ -167,8 +169,8 @@ def trials(bench: Bench, methods: Sequence[str]) -> tuple[Trial, ...]:
 def measured_trial(bench: Bench, source: TrialSource, share: float, subset: int, *, methods: Sequence[str]) -> Trial:
     """Return one trial; values of methods that are not on disk yet are measured and kept there."""
     settings = settings_of(bench)
-    samples = trial_set(source, settings, share, subset)
-    key = combined([source.model, [sample.text for sample in samples], bench.seeds[0]])[:16]
+    samples = trial_set(source, settings, share, subset=subset)
+    key = combined([source.model, text_column(samples), bench.seeds[0]])[:16]
     path = bench.out / "kds-trials" / f"{source.name.replace(' ', '-')}-{share:g}-{subset}-{key}.json"
     stored = json.loads(path.read_text("utf-8")) if path.exists() else {"values": {}, "seconds": {}}
     if not stored["values"].keys() >= set(methods):  # what shares a fine-tuning is measured with it
@@ -177,7 +179,7 @@ def measured_trial(bench: Bench, source: TrialSource, share: float, subset: int,
         model = measured_model(bench, source, samples)
         for request in dataset_requests(",".join(missing)):
             start = time.perf_counter()
-            result = request(DatasetInputs(model.samples, (), model, bench.seeds[0]))
+            result = request(DatasetInputs(model.samples, (), model, seed=bench.seeds[0]))
             stored["values"][request.name] = None if np.isnan(result.value) else result.value
             stored["seconds"][request.name] = round(time.perf_counter() - start, 4)
             for name, value in result.details.items():

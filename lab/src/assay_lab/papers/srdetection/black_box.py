@@ -17,6 +17,7 @@ from assay.evaluation import Estimate
 from assay.models import StatisticsCache, cached_generator, combined
 from assay.scores import flagged, requests
 from assay.scoring import plan, score_samples
+from assay_lab.columns import group_column, id_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow, over_seeds
 from assay_lab.experiments.papers import paper
@@ -212,10 +213,10 @@ def rule_rates(bench: Bench, configuration: Configuration, epoch: int) -> tuple[
     """Return the shares of the planted and of the held-out texts of one run that SrDetection's rule calls leaked."""
     folder = bench.folder(configuration)
     planted = read_planted(folder / FOLDER)
-    values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", [sample.id for sample in planted.samples])
+    values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", id_column(planted.samples))
     column = values[variant_rule(configuration)]
     parts = np.array([sample.metadata["part"] for sample in planted.samples])
-    groups = np.array([sample.group for sample in planted.samples], object)
+    groups = np.array(group_column(planted.samples), object)
     members, others = parts == "member", parts == "nonmember"
     return rule_share(column[members], groups[members].tolist()), rule_share(column[others], groups[others].tolist())
 
@@ -240,7 +241,7 @@ def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, *, na
     run = bench.configured(configuration, bench.seeds[0])
     folder = bench.folder(run) / SCORES
     samples = read_dataset(name, DataSelection(data=bench.data[name])).samples
-    ids, path, own = [sample.id for sample in samples], folder / f"{name}-epoch-{epoch}.parquet", variant_rule(run)
+    ids, path, own = id_column(samples), folder / f"{name}-epoch-{epoch}.parquet", variant_rule(run)
     model = open_checkpoint(bench.folder(run), run, epoch)
     texts = [[sample.id, sample.text, sample.language] for sample in samples]
     origins = {own: combined({"assay": __version__, "target": model.digest, "texts": texts, "score": own})}
@@ -251,9 +252,9 @@ def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, *, na
             generator = cached_generator(model, cache, digest=model.generation_digest)
             work = plan(requests(own), {}, generator=generator)
             values = dict(score_samples(samples, work, progress=bench.watchers.scoring).values)
-        write_scores(path, ids, values, origins)
+        write_scores(path, ids, values, origins=origins)
         (folder / STATISTICS).unlink(missing_ok=True)
-    return rule_share(values[own], [sample.group for sample in samples])
+    return rule_share(values[own], group_column(samples))
 
 
 def variant_rule(configuration: Configuration) -> str:

@@ -10,6 +10,7 @@ from assay.errors import DataError
 from assay.reports import Excerpt
 from assay.scoring import rewritten
 from assay.types import Float64Array, Sample
+from assay_lab.columns import id_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.papers import paper
@@ -83,6 +84,7 @@ def figure_4(bench: Bench) -> Finding:
     texts = rewritten(sample, configuration.judging.variants).texts
     statistics = list(model.token_statistics([sample.text, *texts]))
     perplexities = [float(np.exp(-np.mean(text.log_probs, dtype=np.float64))) for text in statistics]
+    # the text itself is the first; its variants follow
     easiest = 1 + int(np.argmin(perplexities[1:]))
     shown = (perplexities[0], min(perplexities[1:]), max(perplexities[1:]))
     excerpts = (
@@ -119,7 +121,7 @@ def choose(bench: Bench, configuration: Configuration, evaluation: Evaluation) -
     """
     epoch, folder = configuration.training.checkpoints[0], bench.folder(configuration)
     planted = read_planted(folder / FOLDER)
-    values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", [sample.id for sample in planted.samples])
+    values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", id_column(planted.samples))
     columns = classifications_of(evaluation, epoch, values)
     own = columns[paper_score("gray")]
     candidates = []

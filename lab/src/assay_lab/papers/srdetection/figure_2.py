@@ -12,6 +12,7 @@ from assay.models import CachedScorer, StatisticsCache
 from assay.scores import headline_score, requests
 from assay.scoring import plan
 from assay.types import Float64Array, Sample
+from assay_lab.columns import group_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, over_seeds, seeds_note
 from assay_lab.experiments.reproduction import Reproduction
@@ -113,7 +114,7 @@ def called_leaked(audits: Iterable[Audit], configuration: Configuration) -> list
     shares: list[Estimate | None] = []
     for result in audits:
         values = result.values[gray_rule(configuration)]
-        shares.append(rule_share(values, [sample.group for sample in result.samples]))
+        shares.append(rule_share(values, group_column(result.samples)))
         calibrated = result.summary(CALIBRATED).calibration
         shares.append(calibrated.flagged.rate if calibrated else None)
     return shares

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
-from assay_lab.pages.table_cells import Cell, File, grouped, pivot, pivot_of, table_of, where
+from assay_lab.pages.table_cells import Cell, File, pivot, pivot_of, table_of
+from assay_lab.result_rows import grouped, where
 
 SHARE = "{0:.0%} [{1:.0%}, {2:.0%}]"
 TENTHS = "{0:.1%} [{1:.1%}, {2:.1%}]"

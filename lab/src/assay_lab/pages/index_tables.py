@@ -6,7 +6,6 @@ from assay_lab.pages.table_cells import (
     Cell,
     File,
     filled,
-    grouped,
     number,
     pivot_of,
     table,
@@ -14,6 +13,7 @@ from assay_lab.pages.table_cells import (
     times,
     transposed,
 )
+from assay_lab.result_rows import grouped
 
 DOCUMENTS = {"both": "files and functions", "file": "files", "function": "functions"}
 """Granularity of an index → what its documents are."""

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from operator import itemgetter
 
-from assay_lab.pages.table_cells import Cell, File, grouped, pivot, pivot_of, table, table_of, where
+from assay_lab.pages.table_cells import Cell, File, pivot, pivot_of, table, table_of
+from assay_lab.result_rows import grouped, where
 
 SHARE = "{value:.1%} [{low:.1%}, {high:.1%}]"
 COPIES = {

@@ -3,7 +3,6 @@
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
-from operator import itemgetter
 from typing import Any
 
 File = Mapping[str, Any]
@@ -40,19 +39,6 @@ def pivot(head: str, cells: Iterable[tuple[str, str, str]]) -> str:
 def pivot_of(head: str, rows: Iterable[File], *, line: Cell, column: Cell, cell: Cell) -> str:
     """Return the pivot table of rows of results."""
     return pivot(head, [(filled(line, row), filled(column, row), filled(cell, row)) for row in rows])
-
-
-def where(rows: Iterable[File], **values: object) -> list[File]:
-    """Return the rows of results that have these values."""
-    return [row for row in rows if values.items() <= row.items()]
-
-
-def grouped(rows: Iterable[File], *keys: str) -> dict[Any, list[File]]:
-    """Return value of the key, or a tuple for several → its rows, in the order in which the values first occur."""
-    groups: dict[Any, list[File]] = {}
-    for row in rows:
-        groups.setdefault(itemgetter(*keys)(row), []).append(row)
-    return groups
 
 
 def transposed(head: Iterable[str], rows: Iterable[Sequence[str]]) -> str:

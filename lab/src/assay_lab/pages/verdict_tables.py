@@ -11,7 +11,8 @@ from typing import Any
 from assay.evaluation import Estimate
 from assay.reports import Axes, Series, cell_text, decimal, percent
 from assay_lab.pages.charts import standalone_chart
-from assay_lab.pages.table_cells import File, pivot, table, where
+from assay_lab.pages.table_cells import File, pivot, table
+from assay_lab.result_rows import where
 
 OWN = "assay"
 WAYS = ("constant rate", "LoRA", "renamed")

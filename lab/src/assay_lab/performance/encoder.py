@@ -42,8 +42,9 @@ from assay.provenance import SourceText
 from assay.retrieval import open_encoder
 from assay.retrieval.encoding import BagEncoder
 from assay.retrieval.encoding.bag import WEIGHT_BITS, parameter_indices
-from assay.retrieval.encoding.features import HASH_BITS, Features, hashed_features
+from assay.retrieval.encoding.features import HASH_BITS
 from assay.retrieval.encoding.open import BAG_WEIGHTS, BUILTIN_ENCODERS
+from assay_lab.builtin.encoder_corpus import all_features
 from assay_lab.clones import TokenizedText, adapt, edit_lines, rename_all, strip_comments
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import Spread, interleaved, rates, with_ends
@@ -93,7 +94,7 @@ def fragments_of(
 
 def similarities(texts: Sequence[str], encoder: BagEncoder) -> dict[str, Similarities]:
     """What is compared, each ready to be asked."""
-    whole = batched(texts)
+    whole = all_features(texts)
     seen = np.bincount(parameter_indices(whole, 1).weights, minlength=1 << WEIGHT_BITS)
     rarity = np.log((1 + len(texts)) / (1 + seen)).astype(np.float32)
     untrained = BagEncoder(
@@ -109,7 +110,7 @@ def similarities(texts: Sequence[str], encoder: BagEncoder) -> dict[str, Similar
     ).fit(texts)
 
     def sparse(asked: Sequence[str]) -> csr_array:
-        found = batched(asked)
+        found = all_features(asked)
         columns = (found.hashes >> np.uint64(HASH_BITS - 24)).astype(np.int32)
         values = rarity[parameter_indices(found, 1).weights]
         return csr_array(normalize(csr_array((values, columns, found.starts), shape=(len(asked), 1 << 24))))
@@ -129,14 +130,6 @@ def similarities(texts: Sequence[str], encoder: BagEncoder) -> dict[str, Similar
         "characters": against(characters.transform),
         "features, sparse": against(sparse),
     }
-
-
-def batched(texts: Sequence[str], at_once: int = 256) -> Features:
-    """The features of many texts."""
-    parts = [hashed_features(texts[start : start + at_once]) for start in range(0, len(texts), at_once)]
-    sizes = np.concatenate([np.diff(part.starts) for part in parts])
-    hashes = np.concatenate([part.hashes for part in parts])
-    return Features(np.concatenate([[0], np.cumsum(sizes)]), hashes)
 
 
 def recalls(found: NDArray[np.float64], own: Sequence[int], groups: Sequence[str]) -> dict[str, object]:

@@ -20,7 +20,7 @@ from assay.cli.options import WRITTEN
 from assay.cli.terminal import OUTPUT_SETTINGS, OutputSettings
 from assay.errors import DataError
 from assay.progress import PERIOD, REPORTING, ProgressLines, Reporting, time_in_words
-from assay.studies.unseen.describing import STILL_APART
+from assay.unseen.describing import STILL_APART
 
 
 @pytest.fixture(autouse=True)

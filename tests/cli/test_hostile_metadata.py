@@ -9,7 +9,8 @@ import unicodedata
 import pytest
 
 from assay.cli.score_files import ScoreRow, write_csv, write_jsonl
-from assay.provenance import CodeIndex, Document, Origin
+from assay.corpora import Document, Origin
+from assay.provenance import CodeIndex
 
 SHARE = """def share_of(basket, total):
     shares = {}

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.provenance import CodeIndex, Document, Origin
+from assay.corpora import Document, Origin
+from assay.provenance import CodeIndex
 from support.snippets import FENCE
 from support.snippets import SHARE_OF as SHARE
 

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.api import ScoreSelection
 from assay.datasets import dataset, read_dataset
 from assay.datasets.dataset import LONGEST_TEXT, Dataset
 from assay.datasets.sources import stream
 from assay.datasets.sources.files import file_rows
 from assay.errors import DataError, ScoreError
+from assay.scoring import ScoreSelection
 from assay.types import Sample
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assay.annotation import TaskResult, split_by_audit
 from assay.evaluation import BlindBaseline, Estimate, Ranking, benjamini_hochberg, flag_rate
 from assay.leakage import Audit, describe_audit, named_samples, rule
 from assay.leakage.describing import facts, sample_list
@@ -13,7 +14,6 @@ from assay.leakage.description.tables import distribution_table, named_table
 from assay.leakage.results import Calibration, Distribution, ScoreSummary
 from assay.leakage.run_folder import read_run, summary_of, write_run
 from assay.reports import render_markdown
-from assay.studies import TaskResult, split_by_audit
 from assay.types import Decision, ReleaseEvidence, Sample, Undecided, Verdict
 from support.audits import OPEN, decided
 

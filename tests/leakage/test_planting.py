@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import assay
-from assay.api import ScoreSelection
 from assay.api.audit_settings import check_doses
 from assay.errors import DataError, MissingCapability
 from assay.evaluation import Estimate, flag_rate
@@ -14,6 +13,7 @@ from assay.leakage import Compared, Evidence, NegativeControl, read_run
 from assay.leakage.planting import beyond_control, conditions, plot_of
 from assay.models import open_local
 from assay.reports import render_markdown
+from assay.scoring import ScoreSelection
 from assay.types import Sample, Undecided
 
 BLACK, NAMES = ScoreSelection(access="black"), ScoreSelection("sr_names", variants=2)

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from scipy.stats import binom
 
+from assay.annotation import run_facts
 from assay.errors import DataError
 from assay.release import compare
 from assay.release.secret_file import write_secret
-from assay.studies import run_facts
 
 
 def lm_eval(folder, name, outcomes, *, day="2026-01-01", model="m", settings=True):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from assay.provenance import CodeIndex, Document, Origin
+from assay.corpora import Document, Origin
+from assay.provenance import CodeIndex
 from support.snippets import GRAPH, MEDIAN
 
 

@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import open_model
+from assay.corpora import Document, Origin
 from assay.errors import DataError, ModelError
 from assay.models import ModelSettings, builtin_folder
-from assay.provenance import CodeIndex, Document, Origin
-from assay.studies import Period
+from assay.provenance import CodeIndex
 from assay.types import Rejected, Sample
+from assay.unseen import Period
 from assay_lab.classifiers.making import read_labelled
 from assay_lab.rewrites import (
     AssemblyRequest,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.code import lexemes, parses
-from assay.provenance import read_rules
+from assay.licences import read_rules
 from assay.types import Sample
 from assay_lab.rewrites.rules import (
     REPETITIVE_SHARE,

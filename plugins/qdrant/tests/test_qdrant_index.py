@@ -18,15 +18,15 @@ from qdrant_client import QdrantClient
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
+from assay.corpora import CorpusSettings, Document, Origin
+from assay.corpora.open import open_sources
 from assay.errors import CorpusIndexError
-from assay.provenance import CodeIndex, Document, Origin, TraceSettings, trace
+from assay.provenance import CodeIndex, TraceSettings, trace
 from assay.provenance.index import SeenFile
 from assay.provenance.index.building import build, remove
 from assay.provenance.index.calibration import CalibrationTable, IndexCalibration, bin_values, shipped_calibration
 from assay.provenance.index.reading import IndexSettings
 from assay.provenance.search.boilerplate import NO_BOILERPLATE, Boilerplate
-from assay.provenance.sources import CorpusSettings
-from assay.provenance.sources.open import open_sources
 from assay.retrieval import fingerprint_hashes
 from assay.retrieval.encoding import open_encoder
 from assay_qdrant import QdrantIndex

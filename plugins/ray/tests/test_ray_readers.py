@@ -13,13 +13,13 @@ pytest.importorskip("ray", reason="ray is not installed")
 
 from ray_workers import local_cluster
 
+from assay.corpora.entry import Entry, InMemory
+from assay.corpora.open import open_sources
 from assay.errors import DataError
 from assay.provenance import CodeIndex
 from assay.provenance.index.building import build
 from assay.provenance.index.reading import IndexSettings
 from assay.provenance.index.workers import BATCH_FILES, ProcessReaders
-from assay.provenance.sources.entry import Entry, InMemory
-from assay.provenance.sources.open import open_sources
 from assay.retrieval import fingerprint_hashes
 from assay_ray.cluster import RayCluster
 from assay_ray.readers import RayReaders

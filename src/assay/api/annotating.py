@@ -3,12 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.api.tracing import open_index
-from assay.datasets import Dataset
-from assay.errors import DataError
-from assay.leakage import Audit, read_run
-from assay.progress import progress_bar
-from assay.studies import (
+from assay.annotation import (
     AnnotatedTasks,
     LogColumns,
     annotate_tasks,
@@ -17,6 +12,11 @@ from assay.studies import (
     split_by_index,
     with_texts,
 )
+from assay.datasets import Dataset
+from assay.errors import DataError
+from assay.leakage import Audit, read_run
+from assay.progress import progress_bar
+from assay.provenance import open_for_search
 
 
 def annotate(
@@ -58,7 +58,7 @@ def annotate(
     samples = benchmark.samples if benchmark else ()
     name = paths[0].name
     if index is not None:
-        with open_index(str(index)) as opened, progress_bar(f"looking for {name}", shown=progress) as report:
+        with open_for_search(str(index)) as opened, progress_bar(f"looking for {name}", shown=progress) as report:
             split = split_by_index(opened, tasks, samples, progress=report)
     else:
         run = audit if isinstance(audit, Audit) else read_run(Path(str(audit)))[0]

@@ -5,10 +5,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from assay.api.audit_settings import AuditSettings
-from assay.api.opening import Opener
 from assay.api.planning import named_control, opened_control, plan_scores
 from assay.api.scores import Scores
-from assay.api.selection import ScoreSelection
 from assay.datasets import DataSelection, Dataset, RepeatedIds, read_dataset
 from assay.errors import DataError, did_you_mean
 from assay.evaluation import unseen_note
@@ -32,6 +30,8 @@ from assay.reports import write_html
 from assay.run import PAGE, Run
 from assay.scores import ScoreRequest, dataset_requests, requests
 from assay.scoring import Plan, ScoredSample, report_spending, score_stream
+from assay.scoring.opening import Opener
+from assay.scoring.selection import ScoreSelection
 from assay.types import Sample
 
 Texts = str | Path | Dataset | Sequence[Sample] | Callable[[], Dataset]

@@ -7,25 +7,15 @@ from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from assay.api.tracing import query_encoder
+from assay.corpora import CorpusSettings, CorpusSource, FileCount, TableColumns, open_sources, with_licences
+from assay.corpora.open import DEFAULT as ALL_CODE
+from assay.corpora.open import NO_COLUMNS
 from assay.errors import DataError
 from assay.models.cache import default_cache_path
 from assay.progress import ERRORS, REPORTING, ProgressLines, is_live
-from assay.provenance import (
-    BuildCounts,
-    CorpusSettings,
-    IndexSettings,
-    TableColumns,
-    WritableIndex,
-    build,
-    create_index,
-    open_sources,
-)
+from assay.provenance import BuildCounts, IndexSettings, WritableIndex, build, create_index, query_encoder
 from assay.provenance import open_index as open_at
 from assay.provenance.index import BuildProgress, SourceProgress, description_at
-from assay.provenance.sources import CorpusSource, FileCount, with_licences
-from assay.provenance.sources.open import DEFAULT as ALL_CODE
-from assay.provenance.sources.open import NO_COLUMNS
 from assay.retrieval import open_encoder
 
 PROFILE, ENCODER = "default", "builtin:fragments"

@@ -20,10 +20,10 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState
 
-from assay.api.tracing import open_index
+from assay.annotation import TaskResult, TaskSplit, split_by_audit, split_by_index
 from assay.errors import DataError
 from assay.leakage import Audit, read_run
-from assay.studies import TaskResult, TaskSplit, split_by_audit, split_by_index
+from assay.provenance import open_for_search
 
 VALUES: Mapping[str, float] = {"contaminated": 1.0, "clean": 0.0, "unknown": math.nan}
 """Value of the scorer by status."""
@@ -73,7 +73,7 @@ def _status(task: TaskResult, index: str | None, audit: str | None) -> tuple[str
 
 def _split(task: TaskResult, index: str | None, audit: str | None) -> TaskSplit:
     if index is not None:
-        with open_index(index) as opened:
+        with open_for_search(index) as opened:
             return split_by_index(opened, [task])
     return split_by_audit(_run(str(audit)), [task])
 

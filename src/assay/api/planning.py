@@ -3,14 +3,14 @@
 The negative control is planned here, too: which model it is, and how it is opened.
 """
 
-from assay.api.opening import Opener
-from assay.api.selection import OWN_NAMES, ScoreSelection, tier
 from assay.errors import DataError, MissingCapability, ScoreError
 from assay.ground_truth import trained_texts
 from assay.leakage import Control
-from assay.models import CachedScorer, builtin_folder, default_control
+from assay.models import CachedScorer, default_control
 from assay.scores import FrequencyTable, ModelRole, ScoreDefinition, ScoreRequest, requests
-from assay.scoring import Plan, Rewriter, plan
+from assay.scoring import Plan, Rewriter, frequencies_for, plan
+from assay.scoring.opening import Opener
+from assay.scoring.selection import OWN_NAMES, ScoreSelection, tier
 from assay.types import Generator, LogProbScorer, RankedLogProbs, gives
 
 NO_CONTROL = "none"
@@ -96,14 +96,6 @@ def _generator_of(scorer: LogProbScorer) -> Generator:
     if not isinstance(model, Generator):
         raise MissingCapability(f"{scorer.name} does not generate text: expected another source than --names-from self")
     return model
-
-
-def frequencies_for(scorer: LogProbScorer, named: FrequencyTable | None) -> FrequencyTable | None:
-    """Return the table that the user named; without one, the shipped table if it belongs to the model's tokenizer."""
-    if named is not None:
-        return named
-    shipped = FrequencyTable.load(builtin_folder("small") / "frequencies.npz")
-    return shipped if shipped.tokenizer_digest == scorer.tokenizer_digest else None
 
 
 def named_control(name: str | None) -> str | None:

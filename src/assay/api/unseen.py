@@ -7,7 +7,7 @@ from pathlib import Path
 from assay.api.auditing import Texts, dataset_of
 from assay.datasets import MOST_UNSEEN
 from assay.errors import DataError
-from assay.studies import Period, UnseenRequest, UnseenSet, UnseenUnit, build_unseen_set
+from assay.unseen import Period, UnseenRequest, UnseenSet, UnseenUnit, build_unseen_set
 
 
 def build_unseen(

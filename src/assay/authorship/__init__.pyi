@@ -1,3 +1,6 @@
+from .calibrating import calibrate_authorship as calibrate_authorship
+from .choosing import WINDOW as WINDOW
+from .choosing import DetectorChoice as DetectorChoice
 from .classifier import Classifier as Classifier
 from .context import by_scores_in_context as by_scores_in_context
 from .declared import Commit as Commit
@@ -18,11 +21,15 @@ from .detecting import classifier_name as classifier_name
 from .detecting import codes_of as codes_of
 from .detecting import detector_name as detector_name
 from .forward import expected_flags as expected_flags
+from .judging import detect as detect
+from .older_code import past_units as past_units
 from .perturbing import CausalFiller as CausalFiller
 from .perturbing import CopyStatistics as CopyStatistics
 from .perturbing import SentinelFiller as SentinelFiller
 from .perturbing import SpanPerturbation as SpanPerturbation
 from .perturbing import StylePerturbation as StylePerturbation
+from .record_store import RecordStore as RecordStore
+from .record_store import recorded_lines as recorded_lines
 from .recorded import LineState as LineState
 from .recorded import RecordedFile as RecordedFile
 from .recorded import RecordedLines as RecordedLines

@@ -13,7 +13,7 @@ from assay.datasets import DataSelection
 from assay.errors import DataError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.studies import AnnotatedTasks
+    from assay.annotation import AnnotatedTasks
 
 SPLIT = "Split"
 SOLUTION = "solution"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.api import AuditSettings, ScoreSelection
+from assay.api import AuditSettings
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import (
@@ -22,6 +22,7 @@ from assay.cli.terminal import echo
 from assay.cli.unused import refuse_unused_rewriting
 from assay.datasets import DataSelection, UnseenText
 from assay.models import ModelSettings
+from assay.scoring import ScoreSelection
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.leakage import Audit, Obstacle, Rule

@@ -62,7 +62,7 @@ def calibrate_authorship_command(
         raise DataError(
             f"{received}: expected --before YYYY-MM-DD for git repositories, or --undated for folders that people wrote"
         )
-    from assay.api import DetectorChoice, calibrate_authorship
+    from assay.authorship import DetectorChoice, calibrate_authorship
     from assay.cli.present import show
     from assay.reports import describe
 

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from assay.api import ScoreSelection
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import ModelName, output_file
 from assay.cli.unused import refuse_unused_rewriting
 from assay.datasets import DataSelection
 from assay.models import ModelSettings
+from assay.scoring import ScoreSelection
 
 
 @grouped

@@ -46,13 +46,13 @@ def calibrate_index_command(
 
     **Example**: `assay index calibrate --index corpus.index --unrelated our/own/code`
     """
-    from assay.api import open_index
     from assay.cli.present import show
+    from assay.corpora import source_texts
     from assay.progress import progress_bar, warn
-    from assay.provenance import calibrate_index, source_texts
+    from assay.provenance import calibrate_index, open_for_search
     from assay.provenance.search import sampled_functions
 
-    with open_index(at) as index, progress_bar("calibrating") as report:
+    with open_for_search(at) as index, progress_bar("calibrating") as report:
         calibration = calibrate_index(
             index,
             sampled_functions(source_texts(unrelated), seed),

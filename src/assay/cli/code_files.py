@@ -11,7 +11,7 @@ _NO_CODE = frozenset({"empty", "too short", "no known language", "other language
 """Reasons to skip a file that are not worth a word."""
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.provenance import SourceText
+    from assay.corpora import SourceText
 
 
 def source_files(code: Sequence[Path], language: str | None) -> "list[SourceText]":
@@ -21,8 +21,8 @@ def source_files(code: Sequence[Path], language: str | None) -> "list[SourceText
         DataError: a file cannot be read, a folder has no source file, or there is no such language.
     """
     from assay.cli.terminal import echo
+    from assay.corpora import CorpusSettings, SourceText, read_source_text, source_texts
     from assay.languages import checked_language
-    from assay.provenance import CorpusSettings, SourceText, read_source_text, source_texts
 
     language = None if language is None else checked_language(language)
     # a comment that calls code generated, or one long line, must not keep it from being traced

@@ -19,11 +19,10 @@ from typing import Any
 from assay.cli.common import leaves
 from assay.cli.groups import Bundles, bundles_of
 from assay.errors import AssayError, DataError, did_you_mean, plain_reason
-from assay.files import parse_toml
+from assay.files import CONFIGURATION_VARIABLE, assay_table
 from assay.guard import LARGEST_METADATA
 from assay.settings import Declared, from_pairs
 
-VARIABLE = "ASSAY_CONFIG"
 NAMES = ("assay.toml", "pyproject.toml")
 COMMAND_LINE_ONLY = frozenset({"config", "force", "quiet", "help-all", "trust-remote-code"})
 """Options that a file must not set: it may come with a repository of others."""
@@ -64,12 +63,12 @@ def read_configuration(
     Raises:
         DataError: the file cannot be read, or names no option of ours.
     """
-    named = os.environ.get(VARIABLE) if named is None else named
+    named = os.environ.get(CONFIGURATION_VARIABLE) if named is None else named
     if named == "":
         return OptionDefaults(None, {})
     if named is not None:
         path = Path(named)
-        table = table_of(path, _content(path))
+        table = assay_table(path, _content(path))
         return OptionDefaults(None, {}) if table is None else OptionDefaults(path, _defaults(command, table, path, ""))
     nearest, skipped = _found(folder or Path.cwd())
     if nearest is None:
@@ -137,7 +136,7 @@ def _found(folder: Path) -> tuple[tuple[Path, bytes, dict[str, Any]] | None, tup
             skipped.append(path)
             continue
         content = _content(path)
-        table = table_of(path, content)
+        table = assay_table(path, content)
         if table is not None:
             return (path, content, table), tuple(skipped)
     return None, tuple(skipped)
@@ -178,21 +177,6 @@ def _content(path: Path) -> bytes:
     if len(content) > LARGEST_METADATA:
         raise DataError(f"{path}: more than {LARGEST_METADATA:,} bytes, expected a configuration file")
     return content
-
-
-def table_of(path: Path, data: bytes) -> dict[str, Any] | None:
-    """Return the table of ours in a file; None in a `pyproject.toml` without one."""
-    try:
-        content = parse_toml(data.decode("utf-8").replace("\r\n", "\n"))
-    except ValueError as error:  # no TOML or no text
-        if path.name == "pyproject.toml" and VARIABLE not in os.environ:
-            return None  # of another project; its own tools report what is wrong with it
-        raise DataError(f"{path} is not a TOML file: {error}") from error
-    if path.name != "pyproject.toml":
-        return content
-    tools = content.get("tool")
-    table = tools.get("assay") if isinstance(tools, dict) else None
-    return table if isinstance(table, dict) else None
 
 
 def _defaults(command: Any, table: Mapping[str, Any], path: Path, place: str) -> dict[str, Any]:  # noqa: ANN401

@@ -59,7 +59,7 @@ def demo_command(
 
     **Example**: `assay demo --out my-demo`
     """
-    from assay.api import Opener, ScoreSelection, facts_of, plan_scores
+    from assay.api import facts_of, plan_scores
     from assay.cli.present import chosen_format, present_run
     from assay.cli.terminal import OUTPUT_SETTINGS
     from assay.ground_truth import demo_audit, demo_functions
@@ -68,6 +68,7 @@ def demo_command(
     from assay.progress import progress_bar
     from assay.run import Run
     from assay.scores import flagged
+    from assay.scoring import Opener, ScoreSelection
 
     run = Run(out or DEFAULT_FOLDER, "audit", numbered=out is None, force=force)
     run.refuse_finished()

@@ -69,8 +69,7 @@ def detect_command(
 
     **Example**: `assay detect src/ --reference past.json -o report.html`
     """
-    from assay.api import DetectorChoice, detect, recorded_lines
-    from assay.authorship import detection_sarif, recorded_sarif
+    from assay.authorship import DetectorChoice, detect, detection_sarif, recorded_lines, recorded_sarif
     from assay.languages import checked_language
     from assay.reports import describe
 

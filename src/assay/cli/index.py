@@ -9,8 +9,8 @@ from rich.filesize import decimal
 
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import At
+from assay.corpora import CorpusSettings, TableColumns
 from assay.errors import DataError
-from assay.provenance import CorpusSettings, TableColumns
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.provenance import BuildCounts
@@ -155,8 +155,7 @@ def compact_command(*, at: At) -> None:
 
     **Example**: `assay index compact --index code.index`
     """
-    from assay.api import query_encoder
-    from assay.provenance import CodeIndex
+    from assay.provenance import CodeIndex, query_encoder
     from assay.provenance.index import folder_named
     from assay.reports import Report
 

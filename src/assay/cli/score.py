@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.api import ScoreSelection
 from assay.cli.completing import complete_benchmarks, complete_models
 from assay.cli.groups import grouped
 from assay.cli.options import MODEL_HELP, output_file
@@ -14,6 +13,7 @@ from assay.cli.unused import refuse_unused_rewriting
 from assay.datasets import DataSelection
 from assay.errors import DataError
 from assay.models import ModelSettings
+from assay.scoring import ScoreSelection
 
 if TYPE_CHECKING:
     from assay.reports import Report
@@ -55,11 +55,12 @@ def score_command(
 
     **Example**: `assay score builtin:small functions.jsonl --scores loss,min_k:k=0.1 -o scores.jsonl`
     """
-    from assay.api import Opener, scored
+    from assay.api import scored
     from assay.cli.present import show
     from assay.cli.score_files import ScoreRow, checked_output, write_scores
     from assay.cli.terminal import OUTPUT_SETTINGS
     from assay.datasets import read_dataset
+    from assay.scoring import Opener
 
     if list_scores:
         show(score_list())

@@ -34,8 +34,8 @@ def serve_command(*, index: At, address: ServiceAddress, limits: ServiceLimits) 
         return
     import uvicorn
 
-    from assay.api import query_encoder
     from assay.progress import warn
+    from assay.provenance import query_encoder
     from assay.service import BACKLOG, Connections, create_app, listening
 
     token = os.environ.get(TOKEN) or None
@@ -75,7 +75,7 @@ def _speak(index: str, address: ServiceAddress, limits: ServiceLimits) -> None:
     require("mcp", purpose="assay serve --mcp")
     import asyncio
 
-    from assay.api import query_encoder
+    from assay.provenance import query_encoder
     from assay.service.agents import speak
     from assay.service.routes import Service
 

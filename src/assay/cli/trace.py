@@ -19,7 +19,9 @@ from assay.errors import DataError
 from assay.files import write_json
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.provenance import Judgement, LicenceRules, SourceText, TracedFile
+    from assay.corpora import SourceText
+    from assay.licences import LicenceRules
+    from assay.provenance import Judgement, TracedFile
 
 NEEDS_VECTORS = {"hst": True, "vector": True, "winnowing": False}
 """Methods that search by vector, and one that does not; `union` uses vectors if there are any."""
@@ -79,20 +81,19 @@ def trace_command(
 
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence copyleft`
     """
-    from assay.api import open_index, trace_files
     from assay.cli.present import chosen_format
     from assay.cli.terminal import BILLS
     from assay.cli.trace_modes import print_passages, trace_whole_benchmark
-    from assay.provenance import TraceSettings
+    from assay.corpora import parts_of
+    from assay.provenance import TraceSettings, open_for_search, trace_files
     from assay.provenance.search import add_templates, default_boilerplate
-    from assay.provenance.sources import parts_of
 
     if (verbatim or benchmark) and chosen_format() in BILLS:
         raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim or --benchmark")
     rules = _rules(gate)
     _check(code or [], benchmark, gate, verbatim=verbatim, write_clean=write_clean)
     _refuse_unused(context, "--verbatim" if verbatim else "--benchmark" if benchmark else TRACING)
-    with open_index(at, vectors=False if verbatim else NEEDS_VECTORS.get(search.method)) as index:
+    with open_for_search(at, vectors=False if verbatim else NEEDS_VECTORS.get(search.method)) as index:
         if not len(index):
             raise DataError(f"{at}: the index holds no document; expected one that `assay index build CORPUS` filled")
         if benchmark is not None:
@@ -141,7 +142,7 @@ def _rules(gate: GateSettings) -> "LicenceRules | None":
     """Return the rules of the gate; None without any: the list of licences is slow to read."""
     if not gate.fail_on_licence and not gate.allow_licence:
         return None
-    from assay.provenance import read_rules
+    from assay.licences import read_rules
 
     return read_rules(gate.fail_on_licence, gate.allow_licence)
 

@@ -10,7 +10,8 @@ from assay.cli.trace_options import MatchSettings
 from assay.datasets import DataSelection
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.provenance import Searchable, SourceText
+    from assay.corpora import SourceText
+    from assay.provenance import Searchable
 
 SOLUTION = "solution"
 """The part of a benchmark that is code; it is traced unless --part names another."""
@@ -57,7 +58,7 @@ def trace_whole_benchmark(
     from assay.datasets import is_benchmark, read_dataset
     from assay.progress import progress_bar
     from assay.reports import number_of
-    from assay.studies import trace_benchmark, write_clean
+    from assay.scan import trace_benchmark, write_clean
 
     if which.part is None and is_benchmark(name) and SOLUTION in benchmark_named(name).parts:
         which = replace(which, part=SOLUTION)

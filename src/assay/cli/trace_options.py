@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from assay.api.check_settings import SURE, LicenceSettings
 from assay.cli.options import further_file
+from assay.provenance.settings import SURE, LicenceSettings
 from assay.settings import Setting, Settings
 
 GATE = LicenceSettings.PANEL

@@ -9,7 +9,7 @@ from assay.cli.groups import bundles_of
 from assay.errors import DataError
 
 if TYPE_CHECKING:  # imports numpy and more; --help does not wait for it
-    from assay.api import ScoreSelection
+    from assay.scoring import ScoreSelection
 
 
 def options_of_command_line(context: typer.Context) -> dict[str, str]:

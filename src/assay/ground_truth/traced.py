@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.code import Variant, variants
+from assay.corpora import Document, Origin
 from assay.languages import lexical_rules
-from assay.provenance import CodeIndex, Document, Origin, Trace, TraceSettings, trace
+from assay.provenance import CodeIndex, Trace, TraceSettings, trace
 from assay.retrieval import Source, find_regions, open_encoder, tokens
 from assay.types import Sample
 

@@ -7,6 +7,8 @@ from .estimating import report_spending as report_spending
 from .fresh import log_likelihoods as log_likelihoods
 from .fresh import shared_prefixes as shared_prefixes
 from .fresh import written_names as written_names
+from .opening import Opener as Opener
+from .opening import frequencies_for as frequencies_for
 from .planning import Plan as Plan
 from .planning import check_models as check_models
 from .planning import generator_digest as generator_digest
@@ -23,4 +25,9 @@ from .run import ScoreTable as ScoreTable
 from .run import pairs_to_run as pairs_to_run
 from .run import score_samples as score_samples
 from .run import score_stream as score_stream
+from .selection import DETERMINISTIC as DETERMINISTIC
+from .selection import OWN_NAMES as OWN_NAMES
+from .selection import ScoreSelection as ScoreSelection
+from .selection import check_variants as check_variants
+from .selection import tier as tier
 from .views import rewritten as rewritten

@@ -4,7 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from assay.provenance import Origin, SearchMethod
+from assay.corpora import Origin
+from assay.provenance import SearchMethod
 from assay.provenance.findings.schema import FindingFields
 
 MOST_MATCHES = 100

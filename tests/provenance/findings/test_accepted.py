@@ -4,10 +4,11 @@ import json
 
 import pytest
 
+from assay.corpora import Document, Origin, SourceText, added_lines, added_parts, parts_of
 from assay.errors import DataError
-from assay.provenance import CodeIndex, Document, Origin, SourceText, TraceSettings, judge, read_rules, trace_file
+from assay.licences import read_rules
+from assay.provenance import CodeIndex, TraceSettings, judge, trace_file
 from assay.provenance.findings import accept_findings, read_baseline, write_baseline
-from assay.provenance.sources import added_lines, added_parts, parts_of
 
 RULES = read_rules(["copyleft"])
 COPIED = """def share_of(basket, total):

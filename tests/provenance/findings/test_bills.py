@@ -8,9 +8,9 @@ from hashlib import sha1
 import pytest
 
 from assay import build_index
+from assay.corpora import LineRange, SourceText
 from assay.provenance import open_index, sarif, trace_file
 from assay.provenance.findings import BILLS, cyclonedx_bill, finding_line, place_swhid, spdx_document
-from assay.provenance.sources import LineRange, SourceText
 
 SOURCE = "\ufeff# Licensed under the GPL, version 2 or later.\r\n\r\n\r\ndef share_of(total, parts):\r\n" + "".join(
     f"    part_{at} = total * {at} + parts[{at}]\r\n    print('é', part_{at}, total - {at * 7})\r\n" for at in range(8)

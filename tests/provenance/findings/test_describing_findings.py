@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from assay.provenance import CodeIndex, Document, Origin, SourceText, describe_files, trace_file
+from assay.corpora import Document, Origin, SourceText, short_name
+from assay.provenance import CodeIndex, describe_files, trace_file
 from assay.provenance.findings import Denial, Judgement, answer_lines, trace_verdict
-from assay.provenance.sources import short_name
 from support.first_screen import LONGEST_LINE
 
 SHIFT = """

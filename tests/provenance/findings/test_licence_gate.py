@@ -4,15 +4,16 @@ import random
 
 import pytest
 
-from assay.provenance import CodeIndex, Document, Origin, SourceText, TraceSettings, judge, trace_file
+from assay.corpora import Document, Origin, SourceText
+from assay.corpora.lines import code_lines, merge_lines
+from assay.corpora.texts import pieces
+from assay.licences.notices import UNKNOWN_LICENCE
+from assay.licences.rules import LicenceRules, read_rules
+from assay.provenance import CodeIndex, TraceSettings, judge, trace_file
 from assay.provenance.findings.finding import TracedFile, findings_of
 from assay.provenance.findings.gate import FALSE_ALARMS, NEARLY_A_COPY
-from assay.provenance.licences.notices import UNKNOWN_LICENCE
-from assay.provenance.licences.rules import LicenceRules, read_rules
 from assay.provenance.search import Trace
 from assay.provenance.search.copies import LEAST
-from assay.provenance.sources.lines import code_lines, merge_lines
-from assay.provenance.sources.texts import pieces
 from assay.types import Match, Span
 
 COPYLEFT = read_rules(["copyleft"])

@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from assay.provenance import SourceText, all_pairs
+from assay.corpora import SourceText
+from assay.provenance import all_pairs
 from assay_lab.clones import rename_all
 
 WORDS = "basket count data edge field group head item key line mark node order path query row seed table".split()  # noqa: SIM905

@@ -5,7 +5,8 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from assay.provenance import Judgement, Origin, SourceText, Trace, TracedFile, sarif
+from assay.corpora import Origin, SourceText
+from assay.provenance import Judgement, Trace, TracedFile, sarif
 from assay.provenance.findings.finding import findings_of
 from assay.provenance.findings.gate import Denial
 from assay.types import Match, Span

@@ -7,10 +7,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from assay.provenance import CodeIndex, Document, Origin, describe_files, judge, read_rules, trace_file
+from assay.corpora import Document, Origin, SourceText
+from assay.licences import read_rules
+from assay.provenance import CodeIndex, describe_files, judge, trace_file
 from assay.provenance.findings.describing import TRACE_VERSION
 from assay.provenance.findings.schema import FindingFields
-from assay.provenance.sources import SourceText
 
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 PUBLISHED = {

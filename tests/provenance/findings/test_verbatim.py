@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.corpora import Document, Origin
 from assay.errors import AssayError
-from assay.provenance import CodeIndex, Document, Origin, verbatim_passages
+from assay.provenance import CodeIndex, verbatim_passages
 from assay.provenance.findings.verbatim import common_runs
 from support.snippets import SHARE_OF as COPIED
 

@@ -10,7 +10,8 @@ import signal
 import sys
 from pathlib import Path
 
-from assay.provenance import CodeIndex, Document, Origin
+from assay.corpora import Document, Origin
+from assay.provenance import CodeIndex
 
 
 def document(number):

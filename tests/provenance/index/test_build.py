@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.corpora import CorpusSettings
+from assay.corpora.entry import Entry, InMemory
+from assay.corpora.open import open_sources
 from assay.errors import DataError
 from assay.provenance import CodeIndex
 from assay.provenance.index.building import SOURCE_PATH, build, remove
 from assay.provenance.index.reading import IndexSettings, read_entries
-from assay.provenance.sources import CorpusSettings
-from assay.provenance.sources.entry import Entry, InMemory
-from assay.provenance.sources.open import open_sources
 from assay.retrieval.encoding import open_encoder
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -270,7 +270,7 @@ def run_build(tmp_path, corpus, jobs=1):
         from assay.provenance import CodeIndex
         from assay.provenance.index.building import SOURCE_PATH, build
         from assay.provenance.index.reading import IndexSettings
-        from assay.provenance.sources.open import open_sources
+        from assay.corpora.open import open_sources
 
         def told(counts, _):
             if counts.files >= 64:

@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
+from assay.corpora import Document, Origin
 from assay.errors import CorpusIndexError
-from assay.provenance import CodeIndex, Document, Origin
+from assay.provenance import CodeIndex
 from assay.provenance.index import Holder, Repair, SeenFile
 
 LANGUAGES = ["python", "java", None, "python", None, None, "go"]

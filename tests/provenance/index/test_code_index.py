@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
+from assay.corpora import Document, Origin
 from assay.errors import CorpusIndexError
-from assay.provenance import CodeIndex, Document, Origin
+from assay.provenance import CodeIndex
 from assay.provenance.index import SeenFile
 from assay.provenance.index.folder import DESCRIPTION
 from assay.retrieval import TooShort, document_vectors, fingerprint_hashes

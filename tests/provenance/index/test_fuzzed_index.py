@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from assay.corpora import Document, Origin
 from assay.errors import CorpusIndexError
-from assay.provenance import CodeIndex, Document, Origin, trace
+from assay.provenance import CodeIndex, trace
 from assay.retrieval.encoding import open_encoder
 from assay.retrieval.postings.segment import TAIL
 from support.snippets import GRAPH, MEDIAN

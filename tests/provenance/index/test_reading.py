@@ -4,9 +4,9 @@ import pickle
 
 import pytest
 
+from assay.corpora import CorpusSettings
+from assay.corpora.entry import Entry, Facts, InMemory, OnDisk
 from assay.provenance.index.reading import NOT_PARSED, NOT_UTF8, SHORT_FUNCTIONS, IndexSettings, read_entry
-from assay.provenance.sources import CorpusSettings
-from assay.provenance.sources.entry import Entry, Facts, InMemory, OnDisk
 from assay.retrieval import TooShort, fingerprint
 
 FUNCTION = "def distance(first, second):\n    return sum((a - b) ** 2 for a, b in zip(first, second)) ** 0.5\n"

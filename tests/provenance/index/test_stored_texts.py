@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from assay.corpora import Document, Origin, pieces
 from assay.errors import CorpusIndexError
-from assay.provenance import CodeIndex, Document, Origin
+from assay.provenance import CodeIndex
 from assay.provenance.index.stored_texts import inflated, stored_texts
-from assay.provenance.sources import pieces
 
 LINES = "".join(f"        total = total * {number} + entry_{number}.value\n" for number in range(30))
 METHOD = f"    def count(self, total):\n{LINES}        return total\n"

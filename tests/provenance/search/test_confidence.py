@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.corpora import Document, Origin
+from assay.corpora.texts import SourceText
 from assay.errors import DataError
-from assay.provenance import CodeIndex, Document, Origin, TraceSettings, trace
+from assay.provenance import CodeIndex, TraceSettings, trace
 from assay.provenance.index.calibration import (
     ENOUGH,
     FEWEST,
@@ -24,7 +26,6 @@ from assay.provenance.index.calibration import (
     shipped_calibration,
 )
 from assay.provenance.search.calibrating import calibrate_index
-from assay.provenance.sources.texts import SourceText
 from assay.retrieval import DEFAULT, PAPER
 from assay.retrieval.encoding import open_encoder
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from assay.provenance import CodeIndex, Document, Origin, trace
+from assay.corpora import Document, Origin
+from assay.provenance import CodeIndex, trace
 from assay.provenance.index.searchable import StoredDocument
 from assay.provenance.search.candidates import Similarity, functions_before_files
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from assay.provenance import CodeIndex, Document, Origin, trace
+from assay.corpora import Document, Origin
+from assay.provenance import CodeIndex, trace
 from assay.provenance.search import tracing as search_tracing
 from assay.provenance.search.tracing import find_language
 from support.snippets import GRAPH, MEDIAN

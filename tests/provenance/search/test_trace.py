@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.corpora import Document, Origin
 from assay.errors import AssayError, CorpusIndexError
-from assay.provenance import CodeIndex, Document, Origin, TraceSettings, trace
+from assay.provenance import CodeIndex, TraceSettings, trace
 from assay.provenance.index.calibration import CalibrationTable, IndexCalibration, bin_values
 from assay.provenance.search.boilerplate import (
     NO_BOILERPLATE,

@@ -19,13 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from assay.api import DetectorChoice, calibrate_authorship
-from assay.authorship import CodeUnit, Reference, answer_pieces, codes_of, judged_rows, units_of
+from assay.authorship import (
+    CodeUnit,
+    DetectorChoice,
+    Reference,
+    answer_pieces,
+    calibrate_authorship,
+    codes_of,
+    judged_rows,
+    units_of,
+)
 from assay.authorship.detecting import Detection
 from assay.authorship.forward import expected_flags
+from assay.corpora import texts_before
 from assay.errors import DataError
 from assay.evaluation import grouped_share
-from assay.provenance.sources import texts_before
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import with_ends
 from assay_lab.result_rows import where

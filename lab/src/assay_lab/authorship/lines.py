@@ -32,12 +32,21 @@ from typing import Any
 
 import numpy as np
 
-from assay.api import DetectorChoice, calibrate_authorship
-from assay.api.authorship import past_units
-from assay.authorship import CodeUnit, DetectorSettings, answer_pieces, codes_of, in_commits, judged_rows, units_of
+from assay.authorship import (
+    CodeUnit,
+    DetectorChoice,
+    DetectorSettings,
+    answer_pieces,
+    calibrate_authorship,
+    codes_of,
+    in_commits,
+    judged_rows,
+    past_units,
+    units_of,
+)
+from assay.corpora import PastPatch, git_output, middle_day
 from assay.errors import DataError
 from assay.evaluation import grouped_share, rank_score
-from assay.provenance.sources import PastPatch, git_output, middle_day
 from assay_lab.authorship.collections import COLLECTIONS, collections
 from assay_lab.authorship.patches import SINCE, mean_share, recent_commits
 from assay_lab.classifiers.fitting import fit_classifier

@@ -20,14 +20,24 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from assay.api import DetectorChoice, calibrate_authorship
-from assay.api.authorship import past_units
-from assay.authorship import SHORTEST, CodeUnit, Commit, Reference, ReferenceUnit, answer_pieces, codes_of, in_commits
+from assay.authorship import (
+    SHORTEST,
+    CodeUnit,
+    Commit,
+    DetectorChoice,
+    Reference,
+    ReferenceUnit,
+    answer_pieces,
+    calibrate_authorship,
+    codes_of,
+    in_commits,
+    past_units,
+)
 from assay.authorship.forward import NOMINAL
 from assay.authorship.reference import FEWEST, length_class
+from assay.corpora import git_output, patches_before
 from assay.errors import DataError
 from assay.evaluation import flag_rate
-from assay.provenance.sources import git_output, patches_before
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import with_ends
 from assay_lab.result_rows import column

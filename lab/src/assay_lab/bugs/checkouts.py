@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from assay.corpora import git_output, is_repository
 from assay.datasets import BUGGY_TO_FIXED, Hunk, hunks
 from assay.errors import DataError
-from assay.provenance.sources import git_output, is_repository
 from assay.types import Sample
 from assay_lab.bugs.content import CHANGED
 from assay_lab.bugs.pairs import SamplePair

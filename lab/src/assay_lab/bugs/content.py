@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.corpora import Origin
 from assay.evaluation import Estimate, grouped_share
-from assay.provenance import Origin, Searchable, SearchMethod, StoredDocument, trace
+from assay.provenance import Searchable, SearchMethod, StoredDocument, trace
 from assay_lab.bugs.membership import NO_EVIDENCE, CopyEvidence, evidence_of, prepare
 from assay_lab.bugs.pairs import SamplePair
 

@@ -12,8 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from assay.provenance import Origin, Searchable, SearchMethod
-from assay.studies.contamination import canonical_form
+from assay.corpora import Origin
+from assay.provenance import Searchable, SearchMethod
+from assay.scan.contamination import canonical_form
 from assay_lab.bugs.content import (
     ContentEvidence,
     ContentSide,

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.corpora import git_output
 from assay.datasets import BUGGY_TO_FIXED, patch_side, patched_files
 from assay.errors import DataError
 from assay.evaluation import ShingleIndex
 from assay.languages import language_of
-from assay.provenance.sources import git_output
 from assay.reports import number_of
 from assay.types import Sample
 from assay_lab.bugs.checkouts import checkout_of

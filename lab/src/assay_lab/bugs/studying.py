@@ -5,12 +5,14 @@ from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
 
-from assay.api import Opener, ScoreSelection, open_index, plan_scores
-from assay.api.selection import check_variants
+from assay.api import plan_scores
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
 from assay.models import ModelSettings
 from assay.progress import progress_bar
+from assay.provenance import open_for_search
+from assay.scoring import Opener, ScoreSelection
+from assay.scoring.selection import check_variants
 from assay_lab.bugs import (
     MEASURES,
     REFERENCE,
@@ -100,7 +102,7 @@ def study_bugs(
     selection = ScoreSelection(",".join(names), reference=reference)
     with ExitStack() as stack:
         # models take the longest to open, so they come last
-        opened = None if index is None else stack.enter_context(open_index(index))
+        opened = None if index is None else stack.enter_context(open_for_search(index))
         with progress_bar("opening the model", shown=progress):
             plan, remarks = plan_scores(selection, model, opener)
             generator = opener.generator(model) if probes else None

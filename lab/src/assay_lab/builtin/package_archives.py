@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
 from assay.errors import DataError
-from assay.provenance.licences import stated_licence
+from assay.licences import stated_licence
 from assay_lab.builtin.debian_copyright import DebianCopyright, parse_copyright
 
 PYPI: Final = "pypi"

@@ -82,10 +82,10 @@ class CollectionOptions:
             DataError: a day, a language, a licence or a range cannot be read.
         """
         from assay.api.unseen import day_named
+        from assay.corpora import languages_named
         from assay.languages import languages_with
-        from assay.provenance import read_rules
-        from assay.provenance.sources import languages_named
-        from assay.studies import Period
+        from assay.licences import read_rules
+        from assay.unseen import Period
         from assay_lab.rewrites import PERMISSIVE, CollectionRequest
 
         before, after = day_named(self.before, "before"), day_named(self.after, "after")

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from assay.corpora import git_output
 from assay.datasets import DataSelection
 from assay.evaluation import MINIMUM_UNSEEN, Estimate, ShingleIndex, conformal_p_values, grouped_share, rank_score
 from assay.models import StatisticsCache, cached_scorer, default_control, open_local
-from assay.provenance.sources import git_output
 from assay.reports import percent_with_interval
 from assay.scores import loss, requests
 from assay.scoring import plan, score_samples

@@ -21,12 +21,12 @@ import torch
 
 import assay
 from assay import Audit, AuditSettings, ModelSettings, Sample
-from assay.api import ScoreSelection
 from assay.datasets import DataSelection, Dataset, read_dataset
 from assay.ground_truth import library_root
 from assay.reports import area_with_interval, number_of, percent
-from assay.studies import UnseenSet
+from assay.scoring import ScoreSelection
 from assay.types import MEMBER, NONMEMBER
+from assay.unseen import UnseenSet
 from assay_lab.evaluation.independent import spearman
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
 from assay_lab.measuring import DOCS, RESULTS, processor, with_ends

@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 
 from assay import __version__
-from assay.provenance import CodeIndex, Document, SearchMethod, trace
+from assay.corpora import Document
+from assay.provenance import CodeIndex, SearchMethod, trace
 from assay.retrieval import open_encoder
 from assay_lab.evaluation.retrieval import gains, reciprocal_rank_gain, retrieval_quality
 from assay_lab.experiments.declaration import Data, Experiment, Result

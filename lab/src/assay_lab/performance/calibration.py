@@ -9,14 +9,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from assay.api.planning import frequencies_for
 from assay.datasets import split_by_group
 from assay.evaluation import conformal_p_values
 from assay.ground_truth import demo_functions
 from assay.ground_truth.demo import CALIBRATION_SHARE
 from assay.models import open_local
 from assay.scores import requests
-from assay.scoring import plan, score_samples
+from assay.scoring import frequencies_for, plan, score_samples
 from assay.types import Sample
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.performance.subjects import frequencies_of

@@ -21,9 +21,7 @@ from typing import Any
 
 import torch
 
-from assay.api import calibrate_authorship, detect
-from assay.api.authorship import WINDOW
-from assay.authorship import units_of
+from assay.authorship import WINDOW, calibrate_authorship, detect, units_of
 from assay.ground_truth import library_root
 from assay.models import default_control, open_local
 from assay_lab.experiments.declaration import Data, Experiment, Result

@@ -35,10 +35,10 @@ from scipy.sparse import csr_array, issparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
+from assay.corpora import SourceText
 from assay.evaluation import ShingleIndex, grouped_bootstrap
 from assay.ground_truth import library_root
 from assay.ground_truth.doses import LibraryFunction, library_functions, library_paths
-from assay.provenance import SourceText
 from assay.retrieval import open_encoder
 from assay.retrieval.encoding import BagEncoder
 from assay.retrieval.encoding.bag import WEIGHT_BITS, parameter_indices

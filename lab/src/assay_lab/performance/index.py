@@ -49,20 +49,11 @@ from unittest import mock
 
 import numpy as np
 
-from assay.provenance import (
-    BuildCounts,
-    CodeIndex,
-    CorpusSettings,
-    Document,
-    IndexSettings,
-    Origin,
-    open_sources,
-    trace,
-)
+from assay.corpora import CorpusSettings, Document, Granularity, Origin, open_sources
+from assay.provenance import BuildCounts, CodeIndex, IndexSettings, trace
 from assay.provenance import build as build_corpus
 from assay.provenance.index import catalogue
 from assay.provenance.index import code_index as index_module
-from assay.provenance.sources import Granularity
 from assay.retrieval import Fingerprints, VectorIndex, fingerprint, open_encoder
 from assay.types import Encoder
 from assay_lab.experiments.declaration import Data, Experiment, Result

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.provenance import CorpusSettings, IndexSettings, open_sources
+from assay.corpora import CorpusSettings, Entry, Granularity, open_sources
+from assay.provenance import IndexSettings
 from assay.provenance.index import FileRead, read_entries
-from assay.provenance.sources import Entry, Granularity
 from assay.retrieval import open_encoder
 from assay.types import Encoder
 from assay_lab.experiments.declaration import Data, Experiment, Result

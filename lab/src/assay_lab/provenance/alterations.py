@@ -13,8 +13,8 @@ from collections.abc import Callable
 from itertools import chain, pairwise
 
 from assay.code import NameKind, parses, variants
+from assay.corpora import code_lines
 from assay.languages import languages_with, lexical_rules
-from assay.provenance.sources import code_lines
 from assay.retrieval import Source, find_regions
 from assay_lab.clones import rename_all, seeded_random, strip_comments
 

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 import assay
 from assay.evaluation import Estimate, ShingleIndex, auroc, grouped_bootstrap, grouped_share, shingles
 from assay.provenance import Searchable, trace
-from assay.studies import passages, same_wording, trace_benchmark
+from assay.scan import passages, same_wording, trace_benchmark
 from assay.types import BooleanArray, Float64Array, Sample
 from assay_lab.bugs import CopyEvidence, copy_evidence
 from assay_lab.bugs.membership import ENOUGH, LEAST_EVIDENCE

@@ -19,8 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.corpora import Document
 from assay.evaluation import ShingleIndex
-from assay.provenance import CodeIndex, Document
+from assay.provenance import CodeIndex
 from assay.retrieval import ManyVectors, document_vectors, for_queries, open_encoder
 from assay.types import Encoder, Float32Array
 from assay_lab.evaluation.retrieval import reciprocal_rank_gain, retrieval_quality

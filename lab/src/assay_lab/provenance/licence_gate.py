@@ -16,21 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assay.provenance import (
-    CodeIndex,
-    CorpusSettings,
-    Document,
-    Origin,
-    SourceText,
-    TracedFile,
-    TraceSettings,
-    judge,
-    read_rules,
-    source_texts,
-    trace_file,
-)
+from assay.corpora import CorpusSettings, Document, Origin, SourceText, code_lines, pieces, source_texts
+from assay.licences import read_rules
+from assay.provenance import CodeIndex, TracedFile, TraceSettings, judge, trace_file
 from assay.provenance.findings import Denial
-from assay.provenance.sources import code_lines, pieces
 from assay_lab.clones import edit_lines, rename_all
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result

@@ -20,10 +20,10 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from assay.code import parses
-from assay.provenance import CodeIndex, CorpusSettings, Document, Origin, SourceText, TracedFile, judge, source_texts
+from assay.corpora import CorpusSettings, Document, Origin, SourceText, code_lines, parts_of, pieces, source_texts
+from assay.provenance import CodeIndex, TracedFile, judge
 from assay.provenance.search import boilerplate_of
 from assay.provenance.search.calibrating import nearest
-from assay.provenance.sources import code_lines, parts_of, pieces
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.provenance.alterations import ALTERATIONS, Alteration, pasted

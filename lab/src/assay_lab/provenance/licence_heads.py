@@ -22,7 +22,7 @@ from typing import Any
 from license_expression import ExpressionError, get_license_index, get_spdx_licensing
 
 from assay.languages import language_of
-from assay.provenance.licences import UNKNOWN_LICENCE, licence_of_file, licence_of_text, read_rules
+from assay.licences import UNKNOWN_LICENCE, licence_of_file, licence_of_text, read_rules
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result
 

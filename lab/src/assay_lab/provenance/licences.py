@@ -24,7 +24,8 @@ from pathlib import Path, PurePosixPath
 
 from license_expression import ExpressionError, get_spdx_licensing
 
-from assay.provenance.licences import (
+from assay.corpora.surroundings import describes_neighbours
+from assay.licences import (
     licence_notice,
     licence_of_manifest,
     licence_of_readme,
@@ -32,7 +33,6 @@ from assay.provenance.licences import (
     licence_tag,
     stated_licence,
 )
-from assay.provenance.sources.surroundings import describes_neighbours
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.provenance.packages import PACKAGES, archives

@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from assay.provenance import CorpusSettings, SourceText, all_pairs, source_texts
-from assay.provenance.sources import code_lines
+from assay.corpora import CorpusSettings, SourceText, code_lines, source_texts
+from assay.provenance import all_pairs
 from assay_lab.clones import edit_lines, rename_all
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.provenance.licence_gate import DONOR

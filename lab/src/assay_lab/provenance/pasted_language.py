@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from assay.code import languages_of_text
-from assay.provenance.sources import SourceText, parts_of
+from assay.corpora import SourceText, parts_of
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result
 

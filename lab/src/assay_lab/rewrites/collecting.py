@@ -10,13 +10,14 @@ from typing import Literal
 import numpy as np
 
 from assay.code import Unparsable, functions_in
+from assay.corpora import CorpusSettings, DatedFile, dated_files
 from assay.evaluation import ShingleIndex
 from assay.languages import languages_with
-from assay.provenance import CodeIndex, CorpusSettings, LicenceRules, read_rules
-from assay.provenance.index import DatedFile, dated_files
-from assay.studies import Period
-from assay.studies.unseen.building import REPEATED
+from assay.licences import LicenceRules, read_rules
+from assay.provenance import CodeIndex
 from assay.types import Sample
+from assay.unseen import Period
+from assay.unseen.building import REPEATED
 from assay_lab.classifiers.labelled import HUMAN
 from assay_lab.rewrites.cleaning import normalised
 from assay_lab.rewrites.dated_index import dated_documents

@@ -5,10 +5,9 @@ from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
+from assay.corpora import Age, DatedFile, GitHistory, SourceText, is_repository, project_named
 from assay.errors import DataError
-from assay.provenance import CodeIndex, SourceText
-from assay.provenance.index import DatedFile
-from assay.provenance.sources import Age, GitHistory, is_repository, project_named
+from assay.provenance import CodeIndex
 
 DOCUMENTS = 256
 """Documents of an index that are read at a time."""

@@ -14,7 +14,7 @@ import numpy as np
 from assay.authorship import in_text
 from assay.code import lexemes, parses
 from assay.languages import languages_with, lexical_rules
-from assay.provenance import LicenceRules
+from assay.licences import LicenceRules
 from assay.retrieval import COMMENT, Source, find_regions
 from assay.types import Sample
 

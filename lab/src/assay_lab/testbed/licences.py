@@ -1,13 +1,13 @@
 """Permissive licences of installed distributions, whose sources may be trained on.
 
 A distribution counts as permissive only if its metadata states the licence in a form that needs no interpretation
-(`assay.provenance.licences.stated_licence`). Any other licence is unknown, and such text is not trained on.
+(`assay.licences.stated_licence`). Any other licence is unknown, and such text is not trained on.
 """
 
 import re
 from importlib.metadata import Distribution
 
-from assay.provenance.licences import stated_licence
+from assay.licences import stated_licence
 
 PERMISSIVE = frozenset(
     {

@@ -10,6 +10,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution,
 from itertools import chain, compress, islice
 from pathlib import Path, PurePosixPath
 
+from assay.corpora import dated_files, project_named
 from assay.datasets import DataSelection, Dataset, read_dataset
 from assay.errors import DataError
 from assay.evaluation import ShingleIndex
@@ -18,8 +19,6 @@ from assay.ground_truth.doses import functions_of, shipped_manifest
 from assay.ground_truth.manifest import PACKAGE_FILE, Manifest, read_manifest
 from assay.languages import languages_with
 from assay.models import default_control
-from assay.provenance.index import dated_files
-from assay.provenance.sources import project_named
 from assay.types import NONMEMBER, Sample
 from assay_lab.testbed.configuration import FRESH, NEVER_SEEN, TRAINING_FILES, GeneralTextSettings, PlantSettings
 from assay_lab.testbed.package_files import PackageFile, canonical_name, handwritten_files, is_written_by_hand

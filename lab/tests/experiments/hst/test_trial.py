@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assay.corpora import Document, Origin
 from assay.errors import DataError
-from assay.provenance import CodeIndex, Document, Origin
+from assay.provenance import CodeIndex
 from assay.retrieval.encoding import open_encoder
 from assay_lab.evaluation.retrieval import gains, reciprocal_rank_gain, retrieval_quality
 from assay_lab.experiments.bench import Bench

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import QdrantClient
 
+from assay.corpora import Document, Origin
 from assay.errors import CorpusIndexError
 from assay.provenance.index import (
     AddCounts,
@@ -31,7 +32,6 @@ from assay.provenance.index import (
     shipped_calibration,
     storable,
 )
-from assay.provenance.sources import Document, Origin
 from assay.retrieval import (
     CANDIDATES,
     DocumentIds,

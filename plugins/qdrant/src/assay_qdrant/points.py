@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import models
 
+from assay.corpora import Document, Origin
 from assay.provenance.index import StoredDocument, storable
-from assay.provenance.sources import Document, Origin
 from assay.retrieval import KEY_BITS, Form, Hashes, keys_of
 from assay.types import Float32Array
 

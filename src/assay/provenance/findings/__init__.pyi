@@ -29,6 +29,7 @@ from .pairs import SIMILAR as SIMILAR
 from .pairs import PairedFiles as PairedFiles
 from .pairs import all_pairs as all_pairs
 from .sarif_log import sarif as sarif
+from .tracing_files import trace_files as trace_files
 from .verbatim import Passage as Passage
 from .verbatim import describe_passages as describe_passages
 from .verbatim import verbatim_passages as verbatim_passages

@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from assay._version import __version__
+from assay.corpora import LineRange, lines_text
 from assay.escaping import visible, web_address
+from assay.licences import UNKNOWN_LICENCE, canonical_licence
 from assay.provenance.findings.describing import headline
 from assay.provenance.findings.finding import Place, SourceFinding, TracedFile
 from assay.provenance.findings.identifiers import place_swhid
-from assay.provenance.licences import UNKNOWN_LICENCE, canonical_licence
-from assay.provenance.sources import LineRange, lines_text
 
 NOTHING_SAID = "NOASSERTION"
 

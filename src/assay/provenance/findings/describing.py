@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from assay.corpora import lines_text, short_name
+from assay.licences import UNKNOWN_LICENCE
 from assay.provenance.findings.finding import Place, SourceFinding, TracedFile
 from assay.provenance.findings.gate import Denial, Judgement, denials_by_finding
 from assay.provenance.findings.identifiers import place_swhid
-from assay.provenance.licences import UNKNOWN_LICENCE
 from assay.provenance.search import confidence_text
-from assay.provenance.sources import lines_text, short_name
 from assay.reports import Annotation, Column, Report, Row, Table, number_of
 
 FINDING_COLUMNS = (Column("place", "name"), Column("finding"), Column("source"))

@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from assay.corpora import LineRange, Origin, SourceText, code_lines, merge_lines, parts_of
+from assay.licences import UNKNOWN_LICENCE
 from assay.provenance.index import Searchable, StoredDocument
-from assay.provenance.licences import UNKNOWN_LICENCE
 from assay.provenance.search import SearchMethod, Trace, TraceSettings, copied_spans, find_language, trace
-from assay.provenance.sources import LineRange, Origin, SourceText, code_lines, merge_lines, parts_of
 from assay.types import Match, Span
 
 DOCUMENTS_FOR_A_SOURCE = 4

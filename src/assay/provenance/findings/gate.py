@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.corpora import lines_of
 from assay.errors import DataError
 from assay.files import parse_json, write_json
 from assay.provenance.findings.finding import PartMatch, Place, SourceFinding, TracedFile
 from assay.provenance.search import strength
-from assay.provenance.sources import lines_of
 from assay.reports import number_of
 
 if TYPE_CHECKING:  # the list of licences is slow to read, and needed with rules only
-    from assay.provenance.licences import LicenceRules
+    from assay.licences import LicenceRules
 
 FALSE_DISCOVERIES = 0.05
 """Rate at which false discoveries are controlled over the parts of a run."""

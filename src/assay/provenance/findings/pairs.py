@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.corpora import LineRange, SourceText, code_lines, merge_lines
 from assay.provenance.search import Boilerplate, boilerplate_of, template_mask
 from assay.provenance.search.spans import spans
-from assay.provenance.sources import LineRange, SourceText, code_lines, merge_lines
 from assay.reports import Column, Report, Row, Table, number_of
 from assay.retrieval import DEFAULT, Fingerprints, Form, fingerprint
 from assay.types import Float64Array

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+from assay.corpora import LineRange, lines_text
 from assay.escaping import sarif_message, visible, web_address
 from assay.provenance.findings.describing import headline, place_details, place_text
 from assay.provenance.findings.finding import Place, SourceFinding, TracedFile
 from assay.provenance.findings.gate import Denial, Judgement, denials_by_finding
 from assay.provenance.findings.identifiers import place_swhid
-from assay.provenance.sources import LineRange, lines_text
 from assay.reports import file_location, sarif_log, sarif_result
 
 MOST_PLACES = 20

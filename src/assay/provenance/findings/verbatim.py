@@ -10,12 +10,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from assay.corpora import LineRange, SourceText
 from assay.errors import AssayError
 from assay.provenance.findings.describing import place_text
 from assay.provenance.findings.finding import Place
 from assay.provenance.index import Searchable, StoredDocument
 from assay.provenance.search import NO_BOILERPLATE, candidates_of, read_query
-from assay.provenance.sources import LineRange, SourceText
 from assay.reports import Annotation, Column, Report, Table
 
 LEAST_WORDS = 12

@@ -7,8 +7,6 @@ from .calibration import CalibrationTable as CalibrationTable
 from .calibration import IndexCalibration as IndexCalibration
 from .calibration import shipped_calibration as shipped_calibration
 from .code_index import CodeIndex as CodeIndex
-from .dated import DatedFile as DatedFile
-from .dated import dated_files as dated_files
 from .folder import Description as Description
 from .folder import description_content as description_content
 from .folder import description_of as description_of

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+from assay.corpora import CorpusSource, Entry, Skipped, source_name
+from assay.corpora.entry import NO_CONTENT
+from assay.corpora.filters import patterns, skip_by_name
 from assay.errors import DataError
 from assay.provenance.index.reading import FileRead, IndexSettings, stamp_before
 from assay.provenance.index.searchable import SeenFile, WritableIndex
 from assay.provenance.index.workers import PROCESSES, FileReaders, ReadTask, open_readers
-from assay.provenance.sources import CorpusSource, Entry, Skipped, source_name
-from assay.provenance.sources.entry import NO_CONTENT
-from assay.provenance.sources.filters import patterns, skip_by_name
 from assay.retrieval import BUILTIN_PREFIX
 
 COMMIT_SECONDS = 5.0

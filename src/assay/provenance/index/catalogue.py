@@ -9,6 +9,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
+from assay.corpora import Document, Origin
 from assay.database import connect
 from assay.errors import CorpusIndexError
 from assay.provenance.index.searchable import (
@@ -22,7 +23,6 @@ from assay.provenance.index.searchable import (
 )
 from assay.provenance.index.stored_texts import PLAIN, StoredText, deflated, inflated, stored_texts
 from assay.provenance.index.tables import CATALOGUE_FORMAT, SCHEMA, connect_catalogue, origin_checksum, row_checksum
-from assay.provenance.sources import Document, Origin
 
 LAST_PATH = "\U0010ffff"
 """No path sorts after it."""

@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.corpora import Document
 from assay.errors import CorpusIndexError
 from assay.provenance.index.calibration import FILE, IndexCalibration, calibration_for
 from assay.provenance.index.catalogue import Catalogue
@@ -44,7 +45,6 @@ from assay.provenance.index.searchable import (
     batches,
 )
 from assay.provenance.index.tables import DIGEST_BYTES
-from assay.provenance.sources import Document
 from assay.retrieval import (
     CANDIDATES,
     DocumentIds,

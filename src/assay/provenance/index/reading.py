@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from assay.provenance.licences import licence_of_file
-from assay.provenance.sources import CorpusSettings, Document, Entry, Reason, pieces
-from assay.provenance.sources.entry import NO_CONTENT
-from assay.provenance.sources.filters import (
+from assay.corpora import CorpusSettings, Document, Entry, Reason, pieces
+from assay.corpora.entry import NO_CONTENT
+from assay.corpora.filters import (
     decode_source,
     language_of_file,
     languages_named,
@@ -17,7 +16,8 @@ from assay.provenance.sources.filters import (
     skip_by_language,
     skip_by_text,
 )
-from assay.provenance.sources.open import DEFAULT as ALL_CODE
+from assay.corpora.open import DEFAULT as ALL_CODE
+from assay.licences import licence_of_file
 from assay.retrieval import DEFAULT, Form, Hashes, Profile, document_vectors, fingerprint_hashes
 from assay.types import Encoder, Float32Array
 

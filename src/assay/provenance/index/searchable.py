@@ -12,9 +12,9 @@ from typing import Protocol, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.corpora import Document
 from assay.errors import CorpusIndexError, plain_reason
 from assay.provenance.index.calibration import IndexCalibration
-from assay.provenance.sources import Document
 from assay.retrieval import CANDIDATES, DocumentIds, Form, Hashes, Overlap, Profile
 from assay.types import Float32Array
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
-from assay.provenance.sources import Document
+from assay.corpora import Document
 
 DEFLATE_LEVEL = 6
 WITHOUT_HEADER = -zlib.MAX_WBITS

@@ -13,10 +13,10 @@ from concurrent.futures.process import BrokenProcessPool
 from types import ModuleType
 from typing import Protocol, Self
 
+from assay.corpora import Entry
 from assay.errors import DataError
 from assay.plug_ins import PlugIns
 from assay.provenance.index.reading import FileRead, IndexSettings, read_entries, stamp_before
-from assay.provenance.sources import Entry
 from assay.retrieval import fingerprint_hashes, open_encoder
 from assay.types import Encoder
 

@@ -11,6 +11,8 @@ from .candidates import SearchMethod as SearchMethod
 from .candidates import candidates_of as candidates_of
 from .copies import copied_spans as copied_spans
 from .copies import strength as strength
+from .opening import open_for_search as open_for_search
+from .opening import query_encoder as query_encoder
 from .query import ChannelEvidence as ChannelEvidence
 from .query import SearchQuery as SearchQuery
 from .query import read_query as read_query

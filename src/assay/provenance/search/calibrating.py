@@ -12,13 +12,13 @@ from itertools import islice
 
 import numpy as np
 
+from assay.corpora import SourceText, by_function
 from assay.errors import DataError
 from assay.provenance.index import CalibrationTable, IndexCalibration, Searchable
 from assay.provenance.index.calibration import FEWEST, UnrelatedQuery, measured_bins
 from assay.provenance.search.boilerplate import Boilerplate, boilerplate_of
 from assay.provenance.search.candidates import candidates_of, channel_values
 from assay.provenance.search.query import read_query
-from assay.provenance.sources import SourceText, by_function
 from assay.retrieval import CANDIDATES
 
 COPY = 0.5

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from assay.corpora import lines_of, without_imports
 from assay.provenance.index import Searchable
 from assay.provenance.search.query import SearchQuery
-from assay.provenance.sources import lines_of, without_imports
 from assay.retrieval import Fingerprints, Form
 from assay.types import Float64Array, Match, Span
 

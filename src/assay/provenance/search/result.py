@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
+from assay.corpora import LineRange, Origin, lines_text, merge_lines
 from assay.provenance.search.candidates import SearchMethod
 from assay.provenance.search.query import ChannelEvidence
-from assay.provenance.sources import LineRange, Origin, lines_text, merge_lines
 from assay.reports import Column, Report, Table, TabularResult, number_of
 from assay.types import Match
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from assay.errors import DataError
 from assay.languages import LANGUAGES
+from assay.licences import LicenceRules
 from assay.models import StatisticsCache, cached_generator, open_model
-from assay.provenance import LicenceRules
 from assay.scoring import generator_digest
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from assay.code import functions_in
+from assay.corpora import Document, Origin
 from assay.evaluation import ShingleIndex, shingles
 from assay.ground_truth import library_root
-from assay.provenance import Document, Origin
 from assay_lab.clones import TokenizedText
 
 SHORTEST = 7

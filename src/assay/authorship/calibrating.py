@@ -1,0 +1,78 @@
+"""A reference: scores of human code of one origin."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from assay.authorship.choosing import DetectorChoice
+from assay.authorship.detecting import codes_of
+from assay.authorship.older_code import older_units
+from assay.authorship.reference import LONGEST, SHORTEST, Reference, judged_rows
+from assay.authorship.settings import DetectorSettings
+from assay.authorship.units import ReferenceUnit
+from assay.errors import DataError
+from assay.files import check_target
+from assay.progress import progress_bar
+
+MOST_REFERENCE = 500
+"""Pieces of one language and length class that a reference takes; more hardly move its quantiles."""
+
+
+def calibrate_authorship(
+    paths: Sequence[str],
+    out: Path,
+    *,
+    before: date | None,
+    detector: DetectorSettings | None = None,
+    by: ReferenceUnit = "file",
+    most: int | None = MOST_REFERENCE,
+) -> tuple[Reference, int]:
+    """Score human code of one origin, and write the reference.
+
+    Only pieces that can be judged are scored: those that are too short or too long cost nothing.
+
+    Args:
+        paths: git repositories; without `before`, any folders whose code people certainly wrote.
+        out: file that is written.
+        before: only files of the last commits before this day and before the middle of the history up to it.
+        detector: its settings.
+        by: unit of code; "patch" takes the added lines of commits before the day, for `detect` with `patch`.
+        most: pieces of one language and length class that are scored, drawn at random; None for all.
+
+    Returns:
+        The reference, and the number of pieces that are not in it.
+
+    Raises:
+        DataError: no git repository, or too few texts of one language.
+    """
+    check_target(out)
+    if before is not None and before > datetime.now(UTC).date():
+        raise DataError(f"received the day {before.isoformat()}, expected one in the past")
+    if by == "patch" and before is None:
+        raise DataError("patches come from a history: expected --before YYYY-MM-DD with --by patch")
+    choice = DetectorChoice(detector or DetectorSettings())
+    choice.check()
+    with progress_bar("reading"):
+        units, newer = older_units(paths, before, by, most)
+        codes = codes_of(units)
+    chosen = judged_rows(codes, most)
+    judged, judged_codes = [units[row] for row in chosen], [codes[row] for row in chosen]
+    if not judged:
+        raise DataError(f"{', '.join(paths)}: none of {len(units)} pieces of code has {SHORTEST} to {LONGEST:,} tokens")
+    with progress_bar("opening the detector"):
+        opened = choice.open()
+    with progress_bar("scoring") as report:
+        scored = opened.score(judged, report)
+    reference = Reference.of(
+        scored.detector,
+        scored.values.tolist(),
+        [unit.language for unit in judged],
+        [len(code.tokens) for code in judged_codes],
+        [unit.path for unit in judged],
+        digests=[unit.digest for unit in judged],
+        source=", ".join(Path(path).resolve().name for path in paths),
+        before=before.isoformat() if before else None,
+        unit=by,
+    ).checked(newer)
+    reference.save(out)
+    return reference, len(units) - len(reference)

@@ -1,0 +1,63 @@
+"""Who wrote code: from paths to the answer for each piece."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from assay.authorship.choosing import DetectorChoice
+from assay.authorship.detecting import Detection, answer_pieces, codes_of
+from assay.authorship.reading import read_code
+from assay.authorship.reference import Reference
+from assay.authorship.settings import DetectorSettings
+from assay.authorship.units import ReferenceUnit, UnitKind
+from assay.progress import progress_bar
+
+OTHER_UNIT = (
+    "the pieces are of the unit {unit}, the reference is of the unit {other}; the bound on human code flagged need not "
+    "hold (`assay authorship calibrate --by {unit}`)"
+)
+
+
+def detect(
+    code: Sequence[Path | str] | Path | str,
+    *,
+    detector: DetectorSettings | None = None,
+    reference: Path | str | None = None,
+    by: UnitKind = "file",
+    lines: str | None = None,
+    patch: bool = False,
+    language: str | None = None,
+    text: str | None = None,
+) -> Detection:
+    """Return who wrote code: declared signals, scores and an answer for each file, function, patch or row.
+
+    Args:
+        code: files, folders, tables of texts (JSON lines or Parquet), or "-".
+        detector: its settings; None for scores of the built-in model.
+        reference: file of `calibrate_authorship`; without it the scores are a description and no verdict.
+        by: unit of code.
+        lines: "FIRST-LAST" of one file.
+        patch: the input is a unified diff; its added lines are judged.
+        language: of texts whose name does not tell.
+        text: column of texts; every path is a table then.
+
+    Raises:
+        DataError: a path cannot be read, or holds no code.
+    """
+    paths = [Path(path) for path in ([code] if isinstance(code, str | Path) else code)]
+    past = Reference.load(Path(reference)) if reference else None
+    choice = DetectorChoice(detector or DetectorSettings())
+    choice.check(past)
+    with progress_bar("reading"):
+        read = read_code(paths, by=by, lines=lines, patch=patch, language=language, text=text)
+        codes = codes_of(read.units)
+    with progress_bar("opening the detector"):
+        opened = choice.open()
+    if past is not None:
+        past.check(opened.name)
+    with progress_bar("scoring") as report:
+        scored = opened.score(read.units, report)
+    unit: ReferenceUnit = "patch" if patch else by
+    if past is not None and past.unit not in {None, unit} and lines is None:
+        scored = replace(scored, notes=(*scored.notes, OTHER_UNIT.format(unit=unit, other=past.unit)))
+    return answer_pieces(read.units, codes, scored, read.signals, past, unread=read.unread)

@@ -1,0 +1,9 @@
+from .describing import check_sarif as check_sarif
+from .judging import check_change as check_change
+from .judging import in_event as in_event
+from .result import CheckedChange as CheckedChange
+from .rules import ChangeRules as ChangeRules
+from .rules import CommandRules as CommandRules
+from .rules import read_metadata as read_metadata
+from .rules import rules_of_base as rules_of_base
+from .settings import CheckSettings as CheckSettings

@@ -1,0 +1,188 @@
+"""The report on a change: the verdict, then findings, then who is declared to have written it."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from operator import attrgetter
+from typing import Any
+
+from assay.authorship import recorded_sarif
+from assay.checking.judging import TOP
+from assay.checking.result import REASONS, CheckedChange
+from assay.checking.settings import CheckSettings
+from assay.checking.statements import JudgedStatement
+from assay.corpora import WrittenPath
+from assay.provenance import sarif
+from assay.provenance.findings import describe_files, gate_sentences
+from assay.reports import (
+    Annotation,
+    Answer,
+    Column,
+    Report,
+    Table,
+    describe,
+    file_location,
+    joined_logs,
+    number_of,
+    sarif_log,
+    sarif_result,
+)
+from assay.settings import declared
+
+SHOWN = 20
+"""Statements that a table shows."""
+
+NAMED = 5
+"""Files that are named in a sentence."""
+
+_RULES = [{"id": rule, "shortDescription": {"text": text}} for rule, text in REASONS.items()]
+
+
+@describe.register
+def _(result: CheckedChange) -> Report:
+    """Return the report on a change."""
+    traced, written = describe_files(result.files, TOP, result.judgement), describe(result.lines)
+    tables = (*traced.tables, _statements_table(result), *written.tables[:-1])
+    shown = tuple(table for table in tables if table.rows)
+    sentences = gate_sentences(result.judgement) if result.files else ()
+    annotations = [
+        Annotation(
+            message=statement.text,
+            path=statement.path,
+            line=statement.line,
+            last_line=statement.line,
+            level=statement.level,
+        )
+        for statement in result.statements
+    ]
+    return Report(
+        title="May this change be merged?",
+        kind="check",
+        statement="",
+        answer=_answer(result),
+        on_first_screen=len(shown),
+        tables=shown,
+        notes=(*_context(result), *sentences, *result.lines.remarks),
+        data=_data(result, traced, written),
+        annotations=(*traced.annotations, *annotations, *written.annotations),
+    )
+
+
+def _statements_table(result: CheckedChange) -> Table:
+    columns = (
+        Column("place", "name", get=attrgetter("place")),
+        Column("finding", get=_words),
+        Column("level", get=attrgetter("level")),
+    )
+    count = len(result.statements)
+    more = (f"The first {SHOWN} of {count:,}; all are in the JSON.",) if count > SHOWN else ()
+    return Table.of("statements", "What the change states", result.statements[:SHOWN], columns, more)
+
+
+def _words(statement: JudgedStatement) -> str:
+    if statement.excuse:
+        return f"{statement.text} (accepted: {statement.excuse})"
+    return statement.text
+
+
+def _data(result: CheckedChange, traced: Report, written: Report) -> dict[str, Any]:
+    change = result.code.change
+    return {
+        "verdict": _answer(result).verdict.lower(),
+        "base": change.base,
+        "fork": change.fork,
+        "head": change.head,
+        "rules": asdict(result.rules.settings),
+        "lines": {path: len(lines) for path, lines in result.code.added.items()},
+        "no_source_code": list(map(str, result.code.others)),
+        "statements": list(map(asdict, result.statements)),
+        "undecided": list(result.undecided),
+        "provenance": traced.data if result.files else None,
+        "written": written.data,
+    }
+
+
+def _context(result: CheckedChange) -> Iterator[str]:
+    """Yield what the change was compared with, by which rules, and what was left out."""
+    change = result.code.change
+    base = change.base[:12]
+    if change.onto != change.base:
+        base = f"{change.onto} ({base})"
+    place = f" of {result.config} there" if result.config else ""
+    yield f"Base: {base}; rules{place}: {'; '.join(_settings(result)) or 'none'}."
+    if result.rewritten:
+        yield f"The change writes {' and '.join(result.rewritten)}: that counts for later changes, once it is merged."
+    yield from _left_out(result)
+    if result.lines.denied and not change.head:
+        yield "fail-on-writer: of a staged change only the lines are read; trailers and records come with the commit."
+
+
+def _settings(result: CheckedChange) -> Iterator[str]:
+    """Yield the rules that are not the default, as KEY VALUE."""
+    for entry in declared(CheckSettings):
+        value = getattr(result.rules.settings, entry.name)
+        if value == entry.default:
+            continue
+        text = ", ".join(value) if isinstance(value, tuple) else result.code.change.within(str(value))
+        yield f"{entry.key} {text}"
+
+
+def _left_out(result: CheckedChange) -> Iterator[str]:
+    """Yield which changed files are no source code."""
+    texts: list[WrittenPath] = []
+    further: list[WrittenPath] = []
+    for file in result.code.others:
+        (texts if file.is_new_text else further).append(file)
+    settings = result.rules.settings
+    has_licences = settings.fail_on_licence or settings.allow_licence
+    read = "Read for licences alone, as no source code" if has_licences else "Not judged, as no source code"
+    for words, files in ((read, texts), ("Not judged", further)):
+        if files:
+            names = ", ".join(map(str, files[:NAMED]))
+            more = f" and {len(files) - NAMED:,} more" if len(files) > NAMED else ""
+            yield f"{words}: {names}{more}."
+
+
+def _answer(result: CheckedChange) -> Answer:
+    failures, measured = result.failures, _measured(result)
+    if not result.rules.can_fail:
+        step = 'write fail-on-licence = ["copyleft"] below [check] in assay.toml, and merge it'
+        return Answer("No rule", "The base commit has no rule to judge by.", measured, step)
+    if failures:
+        place, because = failures[0]
+        others = ", then at the others" if len(failures) > 1 else ""
+        return Answer("Findings", because, measured, f"look at {place}{others}")
+    if result.undecided:
+        because = "A rule cannot be decided, so the change does not pass."
+        return Answer("Undecided", because, measured, result.undecided[0])
+    if result.code.change.fork == result.code.change.head:
+        return Answer("Clean", "The base has every commit of the change, so there was nothing to judge.")
+    if result.code.added and result.rules.settings.index is None:
+        because = "No changed line breaks a rule; copies were not looked for, as there is no index."
+        return Answer("Clean", because, measured)
+    return Answer("Clean", "No changed line breaks a rule.", measured)
+
+
+def _measured(result: CheckedChange) -> str:
+    added = result.code.added
+    count = number_of(len(result.failures), "finding")
+    if not added:
+        return f"{count}, and no added line of source code."
+    lines = number_of(sum(map(len, added.values())), "changed line")
+    return f"{count} in {lines} of {number_of(len(added), 'source file')}."
+
+
+def check_sarif(result: CheckedChange) -> dict[str, Any]:
+    """Return one SARIF run with the copies, as `assay trace` writes them, and all other findings."""
+    results = []
+    for statement in result.statements:
+        place = [file_location(statement.path, statement.line or None)] if statement.path else []
+        excuse: dict[str, Any] = {}
+        if statement.excuse:
+            excuse = {"suppressions": [{"kind": "external", "justification": statement.excuse}]}
+        level = statement.level.replace("notice", "note")
+        results.append(sarif_result(statement.rule, statement.text, level, locations=place, **excuse))
+    return joined_logs(
+        sarif(result.files, result.judgement),
+        sarif_log(_RULES, results),
+        recorded_sarif(result.lines, "contradicting", "agent", "mixed", *result.lines.denied),
+    )

@@ -1,0 +1,385 @@
+"""Files inside archives: wheels, sdists, tar (gzip, bzip2, xz, zstd) and zip. Nothing is ever unpacked to the disk."""
+
+import bz2
+import gzip
+import io
+import lzma
+import re
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Final, Self, cast
+
+import pyarrow as pa
+
+from assay.corpora.entry import Entry, Facts, InMemory, Skipped, SourceFile
+from assay.corpora.surroundings import Surroundings, describes_neighbours
+from assay.datasets import file_error
+from assay.errors import DataError, plain_reason
+from assay.guard import (
+    LARGEST_MEMBER,
+    LARGEST_METADATA,
+    LARGEST_RATIO,
+    LONGEST_HEADER,
+    LONGEST_NUMBER,
+    LONGEST_PATH,
+    MOST_MEMBERS,
+    MOST_RECORDS,
+    MOST_UNPACKED,
+    RATIO_FROM,
+)
+
+_MAGIC: Final = {
+    b"PK\x03\x04": "zip",
+    b"PK\x05\x06": "zip",
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+_TAR_MAGIC_AT, _TAR_MAGIC = 257, b"ustar"
+_BROKEN = (
+    tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile, EOFError, pa.ArrowException,
+    ValueError, OverflowError, struct.error,
+    NotImplementedError,  # zipfile, for a version that it does not know
+    RecursionError,  # tarfile, for a header before a header before a header
+)  # fmt: skip
+_READ_WHOLE = frozenset(
+    (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
+)
+"""Types of headers whose content tarfile reads whole before it yields a member."""
+_PIECE = 1 << 20
+MOST_EMPTY_READS = 100
+"""Reads after the end of a stream; tarfile needs a few to find the end."""
+_HEAD = 512
+
+NAMED_ARCHIVE = re.compile(r"\.(?:whl|egg|zip|jar|war|tar|tgz|tbz2?|txz|tar\.(?:gz|bz2|xz|zst))$", re.IGNORECASE)
+"""Names that promise an archive."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLimits:
+    """Limits from which an archive is not a plausible package and is refused.
+
+    Attributes:
+        entries: members.
+        total: bytes of all members together.
+        ratio: unpacked bytes over packed bytes, checked once `ratio_from` bytes are unpacked.
+        ratio_from: bytes.
+    """
+
+    entries: int = MOST_MEMBERS
+    total: int = MOST_UNPACKED
+    ratio: float = LARGEST_RATIO
+    ratio_from: int = RATIO_FROM
+
+    def check(self, path: Path, *, entries: int, total: int, packed: int) -> None:
+        """Refuse an archive beyond the limits.
+
+        Raises:
+            DataError: a limit is exceeded; it is named.
+        """
+        if entries > self.entries:
+            raise DataError(f"{path}: archive of more than {self.entries:,} members; expected fewer")
+        if total > self.total:
+            raise DataError(f"{path}: archive that unpacks to more than {self.total:,} bytes; expected less")
+        if total > self.ratio_from and total > self.ratio * max(packed, 1):
+            raise DataError(
+                f"{path}: archive of {packed:,} bytes that unpacks to {total:,} and more: "
+                f"expected at most {self.ratio:g} to 1"
+            )
+
+
+DEFAULT_ARCHIVE_LIMITS = ArchiveLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """The members of one archive, read in its order.
+
+    Attributes:
+        path: of the archive.
+        name: see `CorpusSource`.
+        largest: bytes of a member; larger ones are not read.
+        limits: see `ArchiveLimits`.
+    """
+
+    path: Path
+    name: str
+    largest: int
+    limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS
+    whole: bool = field(default=True, init=False)
+    indivisible: bool = field(default=True, init=False)
+
+    @property
+    def stamp(self) -> str:
+        """Size and time of the archive."""
+        return file_stamp(self.path)
+
+    def files(self) -> Iterator[SourceFile]:
+        """See `CorpusSource`. The archive is read twice: for its metadata, and for its files.
+
+        Raises:
+            DataError: it is corrupt, truncated, or beyond the limits.
+        """
+        form = archive_form(self.path)
+        members = self._zip if form == "zip" else self._tar
+        # no member is ever written to the disk, so no path of a member can lead anywhere
+        surroundings = Surroundings()
+        # a licence file may come after the files that it covers, hence the first pass
+        for member in members(only_metadata=True):
+            if isinstance(member, _Member):
+                surroundings.notice(member.path, member.content)
+        seen: set[str] = set()
+        for member in members(only_metadata=False):
+            if isinstance(member, Skipped):
+                yield member
+            elif NAMED_ARCHIVE.search(member.path):
+                yield Skipped(member.path, "nested archive")
+            elif member.path in seen:
+                yield Skipped(member.path, "repeated path")
+            else:
+                seen.add(member.path)
+                facts = surroundings.facts_of(member.path).over(Facts())
+                content = InMemory(member.content)
+                yield Entry(member.path, member.stamp, member.size, content, facts, share=member.share)
+
+    def _zip(self, *, only_metadata: bool) -> "Iterator[_Member | Skipped]":
+        with _one_line(self.path), zipfile.ZipFile(self.path) as archive:
+            members = archive.infolist()
+            total = sum(member.file_size for member in members)
+            packed = self.path.stat().st_size
+            self.limits.check(self.path, entries=len(members), total=total, packed=packed)
+            for member in members:
+                path = inside(member.filename)
+                if not member.filename or member.is_dir():
+                    continue
+                if path is None:
+                    yield Skipped(member.filename, "path leads outside")
+                elif (member.external_attr >> 16) & 0o170000 == 0o120000:  # noqa: PLR2004  Unix mode of a symbolic link
+                    yield Skipped(path, "link")
+                elif member.flag_bits & 1:
+                    yield Skipped(path, "encrypted")
+                elif not only_metadata or describes_neighbours(path):
+                    yield self._zip_member(archive, member, path, LARGEST_METADATA if only_metadata else self.largest)
+
+    def _zip_member(
+        self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str, largest: int
+    ) -> "_Member | Skipped":
+        try:
+            content = b""
+            if member.file_size <= largest:
+                with archive.open(member) as stream:
+                    content = stream.read(largest + 1)
+        except (*_BROKEN, OSError, RuntimeError):  # this member alone; the others may be intact
+            return Skipped(path, "corrupt")
+        return _Member(path, f"{member.file_size}:{member.CRC:08x}", member.file_size, content)
+
+    def _tar(self, *, only_metadata: bool) -> "Iterator[_Member | Skipped]":
+        packed = self.path.stat().st_size
+        entries = 0
+        with _one_line(self.path), self.path.open("rb") as raw, decompressed(raw) as stream:
+            counted = _Counted(stream, self, packed)
+            with tarfile.open(fileobj=cast("IO[bytes]", counted), mode="r|", tarinfo=_GuardedInfo) as archive:
+                for member in archive:
+                    entries += 1
+                    self.limits.check(self.path, entries=entries, total=0, packed=packed)
+                    # tarfile keeps every member that it has read: in a stream of millions only memory is lost by that
+                    archive.members = []  # type: ignore[attr-defined]  # the name that tarfile's documentation gives
+                    path = inside(member.name)
+                    if member.isdir():
+                        continue
+                    if path is None:
+                        yield Skipped(member.name, "path leads outside")
+                    elif member.issym() or member.islnk():
+                        yield Skipped(path, "link")
+                    elif not member.isfile():
+                        yield Skipped(path, "not a plain file")
+                    elif not only_metadata or describes_neighbours(path):
+                        share = raw.tell() / max(packed, 1)
+                        largest = LARGEST_METADATA if only_metadata else self.largest
+                        yield self._tar_member(archive, member, path, largest, share)
+
+    @staticmethod
+    def _tar_member(
+        archive: tarfile.TarFile, member: tarfile.TarInfo, path: str, largest: int, share: float
+    ) -> "_Member":
+        stream = archive.extractfile(member) if member.size <= largest else None
+        content = stream.read() if stream else b""
+        if stream and len(content) < member.size:
+            raise EOFError("cut off")
+        return _Member(path, f"{member.size}:{zlib.crc32(content):08x}:{member.mtime}", member.size, content, share)
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    path: str
+    stamp: str
+    size: int
+    content: bytes
+    share: float | None = None
+
+
+class _GuardedInfo(tarfile.TarInfo):
+    """Header of a tar member whose sizes are checked before tarfile reads so many bytes.
+
+    tarfile itself reads a long name or an extended header whole, whatever its size; a size field in base 256 can be
+    negative or larger than any file, and a sparse file has a map of its own. The hooks are those that tarfile has for
+    subclasses.
+    """
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        info = super().frombuf(buf, encoding, errors)
+        if not 0 <= info.size <= LARGEST_MEMBER:
+            raise tarfile.ReadError(f"a member of {info.size:,} bytes")
+        if info.type in _READ_WHOLE and info.size > LONGEST_HEADER:
+            raise tarfile.ReadError(f"a name or extended header of {info.size:,} bytes")
+        if info.type == tarfile.GNUTYPE_SPARSE:
+            raise tarfile.ReadError("a sparse file")
+        return info
+
+    def _proc_pax(self, archive: Any) -> Any:  # noqa: ANN401  a hook that typeshed leaves out
+        # tarfile searches the records by expressions that take quadratic time and memory where the records are wrong
+        stream = archive.fileobj
+        content = stream.read(self._block(self.size))  # type: ignore[attr-defined]  # a method that typeshed leaves out
+        _check_records(content[: self.size])
+        stream.buf, stream.pos = content + stream.buf, stream.pos - len(content)
+        return super()._proc_pax(archive)  # type: ignore[misc]
+
+    def _apply_pax_info(self, pax_headers: Mapping[str, str], encoding: str, errors: str) -> None:
+        if len(pax_headers) > MOST_RECORDS:  # tarfile copies those for all members once for each
+            raise tarfile.ReadError(f"more than {MOST_RECORDS:,} records in extended headers")
+        super()._apply_pax_info(pax_headers, encoding, errors)  # type: ignore[misc]  # a hook that typeshed leaves out
+        if not 0 <= self.size <= LARGEST_MEMBER:
+            raise tarfile.ReadError(f"a member of {self.size:,} bytes")
+
+
+def _check_records(content: bytes) -> None:
+    """Check the records of an extended header, `LENGTH NAME=VALUE` and a line break each."""
+    if b"GNU.sparse" in content:
+        raise tarfile.ReadError("a sparse file")
+    if any(len(digits) > LONGEST_NUMBER for digits in re.findall(rb"\d+", content)):
+        raise tarfile.ReadError(f"a number of more than {LONGEST_NUMBER} digits in an extended header")
+    start = 0
+    while start < len(content):
+        number = content[start : start + LONGEST_NUMBER].partition(b" ")[0]
+        end = start + int(number)
+        record = content[start:end]
+        if end <= start or end > len(content) or b"=" not in record or not record.endswith(b"\n"):
+            raise tarfile.ReadError("a wrong record in an extended header")
+        start = end
+
+
+class _Counted(io.RawIOBase):
+    """Stream that stops with an error beyond the archive's limits, and when it is read on and on after its end."""
+
+    def __init__(self, stream: IO[bytes], archive: Archive, packed: int) -> None:
+        self._stream, self._archive, self._packed, self._total = stream, archive, packed, 0
+        self._empty = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Read as from any stream, in pieces, so that a bomb is detected before it fills the memory."""
+        # the ratio is checked while the bytes come, not after: a bomb of a few KB would fill the memory first
+        pieces = []
+        while size:
+            piece = self._stream.read(min(size, _PIECE) if size > 0 else _PIECE)
+            if not piece:
+                break
+            pieces.append(piece)
+            size -= len(piece) if size > 0 else 0
+            self._total += len(piece)
+            self._archive.limits.check(self._archive.path, entries=0, total=self._total, packed=self._packed)
+        self._empty += not pieces
+        if self._empty > MOST_EMPTY_READS:  # tarfile skips the stated size of a member, whether it is there or not
+            raise EOFError("cut off")
+        return b"".join(pieces)
+
+
+def inside(name: str) -> str | None:
+    """Return a member's path with forward slashes and without `.`; None if it leads out of the archive."""
+    parts = [part for part in name.replace("\\", "/").split("/") if part not in {"", "."}]
+    absolute = name.startswith(("/", "\\")) or (bool(parts) and parts[0][1:2] == ":")
+    if absolute or ".." in parts or not parts or "\0" in name:
+        return None
+    path = "/".join(parts).encode("utf-8", "backslashreplace").decode()
+    return path if len(path) <= LONGEST_PATH else None
+
+
+def archive_form(path: Path) -> str | None:
+    """Return the format of a file ("zip", "tar", "gzip", …) by its first bytes; None for any other."""
+    try:
+        with path.open("rb") as file:
+            return _form(file.read(_HEAD))
+    except OSError as fault:
+        raise file_error(path, fault) from fault
+
+
+def _form(head: bytes) -> str | None:
+    if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + len(_TAR_MAGIC)] == _TAR_MAGIC:
+        return "tar"
+    return next((form for magic, form in _MAGIC.items() if head.startswith(magic)), None)
+
+
+def is_archive(path: Path) -> bool:
+    """Return True if a file is a zip or a tar, compressed or not."""
+    form = archive_form(path)
+    if form in {"zip", "tar"} or form is None:
+        return form is not None
+    try:
+        with path.open("rb") as raw, decompressed(raw) as stream:
+            head = stream.read(_HEAD)
+    except (*_BROKEN, OSError):
+        return ".tar" in path.name.lower() or path.name.lower().endswith((".tgz", ".tbz2", ".txz"))
+    return head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + len(_TAR_MAGIC)] == _TAR_MAGIC
+
+
+@contextmanager
+def decompressed(raw: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Yield the content of a file as a stream, decompressed if it is compressed.
+
+    The position of `raw` shows how far the file was read.
+    """
+    openers: dict[str | None, Any] = {
+        "gzip": gzip.open,
+        "bzip2": bz2.open,
+        "xz": lzma.open,
+        "zstd": lambda file: pa.input_stream(file, compression="zstd"),
+    }
+    opener = openers.get(_form(raw.read(_HEAD)))
+    raw.seek(0)
+    with opener(raw) if opener else nullcontext(raw) as stream:
+        yield stream
+
+
+def file_stamp(path: Path) -> str:
+    """Return size and time of a file.
+
+    Raises:
+        DataError: there is no such file.
+    """
+    try:
+        status = path.stat()
+    except OSError as fault:
+        raise file_error(path, fault) from fault
+    return f"{status.st_size}:{status.st_mtime_ns}"
+
+
+@contextmanager
+def _one_line(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except _BROKEN as fault:
+        reason = str(fault).split("\n", maxsplit=1)[0] or type(fault).__name__
+        raise DataError(f"{path}: corrupt or truncated archive ({reason}), expected a complete one") from fault
+    except OSError as fault:
+        if fault.errno is None:  # bzip2 reports broken data this way
+            raise DataError(
+                f"{path}: corrupt or truncated archive ({plain_reason(fault)}), expected a complete one"
+            ) from fault
+        raise file_error(path, fault) from fault

@@ -1,0 +1,316 @@
+"""Lines that a change adds, read from git or from a unified diff, and the parts of a file that they make."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from assay.corpora.git import Blob, git_output, git_records, is_shallow, tree_files
+from assay.corpora.lines import lines_of
+from assay.corpora.surroundings import Surroundings, describes_neighbours, is_licence_text, is_readme
+from assay.corpora.texts import LARGEST_TEXT, SourceText, parts_of, text_of_bytes
+from assay.datasets import hunks
+from assay.errors import DataError
+from assay.guard import LARGEST_METADATA
+from assay.languages import language_of
+from assay.licences import UNKNOWN_LICENCE
+
+DEFAULT_BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+_DELIMITER = re.compile(r'"""|\'\'\'|/\*|\*/|`')
+
+
+_REGULAR, _SUBMODULE = "100", "160000"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPath:
+    """One path that a change writes or removes.
+
+    Attributes:
+        path: after the change; of a removed file, before it.
+        earlier: its path before the change.
+        mode: of git after the change.
+        before: digest of its content before the change; zeros without one.
+        after: digest of its content after it; zeros where it is removed or not a file.
+    """
+
+    path: str
+    earlier: str
+    mode: str
+    before: str
+    after: str
+
+    @property
+    def is_removed(self) -> bool:
+        """True where nothing is left."""
+        return not self.mode.strip("0")
+
+    @property
+    def is_new_text(self) -> bool:
+        """True for a regular file with another content than before."""
+        return self.mode.startswith(_REGULAR) and self.after != self.before
+
+    def __str__(self) -> str:
+        kind = "" if self.mode.startswith(_REGULAR) else " (submodule)" if self.mode == _SUBMODULE else " (link)"
+        return self.path + kind
+
+
+@dataclass(frozen=True, slots=True)
+class LicenceChange:
+    """The change of a file that states the licence of its folder, such as LICENSE, package.json or README.
+
+    Attributes:
+        path: after the change.
+        before: licence that it stated, or "unknown"; None where it stated none.
+        after: licence that it states.
+        content: digest of it; "" where it is removed.
+    """
+
+    path: str
+    before: str | None
+    after: str | None
+    content: str
+
+    def __str__(self) -> str:
+        named = "an unknown licence" if self.after == UNKNOWN_LICENCE else f"the licence {self.after}"
+        after = f"states {named}" if self.after else "no longer states a licence"
+        if self.before == self.after:
+            return f"changes, and {after} as before"
+        return after + (f", before: {self.before}" if self.before else "")
+
+
+@dataclass(frozen=True)
+class SourceChange:
+    """The change of a branch, or of the index.
+
+    Attributes:
+        repository: its root.
+        base: digest of the commit that the change is to be merged into; it holds what the change must not alter.
+        fork: digest of the commit that the change began with.
+        head: digest of its last commit; "" for the index.
+        onto: name of the base.
+    """
+
+    repository: Path
+    base: str
+    fork: str
+    head: str
+    onto: str = "HEAD"
+
+    @classmethod
+    def between(cls, repository: Path, base: str | None = None, head: str | None = None) -> "SourceChange":
+        """Return the change from a branch to a commit.
+
+        Args:
+            repository: its root.
+            base: commit or branch; None for the default branch.
+            head: commit or branch; None for HEAD.
+
+        Raises:
+            DataError: there is no such commit, or the two have none in common.
+        """
+        last, names = _existing(repository, "HEAD" if head is None else head), DEFAULT_BRANCHES
+        candidates = ((name, commit) for name in names if (commit := _commit(repository, name)))
+        onto, commit = next(candidates, ("", "")) if base is None else (base, _existing(repository, base))
+        if not commit:
+            raise DataError(f"{repository}: received none of the branches {', '.join(names)}, expected --base COMMIT")
+        try:
+            fork = git_output(repository, "merge-base", commit, last).strip()
+        except DataError as error:
+            raise DataError(
+                f"{repository}: received no common commit of {onto} and the change, expected a whole clone "
+                "(in CI: fetch-depth: 0)"
+            ) from error
+        # a shallow clone of one branch names it as the default one, and nothing would be judged
+        if base is None and fork == last and is_shallow(repository):
+            raise DataError(f"{repository}: received a shallow clone without its default branch, expected a whole one")
+        return cls(repository, commit, fork, last, onto)
+
+    @classmethod
+    def staged(cls, repository: Path) -> "SourceChange":
+        """Return the change that is staged for the next commit.
+
+        Raises:
+            DataError: the repository has no commit.
+        """
+        last = _existing(repository, "HEAD")
+        return cls(repository, last, last, "")
+
+    def at_base(self, path: str) -> bytes | None:
+        """Return a file as the base has it; None without one.
+
+        Raises:
+            DataError: the clone lacks it.
+        """
+        named = (digest for _, digest, name in tree_files(self.repository, self.base, path) if name == path)
+        digest = next(named, None)
+        return None if digest is None else self._content(digest, f"{path} of {self.base[:12]}", LARGEST_METADATA + 1)
+
+    def within(self, path: Path | str) -> str:
+        """Return a path relative to the root of the repository; one outside of it is absolute."""
+        # without following links: the change could have made one of them
+        whole = Path(os.path.normpath(Path.cwd() / path))
+        return (whole.relative_to(self.repository) if whole.is_relative_to(self.repository) else whole).as_posix()
+
+    @cached_property
+    def written(self) -> tuple[WrittenPath, ...]:
+        """Every path that the change writes or removes, links and submodules too.
+
+        Raises:
+            DataError: git cannot read the change.
+        """
+        records = git_records(self.repository, *self._diff("--raw", "-z", "--abbrev=64"))
+        paths = []
+        for described in records:
+            _, mode, before, after, kind = described.split(" ")
+            earlier = next(records)
+            paths.append(WrittenPath(next(records) if kind[0] in "RC" else earlier, earlier, mode, before, after))
+        return tuple(paths)
+
+    def licences(self) -> Iterator[LicenceChange]:
+        """Yield the changes of files that state a licence for their folder, and every change of a licence text.
+
+        Raises:
+            DataError: git cannot read the change.
+        """
+        for file in self.written:
+            # a licence that comes from elsewhere is new here
+            moved = PurePosixPath(file.earlier).parent != PurePosixPath(file.path).parent
+            if not describes_neighbours(file.path) or (file.before == file.after and not moved):
+                continue
+            is_new, is_text = moved or not file.before.strip("0"), is_licence_text(file.path)
+            before = None if is_new else _stated(file.path, self._content(file.before, file.path))
+            has_content = not file.is_removed and file.mode != _SUBMODULE
+            content = self._content(file.after, file.path) if has_content else b""
+            after = None if file.is_removed else _stated(file.path, content)
+            is_field = before and not is_readme(file.path) and b"licen" in content.lower()
+            if after is None and not file.is_removed and (is_text or is_field):
+                after = UNKNOWN_LICENCE
+            if is_text and before is None and not is_new:
+                before = UNKNOWN_LICENCE
+            if before != after or (is_text and before):
+                yield LicenceChange(file.path, before, after, "" if file.is_removed else file.after)
+
+    def _content(self, digest: str, place: str, limit: int = LARGEST_METADATA) -> bytes:
+        try:
+            return Blob(self.repository, digest).read(limit)
+        except OSError as error:  # what is absent must not read as a file that states nothing
+            raise DataError(f"{place}: the repository lacks its content, expected a whole clone") from error
+
+    @cached_property
+    def added(self) -> Mapping[str, frozenset[int]]:
+        """The lines that are added, by path.
+
+        Raises:
+            DataError: git cannot read the change.
+        """
+        # --text: otherwise a .gitattributes of the change could call its own code binary, and nothing would be added
+        return added_lines(git_output(self.repository, *self._diff("--text", "--unified=0")))
+
+    def _diff(self, *options: str) -> tuple[str, ...]:
+        ends = (self.fork, self.head) if self.head else ("--cached", self.fork)
+        plain = ("--find-renames", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
+        return ("diff", *plain, *options, *ends, "--")
+
+    def source_texts(
+        self,
+    ) -> tuple[list[tuple[SourceText, frozenset[int]]], list[tuple[WrittenPath, str]], list[WrittenPath]]:
+        """Return the source files with the lines that are added, those that cannot be read and why, and other files.
+
+        Raises:
+            DataError: git cannot read the change.
+        """
+        added, files, unread = self.added, list[tuple[SourceText, frozenset[int]]](), list[tuple[WrittenPath, str]]()
+        others = []
+        for written in self.written:
+            # a name that is not UTF-8 reads like another one with the escapes of its bytes: all of it is judged
+            path, lines = written.path, None if "\\" in written.path else added.get(written.path)
+            if written.is_removed or written.before == written.after or lines == frozenset():
+                continue
+            if not written.is_new_text or not language_of(path):
+                others.append(written)
+                continue
+            try:
+                file = text_of_bytes(path, Blob(self.repository, written.after).read(LARGEST_TEXT + 1))
+            except (OSError, DataError) as error:
+                unread.append((written, str(error).removeprefix(f"{path}: ")))
+                continue
+            # a carriage return alone ends a line of a source, and none of git: the numbers would not be the same
+            if lines is None or _LONE_RETURN.search(file.text):
+                lines = frozenset(range(1, len(lines_of(file.text)) + 1))
+            files.append((file, lines))
+        return files, unread, others
+
+
+def _stated(path: str, content: bytes) -> str | None:
+    """Return the licence that a file states for its folder."""
+    alone = Surroundings()
+    alone.notice(path, content)
+    return alone.facts_of(path).nearest
+
+
+def _existing(repository: Path, name: str) -> str:
+    """Return the digest of a commit.
+
+    Raises:
+        DataError: there is none of this name.
+    """
+    commit = _commit(repository, name)
+    if commit is not None:
+        return commit
+    if _commit(repository, "HEAD") is None and name == "HEAD":
+        raise DataError(f"{repository}: received a repository without a commit, expected one")
+    raise DataError(f"{repository}: received no commit {name}, expected one (in CI: a clone of the whole history)")
+
+
+def _commit(repository: Path, name: str) -> str | None:
+    """Return the digest of a commit; None where there is none of this name."""
+    if not name or name.startswith("-"):
+        raise DataError(f"received the commit {name!r}, expected a name or a digest")
+    try:
+        return git_output(repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip()
+    except DataError:
+        return None
+
+
+def added_lines(diff: str) -> Mapping[str, frozenset[int]]:
+    """Return the lines that a unified diff adds, by the path of the changed file."""
+    added: dict[str, set[int]] = {}
+    for hunk in hunks(diff):
+        path = re.sub("^[ab]/", "", unquoted(hunk.path)) if hunk.path.startswith('"') else hunk.path
+        signs = (sign for sign, _ in hunk.lines if sign != "-")
+        added.setdefault(path, set()).update(n for n, sign in enumerate(signs, hunk.first_line) if sign == "+")
+    return {path: frozenset(numbers) for path, numbers in added.items()}
+
+
+def unquoted(path: str) -> str:
+    """Return a path without the quotes and octal escapes of git."""
+    if not path.startswith('"'):
+        return path
+    # the escapes are those of bytes, and Python reads a byte that is none as a character of its number
+    raw = path[1:-1].encode("utf-8", "surrogateescape").decode("unicode_escape").encode("latin-1")
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def added_parts(file: SourceText, added: frozenset[int]) -> tuple[SourceText, ...]:
+    """Return the parts of a file with all lines blank that the change does not add; parts without one are left out.
+
+    A line that opens or closes a string or a comment of several lines stays, so that the others are read as before.
+    """
+    parts = (replace(part, text=_only(part, added)) for part in parts_of(file))
+    return tuple(part for part in parts if part.text.strip())
+
+
+def _only(part: SourceText, added: frozenset[int]) -> str:
+    lines = lines_of(part.text)
+    numbers = range(part.first_line, part.first_line + len(lines))
+    if not any(number in added and line.strip() for number, line in zip(numbers, lines, strict=True)):
+        return ""
+    return "".join(
+        # lines stay where they are, so that matches have the numbers of the file
+        line if number in added or _DELIMITER.search(line) else line[len(line.rstrip("\r\n")) :]
+        for number, line in zip(numbers, lines, strict=True)
+    )

@@ -1,0 +1,223 @@
+"""Files of a folder, as the disk has them now."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pathspec import GitIgnoreSpec
+
+from assay.corpora.entry import NO_FACTS, Entry, Facts, OnDisk, Skipped, SourceFile
+from assay.corpora.filters import patterns
+from assay.corpora.surroundings import REUSE_FOLDER, Surroundings, describes_neighbours
+from assay.datasets import file_error
+from assay.errors import DataError
+from assay.guard import LARGEST_METADATA
+
+NEVER_ENTERED = frozenset({".git", ".hg", ".svn", "__pycache__"})
+IGNORE_FILE = ".gitignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """All plain files below a folder; no symbolic link is followed, so no loop is walked and nothing is read twice.
+
+    Attributes:
+        path: of the folder, or of one file.
+        name: see `CorpusSource`.
+        honour_ignore: skip files that .gitignore files on the way down exclude.
+        exclude: patterns as in .gitignore; a folder that matches is not entered.
+    """
+
+    path: Path
+    name: str
+    honour_ignore: bool = True
+    exclude: tuple[str, ...] = ()
+    stamp: str | None = field(default=None, init=False)
+    whole: bool = field(default=True, init=False)
+    indivisible: bool = field(default=False, init=False)
+
+    def files(self) -> Iterator[SourceFile]:
+        """See `CorpusSource`; sorted within each folder; an ignored folder counts once.
+
+        Raises:
+            DataError: the folder cannot be listed; one below it is skipped.
+        """
+        if self.path.is_file():
+            yield _entry(self.path, self.path.name, self.path.stat(), _stated_above(self.path))
+            return
+        surroundings = Surroundings(_stated_above(self.path))
+        # depth first without recursion: folders may be nested deeper than Python's stack
+        waiting = [_Waiting(self.path, "", ())]
+        while waiting:
+            folder = waiting.pop()
+            try:
+                with os.scandir(folder.path) as listed:
+                    inside = sorted(listed, key=lambda item: item.name)
+            except OSError as fault:
+                if folder.path == self.path:
+                    raise file_error(self.path, fault) from fault
+                yield Skipped(folder.below.rstrip("/"), "unreadable")
+                continue
+            deeper: list[_Waiting] = []
+            for item in self._inside(folder, inside, surroundings):
+                if isinstance(item, _Waiting):
+                    deeper.append(item)
+                else:
+                    yield item
+            waiting.extend(reversed(deeper))  # the last one is taken first
+
+    def _inside(
+        self, folder: "_Waiting", inside: "list[os.DirEntry[str]]", surroundings: Surroundings
+    ) -> "Iterator[SourceFile | _Waiting]":
+        rules = folder.rules
+        if self.honour_ignore and any(item.name == IGNORE_FILE for item in inside):
+            rules = (*rules, *_rules(folder.path / IGNORE_FILE, folder.below))
+        _notice(inside, folder.below, surroundings)
+        for item in inside:
+            path = _path(folder.below, item.name)
+            kind = _kind(item)
+            if kind == "folder" and item.name in NEVER_ENTERED:
+                continue
+            shown = path + "/" * (kind == "folder")
+            if self.exclude and patterns(self.exclude).match_file(shown):
+                yield Skipped(path, "excluded")
+            elif rules and is_ignored(rules, shown):
+                yield Skipped(path, "ignored")
+            elif kind == "folder":
+                yield _Waiting(Path(item.path), f"{path}/", rules)
+            elif kind == "file":
+                try:
+                    yield _entry(Path(item.path), path, item.stat(follow_symlinks=False), surroundings.facts_of(path))
+                except OSError:
+                    yield Skipped(path, "unreadable")
+            else:
+                yield Skipped(path, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The patterns of one .gitignore file, and the folder that they are relative to ("" or ending in a slash)."""
+
+    below: str
+    spec: GitIgnoreSpec
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A folder that is still to be entered, and the .gitignore rules that apply in it."""
+
+    path: Path
+    below: str
+    rules: tuple[_Rules, ...]
+
+
+def is_ignored(rules: tuple[_Rules, ...], path: str) -> bool:
+    """Return True if the deepest .gitignore with a pattern for a path excludes it."""
+    # as git does: the deepest file that has an opinion decides, and a pattern with ! may include again
+    for ignore_file in reversed(rules):
+        verdict = ignore_file.spec.check_file(path.removeprefix(ignore_file.below)).include
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def _rules(file: Path, below: str) -> tuple[_Rules, ...]:
+    try:
+        lines = file.read_text("utf-8", "replace").splitlines()
+        return (_Rules(below, GitIgnoreSpec.from_lines(lines)),)
+    except (OSError, ValueError):  # unreadable, or an invalid pattern: as if the file did not exist
+        return ()
+
+
+def _stated_above(path: Path) -> Facts:
+    """Return the facts that the folders above state, up to the root of the path's repository; without one, no facts.
+
+    Files that a repository ignores do not belong to it: installed packages, builds, the Python versions of pyenv.
+    """
+    path = Path(os.path.abspath(path))  # noqa: PTH100  parents of a relative path end early; links stay as they are
+    folders = list(path.parents)
+    root = next((number for number, folder in enumerate(folders) if (folder / ".git").exists()), None)
+    if root is None or (path / ".git").exists() or _repository_ignores(path, folders[root]):
+        return NO_FACTS
+    for folder in folders[: root + 1]:
+        surroundings = Surroundings()
+        try:
+            with os.scandir(folder) as listed:
+                _notice(list(listed), "", surroundings)
+        except OSError:  # a folder that cannot be listed states nothing
+            continue
+        if (facts := surroundings.facts_of("")).nearest:
+            return facts
+    return NO_FACTS
+
+
+def _repository_ignores(path: Path, root: Path) -> bool:
+    """Return True if a repository ignores a path below its root, or a folder on the way to it."""
+    rules = _rules(root / ".git" / "info" / "exclude", "")
+    at = ""
+    *folders, last = path.relative_to(root).parts
+    for name in folders:
+        rules = (*rules, *_rules(root / at / IGNORE_FILE, at))
+        at = f"{at}{name}/"
+        if is_ignored(rules, at):
+            return True
+    rules = (*rules, *_rules(root / at / IGNORE_FILE, at))
+    return is_ignored(rules, f"{at}{last}" + "/" * path.is_dir())
+
+
+def _notice(inside: list[os.DirEntry[str]], below: str, surroundings: Surroundings) -> None:
+    """Read licence and metadata files of a folder, and those of the distributions installed in it."""
+    for item in inside:
+        if item.name.endswith((".dist-info", ".egg-info")) and _kind(item) == "folder":
+            for name in ("METADATA", "PKG-INFO", "RECORD"):
+                _show(Path(item.path, name), f"{_path(below, item.name)}/{name}", surroundings)
+        elif item.name == REUSE_FOLDER and _kind(item) == "folder":
+            _notice_texts(item.path, _path(below, item.name), surroundings)
+        elif describes_neighbours(item.name) and _kind(item) == "file":
+            _show(Path(item.path), _path(below, item.name), surroundings)
+
+
+def _notice_texts(folder: str, path: str, surroundings: Surroundings) -> None:
+    """Read the licence texts of a folder by the REUSE specification."""
+    try:
+        with os.scandir(folder) as listed:
+            inside = sorted(listed, key=lambda item: item.name)
+    except OSError:  # a folder that cannot be listed states nothing
+        return
+    for item in inside:
+        if describes_neighbours(f"{REUSE_FOLDER}/{item.name}") and _kind(item) == "file":
+            _show(Path(item.path), f"{path}/{_path('', item.name)}", surroundings)
+
+
+def _show(file: Path, path: str, surroundings: Surroundings) -> None:
+    with suppress(OSError), file.open("rb") as stream:  # absent or unreadable: it states nothing
+        surroundings.notice(path, stream.read(LARGEST_METADATA))
+
+
+_Kind = Literal["file", "folder", "link", "not a plain file", "unreadable"]
+
+
+def _kind(item: os.DirEntry[str]) -> _Kind:
+    try:
+        if item.is_symlink():
+            return "link"
+        if item.is_dir(follow_symlinks=False):
+            return "folder"
+        return "file" if item.is_file(follow_symlinks=False) else "not a plain file"
+    except OSError:
+        return "unreadable"
+
+
+def _entry(file: Path, path: str, status: os.stat_result, facts: Facts) -> Entry:
+    if not stat.S_ISREG(status.st_mode):
+        raise DataError(f"{file}: neither a file nor a folder, expected one of them")
+    return Entry(path, f"{status.st_size}:{status.st_mtime_ns}", status.st_size, OnDisk(file), facts)
+
+
+def _path(below: str, name: str) -> str:
+    """Return a path that any database accepts: bytes that are not UTF-8 become escapes."""
+    return below + name.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,117 @@
+"""From names of corpora to their sources."""
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path, PurePath
+
+from assay.corpora.archives import NAMED_ARCHIVE, Archive, is_archive
+from assay.corpora.entry import CorpusSource
+from assay.corpora.filters import languages_named
+from assay.corpora.folders import NEVER_ENTERED, Folder
+from assay.corpora.git import GitRepository, is_repository
+from assay.corpora.rows import ColumnNames, Stream, TableFile, is_table
+from assay.corpora.settings import CorpusForm, CorpusSettings, TableColumns
+from assay.datasets import require_exists, walk
+from assay.errors import DataError
+
+STDIN = "-"
+DEFAULT, NO_COLUMNS = CorpusSettings(), TableColumns()
+
+_NAMED_TABLE = re.compile(r"\.(?:parquet|jsonl|ndjson|json)(?:\.(?:gz|zst|bz2|xz))?$", re.IGNORECASE)
+_RELEASE = re.compile(r"^(?P<name>.+?)-\d[\w.!+]*(?:-.*)?$")
+"""Name of a wheel, an sdist or a source archive: the project's name stands before the version."""
+
+
+def open_sources(
+    corpora: Sequence[str], settings: CorpusSettings = DEFAULT, columns: TableColumns = NO_COLUMNS
+) -> list[CorpusSource]:
+    """Return the sources of corpora: paths, or `-` for standard input.
+
+    Files are opened only to detect their form. A folder read as "archive" or "table" gives one source for each such
+    file in it.
+
+    Raises:
+        DataError: there is no such file or folder, or it does not have the form of the settings.
+    """
+    languages_named(settings.language)  # an unknown language is reported before anything is read
+    if settings.name and len(corpora) > 1:
+        raise DataError(f"received one name for {len(corpora)} corpora, expected a single corpus")
+    names = {name: str(column) for name, column in columns.changed().items()}
+    sources: list[CorpusSource] = []
+    for corpus in corpora:
+        sources += [_stdin(settings, names)] if corpus == STDIN else _on_disk(corpus, settings, names)
+    return sources
+
+
+def source_name(corpus: str) -> str:
+    """Return the name in an index of a corpus without a name: its full path, links resolved."""
+    return "stdin" if corpus == STDIN else os.path.realpath(corpus)
+
+
+def _stdin(settings: CorpusSettings, columns: ColumnNames) -> CorpusSource:
+    if settings.form not in {None, "table", "file"}:
+        raise DataError(f"standard input read as {settings.form}: expected table or file")
+    name = settings.name or "stdin"
+    return Stream(sys.stdin.buffer, name, settings.largest, columns, settings.form, path=name)
+
+
+def _on_disk(corpus: str, settings: CorpusSettings, columns: ColumnNames) -> list[CorpusSource]:
+    path = Path(corpus)
+    require_exists(path)
+    name = settings.name or source_name(corpus)
+    if path.is_dir() and settings.form in {"archive", "table"}:
+        names = NAMED_ARCHIVE if settings.form == "archive" else _NAMED_TABLE
+        inside = [file for file in walk(path, skip=NEVER_ENTERED) if names.search(file.name)]
+        if not inside:
+            raise DataError(f"{path}: a folder without any {settings.form}")
+        # each file is a source of its own, so that an unchanged one is skipped by its stamp
+        return [
+            _opened(file, f"{name}/{file.relative_to(path).as_posix()}", settings.form, settings, columns)
+            for file in inside
+        ]
+    return [_opened(path, name, settings.form or _form(path), settings, columns)]
+
+
+def _form(path: Path) -> CorpusForm:
+    if path.is_dir():
+        return "git" if is_repository(path) else "folder"
+    if is_archive(path):
+        return "archive"
+    return "table" if is_table(path) else "file"
+
+
+def _opened(path: Path, name: str, form: CorpusForm, settings: CorpusSettings, columns: ColumnNames) -> CorpusSource:
+    path = Path(os.path.realpath(path))
+    if (form in {"folder", "git"}) != path.is_dir():
+        raise DataError(f"{path}: a {'folder' if path.is_dir() else 'file'}, expected what can be read as {form}")
+    match form:
+        case "git":
+            return GitRepository(path, name, settings.all_history)
+        case "archive":
+            return Archive(path, name, settings.largest)
+        case "table":
+            return TableFile(path, name, columns)
+        case _:
+            return Folder(path, name, not settings.no_ignore, settings.exclude)
+
+
+_FORGE = re.compile(r"https?://(?:www\.)?(?:git[^/]*|codeberg\.org|bitbucket\.org)/([^/]+/[^/]+?)(?:\.git)?/?")
+"""Address of a repository: its owner and its name are what people know it by."""
+
+
+def short_name(source: str, repository: str | None) -> str:
+    """Return the short name of a source: the project behind it, or owner and name of its repository."""
+    if repository is None:
+        return project_named(source)
+    if address := _FORGE.fullmatch(repository):
+        return address[1]
+    return project_named(source) if "://" in repository else repository
+
+
+def project_named(source: str) -> str:
+    """Return the project behind a corpus: a folder's name, or an archive's without version and suffix."""
+    stem = NAMED_ARCHIVE.sub("", PurePath(source).name)
+    release = _RELEASE.match(stem)
+    return release["name"] if release else stem

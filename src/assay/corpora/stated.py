@@ -1,0 +1,179 @@
+"""Sources whose files have the licences that another tool found: read from its result, or by running ScanCode.
+
+ScanCode is a program of its own environment: `scancode` on the PATH, or the one that ASSAY_SCANCODE names. It reads the
+notices of files, the text at their head, a batch at a time, and each different notice once: its answers are kept by the
+digest of the notice.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+from assay.corpora.entry import CorpusSource, Entry, SourceFile
+from assay.errors import DataError
+from assay.files import parse_json, write_json
+from assay.licences import StatedLicences, read_licences
+
+SCANCODE = "scancode"
+VARIABLE = "ASSAY_SCANCODE"
+NOTICE = 12_000
+"""Bytes at the head of a file that ScanCode reads."""
+
+BATCH = 500
+"""Files of which the notices are read together: the program takes seconds to start."""
+
+
+class FileLicences(Protocol):
+    """Something that knows the licences of files."""
+
+    def of_entries(self, entries: Sequence[Entry], folder: str) -> list[str | None]:
+        """Return the licence of each file; None where nothing is known of it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FromResult:
+    """Licences from the result of a tool."""
+
+    stated: StatedLicences
+
+    def of_entries(self, entries: Sequence[Entry], folder: str) -> list[str | None]:
+        """See `FileLicences`."""
+        return [self.stated.of(entry.path, folder) for entry in entries]
+
+
+@dataclass(frozen=True, slots=True)
+class FromScanCode:
+    """Licences by running ScanCode on the notices.
+
+    Attributes:
+        program: path of the command.
+        cache: JSON file with the answers by digest of the notice.
+    """
+
+    program: str
+    cache: Path
+
+    def of_entries(self, entries: Sequence[Entry], folder: str) -> list[str | None]:  # noqa: ARG002  a notice decides
+        """See `FileLicences`.
+
+        Raises:
+            DataError: the program fails, or its answer cannot be read.
+        """
+        notices = [_notice(entry) for entry in entries]
+        digests = [hashlib.sha256(notice).hexdigest() for notice in notices]
+        answers: dict[str, str | None] = parse_json(self.cache.read_bytes()) if self.cache.is_file() else {}
+        missing = {
+            digest: (notice, PurePosixPath(entry.path).suffix)
+            for digest, notice, entry in zip(digests, notices, entries, strict=True)
+            if notice and digest not in answers
+        }
+        if missing:
+            answers |= self._scanned(missing)
+            self.cache.parent.mkdir(parents=True, exist_ok=True)
+            write_json(self.cache, answers)
+        return [answers.get(digest) for digest in digests]
+
+    def _scanned(self, notices: dict[str, tuple[bytes, str]]) -> dict[str, str | None]:
+        with tempfile.TemporaryDirectory(prefix="assay-") as place:
+            files, out = Path(place, "notices"), Path(place, "out.json")
+            files.mkdir()
+            for digest, (notice, suffix) in notices.items():
+                (files / f"{digest}{suffix}").write_bytes(notice)
+            command = [self.program, "--license", "--quiet", "--strip-root", "--json", str(out), str(files)]
+            # the user's own program, named by the user
+            done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+            if not out.is_file():
+                last = (done.stderr.strip().splitlines() or ["no output"])[-1]
+                raise DataError(f"{self.program}: exit code {done.returncode}, {last}; expected its JSON")
+            stated = read_licences(out)
+        licences = {PurePosixPath(path).stem: licence for path, licence in stated.by_path.items()}
+        return {digest: licences.get(digest) for digest in notices}
+
+
+def _notice(entry: Entry) -> bytes:
+    try:
+        content = entry.content.read(NOTICE)
+    except OSError:
+        return b""
+    return (content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)[:NOTICE]
+
+
+@dataclass(frozen=True, slots=True)
+class Licensed:
+    """A source whose files have the licences that a tool found.
+
+    Attributes:
+        source: as it is.
+        licences: of its files.
+        digest: of the licences, part of the stamp.
+    """
+
+    source: CorpusSource
+    licences: FileLicences
+    digest: str
+
+    @property
+    def name(self) -> str:
+        """See `CorpusSource`."""
+        return self.source.name
+
+    @property
+    def stamp(self) -> str | None:
+        """See `CorpusSource`."""
+        return None if self.source.stamp is None else f"{self.source.stamp} {self.digest}"
+
+    @property
+    def whole(self) -> bool:
+        """See `CorpusSource`."""
+        return self.source.whole
+
+    @property
+    def indivisible(self) -> bool:
+        """See `CorpusSource`."""
+        return self.source.indivisible
+
+    @property
+    def stored_kind(self) -> str:
+        """Kind under which the index records the source: that of the source itself."""
+        return str(getattr(self.source, "stored_kind", type(self.source).__name__))
+
+    def files(self) -> Iterator[SourceFile]:
+        """See `CorpusSource`."""
+        folder = PurePosixPath(self.source.name.replace("\\", "/")).name
+        files = iter(self.source.files())
+        while batch := list(islice(files, BATCH)):
+            entries = [file for file in batch if isinstance(file, Entry)]
+            licences = iter(self.licences.of_entries(entries, folder))
+            for file in batch:
+                licence = next(licences) if isinstance(file, Entry) else None
+                if licence is None or not isinstance(file, Entry):
+                    yield file
+                else:
+                    yield replace(file, facts=replace(file.facts, stated=licence))
+
+
+def with_licences(sources: Sequence[CorpusSource], named: str, cache: Path) -> list[CorpusSource]:
+    """Return sources with the licences of a tool's result, or of ScanCode where `named` is "scancode".
+
+    Raises:
+        DataError: the result cannot be read, or ScanCode is not installed.
+    """
+    if named != SCANCODE:
+        stated = read_licences(Path(named))
+        digest = hashlib.sha256(repr(stated).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return [Licensed(source, FromResult(stated), digest) for source in sources]
+    program = os.environ.get(VARIABLE) or shutil.which(SCANCODE)
+    if program is None:
+        raise DataError(
+            "--licences scancode: no program `scancode` on the PATH; install scancode-toolkit-mini in an environment "
+            f"of its own, and name its program in {VARIABLE}"
+        )
+    return [Licensed(source, FromScanCode(program, cache / "scancode.json"), SCANCODE) for source in sources]

@@ -1,0 +1,178 @@
+"""Facts about a file from the files around it: licence files and the metadata of packages and projects.
+
+A source first shows its licence and metadata files; then the facts of each file can be asked for. The nearest folder up
+the tree that states a licence decides; within one folder a machine-readable field outranks a licence text, and a text
+outranks a free-text field. Files in a distribution's RECORD belong to that distribution, whatever their folder.
+"""
+
+import csv
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from email.message import Message
+from email.parser import HeaderParser
+from pathlib import PurePosixPath
+
+from assay.corpora.entry import NO_FACTS, Facts
+from assay.licences import (
+    MANIFESTS,
+    all_of,
+    licence_of_manifest,
+    licence_of_readme,
+    licence_of_reuse_file,
+    licence_of_text,
+    stated_licence,
+)
+
+_LICENCE_FILE = re.compile(
+    r"^(?:.+[-_.])?(?:UN)?LICEN[CS]E(?:[-_.][\w.+-]*)?$|^COPYING(?:[-_.][\w.+-]*)?$", re.IGNORECASE
+)
+_CODE = re.compile(r"\.(?:py|js|ts|java|c|h|cc|cpp|go|rs|rb|php|json|html?|xml|ya?ml|css)$", re.IGNORECASE)
+_DISTRIBUTION = frozenset({"METADATA", "PKG-INFO", "RECORD"})
+_README = re.compile(r"^README(?:\.(?:md|rst|txt|markdown))?$", re.IGNORECASE)
+_CHOICE = re.compile(
+    r"^(?:UN)?(?:LICEN[CS]E|COPYING)[-_.](?P<after>[a-z]+)|^(?P<before>[a-z]+)[-_.]LICEN[CS]E", re.IGNORECASE
+)
+REUSE_FOLDER = "LICENSES"
+"""Folder of licence texts by the REUSE specification; each file is named after its SPDX identifier."""
+_INSTALLED = (".dist-info", ".egg-info")
+_HOSTED = re.compile(r"https?://(www\.)?(github\.com|gitlab\.com|codeberg\.org|bitbucket\.org)/[^/]+/[^/]+/?")
+"""Home page that is a repository."""
+_REPOSITORY_LABELS = ("source", "source code", "sourcecode", "repository", "code", "github", "gitlab")
+
+_FIELD, _TEXT, _LOOSE, _WORDS = range(4)  # how binding a statement is
+
+
+def describes_neighbours(path: str) -> bool:
+    """Return True if a file of this name may state facts about its neighbours."""
+    name = PurePosixPath(path).name
+    return name in _DISTRIBUTION or name in MANIFESTS or is_readme(path) or is_licence_text(path)
+
+
+def is_readme(path: str) -> bool:
+    """Return True for the name of a README."""
+    return bool(_README.match(PurePosixPath(path).name))
+
+
+def is_licence_text(path: str) -> bool:
+    """Return True if a file of this name holds the text of a licence."""
+    name = PurePosixPath(path).name
+    return bool(licence_of_reuse_file(path) or (_LICENCE_FILE.match(name) and not _CODE.search(name)))
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """Licence and metadata files of one source that were read so far.
+
+    Attributes:
+        above: facts for files about which nothing inside the source states anything.
+    """
+
+    above: Facts = NO_FACTS
+    _stated: dict[str, dict[int, list[str]]] = field(default_factory=dict)
+    _choices: dict[str, list[str]] = field(default_factory=dict)
+    _folders: dict[str, Facts] = field(default_factory=dict)
+    _distributions: dict[str, Facts] = field(default_factory=dict)
+    _listed: dict[str, str] = field(default_factory=dict)
+    _by_folder: dict[str, Facts] = field(default_factory=dict)
+
+    def notice(self, path: str, raw: bytes) -> None:
+        """Read a file for which `describes_neighbours` is True; a broken one has no effect."""
+        where = PurePosixPath(path)
+        folder = _folder(where)
+        self._by_folder.clear()  # any folder below may change its facts
+        match where.name:
+            case "METADATA" | "PKG-INFO":
+                self._notice_distribution(folder, HeaderParser().parsestr(raw.decode("utf-8", "replace")))
+            case "RECORD":
+                self._notice_record(folder, raw)
+            case "setup.cfg" | "setup.py":
+                self._state(folder, _LOOSE, licence_of_manifest(where.name, raw))
+            case name if name in MANIFESTS:
+                self._state(folder, _FIELD, licence_of_manifest(name, raw))
+            case name if _README.match(name):
+                self._state(folder, _WORDS, licence_of_readme(raw.decode("utf-8", "replace")))
+            case _ if where.parent.name == REUSE_FOLDER:
+                self._state(_folder(where.parent), _LOOSE, licence_of_reuse_file(path))
+            case name:
+                home = folder.removesuffix("/licenses") if folder.endswith(".dist-info/licenses") else folder
+                self._notice_text(home, name, licence_of_text(raw))
+
+    def facts_of(self, path: str) -> Facts:
+        """Return the facts about the file at `path`."""
+        folder = self._listed.get(path) or _folder(PurePosixPath(path))
+        # all files of a folder have the same facts, and files come folder by folder
+        if folder not in self._by_folder:
+            facts = Facts()
+            for ancestor in (PurePosixPath(folder), *PurePosixPath(folder).parents):
+                at = "" if str(ancestor) == "." else str(ancestor)
+                stated = Facts(nearest=self._licence_in(at)).over(self._distributions.get(at, Facts()))
+                facts = facts.over(stated)  # the nearer folder has precedence
+            self._by_folder[folder] = facts.over(self.above)
+        return self._by_folder[folder]
+
+    def _licence_in(self, folder: str) -> str | None:
+        stated = self._stated.get(folder, {})
+        # a field that tools read is more binding than a text, and a text more than a word somewhere in a README
+        strongest = min(stated, default=None)
+        if strongest is None:
+            return None
+        # the full GNU licence lies beside the lesser one because that refers to it
+        lesser = any(licence.startswith("LGPL-") for licence in stated[strongest])
+        licences = [licence for licence in stated[strongest] if not (lesser and licence.startswith("GPL-"))]
+        choices = self._choices.get(folder, [])
+        if strongest != _TEXT or len(choices) < 2:  # noqa: PLR2004  one alone is no choice
+            return all_of(licences)
+        others = [licence for licence in licences if licence not in choices]
+        return all_of([" OR ".join(sorted(choices)), *others])
+
+    def _notice_text(self, folder: str, name: str, licence: str | None) -> None:
+        """Read a licence text; files named after their licences, as LICENSE-MIT and LICENSE-APACHE, leave a choice."""
+        self._state(folder, _TEXT, licence)
+        named = _CHOICE.match(name)
+        word = ((named["after"] or named["before"]) if named else "").casefold()
+        if licence and word and licence.casefold().startswith(word[:6]):
+            choices = self._choices.setdefault(folder, [])
+            if licence not in choices:
+                choices.append(licence)
+
+    def _state(self, folder: str, strength: int, licence: str | None) -> None:
+        if licence:
+            stated = self._stated.setdefault(folder, defaultdict(list))
+            if licence not in stated[strength]:
+                stated[strength].append(licence)
+
+    def _notice_distribution(self, folder: str, metadata: Message) -> None:
+        strength = _FIELD if metadata.get("License-Expression") else _LOOSE
+        self._state(folder, strength, stated_licence(metadata))
+        self._distributions[folder] = Facts(author=_author(metadata), **_addresses(metadata))
+
+    def _notice_record(self, folder: str, raw: bytes) -> None:
+        # RECORD lists paths from the folder in which the .dist-info folder lies
+        site = _folder(PurePosixPath(folder)) if folder.endswith(_INSTALLED) else folder
+        for row in csv.reader(raw.decode("utf-8", "replace").splitlines()):
+            if row and not row[0].startswith(("/", "..")):
+                self._listed[f"{site}/{row[0]}" if site else row[0]] = folder
+
+
+def _folder(path: PurePosixPath) -> str:
+    parent = str(path.parent)
+    return "" if parent == "." else parent
+
+
+def _author(metadata: Message) -> str | None:
+    """Return the first author's name, without a mail address."""
+    name = metadata.get("Author") or (metadata.get("Author-email") or "").partition("<")[0]
+    name = str(name).strip().strip('",').strip()
+    return name if name and "@" not in name else None
+
+
+def _addresses(metadata: Message) -> dict[str, str | None]:
+    labelled = [str(value).partition(",") for value in metadata.get_all("Project-URL", [])]
+    addresses = {label.strip().casefold(): address.strip() for label, _, address in labelled}
+    repository = next((addresses[label] for label in _REPOSITORY_LABELS if label in addresses), None)
+    stated = str(metadata.get("Home-page") or "UNKNOWN")
+    home = addresses.get("homepage") if stated == "UNKNOWN" else stated
+    if home and _HOSTED.fullmatch(home):
+        repository = repository or home
+    return {"repository": repository, "url": repository or home}

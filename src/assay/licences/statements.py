@@ -1,0 +1,243 @@
+"""Licences that other tools found: results of ScanCode, SPDX and CycloneDX documents, REUSE annotations.
+
+Each gives licences of files by path, some by a pattern, and some of the whole project. A path may begin with "./" or
+with the folder that the tool was given. NOASSERTION says nothing; what is not an SPDX expression is "unknown".
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pathspec import GitIgnoreSpec
+
+from assay.errors import DataError
+from assay.files import parse_json, parse_toml
+from assay.licences.expressions import canonical_licence, licence_tag
+from assay.licences.names import UNKNOWN_LICENCE
+
+EXPECTED = (
+    "expected JSON of ScanCode, SPDX (JSON or tag-value), CycloneDX JSON, REUSE.toml, dep5 or a folder with these"
+)
+
+_FIELD = re.compile(r"^(?P<name>[A-Za-z-]+):[ \t]*(?P<value>.*)$")
+_REUSE_PLACES = ("REUSE.toml", ".reuse/dep5", "debian/copyright")
+
+
+@dataclass(frozen=True, slots=True)
+class StatedLicences:
+    """Licences of the files of one project.
+
+    Attributes:
+        by_path: SPDX expression, or "unknown", by path.
+        by_pattern: pattern of paths → expression; a later one has precedence.
+        of_all: of every other file; None where nothing states it.
+    """
+
+    by_path: Mapping[str, str] = field(default_factory=dict)
+    by_pattern: tuple[tuple[str, str], ...] = ()
+    of_all: str | None = None
+
+    def of(self, path: str, folder: str = "") -> str | None:
+        """Return the licence of a file; `folder` is the name of the folder that paths may begin with."""
+        for name in (path, f"{folder}/{path}"):
+            if name in self.by_path:
+                return self.by_path[name]
+        patterns = (licence for pattern, licence in reversed(self.by_pattern) if _matches(pattern, path))
+        return next(patterns, self.of_all)
+
+
+def read_licences(path: Path) -> StatedLicences:
+    """Read the result of a tool, or the annotations of a folder.
+
+    Raises:
+        DataError: the file cannot be read, or is none of these.
+    """
+    try:
+        if path.is_dir():
+            return _of_folder(path)
+        raw = path.read_bytes()
+        text = raw.decode("utf-8", "replace")
+        if path.name == "REUSE.toml":
+            return _of_reuse(parse_toml(text))
+        if path.suffix == ".json" or text.lstrip().startswith("{"):
+            return _of_json(parse_json(raw), path)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: {getattr(error, 'strerror', None) or error}; {EXPECTED}") from error
+    if "SPDXVersion:" in text:
+        return _of_tag_value(text)
+    if re.search(r"^Files:", text, re.MULTILINE):
+        return _of_dep5(text)
+    raise DataError(f"{path}: {EXPECTED}")
+
+
+def _of_folder(folder: Path) -> StatedLicences:
+    stated = [read_licences(folder / name) for name in reversed(_REUSE_PLACES) if (folder / name).is_file()]
+    beside = {
+        file.relative_to(folder).as_posix().removesuffix(".license"): licence
+        for file in sorted(folder.rglob("*.license"))
+        if file.is_file() and (licence := licence_tag(file.read_text("utf-8", "replace")))
+    }
+    if not stated and not beside:
+        raise DataError(f"{folder}: no REUSE.toml, .reuse/dep5, debian/copyright or .license file; {EXPECTED}")
+    return StatedLicences(beside, tuple(pair for part in stated for pair in part.by_pattern))
+
+
+def _of_json(content: Any, path: Path) -> StatedLicences:  # noqa: ANN401  whatever the file holds
+    match content:
+        case {"bomFormat": "CycloneDX"}:
+            return _of_cyclonedx(content)
+        case {"spdxVersion": str()}:
+            return _of_spdx(content)
+        case {"files": [*files], "headers": list()} | {"files": [*files], "scancode_version": str()}:
+            return _joined(_scancode_files(files))
+    raise DataError(f"{path}: {EXPECTED}")
+
+
+def _scancode_files(files: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    for entry in files:
+        match entry:
+            case {"type": "file", "path": str(path), "detected_license_expression_spdx": str(words)}:
+                yield path, words
+            case {"type": "file", "path": str(path), "licenses": [*licences]}:
+                names = (licence.get("spdx_license_key") for licence in licences if isinstance(licence, dict))
+                yield from ((path, name) for name in names if isinstance(name, str))
+
+
+def _of_spdx(content: Mapping[str, Any]) -> StatedLicences:
+    pairs: list[tuple[str, str]] = []
+    for entry in _dicts(content.get("files")):
+        licences = [entry.get("licenseConcluded"), *_list(entry.get("licenseInfoInFiles"))]
+        pairs += [(str(entry.get("fileName")), licence) for licence in _concluded(licences)]
+    packages = _dicts(content.get("packages"))
+    # of several packages nothing says which one a file belongs to
+    only = packages[0] if len(packages) == 1 else {}
+    declared = _concluded([only.get("licenseConcluded"), only.get("licenseDeclared")])
+    return _joined(pairs, _all(declared) if declared else None)
+
+
+def _of_tag_value(text: str) -> StatedLicences:
+    files: list[dict[str, Any]] = []
+    packages: list[dict[str, Any]] = []
+    now: dict[str, Any] = {}
+    for line in text.splitlines():
+        field_of_line = _FIELD.match(line)
+        if field_of_line is None:
+            continue
+        value = field_of_line["value"].strip()
+        match field_of_line["name"]:
+            case "FileName":
+                files.append(now := {"fileName": value, "licenseInfoInFiles": []})
+            case "PackageName":
+                packages.append(now := {})
+            case "SnippetSPDXID":  # a licence of a snippet is not that of its file
+                now = {}
+            case "LicenseConcluded":
+                now["licenseConcluded"] = value
+            case "PackageLicenseConcluded":
+                now["licenseConcluded"] = value
+            case "PackageLicenseDeclared":
+                now["licenseDeclared"] = value
+            case "LicenseInfoInFile":
+                now.setdefault("licenseInfoInFiles", []).append(value)
+    return _of_spdx({"files": files, "packages": packages})
+
+
+def _of_cyclonedx(content: Mapping[str, Any]) -> StatedLicences:
+    pairs = []
+    for component in _dicts(content.get("components")):
+        licences = _cyclonedx_licences(component)
+        evidence = component.get("evidence")
+        evidence = evidence if isinstance(evidence, dict) else {}
+        licences = licences or _cyclonedx_licences(evidence)
+        places = [str(place.get("location")) for place in _dicts(evidence.get("occurrences"))]
+        if component.get("type") == "file":
+            places.append(str(component.get("name")))
+        pairs += [(re.sub(r"[#:]L?\d[\dL-]*$", "", place), licence) for place in places for licence in licences]
+    root = content.get("metadata", {})
+    root = root.get("component") if isinstance(root, dict) else None
+    own = _cyclonedx_licences(root) if isinstance(root, dict) else []
+    return _joined(pairs, _all(own) if own else None)
+
+
+def _cyclonedx_licences(holder: Mapping[str, Any]) -> list[str]:
+    names = []
+    for entry in _dicts(holder.get("licenses")):
+        match entry:
+            case {"expression": str(words)} | {"license": {"id": str(words)}} | {"license": {"name": str(words)}}:
+                names.append(words)
+    return names
+
+
+def _of_reuse(content: Mapping[str, Any]) -> StatedLicences:
+    pairs = []
+    for entry in _dicts(content.get("annotations")):
+        paths = entry.get("path")
+        licences = entry.get("SPDX-License-Identifier")
+        several = [licences] if isinstance(licences, str) else _list(licences)
+        licence = _all([str(words) for words in several]) if several else None
+        patterns = [paths] if isinstance(paths, str) else _list(paths)
+        pairs += [(str(pattern), licence) for pattern in patterns if licence]
+    return StatedLicences({}, tuple(pairs))
+
+
+def _of_dep5(text: str) -> StatedLicences:
+    pairs = []
+    for paragraph in re.split(r"\n[ \t]*\n", text):
+        unfolded = re.sub(r"\n[ \t]+", " ", paragraph)
+        fields = {line.partition(":")[0].strip(): line.partition(":")[2].strip() for line in unfolded.splitlines()}
+        licence = re.match(r"License:[ \t]*([^\n]*)", paragraph[paragraph.find("License:") :])
+        if "Files" in fields and licence and licence[1].strip():
+            expression = _debian(licence[1].strip())
+            pairs += [(pattern.replace("\\", ""), expression) for pattern in fields["Files"].split()]
+    return StatedLicences({}, tuple(pairs))
+
+
+def _debian(words: str) -> str:
+    """Return the SPDX expression of a short name of Debian: `GPL-2+ or Expat`."""
+    words = re.sub(r"\b([AL]?GPL|GFDL)-(\d)(?![\d.])", r"\1-\2.0", words)
+    words = re.sub(r"\bExpat\b", "MIT", words)
+    words = re.sub(r"\bBSD-([234])-clause\b", r"BSD-\1-Clause", words)
+    return _expression(re.sub(r"\b(and|or|with)\b", lambda match: match[0].upper(), words.replace(",", "")))
+
+
+def _joined(pairs: Iterable[tuple[str, str]], of_all: str | None = None) -> StatedLicences:
+    by_path: dict[str, list[str]] = {}
+    for path, words in pairs:
+        by_path.setdefault(path.removeprefix("./").lstrip("/"), []).append(words)
+    return StatedLicences({path: _all(words) for path, words in by_path.items()}, (), of_all)
+
+
+def _all(licences: Iterable[str]) -> str:
+    """Return licences that all apply as one expression."""
+    distinct = list(dict.fromkeys(map(_expression, licences)))
+    if UNKNOWN_LICENCE in distinct and len(distinct) > 1:
+        expressions = [f"({licence})" for licence in distinct if licence != UNKNOWN_LICENCE]
+        return " AND ".join([*expressions, UNKNOWN_LICENCE])
+    return distinct[0] if len(distinct) == 1 else " AND ".join(f"({licence})" for licence in distinct)
+
+
+def _expression(words: str) -> str:
+    return canonical_licence(words) or UNKNOWN_LICENCE
+
+
+def _concluded(licences: Sequence[object]) -> list[str]:
+    """Return the first licence, that was concluded, or the others where it says nothing."""
+    first, *others = licences
+    remaining = [str(words) for words in others if isinstance(words, str) and words != "NOASSERTION"]
+    return [first] if isinstance(first, str) and first != "NOASSERTION" else remaining
+
+
+def _matches(pattern: str, path: str) -> bool:
+    # both formats anchor a pattern at the top; as in .gitignore, that of a folder covers what lies in it
+    anchored = f"/{pattern.removeprefix('./')}"
+    return pattern in {"*", "**"} or GitIgnoreSpec.from_lines([anchored]).match_file(path)
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    return [entry for entry in _list(value) if isinstance(entry, dict)]
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,10 @@
+from .cleaning import write_clean as write_clean
+from .contamination import PRESENT_KINDS as PRESENT_KINDS
+from .contamination import SAME_TASK as SAME_TASK
+from .contamination import BenchmarkTrace as BenchmarkTrace
+from .contamination import canonical_form as canonical_form
+from .contamination import trace_benchmark as trace_benchmark
+from .wording import Passages as Passages
+from .wording import passages as passages
+from .wording import same_wording as same_wording
+from .wording import without_notices as without_notices

@@ -1,5 +1,0 @@
-"""Studies over several questions: benchmarks in a corpus, evaluation logs, unseen text."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,0 @@
-"""Evaluation logs annotated with what is known about the contamination of their tasks."""

@@ -1,1 +1,0 @@
-"""Unseen text for a benchmark: new functions or files in its form, dated, deduplicated and matched."""

@@ -1,0 +1,297 @@
+"""Unseen text for a benchmark: candidates, without near-duplicates, matched to the benchmark by a blind classifier."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from packaging.requirements import Requirement
+
+from assay.datasets import Dataset
+from assay.errors import DataError
+from assay.evaluation import (
+    ADVISED_UNSEEN,
+    SEPARATING_AUROC,
+    BlindBaseline,
+    ShingleIndex,
+    blind_baseline,
+    blind_scores,
+    matched,
+)
+from assay.files import write_text
+from assay.reports import TabularResult
+from assay.types import Sample
+from assay.unseen.candidates import UnseenRequest, candidates
+from assay.unseen.form import forms_of
+from assay.unseen.packages import NoWheel, Package, PackageFolder, expanded
+
+NEAR = 0.5
+"""Share of the smaller text's 5-grams from which a candidate counts as a copy of a benchmark's text."""
+
+REPEATED = 0.8
+"""The same among candidates, of which the first is kept."""
+
+MOST_CANDIDATES = 4_000
+"""Candidates that are compared with the benchmark; of more, as many are drawn at random."""
+
+ROUNDS = 5
+"""Candidates for each sample of the benchmark at most."""
+
+Enough = Callable[[int], bool]
+"""Number of projects that gave a text → True if there are enough."""
+
+PASSES = 3
+"""Fits of the classifier: each on what the one before left."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class UnseenSet(TabularResult):
+    """Unseen text, and how it came about.
+
+    Attributes:
+        samples: the texts; group is the repository, metadata hold date, last_change, path and licence.
+        like: name of the benchmark that they are matched to; None without one.
+        benchmark: number of its samples.
+        counts: files and texts that were read, and texts that were left out by reason.
+        before: the blind baseline of benchmark against candidates; None without a benchmark.
+        after: the same against the matched texts.
+        dated: how the texts are dated, in words; empty where no day was asked for.
+        packages: that were downloaded; each of their texts names package, version and digest.
+        not_downloaded: packages without a wheel, with the reason.
+    """
+
+    samples: tuple[Sample, ...]
+    like: str | None
+    benchmark: int
+    counts: Mapping[str, int]
+    before: BlindBaseline | None = None
+    after: BlindBaseline | None = None
+    dated: str = ""
+    packages: tuple[Package, ...] = ()
+    not_downloaded: tuple[NoWheel, ...] = ()
+
+    @property
+    def groups(self) -> int:
+        """Number of repositories."""
+        return len({sample.group for sample in self.samples})
+
+    def json_lines(self) -> str:
+        """Return JSON lines that `--unseen` reads without options."""
+        rows = (
+            {"id": s.id, "text": s.text, "group": s.group, "language": s.language, **s.metadata} for s in self.samples
+        )
+        return "".join(json.dumps(row, ensure_ascii=True) + "\n" for row in rows)
+
+    def save(self, path: Path) -> None:
+        """Write the JSON lines to a file.
+
+        Raises:
+            DataError: the file cannot be written.
+        """
+        write_text(path, self.json_lines())
+
+    def summary(self) -> dict[str, object]:
+        """Return counts, groups, and the success of the match, for JSON."""
+        return {
+            "texts": len(self.samples),
+            "groups": self.groups,
+            "like": self.like,
+            "benchmark_samples": self.benchmark,
+            "counts": dict(self.counts),
+            "blind_auroc_before": _auroc(self.before),
+            "blind_auroc_after": _auroc(self.after),
+            "apart_after": None if self.after is None or self.after.ranking is None else tells_apart(self.after),
+            "dated": self.dated,
+            "packages": [package.facts() | {"file": package.path.name} for package in self.packages],
+            "not_downloaded": {package.requirement: package.reason for package in self.not_downloaded},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """A benchmark and candidates for it."""
+
+    benchmark: Sequence[Sample]
+    offered: Sequence[Sample] = field(default=())
+
+    @property
+    def texts(self) -> list[str]:
+        return [sample.text for sample in (*self.benchmark, *self.offered)]
+
+    @property
+    def positive(self) -> list[bool]:
+        return [True] * len(self.benchmark) + [False] * len(self.offered)
+
+    @property
+    def groups(self) -> list[str]:
+        return [sample.group or sample.id for sample in (*self.benchmark, *self.offered)]
+
+    def baseline(self, seed: int) -> BlindBaseline:
+        """Return what the texts alone tell benchmark and candidates apart by."""
+        return blind_baseline(self.texts, self.positive, self.groups, seed=seed)
+
+    def matched(self, seed: int) -> "_Pool":
+        """Return the pool with those candidates that the blind classifiers take for texts of the benchmark."""
+        scores = blind_scores(self.texts, self.positive, self.groups, seed=seed)
+        if isinstance(scores, str):
+            return self
+        odds = np.column_stack(list(scores.values()))
+        n = len(self.benchmark)
+        chosen = matched(odds[:n], odds[n:], rounds=ROUNDS, seed=seed)
+        return replace(self, offered=tuple(self.offered[index] for index in chosen))
+
+
+class _Collecting:
+    """Texts of corpora, one corpus after the other, until there are enough projects."""
+
+    def __init__(self, request: UnseenRequest, folder: PackageFolder) -> None:
+        self.request = request
+        self.folder = folder
+        self.counts: Counter[str] = Counter()
+        self.texts: list[Sample] = []
+        self.packages: list[Package] = []
+        self.missing: list[NoWheel] = []
+        self._random = np.random.default_rng(request.seed)
+
+    def run(self, corpora: Sequence[str | Requirement], enough: Enough) -> None:
+        """Collect the texts of one corpus after the other; `enough` is asked after each of them."""
+        for place, corpus in enumerate(corpora, 1):
+            if isinstance(corpus, str):
+                self.texts += candidates([corpus], self.request, self.counts, self._random)
+            else:
+                self._add_package(corpus)
+            if place < len(corpora) and enough(len({sample.group for sample in self.texts})):
+                self.counts["corpora not needed"] = len(corpora) - place
+                return
+
+    def _add_package(self, requirement: Requirement) -> None:
+        package = self.folder.fetched(requirement)
+        if isinstance(package, NoWheel):
+            self.missing.append(package)
+            return
+        self.packages.append(package)
+        texts = candidates([str(package.path)], self.request, self.counts, self._random)
+        self.texts += (replace(text, metadata={**text.metadata, **package.facts()}) for text in texts)
+
+
+def build_unseen_set(
+    corpora: Sequence[str],
+    request: UnseenRequest,
+    like: Dataset | None = None,
+    *,
+    download: bool = False,
+    folder: PackageFolder | None = None,
+    enough: Enough = lambda _: False,
+) -> UnseenSet:
+    """Return unseen text from corpora, in the form of a benchmark and matched to it.
+
+    Args:
+        corpora: repositories, archives, folders, names of packages and files that list packages.
+        request: which texts; its forms are per_group from `like`.
+        like: the benchmark; None leaves texts as they are, and matches nothing.
+        download: packages may be downloaded.
+        folder: where they are kept; None for the one in the folder of the cache.
+        enough: number of projects with a text → True if no further corpus is needed.
+
+    Raises:
+        DataError: a corpus cannot be read, dated or downloaded, the benchmark holds no functions, or no text is left.
+    """
+    if like is not None:
+        forms = forms_of(like.samples)
+        if not forms and request.unit == "function":
+            raise DataError(
+                f"{like.name}: fewer than half of its texts hold a function, so functions cannot have its form: "
+                "expected --unit file, or another --part"
+            )
+        request = replace(request, forms=forms or None)
+    collecting = _Collecting(request, folder or PackageFolder())
+    counts = collecting.counts
+    collecting.run(expanded(corpora, download=download), enough)
+    sources = tuple(collecting.packages), tuple(collecting.missing)
+    offered = _distinct(collecting.texts, like, request.seed, counts)
+    if not offered:
+        reasons = [f"{package.requirement}: {package.reason}" for package in collecting.missing[:1]]
+        raise DataError(f"{', '.join(corpora)}: no {request.unit} left: {'; '.join([_listed(counts), *reasons])}")
+    dated = _dating(request)
+    if like is None:
+        chosen = _evenly_drawn(offered, request, counts)
+        return UnseenSet(chosen, None, 0, dict(counts), None, None, dated, *sources)
+    pool = _Pool(_of_one_language(like.samples, offered), tuple(offered))
+    before = pool.baseline(request.seed)
+    best, after = pool, before
+    for _ in range(PASSES):
+        if not tells_apart(after):
+            break
+        narrower = best.matched(request.seed)
+        if len(narrower.offered) == len(best.offered) or len(narrower.offered) < min(ADVISED_UNSEEN, len(offered)):
+            break
+        best, after = narrower, narrower.baseline(request.seed)
+    counts["not matched"] = len(offered) - len(best.offered)
+    chosen = _evenly_drawn(best.offered, request, counts)
+    return UnseenSet(chosen, like.name, len(like), dict(counts), before, after, dated, *sources)
+
+
+def _evenly_drawn(texts: Sequence[Sample], request: UnseenRequest, counts: Counter[str]) -> tuple[Sample, ...]:
+    """Return at most as many texts as the request asks for, in their order."""
+    if request.most is None or len(texts) <= request.most:
+        return tuple(texts)
+    counts["not needed"] = len(texts) - request.most
+    # A random order, and then a round over the repositories for each text of a repository: the n-th texts of all
+    # repositories come before any (n + 1)-th, so a large repository does not crowd out the small ones, whose number
+    # decides how wide the intervals of an audit are.
+    order = np.random.default_rng(request.seed).permutation(len(texts))
+    of_group: Counter[str | None] = Counter()
+    rounds = []
+    for index in order:
+        rounds.append(of_group[texts[index].group])
+        of_group[texts[index].group] += 1
+    first = order[np.argsort(rounds, kind="stable")[: request.most]]
+    return tuple(texts[index] for index in sorted(first))
+
+
+def _distinct(offered: list[Sample], like: Dataset | None, seed: int, counts: Counter[str]) -> list[Sample]:
+    """Return candidates without copies of the benchmark's texts and of each other, at most `MOST_CANDIDATES`."""
+    if len(offered) > MOST_CANDIDATES:
+        drawn = np.random.default_rng(seed).choice(len(offered), MOST_CANDIDATES, replace=False)
+        counts["not drawn"] = len(offered) - MOST_CANDIDATES
+        offered = [offered[index] for index in sorted(drawn)]
+    index = ShingleIndex([sample.text for sample in offered])
+    copied = index.near_any([] if like is None else [sample.text for sample in like.samples], NEAR)
+    first = index.first_of_each_kind(REPEATED)
+    if like is not None:
+        counts["near-duplicates of the benchmark"] = int(copied.sum())
+    counts["repeated"] = int((~first & ~copied).sum())
+    return [sample for sample, keep in zip(offered, first & ~copied, strict=True) if keep]
+
+
+def _of_one_language(samples: Sequence[Sample], offered: Sequence[Sample]) -> tuple[Sample, ...]:
+    """Return the benchmark's samples in the languages of the candidates: others would be told apart at once."""
+    languages = {sample.language for sample in offered}
+    return tuple(sample for sample in samples if (sample.language or "python") in languages)
+
+
+def _dating(request: UnseenRequest) -> str:
+    period = request.period
+    days = [f"not before {period.after}"] if period.after else []
+    days += [f"before {period.before}"] if period.before else []
+    return " and ".join(days)
+
+
+def tells_apart(baseline: BlindBaseline) -> bool:
+    """Return True if the texts alone tell the two sets apart better than `SEPARATING_AUROC`, as far as one can see."""
+    return baseline.ranking is not None and baseline.ranking.auroc.value >= SEPARATING_AUROC
+
+
+def _auroc(baseline: BlindBaseline | None) -> dict[str, object] | None:
+    if baseline is None:
+        return None
+    if baseline.ranking is None:
+        return {"value": None, "reason": baseline.reason}
+    area = baseline.ranking.auroc
+    return {"value": area.value, "low": area.low, "high": area.high, "kind": baseline.kind}
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number:,}" for name, number in counts.items() if number) or "nothing was read"

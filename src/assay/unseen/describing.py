@@ -1,0 +1,91 @@
+"""The report of unseen text: how many texts, why others were left out, and how well they match the benchmark."""
+
+from assay.evaluation import GROUPS_FOR_INTERVAL, BlindBaseline
+from assay.reports import Column, Missing, Report, Table, area_with_interval, describe, number_of
+from assay.unseen.building import UnseenSet, tells_apart
+
+STILL_APART = (
+    "The texts alone still tell benchmark and unseen text apart, so the verdict of `assay audit` will rest on the "
+    "negative control, a built-in model that saw neither (--control names another). Further repositories of the same "
+    "kind help. `assay audit` can compare within the benchmark, too: --variants 10, --reference BASE."
+)
+NOTHING_MATCHED = "Too few of the texts resemble the benchmark, so none was left out to match it."
+
+
+@describe.register
+def _(unseen: UnseenSet, path: str = "") -> Report:
+    """Return the report of a set of unseen text.
+
+    Args:
+        unseen: the set.
+        path: file that holds it; "" for none.
+    """
+    repositories = "1 repository" if unseen.groups == 1 else f"{unseen.groups:,} repositories"
+    described = f"{number_of(len(unseen.samples), 'text')} of {repositories}"
+    verb = "is" if len(unseen.samples) == 1 else "are"
+    dated = f", {unseen.dated}{',' if path else ''}" if unseen.dated else ""
+    statement = f"{described}{dated}{f' {verb} in {path}' if path else ''}."
+    details = []
+    if unseen.after is not None and tells_apart(unseen.after):
+        if not unseen.counts.get("not matched"):
+            details.append(NOTHING_MATCHED)
+        details.append(STILL_APART)
+    elif unseen.after is not None and unseen.after.ranking is not None:
+        details.append(f"The texts alone hardly tell them from {unseen.like}.")
+    if unseen.groups < GROUPS_FOR_INTERVAL:
+        missing = GROUPS_FOR_INTERVAL - unseen.groups
+        details.append(
+            f"Below {GROUPS_FOR_INTERVAL} repositories, an audit prints no interval and gives no verdict: {missing} "
+            f"{'is' if missing == 1 else 'are'} missing. Give more."
+        )
+    if not unseen.dated:
+        details.append(
+            "Nothing shows that the model has not seen these texts: give --after DATE, the day of its release."
+        )
+    for package in unseen.not_downloaded:
+        details.append(f"Not downloaded: {package.requirement} ({package.reason}).")
+    tables = [_count_table(unseen)]
+    if unseen.before is not None and unseen.after is not None:
+        tables.insert(0, _match_table(unseen, unseen.before, unseen.after))
+    return Report(
+        title="Unseen text" if unseen.like is None else f"Unseen text in the form of {unseen.like}",
+        statement=statement,
+        details=tuple(details),
+        tables=tuple(tables),
+        data=unseen.summary(),
+        kind="unseen text",
+    )
+
+
+def _match_table(unseen: UnseenSet, before: BlindBaseline, after: BlindBaseline) -> Table:
+    left = unseen.counts.get("not matched", 0)
+    matched = len(unseen.samples) + unseen.counts.get("not needed", 0)
+    rows = [("before matching", matched + left, before)]
+    if left:
+        rows.append(("after matching", matched, after))
+    return Table.of(
+        name="match",
+        title=f"How well the texts match the {number_of(unseen.benchmark, 'sample')} of {unseen.like}",
+        items=rows,
+        columns=(
+            Column("", get=lambda row: row[0]),
+            Column("texts", "count", lambda row: row[1]),
+            Column("blind AUROC", get=lambda row: _area(row[2])),
+        ),
+        caption=("The AUROC of a classifier that sees the texts alone; .5 means that it tells nothing apart.",),
+    )
+
+
+def _area(baseline: BlindBaseline) -> str | Missing:
+    if baseline.ranking is None:
+        return Missing(baseline.reason or "not measured")
+    return area_with_interval(baseline.ranking.auroc)
+
+
+def _count_table(unseen: UnseenSet) -> Table:
+    return Table.of(
+        name="counts",
+        title="What was read, and what was left out",
+        items=[item for item in unseen.counts.items() if item[1]],
+        columns=(Column("", get=lambda item: item[0]), Column("number", "count", lambda item: item[1])),
+    )

@@ -1,0 +1,556 @@
+"""`assay check`: a change is judged by the rules of the commit that it is merged into."""
+
+import json
+import os
+
+import pytest
+
+from assay.corpora import Document, Origin
+from assay.provenance import CodeIndex
+from support.commands import run_assay
+from support.dated_repository import DatedRepository
+from support.first_screen import broken_limits
+from support.snippets import FENCE
+from support.snippets import SHARE_OF as COPIED
+
+OWN = "def own(a):\n    return a.b\n"
+TRAILER = "Add\n\nCo-authored-by: Claude <noreply@anthropic.com>"
+
+
+class Branch(DatedRepository):
+    """A branch `work` from `main`, which has the rules."""
+
+    def rules(self, text):
+        self.git("checkout", "-q", "main")
+        self.commit("2020-01-02", {"assay.toml": text})
+        self.git("checkout", "-qB", "work")
+
+    def save(self, files, message="Change"):
+        for name, text in files.items():
+            path = self.path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        self.git("add", "-A")
+        self.git("commit", "-qm", message)
+
+
+@pytest.fixture
+def index(tmp_path):
+    folder = tmp_path / "corpus.index"
+    with CodeIndex.create(folder) as index:
+        documents = (("share_of", COPIED, "GPL-3.0-only"), ("fence", FENCE, "unknown"))
+        index.add(
+            [
+                Document(text, "python", "function", name, (Origin("gnu", f"{name}.py", licence=licence),))
+                for name, text, licence in documents
+            ]
+        )
+        index.commit()
+    return folder
+
+
+@pytest.fixture
+def rules(index):
+    return f'[check]\nindex = "{index}"\nfail-on-licence = ["copyleft"]\nbaseline = "accepted.json"\n'
+
+
+EMPTY = '{"format": 1, "findings": []}'
+
+
+@pytest.fixture
+def branch(tmp_path, rules, monkeypatch):
+    branch = Branch(tmp_path / "project")
+    branch.commit("2020-01-01", {"old.py": OWN, "accepted.json": EMPTY})
+    branch.rules(rules)
+    monkeypatch.chdir(branch.path)
+    return branch
+
+
+def verdict(*arguments):
+    finished = run_assay("check", *arguments)
+    return finished.code, finished.out.partition("\n")[0]
+
+
+def test_a_change_without_a_finding_is_clean(branch):
+    branch.save({"new.py": OWN.replace("own", "new")})
+    assert verdict() == (0, "Clean")
+    assert verdict("--base", "work") == (0, "Clean")
+
+
+def test_a_copy_under_a_denied_licence_is_a_finding_in_text_json_and_sarif(branch, tmp_path):
+    branch.save({"new.py": f"{OWN}\n\n{COPIED}"})
+    finished = run_assay("check", "--sarif", tmp_path / "log.sarif")
+    first, because, *_ = finished.out.splitlines()
+    assert (finished.code, first, because) == (1, "Findings", "Changed code is a copy under a denied licence.")
+    assert "next: look at new.py:5\n" in finished.out
+    (run,) = json.loads((tmp_path / "log.sarif").read_text())["runs"]
+    (result,) = run["results"]
+    assert (result["ruleId"], result["level"]) == ("denied-licence", "error")
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "denied-licence"
+    data = json.loads(run_assay("check", "--json").out)
+    assert (data["verdict"], data["lines"]) == ("findings", {"new.py": 11})
+    assert "::error" in run_assay("check", "--format", "github").out
+
+
+def test_the_rules_hold_in_every_folder_of_the_repository(branch, monkeypatch):
+    branch.save({"src/new.py": COPIED})
+    monkeypatch.chdir(branch.path / "src")
+    assert verdict() == (1, "Findings")
+
+
+def test_only_lines_that_the_branch_adds_are_judged(branch):
+    branch.git("checkout", "-q", "main")
+    branch.save({"copied.py": COPIED})
+    branch.git("checkout", "-qB", "work")
+    branch.git("mv", "copied.py", "moved.py")
+    branch.save({"old.py": f"{OWN}\nX = 1\n"})
+    assert verdict() == (0, "Clean")
+
+
+WEAKENED = {
+    "the rules": {"assay.toml": "[check]\n"},
+    "no rules": {"assay.toml": b"\xff"},
+    "the baseline": {"accepted.json": "accept"},
+    "a comment": {"new.py": f"# assay: ignore we wrote this\n{COPIED}"},
+    "attributes": {".gitattributes": "*.py binary\n"},
+    "returns": {"new.py": "# x\r# y\r# z\r" * 9 + "\n" + COPIED},
+    "the rules of another file": {"pyproject.toml": "[tool.assay.check]\n"},
+}
+
+
+@pytest.mark.parametrize("files", WEAKENED.values(), ids=WEAKENED)
+def test_a_change_cannot_weaken_its_own_gate(branch, files):
+    branch.save({"new.py": COPIED})
+    run_assay("check", "--write-baseline", "kept.json")
+    accepted = (branch.path / "kept.json").read_text()
+    (branch.path / "kept.json").unlink()
+    branch.save({name: accepted if text == "accept" else text for name, text in files.items()})
+    assert verdict() == (1, "Findings")
+    assert verdict("--config", "assay.toml") == (1, "Findings")
+    # the same content in the base has its effect
+    if "accepted.json" in files:
+        branch.git("checkout", "-q", "main")
+        branch.save({"accepted.json": accepted})
+        branch.git("checkout", "-q", "work")
+        assert verdict() == (0, "Clean")
+
+
+def test_a_change_cannot_hide_behind_a_name_or_a_link(branch, rules):
+    (branch.path / "other.toml").write_text("[check]\n")
+    (branch.path / "assay.toml").unlink()
+    (branch.path / "assay.toml").symlink_to(branch.path / "other.toml")
+    (branch.path / os.fsdecode(b"caf\xe9.py")).write_text(COPIED)
+    branch.save({})
+    assert verdict() == (1, "Findings")
+
+
+def test_a_name_that_reads_like_another_one_and_a_pointer_hide_nothing(branch):
+    (branch.path / os.fsdecode(b"a\xff.py")).write_text(f"# one line\n{COPIED}")
+    branch.save({"a\\xff.py": "# one line\n"})
+    assert verdict() == (1, "Findings")
+    branch.git("checkout", "-qB", "work", "main")
+    branch.save({"new.py": f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 9\n"})
+    assert verdict() == (3, "Undecided")
+
+
+def test_rules_that_a_partial_clone_lacks_are_no_missing_rules(branch, tmp_path, monkeypatch):
+    branch.save({"new.py": COPIED})
+    branch.git("checkout", "-q", "main")
+    branch.save({"assay.toml": f"{(branch.path / 'assay.toml').read_text()}# newer than the branch\n"})
+    branch.git("checkout", "-q", "work")
+    branch.git("config", "uploadpack.allowFilter", "true")
+    branch.git("clone", "-q", "--filter=blob:none", branch.path.as_uri(), str(tmp_path / "clone"))
+    monkeypatch.chdir(tmp_path / "clone")
+    finished = run_assay("check", "--base", "origin/main")
+    assert (finished.code, "the repository lacks its content" in finished.err) == (2, True)
+
+
+def test_a_change_cannot_bring_its_own_index(branch, rules, index):
+    inside = branch.path / "licensed.index"
+    index.rename(inside)
+    (branch.path / ".git/info/exclude").write_text("licensed.index\n")
+    branch.rules(rules.replace(str(index), "licensed.index"))
+    branch.save({"new.py": OWN})
+    assert verdict() == (0, "Clean")
+    (inside / "further.txt").write_text("x")
+    branch.git("add", "-f", "licensed.index/further.txt")
+    branch.git("commit", "-qm", "Index")
+    refused = run_assay("check")
+    assert (refused.code, "a change that writes the index" in refused.err) == (2, True)
+
+
+def test_a_comment_that_the_base_has_accepts_a_finding(branch):
+    text = f"# assay: ignore ours\n{OWN}"
+    branch.git("checkout", "-q", "main")
+    branch.save({"new.py": text})
+    branch.git("checkout", "-qB", "work")
+    branch.save({"new.py": text.replace(OWN, COPIED)})
+    assert verdict() == (0, "Clean")
+
+
+def test_what_cannot_be_decided_does_not_pass(branch, rules, monkeypatch):
+    branch.save({"new.py": FENCE})
+    assert verdict() == (3, "Undecided")
+    monkeypatch.setattr("assay.corpora.change.LARGEST_TEXT", 10)
+    monkeypatch.setattr("assay.corpora.texts.LARGEST_TEXT", 10)
+    finished = run_assay("check")
+    assert (finished.code, "next: read new.py yourself" in finished.out) == (3, True)
+
+
+def test_a_table_with_another_name_is_no_missing_rule(branch):
+    branch.rules((branch.path / "assay.toml").read_text().replace("[check]", "[chekc]"))
+    finished = run_assay("check")
+    assert (finished.code, "received no table check; did you mean chekc?" in finished.err) == (2, True)
+
+
+def test_rules_that_name_a_baseline_can_write_the_first_one(branch, tmp_path):
+    branch.rules((branch.path / "assay.toml").read_text().replace("accepted.json", "missing.json"))
+    branch.save({"new.py": f"# SPDX-License-Identifier: GPL-2.0-only\n{OWN}"})
+    assert run_assay("check").code == 2
+    assert run_assay("check", "--write-baseline", tmp_path / "missing.json").code == 1
+    assert json.loads((tmp_path / "missing.json").read_text())["findings"]
+
+
+def test_without_an_index_the_answer_says_that_copies_were_not_looked_for(branch):
+    branch.rules('[check]\nfail-on-licence = ["copyleft"]\n')
+    branch.save({"new.py": COPIED})
+    assert "copies were not looked for" in " ".join(run_assay("check").out.split())
+
+
+def test_a_licence_that_added_lines_state(branch, tmp_path):
+    header = "# SPDX-License-Identifier: GPL-2.0-only\n"
+    branch.save({"new.py": f"{header}{OWN}"})
+    assert verdict() == (1, "Findings")
+    assert "new.py:1" in run_assay("check").out
+    run_assay("check", "--write-baseline", tmp_path / "accepted.json")
+    branch.rules((branch.path / "assay.toml").read_text().replace("accepted.json", str(tmp_path / "accepted.json")))
+    branch.save({"new.py": f"{header}{OWN}"})
+    accepted = run_assay("check")
+    assert accepted.code == 0
+    # the table of a terminal breaks long cells, so the words are looked for in the JSON
+    stated = [entry for entry in json.loads(run_assay("check", "--json").out)["statements"] if entry["licence"]]
+    assert [(entry["licence"], entry["excuse"]) for entry in stated] == [("GPL-2.0-only", "in the baseline")]
+    log = json.loads(run_assay("check", "--sarif", "-").out)
+    assert log["runs"][0]["results"][0]["suppressions"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["# GPL and copyleft\nX = 1\n", f'{OWN * 200}\nX = "SPDX-License-Identifier: GPL-2.0-only"\n'],
+    ids=["mentioned", "in a string"],
+)
+def test_words_about_licences_state_none(branch, text):
+    branch.save({"new.py": text})
+    assert verdict() == (0, "Clean")
+
+
+def test_the_staged_change_is_judged_against_the_last_commit(branch):
+    (branch.path / "new.py").write_text(COPIED)
+    (branch.path / "assay.toml").write_text("[check]\n")
+    assert verdict("--staged") == (0, "Clean")
+    branch.git("add", "-A")
+    (branch.path / "new.py").write_text(OWN)  # the work tree does not count
+    assert verdict("--staged") == (1, "Findings")
+    refused = run_assay("check", "--staged", "--base", "main")
+    assert (refused.code, "--base has no effect" in refused.err) == (2, True)
+
+
+WRITERS = {"agent": TRAILER, "unrecorded": "Add", "contradicting": TRAILER}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_rules_on_who_wrote_the_change(branch, writer):
+    branch.rules(f'[check]\nfail-on-writer = ["{writer}"]\n')
+    branch.save({"new.py": OWN}, WRITERS[writer])
+    if writer == "contradicting":
+        assert verdict() == (0, "Clean")
+        note = 'new.py\n  h_1 2\n---\n{"schema_version": "authorship/3.0.0", "humans": {"h_1": {}}}'
+        branch.git("notes", "--ref", "ai", "add", "-m", note)
+    assert verdict() == (1, "Findings")
+    branch.git("notes", "--ref", "ai", "add", "-f", "-m", "garbage")
+    branch.git("commit", "-q", "--amend", "-m", "Add", "--no-edit")
+    other = {"agent": "Clean", "unrecorded": "Findings", "contradicting": "Clean"}
+    assert verdict()[1] == other[writer]
+
+
+def test_a_record_that_cannot_be_read_leaves_a_rule_on_writers_undecided(branch):
+    branch.rules('[check]\nfail-on-writer = ["agent"]\n')
+    branch.save({"new.py": OWN})
+    branch.git("notes", "--ref", "ai", "add", "-m", "garbage")
+    assert verdict() == (3, "Undecided")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"body": "- [x] I used Copilot to write this"},
+        {"body": "Generated with [Claude Code](https://claude.com)"},
+        {"user": {"login": "copilot-swe-agent[bot]"}},
+    ],
+)
+def test_the_description_and_the_author_of_a_pull_request_declare_an_agent(branch, tmp_path, request_):
+    branch.save({"new.py": OWN})
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps({"pull_request": {"body": None, **request_}}))
+    fail = ("--fail-on-writer", "agent", "--pull-request", event)
+    assert verdict(*fail) == (1, "Findings")
+    event.write_text('{"pull_request": {"head": {"ref": "codex/fix-1"}}}')
+    shown = run_assay("check", *fail)  # a name does not say who wrote the code
+    assert (shown.code, "agent branch: codex/fix-1" in shown.out) == (0, True)
+    event.write_text('{"push": 1}')
+    assert verdict(*fail) == (0, "Clean")
+    event.write_text("x")
+    assert verdict(*fail)[0] == 2
+
+
+def test_without_a_rule_nothing_is_judged(branch, tmp_path):
+    branch.rules("verbose = true\n")
+    branch.save({"new.py": COPIED}, TRAILER)
+    shown = run_assay("check")
+    assert (shown.code, shown.out.partition("\n")[0], "Co-authored-by: Claude" in shown.out) == (0, "No rule", True)
+
+
+def test_a_found_file_with_rules_is_not_in_the_way_of_other_commands(branch):
+    assert run_assay("benchmarks", "list", "--format", "csv").code == 0
+    branch.save({"assay.toml": "[check]\nindexes = 'x'\n"})
+    assert run_assay("benchmarks", "list").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "line"),
+    [
+        (["--config", "absent.toml"], "", "absent.toml of"),
+        (["--config", "two words.toml"], "", "two words.toml of"),
+        ([], "[check]\nfail-on-licenses = ['MIT']\n", "did you mean fail-on-license"),
+        ([], "[check]\nfail-on-licence = 'MIT'\n", "check.fail-on-licence: received 'MIT', expected a list: [\"MIT\"]"),
+        ([], "[check]\nindex = ['a']\n", "check.index: received ['a'], expected"),
+        ([], "[check]\nfail-on-licence = ['GPL3']\n", "is not on the SPDX list"),
+        ([], "[check]\nbaseline = 'absent.json'\n", "absent.json of"),
+        ([], "[check]\nfail-on-writer = ['agents']\n", "did you mean agent?"),
+        ([], "[check\n", "is not a TOML file"),
+        (["--base", "-x"], "", "received the commit '-x'"),
+        (["--base", "absent"], "", "received no commit absent"),
+        (["--base", ""], "", "received the commit '', expected a name"),
+        (["--head", ""], "", "received the commit '', expected a name"),
+    ],
+)
+def test_wrong_input_is_one_line(branch, arguments, text, line):
+    branch.rules(text)
+    branch.save({"new.py": OWN})
+    refused = run_assay("check", *arguments)
+    assert (refused.code, line in refused.err, refused.err.count("\n")) == (2, True, 1), refused.err
+
+
+def test_every_answer_keeps_the_limits_of_a_first_screen(branch):
+    from assay.checking import ChangeRules, CheckSettings, check_change
+    from assay.corpora import SourceChange
+    from assay.reports import describe
+
+    branch.save({"new.py": f"# SPDX-License-Identifier: GPL-2.0-only\n{OWN}"}, TRAILER)
+    change = SourceChange.between(branch.path)
+    for rules in (
+        CheckSettings(),
+        CheckSettings(fail_on_licence=("copyleft",)),
+        CheckSettings(fail_on_licence=("MIT",)),
+        *(CheckSettings(fail_on_writer=(writer,)) for writer in WRITERS),
+    ):
+        assert not list(broken_limits(describe(check_change(change, ChangeRules.of(rules))).answer))
+
+
+GPL = "GNU GENERAL PUBLIC LICENSE\nVersion 3, 29 June 2007\n"
+MIT = "Permission is hereby granted, free of charge, to any person obtaining a copy\n"
+
+
+def statements():
+    return [
+        (fact["path"], fact["level"], fact["licence"])
+        for fact in json.loads(run_assay("check", "--json").out)["statements"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("LICENSE", MIT, GPL),
+        ("COPYING", None, GPL),
+        ("vendor/LICENSE.txt", None, GPL),
+        ("LICENSES/GPL-3.0-only.txt", None, "The text.\n"),
+        ("package.json", '{"license": "MIT"}', '{"license": "GPL-3.0-only"}'),
+        ("pyproject.toml", '[project]\nlicense = "MIT"\n', '[project]\nlicense = "GPL-3.0-only"\n'),
+        ("README.md", "# x\n\n## License\n\nMIT\n", "# x\n\n## License\n\nGPL-3.0-only\n"),
+        ("Makefile", "all:\n", "# SPDX-License-Identifier: GPL-3.0-only\nall:\n"),
+        ("old.py", f"# SPDX-License-Identifier: MIT\n{OWN}", f"# SPDX-License-Identifier: GPL-3.0-only\n{OWN}"),
+    ],
+)
+def test_a_licence_that_becomes_a_denied_one_is_a_finding_until_it_is_accepted(branch, tmp_path, name, before, after):
+    branch.git("checkout", "-q", "main")
+    branch.save({name: before} if before else {"further.py": OWN})
+    branch.git("checkout", "-qB", "work")
+    branch.save({name: after})
+    assert verdict() == (1, "Findings")
+    assert statements() == [(name, "error", "GPL-3.0-only")]
+    run_assay("check", "--write-baseline", tmp_path / "kept.json")
+    assert verdict("--baseline", tmp_path / "kept.json") == (0, "Clean")
+
+
+def test_every_change_of_a_licence_text_is_named(branch):
+    branch.git("checkout", "-q", "main")
+    branch.save({"LICENSE": MIT, "lib/COPYING": GPL, "package.json": '{"license": "MIT"}'})
+    branch.git("checkout", "-qB", "work")
+    branch.save(
+        {"LICENSE": f"{MIT}\n", "lib/COPYING": f"{GPL}\n", "package.json": '{"license": "MIT", "private": true}'}
+    )
+    assert verdict() == (0, "Clean")
+    assert statements() == [("LICENSE", "notice", "MIT"), ("lib/COPYING", "notice", "GPL-3.0-only")]
+    branch.git("rm", "-q", "LICENSE")
+    branch.save({"lib/COPYING": "Ask us.\n"})
+    assert statements() == [("LICENSE", "notice", ""), ("lib/COPYING", "warning", "unknown")]
+    assert verdict() == (3, "Undecided")
+    # a licence of a folder is another one at the root
+    branch.save({"lib/COPYING": GPL})
+    branch.git("mv", "lib/COPYING", "COPYING")
+    branch.save({})
+    assert ("COPYING", "error", "GPL-3.0-only") in statements()
+
+
+def test_a_field_that_names_no_known_licence_is_undecided_and_words_about_tags_are_not(branch):
+    branch.git("checkout", "-q", "main")
+    branch.save({"package.json": '{"license": "MIT"}'})
+    branch.git("checkout", "-qB", "work")
+    branch.save({"a.md": "Write SPDX-License-Identifier: GPL-3.0-only in files.\n", "package.json": "{}"})
+    assert verdict() == (0, "Clean")
+    assert statements() == [("package.json", "notice", "")]
+    branch.save({"package.json": '{"license": "UNLICENSED"}'})
+    assert verdict() == (3, "Undecided")
+
+
+def test_an_unknown_licence_is_accepted_in_its_wording_alone(branch, tmp_path):
+    branch.save({"LICENSE": "Ask us.\n"})
+    run_assay("check", "--write-baseline", tmp_path / "kept.json")
+    assert verdict("--baseline", tmp_path / "kept.json") == (0, "Clean")
+    branch.save({"LICENSE": "Pay us.\n"})
+    assert verdict("--baseline", tmp_path / "kept.json") == (3, "Undecided")
+
+
+def words(*arguments):
+    return " ".join(run_assay("check", *arguments).out.split())
+
+
+def test_the_output_names_the_base_the_rules_and_what_was_not_judged(branch):
+    branch.save({f"{name}.md": "text\n" for name in "abcdefg"})
+    shown = words()
+    assert "no added line of source code" in shown
+    assert "Base: main (" in shown
+    assert "rules of assay.toml there: fail-on-licence copyleft; index" in shown
+    assert "a.md, b.md, c.md, d.md, e.md and 2 more" in shown
+    assert "The change writes" not in shown
+    branch.save({"assay.toml": "[check]\n", "accepted.json": "{}"})
+    assert "The change writes assay.toml and accepted.json" in words()
+
+
+def test_a_link_and_a_submodule_are_named(branch, tmp_path):
+    (branch.path / "link.py").symlink_to(tmp_path / "outside.py")
+    branch.git("init", "-q", "sub")
+    branch.git("-C", "sub", "-c", "user.name=n", "-c", "user.email=a@b.c", "commit", "-qm", "x", "--allow-empty")
+    branch.save({})
+    assert "Not judged: link.py (link), sub (submodule)." in words()
+
+
+def test_a_staged_change_says_that_its_writer_comes_with_the_commit(branch):
+    branch.rules('[check]\nfail-on-writer = ["agent"]\n')
+    (branch.path / "new.py").write_text(OWN)
+    branch.git("add", "-A")
+    assert "come with the commit" in words("--staged")
+    (branch.path / "new.py").write_text(f"# Generated by Claude\n{OWN}")
+    branch.git("add", "-A")
+    assert verdict("--staged") == (1, "Findings")
+
+
+def test_paths_of_the_rules_begin_at_the_root(branch, index, rules, monkeypatch):
+    index.rename(branch.path / "licensed.index")
+    (branch.path / ".git/info/exclude").write_text("licensed.index\n")
+    branch.rules(rules.replace(str(index), "licensed.index"))
+    branch.save({"src/new.py": COPIED})
+    monkeypatch.chdir(branch.path / "src")
+    assert verdict() == (1, "Findings")
+    # those of the command line begin here
+    assert verdict("--index", "../licensed.index", "--baseline", "../accepted.json") == (1, "Findings")
+
+
+def test_a_baseline_is_added_to(branch, tmp_path):
+    kept = tmp_path / "kept.json"
+    branch.save({"new.py": COPIED})
+    assert "accepts 1 more finding, once" in run_assay("check", "--write-baseline", kept).err
+    branch.git("checkout", "-qB", "other", "main")
+    branch.save({"LICENSE": GPL})
+    assert "accepts 1 more finding, and 1 as before, once" in run_assay("check", "--write-baseline", kept).err
+    assert "accepts 0 more findings, and 2 as before" in run_assay("check", "--write-baseline", kept).err
+    branch.save({"new.py": COPIED})
+    assert verdict("--baseline", kept) == (0, "Clean")
+    assert "accepts 2 more findings, once" in run_assay("check", "--write-baseline", kept, "--force").err
+    kept.write_text("{}")
+    refused = run_assay("check", "--write-baseline", kept)
+    assert (refused.code, kept.read_text()) == (2, "{}")
+
+
+def test_one_declaration_is_one_finding(branch):
+    branch.rules('[check]\nfail-on-writer = ["agent"]\n')
+    branch.save({"new.py": f"{OWN}\n\n{OWN}\n\n{OWN}"}, TRAILER)
+    branch.save({"other.py": OWN}, TRAILER)
+    assert "2 findings in 12 changed lines" in run_assay("check").out
+    assert "new.py:1-10 agent" in words()
+    (_, (lines,)) = (
+        json.loads(run_assay("check", "--json").out)["written"]["files"][0][key] for key in ("path", "ranges")
+    )
+    assert (lines["first"], lines["last"], lines["judged"]) == (1, 10, 6)
+
+
+def test_a_declaration_without_lines_of_code_is_a_finding_too(branch):
+    branch.rules('[check]\nfail-on-writer = ["agent"]\n')
+    branch.save({"a.md": "text\n"}, TRAILER)
+    assert verdict() == (1, "Findings")
+
+
+def test_a_log_is_replaced_and_no_other_file(branch, tmp_path):
+    log = tmp_path / "assay.sarif"
+    branch.save({"new.py": OWN})
+    for _ in range(2):
+        assert verdict("--sarif", log)[0] == 0
+    log.write_text("mine")
+    assert (verdict("--sarif", log)[0], log.read_text()) == (2, "mine")
+
+
+def test_lines_of_a_pipe_are_no_wider_than_a_screen(branch, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    branch.save(
+        {"new.py": OWN}, TRAILER + "".join(f"\nCo-authored-by: Claude {n} <noreply@anthropic.com>" for n in range(9))
+    )
+    assert max(map(len, run_assay("check").out.splitlines())) <= 110
+
+
+def test_a_name_with_quotes_unicode_and_a_line_end_has_the_lines_that_were_added(branch):
+    branch.git("checkout", "-q", "main")
+    names = ('a "é" 日\t.py', "b\nc.py", '"d".py', "e f.py")
+    branch.save(dict.fromkeys(names, COPIED))
+    branch.git("checkout", "-qB", "work")
+    branch.save(dict.fromkeys(names, f"{COPIED}X = 1\n"))
+    assert verdict() == (0, "Clean")
+    assert json.loads(run_assay("check", "--json").out)["lines"] == dict.fromkeys(names, 1)
+
+
+def test_an_empty_change_and_a_clone_without_its_base_are_no_clean_change(branch, tmp_path, monkeypatch):
+    branch.save({"new.py": COPIED})
+    assert "nothing to judge" in words("--base", "work")
+    branch.git("clone", "-q", "--depth", "1", "-b", "work", branch.path.as_uri(), str(tmp_path / "clone"))
+    monkeypatch.chdir(tmp_path / "clone")
+    refused = run_assay("check")
+    assert (refused.code, "a shallow clone" in refused.err) == (2, True)
+
+
+def test_a_repository_without_a_commit_is_refused_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Branch(tmp_path / "empty")
+    monkeypatch.chdir(tmp_path / "empty")
+    for arguments in ((), ("--staged",)):
+        refused = run_assay("check", *arguments)
+        assert (refused.code, "a repository without a commit" in refused.err) == (2, True)

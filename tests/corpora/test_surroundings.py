@@ -1,0 +1,151 @@
+"""What lies around a file says under which licence it stands."""
+
+import json
+
+import pytest
+from identify.vendor.licenses import LICENSES
+
+from assay.corpora.folders import Folder
+from assay.corpora.surroundings import Surroundings, describes_neighbours
+
+TEXTS = {name: text.encode() for name, text in LICENSES}
+METADATA = (
+    b"Metadata-Version: 2.4\nName: thing\nAuthor-email: Ann Other <ann@example.org>\nLicense-Expression: 0BSD\n"
+    b"Project-URL: Source, https://example.org/thing\n\nProse\n"
+)
+
+
+def around(**files):
+    found = Surroundings()
+    for path, raw in files.items():
+        found.notice(path, raw)
+    return found
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("LICENSE", "LICENCE.txt", "COPYING", "COPYING.LESSER", "LICENSE-MIT", "a/UNLICENSE", "license.md"),
+        *("x/METADATA", "setup.cfg", "setup.py", "README", "README.md", "LICENSES/MIT.txt", "REUSE.toml"),
+    ],
+)
+def test_these_tell_of_others(name):
+    assert describes_neighbours(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["license.py", "licenses.json", "README.py", "MIT.txt", "LICENSE.html", "sublicensed", "a/license/b.c"]
+)
+def test_these_do_not(name):
+    assert not describes_neighbours(name)
+
+
+def test_the_nearest_licence_up_the_tree_holds():
+    found = around(**{"LICENSE": TEXTS["MIT"], "vendor/LICENSE": TEXTS["MPL-2.0"]})
+    assert found.facts_of("a/b/c.py").nearest == "MIT"
+    assert found.facts_of("vendor/deep/c.py").nearest == "MPL-2.0"
+    assert found.facts_of("vendored/c.py").nearest == "MIT"
+
+
+def test_a_licence_that_nobody_can_name_does_not_hide_the_one_above():
+    """A collection of notices says less than the folder that it lies in."""
+    found = around(**{"LICENSE": TEXTS["MIT"], "vendor/LICENSE": b"Ask Bob."})
+    assert found.facts_of("vendor/c.py").nearest == "MIT"
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "licence"),
+    [
+        ("pyproject.toml", b'[project]\nlicense = "Apache-2.0 OR MIT"\n', "Apache-2.0 OR MIT"),
+        ("pyproject.toml", b'[project]\nlicense = {text = "BSD"}\n', "BSD-3-Clause"),
+        ("Cargo.toml", b'[package]\nlicense = "MIT/Apache-2.0"\n', "MIT OR Apache-2.0"),
+        ("package.json", json.dumps({"license": "ISC"}).encode(), "ISC"),
+        ("package.json", json.dumps({"license": ["MIT", "0BSD"]}).encode(), "0BSD OR MIT"),
+        ("package.json", json.dumps({"licenses": [{"type": "MIT"}, {"type": "0BSD"}]}).encode(), "0BSD OR MIT"),
+        ("pyproject.toml", b'[project]\nclassifiers = ["License :: OSI Approved :: MIT License"]\n', "MIT"),
+        ("pyproject.toml", b'[tool.poetry]\nlicense = "MIT"\n', "MIT"),
+        ("setup.cfg", b"[metadata]\nlicense = GPLv3+\n", "GPL-3.0-or-later"),
+        (
+            "setup.cfg",
+            b"[metadata]\nlicense = see file\nclassifiers =\n  Topic :: X\n  License :: OSI Approved :: MIT License\n",
+            "MIT",
+        ),
+        ("setup.py", b"from setuptools import setup\nsetup(name='x', license='BSD')\n", "BSD-3-Clause"),
+        (
+            "setup.py",
+            b"import setuptools\nsetuptools.setup(classifiers=['License :: OSI Approved :: ISC License (ISCL)'])\n",
+            "ISC",
+        ),
+        ("setup.py", b"setup(license=read('LICENSE'))\n", None),
+        ("setup.py", b"setup(\n", None),
+        ("setup.cfg", b"license = MIT\n", None),
+        (
+            "REUSE.toml",
+            b'version = 1\n[[annotations]]\npath = "**"\nSPDX-License-Identifier = "GPL-3.0-or-later"\n',
+            "GPL-3.0-or-later",
+        ),
+        ("LICENSES/GPL-2.0-only.txt", b"text", "GPL-2.0-only"),
+        ("README.md", b"# x\n\n## License\n\nMIT\n", "MIT"),
+        ("pyproject.toml", b"[project\n", None),
+        ("package.json", b"[" * 100_000, None),
+        ("package.json", b'{"license": 3}', None),
+    ],
+)
+def test_project_files_state_a_licence_and_broken_ones_nothing(name, raw, licence):
+    assert around(**{name: raw}).facts_of("a.py").nearest == licence
+
+
+def test_a_stated_field_outranks_a_text_and_a_text_a_loose_field():
+    loose = b"Name: thing\nClassifier: License :: OSI Approved :: BSD License\n"
+    assert (
+        around(**{"LICENSE": TEXTS["MIT"], "pyproject.toml": b'[project]\nlicense="0BSD"'}).facts_of("a").nearest
+        == "0BSD"
+    )
+    assert around(**{"LICENSE": TEXTS["BSD-2-Clause"], "PKG-INFO": loose}).facts_of("a").nearest == "BSD-2-Clause"
+    assert around(**{"PKG-INFO": loose}).facts_of("a").nearest == "BSD-3-Clause"
+
+
+def test_installed_files_belong_to_the_distribution_that_lists_them():
+    record = b"thing/__init__.py,sha256=x,3\nthing.py,,\n../../bin/run,,\nthing-1.dist-info/METADATA,,\n"
+    found = around(**{"thing-1.dist-info/METADATA": METADATA, "thing-1.dist-info/RECORD": record})
+    facts = found.facts_of("thing/__init__.py")
+    assert (facts.nearest, facts.author, facts.url) == ("0BSD", "Ann Other", "https://example.org/thing")
+    assert found.facts_of("other/__init__.py").nearest is None
+
+
+@pytest.mark.parametrize(
+    ("home", "repository"),
+    [
+        ("https://github.com/owner/thing/", "https://github.com/owner/thing/"),
+        ("https://owner.example.org/thing", None),
+        ("https://github.com/owner", None),
+    ],
+)
+@pytest.mark.parametrize("field", ["Home-page: {}", "Home-page: UNKNOWN\nProject-URL: Homepage, {}"])
+def test_a_home_page_that_is_a_repository_is_the_repository(home, repository, field):
+    stated = b"Metadata-Version: 2.4\nName: thing\n" + field.format(home).encode() + b"\n\nProse\n"
+    files = {"thing-1.dist-info/METADATA": stated, "thing-1.dist-info/RECORD": b"thing/a.py,,\n"}
+    facts = around(**files).facts_of("thing/a.py")
+    assert (facts.repository, facts.url) == (repository, home)
+
+
+def test_texts_named_after_their_licences_leave_a_choice():
+    both = around(**{"LICENSE-MIT": TEXTS["MIT"], "LICENSE-APACHE": TEXTS["Apache-2.0"]})
+    assert both.facts_of("a.rs").nearest == "Apache-2.0 OR MIT"
+    third = around(**{"LICENSE-MIT": TEXTS["MIT"], "LICENSE.apache2": TEXTS["Apache-2.0"], "COPYING": TEXTS["ISC"]})
+    assert third.facts_of("a.rs").nearest == "(Apache-2.0 OR MIT) AND ISC"
+    plain = around(**{"LICENSE": TEXTS["MIT"], "LICENSE.thirdparty": TEXTS["Apache-2.0"]})
+    assert plain.facts_of("a.rs").nearest == "MIT AND Apache-2.0"
+
+
+def test_a_readme_is_asked_last():
+    found = around(**{"README.md": b"## License\n\nMIT\n", "setup.py": b"setup(license='ISC')\n"})
+    assert found.facts_of("a.py").nearest == "ISC"
+
+
+def test_the_texts_of_reuse_reach_the_files_beside_their_folder(tmp_path):
+    (tmp_path / "LICENSES").mkdir()
+    (tmp_path / "LICENSES" / "GPL-3.0-or-later.txt").write_text("text")
+    (tmp_path / "a.py").write_text("x = 1\n")
+    entries = {entry.path: entry for entry in Folder(tmp_path, "here").files()}
+    assert entries["a.py"].facts.nearest == "GPL-3.0-or-later"

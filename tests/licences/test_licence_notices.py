@@ -1,0 +1,226 @@
+"""Licences stated in words: the notice at the head of a file, the section of a README."""
+
+import pytest
+
+from assay.licences import licence_of_file
+from assay.licences.notices import licence_notice, licence_of_readme
+
+GNU = (
+    "This program is free software: you can redistribute it and/or modify it under the terms of the GNU {kind}General\n"
+    "Public License as published by the Free Software Foundation, either version {version} of the License, or\n"
+    "(at your option) any later version."
+)
+BSD = (
+    "Redistribution and use in source and binary forms, with or without\nmodification, are permitted provided that the "
+    "following conditions are met:\n1. Redistributions of source code must retain the above copyright notice"
+)
+ENDORSE = (
+    "\nNeither the name of the author nor the names of its contributors may be used to endorse or promote products."
+)
+DUAL = (
+    "Licensed under the Apache License, Version 2.0 <LICENSE-APACHE or\nhttp://www.apache.org/licenses/LICENSE-2.0> or "
+    "the MIT license <LICENSE-MIT>, at your\noption. This file may not be copied except according to those terms."
+)
+
+
+def hashes(text):
+    return "".join(f"# {line}\n" for line in text.splitlines()) + "\nimport os\n"
+
+
+def block(text):
+    return "/*\n" + "".join(f" * {line}\n" for line in text.splitlines()) + " */\nint main;\n"
+
+
+def docstring(text):
+    return f'#!/usr/bin/env python3\n"""A module.\n\n{text}\n"""\nimport os\n'
+
+
+def slashes(text):
+    return "".join(f"// {line}\n" for line in text.splitlines()) + "package main\n"
+
+
+@pytest.mark.parametrize("written", [hashes, block, docstring, slashes])
+@pytest.mark.parametrize(
+    ("notice", "licence"),
+    [
+        (GNU.format(kind="", version="3"), "GPL-3.0-or-later"),
+        (GNU.format(kind="", version="2"), "GPL-2.0-or-later"),
+        (GNU.format(kind="Lesser ", version="2.1"), "LGPL-2.1-or-later"),
+        (GNU.format(kind="Library ", version="2"), "LGPL-2.0-or-later"),
+        (GNU.format(kind="Affero ", version="3"), "AGPL-3.0-or-later"),
+        ("under the terms of the GNU General Public License version 2 as\npublished by the FSF.", "GPL-2.0-only"),
+        ('Licensed under the Apache License, Version 2.0 (the "License");\nyou may not use this file', "Apache-2.0"),
+        ("Permission is hereby granted, free of charge, to any person obtaining a copy\nof this", "MIT"),
+        ("Released under the MIT License.", "MIT"),
+        (BSD, "BSD-2-Clause"),
+        (BSD + ENDORSE, "BSD-3-Clause"),
+        ("This Source Code Form is subject to the terms of the Mozilla Public\nLicense, v. 2.0.", "MPL-2.0"),
+        (
+            "Permission to use, copy, modify, and/or distribute this software for any\npurpose with or without fee",
+            "ISC",
+        ),
+        (DUAL, "Apache-2.0 OR MIT"),
+    ],
+)
+def test_the_standard_notices_are_read_in_every_form_of_comment(written, notice, licence):
+    assert licence_notice(written(notice)) == licence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Use of this source code is governed by a BSD-style\n# license that can be found in the LICENSE file.\n",
+        "# permission of the owner is checked here\n",
+        "# See docs/LICENSE.txt for license information.\n",
+        "# Distributed under the same license as the package.\n",
+        "",
+    ],
+)
+def test_references_to_the_licence_of_the_folder_state_none(text):
+    assert licence_notice(text) is None
+
+
+def test_an_exception_of_a_gnu_licence_is_kept():
+    notice = GNU.format(kind="", version="2") + '\nAs a special exception, subject to the "Classpath" exception'
+    assert licence_notice(hashes(notice)) == "GPL-2.0-or-later WITH Classpath-exception-2.0"
+
+
+def test_the_notice_of_a_file_outranks_its_repository():
+    text = hashes(GNU.format(kind="", version="3"))
+    assert licence_of_file(None, text, "MIT") == "GPL-3.0-or-later"
+    assert licence_of_file("MIT", text, None) == "MIT AND GPL-3.0-or-later"
+    assert licence_of_file(None, f"# SPDX-License-Identifier: MIT\n{text}", None) == "MIT AND GPL-3.0-or-later"
+    assert licence_of_file(None, f"# SPDX-License-Identifier: GPL-3.0-only\n{text}", None) == "GPL-3.0-only"
+
+
+@pytest.mark.parametrize(
+    ("text", "licence"),
+    [
+        ("# Thing\n\n## License\n\nMIT © Somebody\n\n## Thanks\n\nTo the GPL-3.0 people.\n", "MIT"),
+        ("Thing\n=====\n\nLicense\n-------\n\nDistributed under the BSD 3-Clause license.\n", "BSD-3-Clause"),
+        ("## Licensing\n\nEither of Apache License, Version 2.0 or MIT license at your option.\n", "Apache-2.0 OR MIT"),
+        ("## Licence\n\nGPLv3+\n", "GPL-3.0-or-later"),
+        ("# Thing\n\nIt reads MIT files.\n", None),
+        ("## License\n\nSee the file LICENSE.\n", None),
+    ],
+)
+def test_the_licence_section_of_a_readme_is_read(text, licence):
+    assert licence_of_readme(text) == licence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'NOTICE = """{GNU.format(kind="", version="3")}"""\n',
+        "# See the GNU General Public License for more details.\n",
+        "import os\n\nKEY = ASTERISK_GPL_KEY\n",
+        "# Permission to use, copy, modify, and distribute this software and its documentation is hereby granted\n",
+        "# The contents are subject to the Frobnicator Public License.\n",
+        "# Licensed under the Frobnicator Software License.\n",
+        "# See frobnicator.c for detailed license information.\n",
+        "import os\n\nNOTE = 'Mozilla Public License'\n",
+    ],
+)
+def test_a_mention_of_copyleft_and_an_unrecognised_notice_are_unknown_and_not_what_the_folder_says(text):
+    assert licence_of_file(None, text, "MIT") == "unknown"
+    assert licence_of_file("MIT", text, None) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("text", "licence"),
+    [
+        ("import os\n" + hashes(GNU.format(kind="", version="3")), "GPL-3.0-or-later"),
+        ("import os\n__license__ = 'GPLv3+'\n", "GPL-3.0-or-later"),
+        ('int x;\nMODULE_LICENSE("GPL v2");\n', "GPL-2.0-only"),
+        (
+            "setup(classifiers=[\n'License :: OSI Approved :: GNU General Public License v3 (GPLv3)',\n])\n",
+            "GPL-3.0-only",
+        ),
+        ("# under the GNU GPL, version 2\nint x;\nMODULE_LICENSE('GPL');\n", "GPL-2.0-only"),
+        ("# under the GNU LGPL, version 2\nint x;\n# under the GNU GPL, version 2\n", "LGPL-2.0-only AND GPL-2.0-only"),
+        (f"<p>Title</p>\n<p>\n{GNU.format(kind='', version='3')}\n</p>\n", "GPL-3.0-or-later"),
+        (f"..\n   {GNU.format(kind='', version='3')}\n\nTitle\n=====\n", "GPL-3.0-or-later"),
+        (f"=head1 NAME\n\n{GNU.format(kind='', version='3')}\n\n=cut\n\nuse strict;\n", "GPL-3.0-or-later"),
+        ("import os\nif license == 'GPL' or license(GPL_LICENSE):\n    pass\n", "unknown"),
+    ],
+)
+def test_a_gnu_licence_counts_wherever_a_file_says_that_it_is_under_it(text, licence):
+    assert licence_of_file(None, text, "MIT") == licence
+
+
+def test_the_notice_of_another_work_applies_beside_that_of_the_file():
+    text = "Either the GPL, version 2, or under the CDDL.\nIt incorporates work covered by the following: MIT license"
+    assert licence_notice(hashes(text)) == "(CDDL-1.0 OR GPL-2.0-only) AND MIT"
+
+
+@pytest.mark.parametrize(
+    ("notice", "licence"),
+    [
+        ("Licensed under the GPL.", "GPL-1.0-or-later"),
+        ("This file may be redistributed under the terms of the GNU Public License.", "GPL-1.0-or-later"),
+        ("License: LGPL", "LGPL-2.0-or-later"),
+        ("released under the GNU LGPL (v2.1 or later)", "LGPL-2.1-or-later"),
+        ("under the terms of the GNU GPL, version 2. See COPYING.", "GPL-2.0-only"),
+        ("is licensed under version 2 or later of the GNU General Public License", "GPL-2.0-or-later"),
+        ("License: GPL v2 or later", "GPL-2.0-or-later"),
+        ("under the GNU Lesser Lesser General Public License; version 2.1", "LGPL-2.1-only"),
+        ("License: Dual BSD/GPL", "BSD-3-Clause OR GPL-1.0-or-later"),
+        (
+            "under either the GNU General Public License, version 2, or the Mozilla Public License, version 1.1",
+            "GPL-2.0-only OR MPL-1.1",
+        ),
+        ("libraries are under the LGPLv2+, tools under the GPLv3", "LGPL-2.0-or-later AND GPL-3.0-only"),
+        ("under the Common Development and Distribution License, version 1.1", "CDDL-1.1"),
+        ("Licensed under the Eclipse Public License v2.0 or the Foo Public License", "EPL-2.0"),
+        ("under the GNU Library GPL, version 2 or later; a copy is in common-licenses/LGPL-2", "LGPL-2.0-or-later"),
+        ("under the Apache 2.0 license or version 2 of the GNU GPL", "Apache-2.0 OR GPL-2.0-only"),
+        (
+            "can be used either under the GNU LGPL, version 3, or under the Apache License.",
+            "Apache-2.0 OR LGPL-3.0-only",
+        ),
+        ("available via the MIT or new BSD license", "BSD-3-Clause OR MIT"),
+        ("under the same terms as Perl itself", "Artistic-1.0-Perl OR GPL-1.0-or-later"),
+        ("Version: MPL 1.1/GPL 2.0\n- under the GNU GPL version 2 or later", "GPL-2.0-or-later OR MPL-1.1"),
+    ],
+)
+def test_short_forms_name_copyleft_with_its_version_or_the_lowest_one(notice, licence):
+    stated = licence_of_file(None, hashes(notice), "MIT")
+    assert set(stated.split(" AND ")) == set(licence.split(" AND "))
+
+
+@pytest.mark.parametrize("words", ["Compatible with the GPL.", "This is not the GPL."])
+def test_what_is_compatible_with_a_licence_is_not_under_it(words):
+    assert licence_of_file(None, hashes(words), "MIT") == "unknown"
+
+
+MIT = (
+    "Permission is hereby granted, free of charge, to any person obtaining a copy of this software, to deal in the "
+    "Software without restriction, including without limitation the rights to use, copy, modify, merge, publish and to "
+    "permit persons to whom the Software is furnished to do so, subject to the following conditions:\nThe above notice "
+    "shall be included in all copies or substantial portions of the Software.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "licence"),
+    [
+        (MIT + 'THE SOFTWARE IS PROVIDED "AS IS"', "MIT"),
+        (MIT + "The Software shall be used for Good, not Evil.\n", "JSON"),
+        (MIT + "Except as contained in this notice, the name of Somebody shall not be used.", "unknown"),
+        (
+            BSD + "\n3. The end-user documentation included with the redistribution must name the Apache Software "
+            "Foundation.",
+            "Apache-1.1",
+        ),
+        (BSD + "\n3. Products derived from this software may not be called Thing.", "unknown"),
+        (
+            (
+                "Permission to use, copy, modify, and distribute this software for any purpose with or without fee is "
+                "hereby granted.\nExcept as contained in this notice, the name of a copyright holder shall not be used."
+            ),
+            "curl",
+        ),
+    ],
+)
+def test_texts_that_begin_as_a_well_known_one_are_told_apart(text, licence):
+    assert licence_notice(hashes(text)) == licence

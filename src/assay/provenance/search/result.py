@@ -7,9 +7,10 @@ from operator import attrgetter
 
 import pyarrow as pa
 
-from assay.corpora import LineRange, Origin, lines_text, merge_lines
+from assay.corpora import Origin, lines_text, merge_lines
 from assay.provenance.search.candidates import SearchMethod
 from assay.provenance.search.query import ChannelEvidence
+from assay.provenance.search.spans import document_lines, query_lines
 from assay.reports import Column, Report, Table, TabularResult, number_of
 from assay.types import Match
 
@@ -140,7 +141,7 @@ class Trace(TabularResult):
 def place_of(match: Match) -> str:
     """Return path, lines and name of the matched document."""
     place = match.path
-    if lines := lines_text(merge_lines(LineRange(span.document_first, span.document_last) for span in match.spans)):
+    if lines := lines_text(merge_lines(document_lines(match.spans))):
         place += f":{lines}"
     return f"{place} ({match.name})" if match.name else place
 
@@ -155,7 +156,7 @@ def _contained(match: Match) -> str:
 
 
 def _query_lines(match: Match) -> str:
-    return lines_text(merge_lines(LineRange(span.query_first, span.query_last) for span in match.spans))
+    return lines_text(merge_lines(query_lines(match.spans)))
 
 
 COLUMNS = (

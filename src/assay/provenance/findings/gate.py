@@ -95,8 +95,8 @@ class Judgement:
 
 def judge(files: Sequence[TracedFile], rules: "LicenceRules") -> Judgement:
     """Judge the findings of a run."""
-    traces = [trace for file in files for _, trace in file.parts if not trace.too_short]
-    p_values = list(map(_least_p, traces))
+    parts = chain.from_iterable(map(attrgetter("parts"), files))
+    p_values = [_least_p(trace) for _, trace in parts if not trace.too_short]
     threshold = _threshold(p_values)
     denials: list[Denial] = []
     undecided: list[Denial] = []
@@ -104,9 +104,9 @@ def judge(files: Sequence[TracedFile], rules: "LicenceRules") -> Judgement:
     for finding in chain.from_iterable(map(attrgetter("findings"), files)):
         denied_place = _first_place(finding, rules.deny)
         place = denied_place or _first_place(finding, rules.leave_open)
-        evidence = next((match for match in finding.evidence if _fails(match, threshold)), None)
         if place is None:
             continue
+        evidence = next((match for match in finding.evidence if _fails(match, threshold)), None)
         if evidence is None:
             weak += denied_place is not None
         elif denied_place is None:

@@ -57,10 +57,19 @@ def spans(
             break
     below = first_line - 1
     weights = np.ones(len(query)) if weights is None else weights
-    return tuple(
-        Span(first, last, start + below, stop + below, _evidence(query, weights, at))
-        for (first, last, start, stop), at in _joined(chosen)
-    )
+    stretches = []
+    for (first, last, start, stop), at in _joined(chosen):
+        evidence = _evidence(query, weights, at)
+        stretches.append(
+            Span(
+                query_first=first,
+                query_last=last,
+                document_first=start + below,
+                document_last=stop + below,
+                evidence=evidence,
+            )
+        )
+    return tuple(stretches)
 
 
 def query_lines(stretches: Iterable[Span]) -> list[LineRange]:

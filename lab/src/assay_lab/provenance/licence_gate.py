@@ -18,7 +18,7 @@ from pathlib import Path
 
 from assay.corpora import CorpusSettings, Document, Origin, SourceText, code_lines, pieces, source_texts
 from assay.licences import read_rules
-from assay.provenance import CodeIndex, TracedFile, TraceSettings, judge, trace_file
+from assay.provenance import CodeIndex, Thresholds, TracedFile, TraceSettings, judge, trace_file
 from assay.provenance.findings import Denial
 from assay_lab.clones import edit_lines, rename_all
 from assay_lab.evaluation.independent import wilson
@@ -28,7 +28,7 @@ from assay_lab.provenance.packages import PACKAGES, archives
 RULES = read_rules(["copyleft"])
 LICENCE = "GPL-3.0-only"
 NOT_CORPUS = ("site-packages", "test", "tests", "idle_test", "lib2to3")
-SETTINGS = TraceSettings(min_confidence=0.95, candidates=1000)
+SETTINGS = TraceSettings(Thresholds(), candidates=1000)
 COPIES = frozenset(
     """absl_py _sorted_list_difference; absl_py file; boltons _args2cmd; boltons args2cmd; boltons copy_tree;
     boltons mbox_readonlydir.flush; boltons file; boltons _format_final_exc_line; boltons unquote_to_bytes;

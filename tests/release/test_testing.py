@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from assay.api import AuditSettings
 from assay.errors import DataError, MissingCapability
 from assay.models import StatisticsCache, cached_scorer
 from assay.release import evidence_of_release, read_secret, rotate
@@ -14,7 +13,6 @@ from assay.release import test as run_test
 from assay.release.secret_file import write_secret
 from assay.scoring import shared_prefixes
 from release.conftest import FakeModel, published_texts
-from support.sandboxed import skip_without_sandbox
 
 
 def words_of(result) -> str:
@@ -75,8 +73,8 @@ def test_a_parent_is_taken_off(secret, secret_path, monkeypatch):
         run_test("by name", secret_path, parent=("older",))
 
 
+@pytest.mark.usefixtures("sandbox")  # without one there is no lot of the content
 def test_every_test_is_logged_and_p_is_adjusted(secret, secret_path):
-    skip_without_sandbox()  # without one there is no lot of the content
     first = run_test(FakeModel(salt="a"), secret_path)
     seen = run_test(FakeModel(published_texts(secret), gain=0.3), secret_path)
     assert first.logged == 2  # names and content
@@ -123,12 +121,12 @@ def test_the_audit_gets_evidence(secret, secret_path):
 
 
 def test_an_audit_that_is_continued_logs_its_test_once(secret, secret_path, tmp_path):
-    settings, model = AuditSettings(release=secret_path), FakeModel(published_texts(secret), gain=2.0)
-    first = settings.lot(model, tmp_path / "state")
+    model, kept = FakeModel(published_texts(secret), gain=2.0), tmp_path / "state" / "release.json"
+    first = evidence_of_release(model, secret_path, kept=kept)
     logged = len(read_secret(secret_path).tests)
-    assert settings.lot(model, tmp_path / "state") == first
+    assert evidence_of_release(model, secret_path, kept=kept) == first
     assert len(read_secret(secret_path).tests) == logged > 0
-    settings.lot(model, None)
+    evidence_of_release(model, secret_path)
     assert len(read_secret(secret_path).tests) == 2 * logged
 
 

@@ -1,0 +1,98 @@
+"""What a service takes on, and what it refuses."""
+
+import asyncio
+import threading
+
+import pytest
+
+from assay.service.queue import CallQueue, TooManyCalls
+
+
+@pytest.fixture
+def gates():
+    """Makes gates and closes them."""
+    made = []
+
+    def make(**limits):
+        made.append(CallQueue(**limits))
+        return made[-1]
+
+    yield make
+    for entry in made:
+        entry.close()
+
+
+def test_the_value_of_a_call_comes_back(gates):
+    gate = gates(workers=1, waiting=0, seconds=60)
+    assert asyncio.run(gate.run(divmod, 7, 2)) == (3, 1)
+    assert gate.calls == 0
+
+
+def test_an_exception_of_a_call_comes_back(gates):
+    gate = gates(workers=1, waiting=0, seconds=60)
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(gate.run(divmod, 7, 0))
+    assert gate.calls == 0
+
+
+def test_a_call_beyond_those_that_may_wait_is_told_to_come_back(gates):
+    gate = gates(workers=1, waiting=1, seconds=60)
+    released = threading.Event()
+
+    async def scene():
+        first = asyncio.create_task(gate.run(released.wait, 60))
+        second = asyncio.create_task(gate.run(released.wait, 60))
+        await asyncio.sleep(0)
+        with pytest.raises(TooManyCalls):
+            await gate.run(released.wait, 60)
+        released.set()
+        return await first, await second
+
+    assert asyncio.run(scene()) == (True, True)
+
+
+def test_a_call_whose_caller_has_given_up_while_it_waited_does_not_run(gates):
+    gate = gates(workers=1, waiting=1, seconds=0.05)
+    released, ran = threading.Event(), []
+
+    async def scene():
+        running = asyncio.create_task(gate.run(released.wait, 60))
+        waiting = asyncio.create_task(gate.run(ran.append, 1))
+        await asyncio.wait([running, waiting])
+        assert gate.calls == 1
+        released.set()
+
+    asyncio.run(scene())
+    gate.close()
+    assert ran == []
+
+
+def test_a_call_that_waited_too_long_is_dropped_and_the_running_one_still_answers(gates):
+    """The time of a call starts when it begins: calls in front of it do not make its work useless."""
+    gate = gates(workers=1, waiting=2, seconds=0.2)
+
+    async def scene():
+        running = [asyncio.create_task(gate.run(threading.Event().wait, 0.15)) for _ in range(2)]
+        late = asyncio.create_task(gate.run(threading.Event().wait, 0.15))
+        with pytest.raises(TooManyCalls):
+            await late
+        return [await call for call in running]
+
+    assert asyncio.run(scene()) == [False, False]
+
+
+def test_a_call_that_takes_too_long_keeps_its_place_until_it_ends(gates):
+    gate = gates(workers=1, waiting=0, seconds=0.01)
+    released = threading.Event()
+
+    async def scene():
+        with pytest.raises(TimeoutError):
+            await gate.run(released.wait, 60)
+        with pytest.raises(TooManyCalls):
+            await gate.run(released.wait, 60)
+        released.set()
+        while gate.calls:  # noqa: ASYNC110  nothing tells when an abandoned call ends
+            await asyncio.sleep(0)
+        return gate.calls
+
+    assert asyncio.run(scene()) == 0

@@ -196,7 +196,7 @@ def detector_name(plan: Plan) -> str:
     definition = plan.requests[0].definition
     roles = dict.fromkeys(view.role for view in definition.views.values())
     digests = [plan.models[role].digest for role in roles]
-    digests += [plan.derivers[kind].digest for kind in definition.derivations.values()]
+    digests += [plan.derivers[derivation.name].digest for derivation in definition.derivations.values()]
     digest = digests[0] if len(digests) == 1 else combined(digests)
     return f"{plan.requests[0].name} {digest}"
 

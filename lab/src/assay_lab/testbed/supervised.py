@@ -6,8 +6,9 @@ from dataclasses import asdict
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.scores import FittedDetector, detectors_of
+from assay.scores import detectors_of
 from assay.types import MEMBER, Generator
+from assay_lab.methods.fitted import FittedDetector
 from assay_lab.testbed.configuration import EvaluationSettings, configured
 from assay_lab.testbed.plant import Planted
 
@@ -35,13 +36,14 @@ def supervised_values(
     part = [str(sample.metadata["part"]) for sample in planted.samples]
     labelled = [sample for sample in planted.samples if sample.metadata["part"] in FITTED_ON]
     labels = [sample.label == MEMBER for sample in labelled]
-    places = [i for i, p in enumerate(part) if p not in FITTED_ON and not (judging.unseen_one_pass and p == "unseen")]
+    spared = (*FITTED_ON, "unseen") if judging.unseen_one_pass else FITTED_ON
+    places = [place for place, name in enumerate(part) if name not in spared]
     judged = [planted.samples[i] for i in places]
     values = {}
     detectors = detectors_of(FittedDetector)
     for name in names:
         own = judging.settings.get(name)
-        settings = {"settings": configured(detectors[name], own)} if own else {}  # a plug-in need not have any
+        settings = {"settings": configured(detectors[name], own)} if own else {}
         fitted = detectors[name](labelled, labels, generator, unlabelled=judged, seed=seed, **settings)
         values[name] = np.full(len(part), np.nan)
         values[name][places] = [score.value for score in fitted.scores(judged)]
@@ -53,8 +55,7 @@ def settings_notes(judging: EvaluationSettings, names: Iterable[str]) -> list[st
     detectors, notes = detectors_of(FittedDetector), []
     for name in names:
         own = judging.settings.get(name, {})
-        published = detectors[name].settings if own else None
-        defaults = asdict(published) if published else {}
+        defaults = asdict(detectors[name].settings) if own else {}
         if changes := [f"{key} {value} ({defaults[key]})" for key, value in own.items() if value != defaults[key]]:
             notes.append(
                 f"{detectors[name].title} has other settings than its defaults (in brackets), which follow the paper: "

@@ -1,22 +1,39 @@
 """The detectors of SrDetection's tables: the paper's own, as the registry names them, and ours beside them."""
 
-from assay.scores import DETECTORS, SRDETECTION, Access, default_scores, flagged
+from collections.abc import Iterable, Mapping
+
+from assay.scores import DETECTORS, Access, default_scores
 from assay_lab.experiments.papers import paper
-from assay_lab.testbed import writing_detectors
+from assay_lab.testbed import CONTENDERS, writing_detectors
 
 PAPER = paper("srdetection")
 WRITING: tuple[Access, ...] = ("labelled", "black")
 """Access of the detectors that need no more of the model than the text that it generates."""
+NAMES: Mapping[str, str] = {
+    "perplexity": "PPL",
+    "zlib": "Zlib",
+    "min_k": "Min-K% Prob",
+    "min_k_plus_plus": "Min-K%++ Prob",
+    "dc_pdd": "DC-PDD",
+    "lowercase": "Lowercase",
+    "sr_gray": "SrDetection",
+    "sr_black": "SrDetection",
+    "dpdllm": "DPDLLM",
+    "veil_probe": "VeilProbe",
+}
+"""Our detector → its row in the tables of the paper."""
 
 
 def in_paper(*accesses: Access) -> dict[str, str]:
     """Return the paper's name of a method → our detector, in the order of its Tables 2 and 1."""
-    methods = [
-        name for table in ("table-2", "table-1") for name in PAPER.tables[table].rows("macro-F1", PAPER.models[0])
-    ]
-    entries = [entry for entry in DETECTORS.values() if SRDETECTION in entry.names_in and entry.access in accesses]
-    entries.sort(key=lambda entry: methods.index(entry.names_in[SRDETECTION]))
-    return {entry.names_in[SRDETECTION]: entry.name for entry in entries}
+    rows = {row: name for name, row in NAMES.items() if DETECTORS[name].access in accesses}
+    order = *printed_methods("table-2"), *printed_methods("table-1")
+    return {row: rows[row] for row in sorted(rows, key=order.index)}
+
+
+def printed_methods(table: str) -> Iterable[str]:
+    """Return the rows of a table of the paper."""
+    return PAPER.tables[table].rows("macro-F1", PAPER.models[0])
 
 
 def paper_score(access: Access) -> str:
@@ -26,14 +43,14 @@ def paper_score(access: Access) -> str:
 
 def gray_rows() -> dict[str, str]:
     """Return row → detector with gray-box access: the paper's methods, then the contenders."""
-    return {**in_paper("gray"), **{name: name for name in flagged("contender")}}
+    return in_paper("gray") | dict(zip(CONTENDERS, CONTENDERS, strict=True))
 
 
 def black_rows() -> dict[str, str]:
     """Return row → detector of generated text: the paper's methods, then the others."""
     methods = in_paper(*WRITING)
     others = [detector.name for detector in writing_detectors() if detector.name not in methods.values()]
-    return {**methods, **{name: name for name in others}}
+    return methods | dict(zip(others, others, strict=True))
 
 
 def calibrated_black() -> str:

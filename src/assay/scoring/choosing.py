@@ -1,0 +1,105 @@
+"""From a selection of scores to a plan: which can be computed with the access, models and tables at hand."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from assay.errors import MissingCapability, ScoreError
+from assay.models import CachedScorer
+from assay.progress import Phases, progress_bar, warn
+from assay.scores import FrequencyTable, ModelRole, ScoreDefinition, ScoreRequest, requests
+from assay.scoring.opening import Opener, frequencies_for
+from assay.scoring.planning import Plan, plan
+from assay.scoring.rewriters import Rewriter
+from assay.scoring.selection import OWN_NAMES, ScoreSelection, tier
+from assay.types import Generator, LogProbScorer, RankedLogProbs, gives
+
+
+def plan_scores(selection: ScoreSelection, model: str, opener: Opener) -> tuple[Plan, tuple[str, ...]]:
+    """Open the models and say what will be run on them.
+
+    Returns:
+        The plan, and a note for each score of a list that was left out.
+
+    Raises:
+        AssayError: a model cannot be opened, or cannot give what a score needs.
+    """
+    names = selection.specification()
+    chosen_scores = requests(names)
+
+    def rewriter(names_from: str | Generator | None) -> Rewriter:
+        return opener.rewriter(
+            selection.variant_engine, selection.variant_kinds, chosen_scores, names_from, selection.rename
+        )
+
+    # before a large model is loaded: a kind of rewriting may be misspelt, or the engine may not be there
+    ready = None if selection.names_from == OWN_NAMES else rewriter(selection.names_from)
+    if selection.access == "black":
+        if selection.reference is not None:
+            raise ScoreError("--reference needs the token probabilities of both models: expected --access gray")
+        models: dict[ModelRole, LogProbScorer] = {}
+        chosen, notes = _computable(selection, names, None, None)
+        table, generator = None, opener.generator(model)
+        engine = ready or rewriter(generator)
+    else:
+        named = None if selection.frequencies is None else FrequencyTable.load(selection.frequencies)
+        models = opener.roles(model, selection.reference)
+        table, generator = frequencies_for(models["target"], named), None
+        chosen, notes = _computable(selection, names, models["target"], table)
+        engine = ready or rewriter(_generator_of(models["target"]))
+    return plan(chosen, models, table, generator=generator, rewriter=engine), notes
+
+
+def _computable(
+    selection: ScoreSelection, names: str, target: LogProbScorer | None, table: FrequencyTable | None
+) -> tuple[tuple[ScoreRequest, ...], tuple[str, ...]]:
+    """Return the scores that can be computed, and a note for each other score of a list.
+
+    A score that is requested by its own name stays, so that the plan can say what it lacks.
+    """
+    explicit = {spec.strip() for spec in names.split(",")}
+    chosen, notes = [], []
+    for request in requests(names):
+        missing = _missing(selection, request.definition, target, table)
+        if missing is None or (request.name in explicit and tier(request.definition) == selection.access):
+            chosen.append(request)
+        else:
+            notes.append(f"{request.name} was left out: {missing}.")
+    return tuple(chosen), tuple(notes)
+
+
+def _missing(
+    selection: ScoreSelection, score: ScoreDefinition, target: LogProbScorer | None, table: FrequencyTable | None
+) -> str | None:
+    """Return why a score cannot be computed, None if it can."""
+    if tier(score) != selection.access:
+        return f"it needs --access {tier(score)}"
+    if target is not None and not gives(target, score.statistics):
+        return f"the model gives no {'ranks' if score.statistics is RankedLogProbs else 'whole distributions'}"
+    if score.needs_frequencies and target is not None and target.tokenizer_digest is None:
+        return "the model does not show its tokenizer"
+    if score.needs_frequencies and table is None:
+        return "it needs token frequencies for this tokenizer (--frequencies)"
+    if score.access == "two models" and selection.reference is None:
+        return "it needs a second model (--reference)"
+    return None
+
+
+def _generator_of(scorer: LogProbScorer) -> Generator:
+    """Return the audited model as one that generates, without loading it a second time.
+
+    Raises:
+        MissingCapability: it does not generate text.
+    """
+    model = scorer.scorer if isinstance(scorer, CachedScorer) else scorer
+    if not isinstance(model, Generator):
+        raise MissingCapability(f"{scorer.name} does not generate text: expected another source than --names-from self")
+    return model
+
+
+@contextmanager
+def reported(description: str, plan: Plan, *, shown: bool) -> Iterator[Phases | None]:
+    """Show progress; when the block ends, report which rewritings were rejected, what stayed as it was, and why."""
+    with progress_bar(description, shown=shown) as report:
+        yield report
+    for reason, count in sorted(plan.rewriter.counts.items(), key=lambda entry: -entry[1]):
+        warn(f"rewritings by {plan.rewriter.name}: {count} {reason}")

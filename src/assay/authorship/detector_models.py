@@ -89,8 +89,8 @@ class DetectorModels:
 
     def _available(self, requests: Sequence[ScoreRequest]) -> dict[str, Derivation]:
         """Return the derivations that the scores ask for and whose models are named, by name."""
-        asked = derivations_of(request.definition for request in requests)
-        return {each.name: each for each in asked if set(each.required) <= set(self.names)}
+        derivations = derivations_of(request.definition for request in requests)
+        return {each.name: each for each in derivations if set(each.required) <= set(self.names)}
 
 
 def _has_role(score: ScoreDefinition, role: str) -> bool:

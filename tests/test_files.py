@@ -49,6 +49,25 @@ def test_a_block_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, opene
     assert names(tmp_path) == ["a.txt"]
 
 
+@pytest.mark.parametrize("opener", [atomic_file, durable_file])
+def test_a_link_in_the_place_of_the_temporary_file_is_not_written_through(tmp_path, monkeypatch, opener):
+    """Were the name known, somebody who can write to the folder could choose which file is overwritten."""
+    victim, path = tmp_path / "victim", tmp_path / "folder" / "a.txt"
+    victim.write_text("mine")
+    path.parent.mkdir()
+    monkeypatch.setattr("secrets.token_hex", lambda size: "0" * 2 * size)
+    (path.parent / f".a.txt.{'0' * 16}.unfinished").symlink_to(victim)
+    with pytest.raises((DataError, FileExistsError)), opener(path) as file:
+        file.write(b"theirs")
+    assert victim.read_text() == "mine"
+
+
+def test_a_temporary_file_has_another_name_each_time(tmp_path):
+    with atomic_path(tmp_path / "a") as first, atomic_path(tmp_path / "a") as second:
+        assert first != second
+        assert [first.read_bytes(), second.read_bytes()] == [b"", b""]
+
+
 def test_the_old_file_stays_readable_until_the_block_ends(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")

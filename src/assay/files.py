@@ -5,6 +5,7 @@ That holds whenever the writer is killed.
 
 import json
 import os
+import secrets
 import shutil
 import tomllib
 from collections.abc import Collection, Iterator
@@ -22,30 +23,55 @@ CONFIGURATION_VARIABLE = "ASSAY_CONFIG"
 """Names the configuration file; a file that it names is read strictly."""
 
 UNFINISHED = ".unfinished"
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+"""A link is not followed, on systems that can refuse one."""
+
 LOCK = ".lock"
 """Name of the lock of a folder that one process at a time works in."""
 MOST_DOTS = 10**6
 """Sum of the squares of the dots in the lines of a TOML text."""
 
 
+def new_file(path: Path, *, mode: int = 0o666) -> Path:
+    """Create an empty file beside `path` under a name that nobody can guess, and return its path.
+
+    In a folder that others can write to, a link under a name known beforehand would be written through.
+
+    Args:
+        path: file that the new one will replace.
+        mode: permissions, less those that the process takes away from every file (umask).
+
+    Raises:
+        OSError: it cannot be created.
+    """
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}{UNFINISHED}")
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, mode)
+    os.close(descriptor)
+    return unfinished
+
+
 @contextmanager
-def atomic_path(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file beside `path`, and rename it onto `path` when the block ends.
+def atomic_path(path: Path, *, mode: int = 0o666) -> Iterator[Path]:
+    """Yield the path of a new empty file beside `path`, and rename it onto `path` when the block ends.
 
     If the block fails, nothing of it stays.
+
+    Args:
+        path: file that is replaced.
+        mode: permissions of the new file; see `new_file`.
 
     Raises:
         DataError: the file cannot be written.
     """
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
+    unfinished = None
     try:
+        unfinished = new_file(path, mode=mode)
         yield unfinished
         unfinished.replace(path)
     except OSError as error:
         raise DataError(cannot_write(path, error)) from error
     finally:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+        _remove(unfinished)
 
 
 @contextmanager
@@ -66,7 +92,7 @@ def durable_file(path: Path) -> Iterator[IO[bytes]]:
     Raises:
         OSError: the file cannot be written.
     """
-    unfinished = path.with_name(path.name + UNFINISHED)
+    unfinished = new_file(path)
     try:
         with unfinished.open("w+b") as file:
             yield file
@@ -75,6 +101,12 @@ def durable_file(path: Path) -> Iterator[IO[bytes]]:
         unfinished.replace(path)
         sync_folder(path.parent)
     finally:
+        _remove(unfinished)
+
+
+def _remove(unfinished: Path | None) -> None:
+    """Remove what a block left that failed; a file that cannot be removed is no second error."""
+    if unfinished is not None:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
 

@@ -1,6 +1,7 @@
 """The tools for agents, through the official SDK's own client: in process, over standard input, over HTTP."""
 
 import asyncio
+import io
 import os
 import shutil
 import sys
@@ -14,9 +15,10 @@ import pytest
 mcp = pytest.importorskip("mcp", reason="the package mcp is not installed")
 
 import uvicorn  # noqa: E402
+from fastapi.testclient import TestClient  # noqa: E402
 
 from assay.service import ServiceLimits, create_app, listening  # noqa: E402
-from assay.service.agents import agent_server  # noqa: E402
+from assay.service.agents import BoundedLines, agent_server  # noqa: E402
 from assay.service.app import Service  # noqa: E402
 from support.snippets import MEDIAN  # noqa: E402
 
@@ -77,6 +79,34 @@ def test_every_tool_has_a_schema_and_answers(service):
 )
 def test_bad_calls_are_one_line_and_no_failure(service, name, arguments, told):
     assert told in refused(service, name, arguments)
+
+
+@pytest.mark.parametrize("run", ["a\0b", "linked", "x/../broken"])
+def test_a_run_is_named_and_never_a_path(service, tmp_path, run):
+    (tmp_path / "linked").symlink_to("/")
+    assert "expected one of" in refused(service, "audit_report", {"run": run})
+
+
+def test_a_damaged_run_does_not_say_where_it_lies(service):
+    (service.runs / "broken").mkdir()
+    told = refused(service, "audit_report", {"run": "broken"})
+    assert "broken" in told
+    assert str(service.runs) not in told
+
+
+@pytest.mark.parametrize("ending", [b"\n", b""])
+def test_a_line_that_is_too_long_is_passed_over_and_not_kept(ending):
+    stream = io.BytesIO(b"x" * 10_000 + ending + b'{"next": 1}\n' * bool(ending))
+    lines = BoundedLines(stream, 64)
+    read = [lines.readline(), lines.readline(), lines.readline()]
+    assert read == [BoundedLines.TOO_LONG, '{"next": 1}\n' if ending else "", ""]
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_without_sessions_there_is_no_stream_to_keep_open(small_index, method):
+    with TestClient(create_app(small_index)) as caller:
+        answer = caller.request(method, "/mcp", headers={"Accept": "text/event-stream"})
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
 
 
 def test_without_runs_there_is_no_report(small_index):

@@ -191,6 +191,24 @@ def test_a_call_that_takes_too_long_and_one_too_many_are_told_so(small_index, mo
     assert busy.headers["Retry-After"] == "1"
 
 
+def test_a_service_whose_workers_are_all_busy_is_still_healthy(small_index, monkeypatch):
+    begun, released = threading.Event(), threading.Event()
+
+    def slow(*_):
+        begun.set()
+        released.wait(60)
+
+    monkeypatch.setattr(module, "answer", slow)
+    with client(small_index, limits=ServiceLimits(seconds=120, workers=1, waiting=0)) as found:
+        busy = threading.Thread(target=traced, args=(found, MEDIAN))
+        busy.start()
+        begun.wait(60)
+        healthy = found.get("/health")
+        released.set()
+        busy.join()
+    assert healthy.json() == {"status": "ok"}
+
+
 def test_what_a_writer_commits_is_served_at_once(small_index, tmp_path):
     with CodeIndex.create(tmp_path / "growing") as index:
         index.commit()

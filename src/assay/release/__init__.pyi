@@ -15,6 +15,7 @@ from .publishing import WrittenTwins as WrittenTwins
 from .publishing import rotate_release as rotate_release
 from .publishing import verify_release as verify_release
 from .publishing import write_twins as write_twins
+from .scored_copies import VersionTest as VersionTest
 from .secret_file import Secret as Secret
 from .secret_file import SecretTask as SecretTask
 from .secret_file import read_secret as read_secret
@@ -27,7 +28,6 @@ from .statistic import memorised_at_least as memorised_at_least
 from .statistic import residuals as residuals
 from .statistic import standardised_within as standardised_within
 from .testing import ReleaseTest as ReleaseTest
-from .testing import VersionTest as VersionTest
 from .testing import check_published as check_published
 from .testing import evidence_of_release as evidence_of_release
 from .testing import run_release_test as run_release_test

@@ -68,37 +68,46 @@ def compare_results(public: str | Path, twin: str | Path, secret: str | Path | N
         DataError: a log has no outcomes of single tasks, the tasks differ, or the runs are not alike.
     """
     public, twin = Path(public), Path(twin)
-    results = [_outcomes(path) for path in (public, twin)]
-    facts = [run_facts(path) for path in (public, twin)]
-    if results[0].keys() != results[1].keys():
-        apart = sorted(results[0].keys() ^ results[1].keys())
+    ours, theirs = _outcomes(public), _outcomes(twin)
+    if ours.keys() != theirs.keys():
+        apart = sorted(ours.keys() ^ theirs.keys())
         raise DataError(f"{public} and {twin} differ in {len(apart)} tasks (the first: {apart[0]}); expected the same")
-    checked, unchecked = _checked(public, twin, *facts)
-    clusters: dict[str, str] = {}
-    if secret is not None:
-        clusters = {task.id: task.cluster for task in read_secret(Path(secret)).committed.tasks}
-    ids = list(results[0])
-    names = {name: next((each for each in (name, f"MBPP/{name}") if each in clusters), name) for name in ids}
-    if clusters and not clusters.keys() & set(names.values()):
-        raise DataError(f"{secret} has none of the tasks of {public}; expected the secret of their release")
-    differences = np.array([results[0][name] - results[1][name] for name in ids])
+    checked, unchecked = _checked(public, twin, run_facts(public), run_facts(twin))
+    lots = _lots(list(ours), None if secret is None else Path(secret), public)
+    differences = np.array([ours[name] - theirs[name] for name in ours])
     groups: dict[str, list[float]] = {}
-    for name, difference in zip(ids, differences, strict=True):
-        groups.setdefault(clusters.get(names[name], name), []).append(float(difference))
-    sums = [np.array(group) for group in groups.values()]
-    if len(sums) < FEWEST:
-        raise DataError(f"all {len(ids)} tasks share one lot, expected at least {FEWEST} lots")
+    for lot, difference in zip(lots, differences.tolist(), strict=True):
+        groups.setdefault(lot, []).append(difference)
+    if len(groups) < FEWEST:
+        raise DataError(f"all {len(ours)} tasks share one lot, expected at least {FEWEST} lots")
+    by_lot = list(map(np.array, groups.values()))
     return TwinComparison(
-        tasks=len(ids),
-        public=float(np.mean([results[0][name] for name in ids])),
-        twin=float(np.mean([results[1][name] for name in ids])),
+        tasks=len(ours),
+        public=float(np.mean(list(ours.values()))),
+        twin=float(np.mean([theirs[name] for name in ours])),
         public_only=int((differences > 0).sum()),
         twin_only=int((differences < 0).sum()),
-        difference=_interval(sums, len(ids)),
-        p_value=pooled_outcome(sums),
+        difference=_interval(by_lot, len(ours)),
+        p_value=pooled_outcome(by_lot),
         checked=checked,
         unchecked=unchecked,
     )
+
+
+def _lots(ids: Sequence[str], secret: Path | None, public: Path) -> list[str]:
+    """Return the lot of each task: its cluster in the secret; the task itself where there is none.
+
+    Raises:
+        DataError: the secret has none of the tasks.
+    """
+    if secret is None:
+        return list(ids)
+    clusters = {task.id: task.cluster for task in read_secret(secret).committed.tasks}
+    # MBPP's harness names its tasks by number alone
+    lots = [clusters.get(name) or clusters.get(f"MBPP/{name}") for name in ids]
+    if clusters and not any(lots):
+        raise DataError(f"{secret} has none of the tasks of {public}; expected the secret of their release")
+    return [lot or name for lot, name in zip(lots, ids, strict=True)]
 
 
 def _outcomes(path: Path) -> dict[str, float]:

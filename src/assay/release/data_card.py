@@ -11,19 +11,21 @@ NOT_VALID = "The key of this release was chosen, so it proves nothing: it is a t
 def data_card(secret: Secret, number: int) -> str:
     """Return the page for the data card of a version, in Markdown; it holds nothing of the secret."""
     committed, version = secret.committed, secret.versions[number - 1]
-    levels = "".join(
-        f"| {level} | {count} |\n" for level, count in Counter(task.level for task in committed.tasks).most_common()
-    )
-    beacon = (
-        f"The publisher states that the lot was drawn with `{version.beacon}`, the value of "
-        f"{_round(committed.round, number)}, and that it did not exist when the copies were committed to: compare the "
-        "value and its time with the records of the beacon, and the day on which the commitment was published."
-        if version.beacon
-        else "No public beacon was named: that the lot was drawn once rests on the publisher's word."
-    )
-    invalid = f"**{NOT_VALID}**\n\n" if not committed.valid else ""
-    left = f"{number_of(len(committed.left_out), 'task')} with too few variants stand here unchanged.\n\n"
-    canary = f"Canary: `{committed.canary}`\n\n" if committed.canary else ""
+    levels = "".join(f"| {level} | {count} |\n" for level, count in _levels(secret))
+    beacon = "No public beacon was named: that the lot was drawn once rests on the publisher's word."
+    if version.beacon:
+        beacon = (
+            f"The publisher states that the lot was drawn with `{version.beacon}`, the value of "
+            f"{_round(committed.round, number)}, and that it did not exist when the copies were committed to: compare "
+            "the value and its time with the records of the beacon, and the day on which the commitment was published."
+        )
+    invalid, left, canary = "", "", ""
+    if not committed.valid:
+        invalid = f"**{NOT_VALID}**\n\n"
+    if committed.left_out:
+        left = f"{number_of(len(committed.left_out), 'task')} with too few variants stand here unchanged.\n\n"
+    if committed.canary:
+        canary = f"Canary: `{committed.canary}`\n\n"
     return (
         f"# {committed.name}, version {number}\n\n{invalid}"
         f"Each task is one of {committed.first} copies that behave the same, chosen by lot; the others are secret. "
@@ -33,12 +35,18 @@ def data_card(secret: Secret, number: int) -> str:
         f"| lots (clusters of related tasks) | {len({task.cluster for task in committed.tasks})} |\n\n"
         f"{beacon}\n\n## How the copies were verified\n\n| level | tasks |\n|---|---|\n{levels}\n"
         "Only copies whose tests were run are shown to give the same results.\n\n"
-        f"{left if committed.left_out else ''}{canary}"
+        f"{left}{canary}"
         "Please do not train on this file. Whoever wants a model tested asks the publisher: the test needs the secret "
         "copies, which would be spent by publishing them.\n"
     )
 
 
+def _levels(secret: Secret) -> list[tuple[str, int]]:
+    """Return the levels of verification with their numbers of tasks."""
+    return Counter(task.level for task in secret.committed.tasks).most_common()
+
+
 def _round(name: str, number: int) -> str:
-    later = f" later than {name}" if name else ""
-    return name if name and number == 1 else f"a round of a public beacon{later}"
+    if not name:
+        return "a round of a public beacon"
+    return name if number == 1 else f"a round of a public beacon later than {name}"

@@ -12,7 +12,8 @@ from assay.release.comparing import TwinComparison
 from assay.release.data_card import NOT_VALID
 from assay.release.making import MadeRelease
 from assay.release.publishing import VerifiedRelease, WrittenTwins
-from assay.release.testing import ReleaseTest, VersionTest
+from assay.release.scored_copies import VersionTest
+from assay.release.testing import ReleaseTest
 from assay.reports import (
     Answer,
     Cell,
@@ -49,24 +50,32 @@ MEANINGS = {
 def _(result: ReleaseTest) -> Report:
     best = result.strongest
     p = best.names.p_value if best.adjusted is None else best.adjusted
-    day = min(version.day for version in result.versions)
-    placebos = f"Placebos in the log: {len(result.placebos)}, the smallest with "
-    conditions = {
-        _method(result): True,
-        NOT_VALID: not result.valid,
-        HONEST: not result.has_beacon,
-        UNADJUSTED.capitalize() + ".": best.adjusted is None,
-        f"The parent must be older than the publication of {day}; otherwise read 'parent or child'.": result.parents,
-        f"The parent prefers the published copies ({named_p_value(result.parent_p or 1.0)}): parent or child.": (
-            _parent_or_child(result)
-        ),
-        f"{number_of(result.refused, 'task')} could not be scored, whatever the lot.": result.refused,
-        f"The server received secret copies: tranche {result.spent} is spent, as the secret records.": result.spent,
-        f"{placebos}{named_p_value(min(result.placebos, default=1.0))}. One lot serves all tests.": result.placebos,
-    }
-    notes = [text for text, holds in conditions.items() if holds]
+    notes = list(_notes(result))
     title = f"Did the release {result.release} reach {result.model}?"
     return _report(title, _answer(result, best, p), result, notes, list(_test_tables(result)))
+
+
+def _notes(result: ReleaseTest) -> Iterator[str]:
+    """Yield how the test was made, and what limits it."""
+    yield _method(result)
+    if not result.valid:
+        yield NOT_VALID
+    if not result.has_beacon:
+        yield HONEST
+    if result.strongest.adjusted is None:
+        yield f"{UNADJUSTED.capitalize()}."
+    if result.parents:
+        day = min(version.day for version in result.versions)
+        yield f"The parent must be older than the publication of {day}; otherwise read 'parent or child'."
+    if result.parent_p is not None and _parent_or_child(result):
+        yield f"The parent prefers the published copies ({named_p_value(result.parent_p)}): parent or child."
+    if result.refused:
+        yield f"{number_of(result.refused, 'task')} could not be scored, whatever the lot."
+    if result.spent:
+        yield f"The server received secret copies: tranche {result.spent} is spent, as the secret records."
+    if result.placebos:
+        smallest = named_p_value(min(result.placebos))
+        yield f"Placebos in the log: {len(result.placebos)}, the smallest with {smallest}. One lot serves all tests."
 
 
 def _answer(result: ReleaseTest, best: VersionTest, p: float) -> Answer:
@@ -121,8 +130,11 @@ def _table(
 ) -> Table:
     """Return a table of rows under headings; None is a value that there is not."""
     columns = tuple(Column(head, kind) for head, kind in heads.items())
-    lines = (Row(tuple(Missing("there is none") if cell is None else cell for cell in row)) for row in rows)
-    return Table(name, title, columns, tuple(lines), caption)
+    lines = []
+    for row in rows:
+        cells = [Missing("there is none") if cell is None else cell for cell in row]
+        lines.append(Row(tuple(cells)))
+    return Table(name, title, columns=columns, rows=tuple(lines), caption=caption)
 
 
 def _test_tables(result: ReleaseTest) -> Iterator[Table]:
@@ -239,25 +251,6 @@ def _(twins: WrittenTwins) -> Report:
 
 @describe.register
 def _(compared: TwinComparison) -> Report:
-    rejects, reversed_sign = compared.p_value <= LEVEL, compared.difference.high < 0
-    answer = Answer(
-        "Better on the published copies"
-        if rejects
-        else "Better on the twins"
-        if reversed_sign
-        else "No difference shown",
-        "The model solves published tasks that it fails as twins."
-        if rejects
-        else "Nobody has seen the twins: the two logs may be in the wrong order."
-        if reversed_sign
-        else "This is no evidence that the model has not seen the release.",
-        f"{points_with_interval(compared.difference)}; {named_p_value(compared.p_value)}, one-sided.",
-        ""
-        if rejects
-        else "check which log is of which file"
-        if reversed_sign
-        else "more tasks, or several answers to each, show smaller differences",
-    )
     notes = [f"Checked in both logs: {', '.join(compared.checked)}."]
     if compared.unchecked:
         notes.append(f"A log does not state: {', '.join(compared.unchecked)}. Make sure that both runs were alike.")
@@ -268,4 +261,17 @@ def _(compared: TwinComparison) -> Report:
         {"": "name", "solved": "share", "tasks better here": "count"},
         (("public copies", compared.public, compared.public_only), ("twins", compared.twin, compared.twin_only)),
     )
-    return _report("Public copies and twins", answer, compared, notes, [table])
+    return _report("Public copies and twins", _compared_answer(compared), compared, notes, [table])
+
+
+def _compared_answer(compared: TwinComparison) -> Answer:
+    measured = f"{points_with_interval(compared.difference)}; {named_p_value(compared.p_value)}, one-sided."
+    if compared.p_value <= LEVEL:
+        because = "The model solves published tasks that it fails as twins."
+        return Answer("Better on the published copies", because, measured)
+    if compared.difference.high < 0:
+        because = "Nobody has seen the twins: the two logs may be in the wrong order."
+        return Answer("Better on the twins", because, measured, "check which log is of which file")
+    because = "This is no evidence that the model has not seen the release."
+    step = "more tasks, or several answers to each, show smaller differences"
+    return Answer("No difference shown", because, measured, step)

@@ -82,66 +82,104 @@ def drafted(
     """
     if LANGUAGES[language].renaming is None:
         return f"no variants in {LANGUAGES[language].title}"
+    readable = _readable(row, layout, language)
+    if isinstance(readable, str):
+        return readable
+    program, keep = readable
+    drawn = variants(program.text, most, language=language, seed=seed, keep=keep, pool=pool)
+    if not drawn.variants:
+        return drawn.reason or "no names to change"
+    names = analysis(program.text, keep=keep, language=language).names
+    # the candidates of a name are numbered in the order in which the variants bring them
+    words: list[dict[str, int]] = [{} for _ in names]
+    copies = []
+    for variant in drawn.variants:
+        numbers = []
+        for numbered, name in zip(words, names, strict=True):
+            numbers.append(numbered.setdefault(_new_name(variant, name), len(numbered)))
+        copies.append(tuple(numbers))
+    return CopyDraft(
+        names=names,
+        words=tuple(map(tuple, words)),
+        copies=tuple(copies),
+        content=_cut(row, layout, program, names),
+    )
+
+
+def _readable(row: SourceRow, layout: TaskLayout, language: str) -> tuple[_Program, frozenset[str]] | str:
+    """Return the program of a task and the names in it that stay, or why its names cannot be changed."""
     program, keep = _Program.of(row, layout, tests=True), frozenset[str]()
     renamable = analysis(program.text, language=language)
     if renamable.refused:
         # tests of some languages do not parse behind the code: then every name that they use stays
-        used = {word for _, text in cells_of(row, layout.tests) for word in _WORD.findall(text)}
-        program, keep = _Program.of(row, layout, tests=False), frozenset(used)
+        tests = " ".join(text for _, text in cells_of(row, layout.tests))
+        program, keep = _Program.of(row, layout, tests=False), frozenset(_WORD.findall(tests))
         renamable = analysis(program.text, keep=keep, language=language)
     if renamable.refused:
         return renamable.refused
     begin, end = program.code
     # names of the tests alone stay: harnesses call `check`, and a model is not asked about the tests
-    keep |= {name.name for name in renamable.names if not any(begin <= place < end for place in name.places)}
-    drawn = variants(program.text, most, language=language, seed=seed, keep=keep, pool=pool)
-    if not drawn.variants:
-        return drawn.reason or "no names to change"
-    names = analysis(program.text, keep=keep, language=language).names
-    words: list[dict[str, int]] = [{} for _ in names]
-    copies = []
-    for variant in drawn.variants:
-        new = [_new_name(variant, name) for name in names]
-        copies.append(tuple(each.setdefault(word, len(each)) for each, word in zip(words, new, strict=True)))
-    content = _cut(row, layout, program, names)
-    return CopyDraft(names, tuple(tuple(each) for each in words), tuple(copies), content)
+    in_code = range(begin, end)
+    of_tests = [name.name for name in renamable.names if not any(map(in_code.__contains__, name.places))]
+    return program, keep.union(of_tests)
 
 
 def same_names(draft: CopyDraft, row: SourceRow, layout: TaskLayout, language: str) -> TaskContent | None:
     """Return another content of a task, cut at the same names; None where its names are others."""
     program = _Program.of(row, layout, tests=True)
-    keep = {name.name for name in analysis(program.text, language=language).names} - {one.name for one in draft.names}
-    names = {(name.name, name.kind): name for name in analysis(program.text, keep=keep, language=language).names}
-    if names.keys() != {(name.name, name.kind) for name in draft.names}:
+    changing = {name.name for name in draft.names}
+    keep = [name.name for name in analysis(program.text, language=language).names if name.name not in changing]
+    names = {_key(name): name for name in analysis(program.text, keep=frozenset(keep), language=language).names}
+    order = list(map(_key, draft.names))
+    if names.keys() != set(order):
         return None
-    return _cut(row, layout, program, [names[name.name, name.kind] for name in draft.names])
+    return _cut(row, layout, program, [names[key] for key in order])
+
+
+def _key(name: Renamable) -> tuple[str, str]:
+    return name.name, name.kind
 
 
 def _new_name(variant: Variant, name: Renamable) -> str:
-    return (variant.functions if name.kind == "function" else variant.variables).get(name.name, name.name)
+    renamed = variant.functions if name.kind == "function" else variant.variables
+    return renamed.get(name.name, name.name)
 
 
 def _cut(row: SourceRow, layout: TaskLayout, program: _Program, names: Sequence[Renamable]) -> TaskContent:
     """Return the cells of a row, cut at all places of the names."""
     cells: list[CutCell] = []
     for cell, text in cells_of(row, (*layout.before, *layout.code, *layout.tests)):
-        start = program.starts.get(cell)
-        places = {
-            place - start: index
-            for index, name in enumerate(names)
-            for place in name.places
-            if start is not None and start <= place < start + len(text)
-        }
-        inside = docstring_lines(program.text, start, len(text)) if start is not None else ()
-        for first, last in inside:
-            places |= prose_mentions(text, names, first, last, places)
+        places = _places_in_code(text, program, program.starts.get(cell), names)
         cells.append(_cut_cell(cell, text, places, names))
     for cell, text in cells_of(row, layout.mentions):
-        places = {word.start(): index for index, name in enumerate(names) for word in _whole(text, name.name)}
+        places = {}
+        for index, name in enumerate(names):
+            places |= dict.fromkeys((word.start() for word in _whole(text, name.name)), index)
         cells.append(_cut_cell(cell, text, places, names))
     for cell, text in cells_of(row, (*layout.statement, *layout.prose)):
         cells.append(_cut_cell(cell, text, prose_mentions(text, names, 0, len(text), {}), names))
     return TaskContent(tuple(cells))
+
+
+def _places_in_code(text: str, program: _Program, start: int | None, names: Sequence[Renamable]) -> dict[int, int]:
+    """Return place in a cell of code → the name that stands there, mentions in docstrings among them.
+
+    Args:
+        text: of the cell.
+        program: that it is a part of.
+        start: where it begins there; None for a cell that the program leaves out.
+        names: that change.
+    """
+    if start is None:
+        return {}
+    places = {}
+    for index, name in enumerate(names):
+        for place in name.places:
+            if start <= place < start + len(text):
+                places[place - start] = index
+    for first, last in docstring_lines(program.text, start, len(text)):
+        places |= prose_mentions(text, names, first, last, places)
+    return places
 
 
 def _cut_cell(cell: CellAddress, text: str, places: Mapping[int, int], names: Sequence[Renamable]) -> CutCell:

@@ -5,5 +5,9 @@ from assay.release.making import make_release
 from assay.release.publishing import rotate_release, verify_release, write_twins
 from assay.release.testing import run_release_test
 
-make, test, verify = make_release, run_release_test, verify_release
-twins, rotate, compare = write_twins, rotate_release, compare_results
+make = make_release
+test = run_release_test
+verify = verify_release
+twins = write_twins
+rotate = rotate_release
+compare = compare_results

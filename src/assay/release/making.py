@@ -109,13 +109,7 @@ def make_release(
     if settings.round and settings.beacon:
         raise DataError("received a round and its value at once; expected --round NAME, and --beacon VALUE later")
     notes: list[str] = []
-    rows = [
-        json.loads(json.dumps(row, default=str), parse_constant=lambda _: None)  # NaN is no JSON
-        for row in read_rows(Path(tasks), notes.append)
-    ]
-    for number, row in enumerate(rows, 1):
-        if re.search("[\ud800-\udfff]", json.dumps(row, ensure_ascii=False)):
-            raise DataError(f"{tasks}: task {number} has half of a surrogate pair, expected text that is Unicode")
+    rows = _json_rows(Path(tasks), notes)
     with held_secret(secret):
         if secret.exists():
             return _continued(read_secret(secret), rows, out, settings, notes)
@@ -127,6 +121,21 @@ def make_release(
             write_secret(secret, value)
             return MadeRelease(value, secret, None, None, tuple(notes))
         return publish_version(value, "", out, notes)
+
+
+def _json_rows(tasks: Path, notes: list[str]) -> list[SourceRow]:
+    """Return the tasks as JSON holds them.
+
+    Raises:
+        DataError: the file cannot be read, or a text is not Unicode.
+    """
+    rows = []
+    for number, row in enumerate(read_rows(tasks, notes.append), 1):
+        as_json = json.loads(json.dumps(row, default=str), parse_constant=lambda _: None)  # NaN is no JSON
+        if re.search("[\ud800-\udfff]", json.dumps(as_json, ensure_ascii=False)):
+            raise DataError(f"{tasks}: task {number} has half of a surrogate pair, expected text that is Unicode")
+        rows.append(as_json)
+    return rows
 
 
 def _source(rows: Sequence[Mapping[str, object]]) -> str:
@@ -194,7 +203,7 @@ def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSetti
     first = settings.copies + 1  # one copy of each is the twin
     clusters = clusters_of(ids, rows, [scored_text(row, layout) for row in rows], languages, columns.group)
     left_out: dict[str, str] = {}
-    pending: dict[int, Future[SecretTask]] = {}
+    pending: list[Future[SecretTask]] = []
     with ThreadPoolExecutor(max(1, min(2, os.cpu_count() or 1))) as pool, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # invalid escapes in tasks of others
         shown = _shown_examples(rows, layout, languages, key, notes)
@@ -203,15 +212,25 @@ def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSetti
             draft = drafted(row, layout, languages[place], seed=keyed_seed(key, "copies", name), most=max(POOL, first))
             if isinstance(draft, str):
                 left_out[name] = draft
-            elif len(draft.copies) < first:
+                continue
+            if len(draft.copies) < first:
                 left_out[name] = f"only {len(draft.copies)} distinct copies, {first} are needed"
-            else:
-                blank = SecretTask(name, clusters[place], PARSES, languages[place], row, draft.words, (), ())
-                blank = replace(blank, contents=_contents(draft, row, layout, shown.get(place, ()), key))
-                pending[place] = pool.submit(_verified, blank, draft, layout, key, first)
-        results = {place: future.result() for place, future in pending.items()}
-    tasks = [task for task in results.values() if task.copies]
-    left_out |= {task.id: f"fewer than {first} copies pass its tests" for task in results.values() if not task.copies}
+                continue
+            blank = SecretTask(
+                id=name,
+                cluster=clusters[place],
+                level=PARSES,
+                language=languages[place],
+                row=row,
+                words=draft.words,
+                copies=(),
+                contents=_contents(draft, row, layout, shown.get(place, ()), key),
+            )
+            pending.append(pool.submit(_verified, blank, draft, layout, key=key, first=first))
+        verified = [future.result() for future in pending]
+    tasks = [task for task in verified if task.copies]
+    failed = [task.id for task in verified if not task.copies]
+    left_out |= dict.fromkeys(failed, f"fewer than {first} copies pass its tests")
     if not tasks:
         reason = Counter(left_out.values()).most_common(1)[0][0]
         raise DataError(f"{source}: no task has enough copies (most often: {reason}); expected code with names")
@@ -245,7 +264,10 @@ def _shown_examples(
     except SandboxUnavailable as error:
         notes.append(f"No tests were run, and examples stay: {error}.")
         return dict.fromkeys(places, ())
-    return {place: tuple(v.text for v in each.variants) for place, each in zip(places, rewritings, strict=True)}
+    shown = {}
+    for place, rewriting in zip(places, rewritings, strict=True):
+        shown[place] = tuple(variant.text for variant in rewriting.variants)
+    return shown
 
 
 def _contents(
@@ -264,7 +286,7 @@ def _contents(
     return usable if len(usable) > 1 else (draft.content,)
 
 
-def _verified(task: SecretTask, draft: CopyDraft, layout: TaskLayout, key: str, first: int) -> SecretTask:
+def _verified(task: SecretTask, draft: CopyDraft, layout: TaskLayout, *, key: str, first: int) -> SecretTask:
     """Return a task with its copies in the order that the key draws; without copies where too few pass its tests."""
     row, language, contents = task.row, task.language, task.contents
     order = drawn_order(key, len(draft.copies), "order", task.id)

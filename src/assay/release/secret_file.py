@@ -328,14 +328,11 @@ def write_private(path: Path, text: str) -> None:
         DataError: the file cannot be written.
     """
     # a link stays one: a copy in its place would leave the file behind it with an old log
-    with atomic_path(path.resolve()) as unfinished:
-        # created with its mode: a file that is opened first and protected later can be read in between
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, MODE)
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(file.fileno(), MODE)
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
+    # created with its mode: a file that is opened first and protected later can be read in between
+    with atomic_path(path.resolve(), mode=MODE) as unfinished, unfinished.open("wb") as file:
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def read_secret(path: Path) -> Secret:

@@ -3,12 +3,9 @@ from .continuation import Cut as Cut
 from .continuation import StartsCut as StartsCut
 from .continuation import SuffixCut as SuffixCut
 from .definition import Continuations as Continuations
-from .definition import DerivationKind as DerivationKind
-from .definition import Derived as Derived
 from .definition import LogProbs as LogProbs
 from .definition import LowercasedLogProbs as LowercasedLogProbs
 from .definition import ModelRole as ModelRole
-from .definition import PairStatistics as PairStatistics
 from .definition import RankedTokens as RankedTokens
 from .definition import ReferenceLogProbs as ReferenceLogProbs
 from .definition import SampleInputs as SampleInputs
@@ -21,6 +18,9 @@ from .definition import VariantContinuations as VariantContinuations
 from .definition import Variants as Variants
 from .definition import View as View
 from .definition import score as score
+from .derivation import Derivation as Derivation
+from .derivation import Derived as Derived
+from .derivation import Deriver as Deriver
 from .detector import EMBEDDINGS as EMBEDDINGS
 from .detector import GENERATED as GENERATED
 from .detector import SCORES_OF_BENCHMARK as SCORES_OF_BENCHMARK
@@ -51,6 +51,11 @@ from .registry import headline_score as headline_score
 from .registry import one_pass as one_pass
 from .registry import request as request
 from .registry import requests as requests
+from .token_scores import TAIL_MASS_FLOOR as TAIL_MASS_FLOOR
+from .token_scores import deviation as deviation
 from .token_scores import even_starts as even_starts
 from .token_scores import loss as loss
+from .token_scores import mean as mean
+from .token_scores import mean_of_lowest as mean_of_lowest
+from .token_scores import mid_pit as mid_pit
 from .token_scores import ngram_accuracy as ngram_accuracy

@@ -3,11 +3,13 @@
 `assay serve` answers at `/mcp` (streamable HTTP), `assay serve --mcp` on standard input and output.
 """
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import mcp_types as types
+from anyio import wrap_file
 from fastapi import HTTPException
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
@@ -38,6 +40,12 @@ INSTRUCTIONS = (
     "licence reads the licence that a file states, detect finds declarations of generated code. A source is no proof "
     "of copying: two programs may share code by a common origin. Confidence is measured; below it nothing is reported."
 )
+
+ENVELOPE = 64 * 1024
+"""Bytes of a message beside the arguments of a tool."""
+
+ESCAPES = 6
+"""Bytes that JSON needs at most for one: `\\u0000`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +151,35 @@ class AgentRoute:
         await self.sessions.handle_request(scope, receive, send)
 
 
+class BoundedLines:
+    """Lines of a stream; one that is longer than the limit is read past, never kept.
+
+    Args:
+        stream: of bytes.
+        most: bytes of a line.
+    """
+
+    TOO_LONG = "a line that is too long\n"
+    """Stands for such a line; it is not JSON, so the protocol refuses it."""
+
+    def __init__(self, stream: BinaryIO, most: int) -> None:
+        self._stream = stream
+        self._most = most
+
+    def readline(self) -> str:
+        """Return the next line with its end, "" at the end of the stream."""
+        line = self._stream.readline(self._most + 1)
+        if len(line) <= self._most:
+            return line.decode("utf-8", "replace")
+        rest = line
+        while rest and not rest.endswith(b"\n"):
+            rest = self._stream.readline(self._most)
+        return self.TOO_LONG
+
+
 async def speak(service: Service) -> None:
     """Answer on standard input and output until the input ends."""
     server = agent_server(service)
-    async with stdio_server() as (incoming, outgoing):
+    lines: Any = BoundedLines(sys.stdin.buffer, ENVELOPE + ESCAPES * service.most_bytes)
+    async with stdio_server(stdin=wrap_file(lines)) as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

@@ -1,5 +1,6 @@
 """Answers of the index to requests."""
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from assay.errors import AssayError, DataError
 from assay.languages import checked_language, languages_with
 from assay.leakage import describe_run
 from assay.licences import FAMILIES, licence_of_file, read_rules
-from assay.provenance import Searchable, SearchMethod, TracedFile, TraceSettings, trace_file
+from assay.provenance import Searchable, SearchMethod, Thresholds, TracedFile, TraceSettings, trace_file
 from assay.provenance.findings import finding_data, trace_verdict
 from assay.provenance.findings.schema import FindingFields
 from assay.reports import RENDERERS, number_of
@@ -60,7 +61,7 @@ def answer(index: Searchable, request: TraceRequest) -> TraceAnswer:
     if method not in methods:
         raise AssayError(f"method: received {method!r}, expected {', '.join(methods)}: this index has no vectors")
     language = checked_language(request.language) if request.language else None
-    settings = TraceSettings(min_confidence=request.min_confidence)
+    settings = TraceSettings(Thresholds(min_confidence=request.min_confidence))
     with index.snapshot():
         file = SourceText("your code", request.code, language)
         traced = trace_file(file, index, method=method, top=request.top, settings=settings)
@@ -115,14 +116,25 @@ def audit_report(runs: Path | None, request: AuditRequest) -> AuditAnswer:
     """
     if runs is None:
         raise DataError("audit_report: this service was started without --runs")
-    folder = (runs / request.run).resolve()
-    if folder.parent != runs.resolve() or not folder.is_dir():
-        names = sorted(path.name for path in runs.iterdir() if path.is_dir())
-        raise DataError(
-            f"run: received {request.run!r}, expected one of {', '.join(names) or 'none: the folder is empty'}"
-        )
-    report = describe_run(folder)
-    return AuditAnswer(statement=report.statement or None, report=RENDERERS["markdown"](report))
+    # a name of the list, and nothing that is joined to a path: no "..", no zero byte, no link to elsewhere
+    folders = {path.name: path for path in runs.iterdir() if path.is_dir() and not path.is_symlink()}
+    folder = folders.get(request.run)
+    if folder is None:
+        names = ", ".join(sorted(folders)) or "none: the folder is empty"
+        raise DataError(f"run: received {request.run!r}, expected one of {names}")
+    try:
+        report = describe_run(folder)
+    except AssayError as error:
+        raise DataError(_without_place(str(error), runs)) from error
+    statement, page = report.statement, RENDERERS["markdown"](report)
+    return AuditAnswer(statement=_without_place(statement, runs) or None, report=_without_place(page, runs))
+
+
+def _without_place(text: str, runs: Path) -> str:
+    """Return a text without the place of the runs on this machine."""
+    for place in (runs, runs.resolve()):
+        text = text.replace(f"{place}{os.sep}", "")
+    return text
 
 
 def document(index: Searchable, number: int) -> DocumentAnswer | None:

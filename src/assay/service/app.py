@@ -82,7 +82,8 @@ def create_app(
     app.exception_handler(RequestValidationError)(refused)
     app.include_router(service.routes)
     if agents is not None:
-        app.router.routes.append(Route("/mcp", agents))
+        # POST alone: without sessions a GET would open a stream of events that nobody ever writes to or closes
+        app.router.routes.append(Route("/mcp", agents, methods=["POST"]))
     app.mount("/static", StaticFiles(directory=PAGE), name="static")
     return app
 

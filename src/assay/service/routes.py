@@ -22,8 +22,8 @@ from assay.errors import CorpusIndexError
 from assay.escaping import json_text, visible
 from assay.provenance import Searchable, open_index, trace
 from assay.service import answers
-from assay.service.gate import Gate, TooManyCalls
 from assay.service.middleware import Metrics
+from assay.service.queue import CallQueue, TooManyCalls
 from assay.service.schemas import DocumentAnswer, InfoAnswer, Refusal, TraceAnswer, TraceRequest
 from assay.service.settings import ServiceLimits
 from assay.types import Encoder
@@ -77,16 +77,20 @@ class Service:
         runs: Path | None = None,
     ) -> None:
         self.runs = runs
-        self._most_bytes = limits.body_bytes
+        self.most_bytes = limits.body_bytes
         self.readers = Readers(place, encoder)
-        self.gate = Gate(workers=limits.workers or os.cpu_count() or 1, waiting=limits.waiting, seconds=limits.seconds)
-        self.metrics = Metrics(lambda: self.gate.calls, lambda: len(self.readers.index()))
+        workers = limits.workers or os.cpu_count() or 1
+        self.traces = CallQueue(workers=workers, waiting=limits.waiting, seconds=limits.seconds)
+        # an operator's question must not wait behind traces: a service under load is not dead
+        self.probes = CallQueue(workers=1, waiting=limits.waiting, seconds=limits.seconds)
+        self.metrics = Metrics(lambda: self.traces.calls, lambda: len(self.readers.index()))
         self._token = token
         self._seconds = limits.seconds
 
     def close(self) -> None:
         """Let what runs end, and close the index."""
-        self.gate.close()
+        self.traces.close()
+        self.probes.close()
         self.readers.close()
 
     @property
@@ -123,8 +127,8 @@ class Service:
         Raises:
             HTTPException: with status 413.
         """
-        if len(json_text(arguments, ensure_ascii=False).encode("utf-8", "surrogatepass")) > self._most_bytes:
-            raise HTTPException(413, f"the request is larger than {self._most_bytes:,} bytes")
+        if len(json_text(arguments, ensure_ascii=False).encode("utf-8", "surrogatepass")) > self.most_bytes:
+            raise HTTPException(413, f"the request is larger than {self.most_bytes:,} bytes")
 
     async def page(self) -> FileResponse:
         """The web page."""
@@ -132,12 +136,12 @@ class Service:
 
     async def health(self) -> dict[str, str]:
         """Check that the index can be read."""
-        await self.run(lambda: len(self.readers.index()))
+        await self.run(lambda: len(self.readers.index()), self.probes)
         return {"status": "ok"}
 
     async def exposition(self) -> Response:
         """Counts and times for Prometheus."""
-        text = await self.run(self.metrics.text)
+        text = await self.run(self.metrics.text, self.probes)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def info(self) -> InfoAnswer:
@@ -155,14 +159,18 @@ class Service:
             raise HTTPException(404, f"no document {number}")
         return document
 
-    async def run(self, call: Callable[[], R]) -> R:
+    async def run(self, call: Callable[[], R], queue: CallQueue | None = None) -> R:
         """Return the value of a call, within the limits.
+
+        Args:
+            call: reads the index.
+            queue: that it waits in; None for that of traces.
 
         Raises:
             HTTPException: too many wait, or it took too long.
         """
         try:
-            return await self.gate.run(call)
+            return await (queue or self.traces).run(call)
         except TooManyCalls:
             raise HTTPException(
                 503, "too many requests are waiting; try again in a second", {"Retry-After": "1"}

@@ -41,10 +41,10 @@ def fitted_command(
     **Example**: `assay lab fitted builtin:small judged.jsonl --labelled known.jsonl -o scores.jsonl`
     """
     from assay import load
-    from assay.api import Opener
     from assay.cli.score_files import ScoreRow, checked_output, write_scores
     from assay.cli.terminal import OUTPUT_SETTINGS
     from assay.datasets import read_dataset
+    from assay.scoring import Opener
     from assay_lab.methods.fitted import fit_all
 
     output, printed = checked_output(output, OUTPUT_SETTINGS.get().form)

@@ -27,6 +27,7 @@ rate of the mapping.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -164,7 +165,7 @@ class VeilProbe(FittedOnTexts):
             ModelError: a model cannot be run.
         """
         self.refuse(samples, "mapping")
-        rows, reasons = features(samples, self.generator, self.mapping, self.settings, seed=self.labelled.seed)
+        rows, reasons = features(samples, self.generator, self.mapping, settings=self.settings, seed=self.labelled.seed)
         values = np.full(len(samples), np.nan)
         scored = ~np.isnan(rows).any(axis=1)
         if scored.any():
@@ -204,11 +205,18 @@ def fit(
     pairs = answered(prompts, generator, settings, answers=settings.answers, seed=seed)
     mapping = open_mapping(settings, seed=seed)
     learn(mapping, [pair for pair in pairs if pair.reason is None], settings, seed=seed)
-    rows, _ = features([samples[i] for i in fitting], generator, mapping, settings, seed=seed)
+    rows, _ = features([samples[i] for i in fitting], generator, mapping, settings=settings, seed=seed)
     scored = ~np.isnan(rows).any(axis=1)
     truths = np.array([labelled.labels[i] for i in fitting])[scored]
     check_classes(truths, len(fitting), "words that can be replaced")
-    return VeilProbe(labelled, judged, generator, mapping, prototypes(rows[scored], truths, seed=seed), settings)
+    return VeilProbe(
+        labelled=labelled,
+        judged=judged,
+        generator=generator,
+        mapping=mapping,
+        prototypes=prototypes(rows[scored], truths, seed=seed),
+        settings=settings,
+    )
 
 
 def prompts_of(texts: Sequence[str], generator: Generator, settings: VeilProbeSettings) -> list[str | None]:
@@ -228,7 +236,7 @@ def answered(
     Raises:
         ModelError: the model cannot be run.
     """
-    repeated = [prompt for prompt in prompts for _ in range(answers)]
+    repeated = list(chain.from_iterable(zip(*[prompts] * answers, strict=True)))
     sampled = generator.generate(
         repeated, max_new_tokens=settings.answer_tokens, temperature=settings.temperature, seed=seed
     )
@@ -352,9 +360,9 @@ def features(
     The first half of a row are the states of the text, the second by how much those of the perturbed text differ.
     """
     own = prompts_of([sample.text for sample in samples], generator, settings)
-    changed = _perturbed(samples, own, generator, settings, seed=seed)
+    changed = _perturbed(samples, own, generator, settings=settings, seed=seed)
     both = [(first, second) for first, second in zip(own, changed, strict=True) if first is not None and second]
-    pairs = iter(_read_by_decoder([text for pair in both for text in pair], generator, settings, seed=seed))
+    pairs = iter(_read_by_decoder(list(chain.from_iterable(both)), generator, settings, seed=seed))
     rows: list[Rows | None] = []
     reasons: list[str | None] = []
     for prompt, other in zip(own, changed, strict=True):
@@ -467,7 +475,7 @@ def _episode_loss(space: torch.nn.Module, table: torch.Tensor, drawn: Sequence[N
     query = [members[len(members) // 2 :] for members in drawn]
     points = torch.stack([space(table[members]).mean(0) for members in support])
     vectors = space(table[np.concatenate(query)])
-    classes = torch.tensor([label for label, members in enumerate(query) for _ in members])
+    classes = torch.tensor(np.repeat(range(len(query)), list(map(len, query))))
     bottleneck = torch.log1p(vectors.var(0)).sum()
     return cross_entropy(-(torch.cdist(vectors, points) ** 2), classes) + BOTTLENECK * bottleneck
 

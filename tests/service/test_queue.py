@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from assay.service.gate import Gate, TooManyCalls
+from assay.service.queue import CallQueue, TooManyCalls
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def gates():
     made = []
 
     def make(**limits):
-        made.append(Gate(**limits))
+        made.append(CallQueue(**limits))
         return made[-1]
 
     yield make
@@ -65,6 +65,20 @@ def test_a_call_whose_caller_has_given_up_while_it_waited_does_not_run(gates):
     asyncio.run(scene())
     gate.close()
     assert ran == []
+
+
+def test_a_call_that_waited_too_long_is_dropped_and_the_running_one_still_answers(gates):
+    """The time of a call starts when it begins: calls in front of it do not make its work useless."""
+    gate = gates(workers=1, waiting=2, seconds=0.2)
+
+    async def scene():
+        running = [asyncio.create_task(gate.run(threading.Event().wait, 0.15)) for _ in range(2)]
+        late = asyncio.create_task(gate.run(threading.Event().wait, 0.15))
+        with pytest.raises(TooManyCalls):
+            await late
+        return [await call for call in running]
+
+    assert asyncio.run(scene()) == [False, False]
 
 
 def test_a_call_that_takes_too_long_keeps_its_place_until_it_ends(gates):

@@ -1,7 +1,6 @@
 """The limits of a service: calls at a time, calls that wait, and seconds for each."""
 
 import asyncio
-import functools
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,17 +11,17 @@ R = TypeVar("R")
 
 
 class TooManyCalls(Exception):  # noqa: N818  an answer to the caller, not a fault
-    """Too many calls are waiting."""
+    """Too many calls are waiting, or this one waited too long."""
 
 
-class Gate:
+class CallQueue:
     """Runs calls on threads of its own.
 
     Args:
         workers: calls at a time; each thread keeps the index that it opened.
         waiting: calls that may wait beside them.
-        seconds: after this time the caller gets an error. A call that still waits is dropped; one that runs keeps its
-            place until it ends.
+        seconds: a call that has not begun after this time is dropped. One that has begun gets as long again; then its
+            caller gets an error, and the call keeps its place until it ends.
     """
 
     def __init__(self, *, workers: int, waiting: int, seconds: float) -> None:
@@ -36,20 +35,44 @@ class Gate:
         """Return the value of a call.
 
         Raises:
-            TooManyCalls: too many calls wait already.
+            TooManyCalls: too many calls wait already, or this one waited too long.
             TimeoutError: it took too long.
         """
         if self.calls >= self._most:
             raise TooManyCalls
         with self._lock:
             self.calls += 1
+        loop, begun = asyncio.get_running_loop(), asyncio.Event()
+
+        def call() -> R:
+            loop.call_soon_threadsafe(begun.set)
+            return function(*args, **kwargs)
+
         # the count falls when the call itself ends, not when its caller stops waiting: a slow call keeps its place, so
         # that callers who time out and ask again cannot pile up more work than the limit
-        call = self._pool.submit(functools.partial(function, *args, **kwargs))
-        call.add_done_callback(self._left)
-        return await asyncio.wait_for(asyncio.wrap_future(call), self._seconds)
+        submitted = self._pool.submit(call)
+        submitted.add_done_callback(self._left)
+        await self._beginning(begun, submitted)
+        # the time of a call starts with the call: a queue in front of it must not make its work useless
+        return await asyncio.wait_for(asyncio.wrap_future(submitted), self._seconds)
 
-    def _left(self, _: Future[R]) -> None:
+    async def _beginning(self, begun: asyncio.Event, call: "Future[R]") -> None:
+        """Wait until a call begins.
+
+        Raises:
+            TooManyCalls: it waited too long, and was dropped.
+        """
+        try:
+            async with asyncio.timeout(self._seconds):
+                await begun.wait()
+        except TimeoutError:
+            if call.cancel():
+                raise TooManyCalls from None
+        except asyncio.CancelledError:
+            call.cancel()
+            raise
+
+    def _left(self, _: "Future[R]") -> None:
         """Count a call that ended or was dropped; a worker calls this, or the loop."""
         with self._lock:
             self.calls -= 1

@@ -1,0 +1,328 @@
+"""The copies of a release, scored by the models that are compared, and the tests of versions and of single tasks."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+
+import numpy as np
+
+from assay.errors import DataError
+from assay.evaluation import ENOUGH, benjamini_hochberg, sequential_p
+from assay.release import statistic
+from assay.release.secret_file import LEAST_COPIES, Secret, SecretTask
+from assay.release.settings import ReleaseTestSettings
+from assay.release.statistic import LotTest
+from assay.scoring import log_likelihoods, shared_prefixes, written_names
+from assay.types import Float64Array, Generator, LogProbScorer
+
+LEAST_TASKS = 5
+ROUND = 20
+"""Copies of a task in the first round of its own test; each further round has twice as many."""
+
+TextScores = Mapping[str, float]
+"""Text → its value under one model; texts that the model rejects are absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionTest:
+    """The tests of one version.
+
+    Attributes:
+        number: of the version.
+        day: of its publication.
+        names: test of the names.
+        content: test of the content; None where no task has a choice of contents.
+        adjusted: p-value of the names, adjusted over the log; None without a full log.
+        content_adjusted: the same of the content.
+        first: tasks (or clusters) whose published copy ranks first.
+        memorised: lower bound of the tasks that the model knows.
+    """
+
+    number: int
+    day: str
+    names: LotTest
+    content: LotTest | None
+    adjusted: float | None
+    content_adjusted: float | None
+    first: int
+    memorised: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTest:
+    """The test of a single task: p-value of Besag and Clifford, q-value of Benjamini and Hochberg."""
+
+    id: str
+    p_value: float
+    q_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTexts:
+    """The copies of one task that a test compares.
+
+    Attributes:
+        task: of the release.
+        sets: version → numbers of the copies that are compared, the published one among them.
+        texts: version → their texts; empty where the task has fewer copies than others.
+        contents: version → texts of the contents that it could have had.
+    """
+
+    task: SecretTask
+    sets: Mapping[int, list[int]]
+    texts: Mapping[int, list[str]]
+    contents: Mapping[int, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedCopies:
+    """Scored copies of a release.
+
+    Attributes:
+        secret: of the release.
+        models: the tested one, then its parents.
+        tasks: that take part; those that a model rejects are left out.
+        refused: their number.
+        size: copies in each set.
+        scores: of each model.
+    """
+
+    secret: Secret
+    models: Sequence[Generator | LogProbScorer]
+    tasks: Sequence[TaskTexts]
+    refused: int
+    size: int
+    scores: Sequence[TextScores]
+
+    @classmethod
+    def scored(
+        cls,
+        secret: Secret,
+        settings: ReleaseTestSettings,
+        models: Sequence[Generator | LogProbScorer],
+        tranche: int | None,
+    ) -> "ReleasedCopies":
+        """Score the copies of a release.
+
+        Args:
+            secret: of the release.
+            settings: of the test.
+            models: the tested one, then its parents.
+            tranche: of fresh copies, for a server; None for the copies that were verified.
+
+        Raises:
+            DataError: too few copies or tasks can be compared.
+            ModelError: a model cannot be run.
+        """
+        has_contents = tranche is None and settings.access == "gray"
+        tasks = [_texts_of(secret, task, tranche, has_contents=has_contents) for task in secret.committed.tasks]
+        size = max(len(entry.sets[1]) for entry in tasks)
+        if size < LEAST_COPIES:
+            raise DataError(f"{secret.path}: {size} copies are left to compare, expected {LEAST_COPIES}")
+        whole = [entry if len(entry.sets[1]) == size else _without_texts(entry) for entry in tasks]
+        scores = _scores(models, whole, settings.access)
+        comparable = [entry for entry in whole if entry.texts and _are_scored(chain(*entry.texts.values()), scores)]
+        if len(comparable) < min(LEAST_TASKS, len(tasks)):
+            raise DataError(f"{len(comparable)} of {len(tasks)} tasks could be scored, expected at least {LEAST_TASKS}")
+        return cls(
+            secret=secret,
+            models=models,
+            tasks=comparable,
+            refused=len(tasks) - len(comparable),
+            size=size,
+            scores=scores,
+        )
+
+    def versions(self) -> list[VersionTest]:
+        """Return the tests of all versions; their p-values are not adjusted."""
+        return [self._version_test(version.number, version.day) for version in self.secret.versions]
+
+    def _version_test(self, number: int, day: str) -> VersionTest:
+        rows = [entry.texts[number] for entry in self.tasks]
+        names, first, clusters = self._test(self.scores, self.tasks, rows, self._lots(number))
+        return VersionTest(
+            number=number,
+            day=day,
+            names=names,
+            content=self._content_test(number),
+            adjusted=None,
+            content_adjusted=None,
+            first=first,
+            memorised=statistic.memorised_at_least(first, clusters, self.size),
+        )
+
+    def parent_p(self) -> float | None:
+        """Return the p-value of the first parent itself, in the first version; None without a parent."""
+        if len(self.scores) == 1:
+            return None
+        number = self.secret.versions[0].number
+        rows = [entry.texts[number] for entry in self.tasks]
+        return self._test(self.scores[1:2], self.tasks, rows, self._lots(number))[0].p_value
+
+    def _lots(self, number: int) -> list[int]:
+        """Return the place of the published copy in the set of each task."""
+        return [entry.sets[number].index(self.secret.lot(entry.task.cluster, number)) for entry in self.tasks]
+
+    def _test(
+        self,
+        scores: Sequence[TextScores],
+        tasks: Sequence[TaskTexts],
+        rows: Sequence[Sequence[str]],
+        lots: Sequence[int],
+    ) -> tuple[LotTest, int, int]:
+        """Return the test of one lot, how many clusters rank their published copy first, and their number."""
+        tables = _tables(scores, rows)
+        d = statistic.standardised_within(statistic.residuals(tables[0], tables[1:]))
+        clusters = [entry.task.cluster for entry in tasks]
+        table, members = statistic.by_cluster(statistic.evidence(d), clusters)
+        sums, _ = statistic.by_cluster(d, clusters)
+        drawn = np.array([lots[group[0]] for group in members])
+        own = sums[np.arange(len(sums)), drawn]
+        # alone at the top: nothing else comes within a tie of it
+        first = ((sums >= own[:, None] - statistic.TIE).sum(axis=1) == 1).sum()
+        return statistic.lot_test(table, drawn), int(first), len(sums)
+
+    def _content_test(self, number: int) -> LotTest | None:
+        """Return the test of the content, of the tasks with the usual number of contents: a table has one width."""
+        by_width: dict[int, list[TaskTexts]] = {}
+        for entry in self.tasks:
+            contents = entry.contents[number]
+            if len(contents) > 1 and _are_scored(contents, self.scores):
+                by_width.setdefault(len(contents), []).append(entry)
+        tasks = max(by_width.values(), key=len, default=[])
+        if len(tasks) < LEAST_TASKS:
+            return None
+        lots = [self.secret.content_lot(entry.task.cluster, number) for entry in tasks]
+        return self._test(self.scores, tasks, [entry.contents[number] for entry in tasks], lots)[0]
+
+
+def _texts_of(secret: Secret, task: SecretTask, tranche: int | None, *, has_contents: bool) -> TaskTexts:
+    """Return the copies of a task that are compared, in each version."""
+    sets: dict[int, list[int]] = {}
+    texts: dict[int, list[str]] = {}
+    contents: dict[int, list[str]] = {}
+    for version in secret.versions:
+        number = version.number
+        sets[number] = _members(secret, task, number, tranche)
+        texts[number] = _copies(secret, task, sets[number], number)
+        contents[number] = []
+        if has_contents:
+            scored = partial(secret.scored, task, secret.lot(task.cluster, number))
+            contents[number] = list(map(scored, range(secret.contents_of(task.cluster))))
+    return TaskTexts(task, sets=sets, texts=texts, contents=contents)
+
+
+def _members(secret: Secret, task: SecretTask, number: int, tranche: int | None) -> list[int]:
+    """Return the copies of the set of a version; fewer than others have where a pool is used up."""
+    if tranche is None:
+        return secret.set_of(task, number)
+    size = secret.committed.first - 2
+    start = secret.committed.first + (tranche - 1) * size
+    return [secret.lot(task.cluster, number), *range(start, min(start + size, len(task.copies)))]
+
+
+def _copies(secret: Secret, task: SecretTask, members: Iterable[int], number: int) -> list[str]:
+    """Return the texts of some copies, with the content that a version has."""
+    content = secret.content_lot(task.cluster, number)
+    return [secret.scored(task, index, content) for index in members]
+
+
+def _without_texts(entry: TaskTexts) -> TaskTexts:
+    return TaskTexts(entry.task, sets=entry.sets, texts={}, contents=entry.contents)
+
+
+def _scores(
+    models: Sequence[Generator | LogProbScorer], tasks: Sequence[TaskTexts], access: str
+) -> list[dict[str, float]]:
+    """Return the value of each text under each model.
+
+    Raises:
+        DataError: the text that all copies of a task share shows nothing of the task.
+    """
+    sets = [list(dict.fromkeys(chain(*entry.texts.values()))) for entry in tasks]
+    if access == "gray":
+        others: list[str] = []
+        for entry in tasks:
+            for contents in entry.contents.values():
+                others += contents if len(contents) > 1 else ()
+        return [log_likelihoods(model, [*chain(*sets), *others]) for model in models]
+    prompts = shared_prefixes(sets)
+    if not any(prompts):
+        raise DataError(
+            "black-box access sends what all copies of a task share, and here that holds nothing of the tasks; "
+            "expected --access gray"
+        )
+    return [written_names(model, sets, prompts) for model in models]
+
+
+def _are_scored(texts: Iterable[str], scores: Sequence[TextScores]) -> bool:
+    """Return True if every model gave every text a value."""
+    distinct = set(texts)
+    return all(distinct <= of_model.keys() for of_model in scores)
+
+
+def _tables(scores: Sequence[TextScores], rows: Sequence[Sequence[str]]) -> list[Float64Array]:
+    """Return a table for each model: a row a task, a column a copy."""
+    tables = []
+    for of_model in scores:
+        values = [list(map(of_model.__getitem__, row)) for row in rows]
+        tables.append(np.array(values))
+    return tables
+
+
+def single_tasks(copies: ReleasedCopies, number: int) -> tuple[TaskTest, ...]:
+    """Return the test of each task in a version: further copies are scored until enough of them beat its own.
+
+    Args:
+        copies: scored.
+        number: of the version.
+    """
+    secret, tasks = copies.secret, [entry.task for entry in copies.tasks]
+    sets = [secret.set_of(task, number) for task in tasks]
+    rows = [_copies(secret, task, members, number) for task, members in zip(tasks, sets, strict=True)]
+    weights = _weights_of_parents(_tables(copies.scores, rows), [task.cluster for task in tasks])
+    own: list[float] = []
+    drawn: list[list[float]] = []
+    for task, members, row, slopes in zip(tasks, sets, rows, weights, strict=True):
+        values = [_left(text, copies.scores, slopes) for text in row]
+        own.append(values.pop(members.index(secret.lot(task.cluster, number))))
+        drawn.append(values)
+    begin, size = secret.committed.first, ROUND
+    while True:
+        further = {}
+        for place, task in enumerate(tasks):
+            fresh = range(begin, min(begin + size, len(task.copies)))
+            if fresh and _beaten(own[place], drawn[place]) < ENOUGH:
+                further[place] = _copies(secret, task, fresh, number)
+        if not further:
+            break
+        scores = [log_likelihoods(model, list(chain(*further.values()))) for model in copies.models]
+        for place, texts in further.items():
+            drawn[place] += [_left(text, scores, weights[place]) for text in texts if _are_scored([text], scores)]
+        begin, size = begin + size, 2 * size
+    p_values = list(map(sequential_p, own, drawn))
+    q_values = benjamini_hochberg(p_values)
+    return tuple(TaskTest(task.id, p, float(q)) for task, p, q in zip(tasks, p_values, q_values, strict=True))
+
+
+def _weights_of_parents(tables: Sequence[Float64Array], clusters: Sequence[str]) -> Float64Array:
+    """Return how much of each parent is subtracted: a row a task, a column a parent."""
+    weights = np.zeros((len(clusters), len(tables) - 1))
+    if len(tables) > 1:
+        _, groups = statistic.by_cluster(tables[0], clusters)
+        for group in groups:
+            # without the task's own cluster: its slope must not know which copies were in the set
+            weights[group] = statistic.slopes(tables[0], tables[1:], group)
+    return weights
+
+
+def _left(text: str, scores: Sequence[TextScores], weights: Float64Array) -> float:
+    """Return what the parents leave of the value of a text."""
+    explained = sum(weight * parent[text] for weight, parent in zip(weights, scores[1:], strict=True))
+    return scores[0][text] - float(explained)
+
+
+def _beaten(own: float, drawn: Sequence[float]) -> int:
+    """Return how many copies are at least as likely as the published one."""
+    return sum(value >= own - statistic.TIE for value in drawn)

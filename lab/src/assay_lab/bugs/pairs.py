@@ -7,7 +7,7 @@ from functools import partial
 from operator import ne
 from pathlib import Path
 
-from assay.authorship.comments import comment_spans, docstring_spans, without_spans
+from assay.authorship import comment_spans, docstring_spans, without_spans
 from assay.datasets import DataSelection, Dataset, benchmark, is_benchmark, list_benchmarks
 from assay.datasets.dataset import EMPTY
 from assay.datasets.loading import read_datasets

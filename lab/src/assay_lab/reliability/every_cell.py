@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product
 
 from assay.evaluation import Estimate
-from assay.scores import SCORES, flagged, request
+from assay.scores import SCORES, request
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.runs import Runs, cell_of, epoch_heading, epochs_of, runs_of, setting, view_title, views_of
 from assay_lab.papers.printed import headings, value_table
-from assay_lab.testbed import SampleView
+from assay_lab.testbed import BASELINES, CONTENDERS, SampleView
 from assay_lab.testbed.evaluation_result import Contest
 
 
@@ -34,7 +34,7 @@ def every_cell(bench: Bench) -> Finding:
 def contender_auroc_table(runs: Runs, view: SampleView) -> ValueTable:
     """Return the AUROC of each contender on each checkpoint."""
     rows = []
-    for name in (*flagged("baseline"), *flagged("contender")):
+    for name in (*BASELINES, *CONTENDERS):
         values = []
         for seeds, epoch in product(runs.values(), epochs_of(runs)):
             cells = [cell_of(run, name, epoch, view=view) for run in seeds]
@@ -88,7 +88,7 @@ def verdict(tables: list[ValueTable]) -> str:
     above = [name for name in least if least[name] > 0]
     level = [name for name in least if least[name] >= 0]
     two_models = [name for name in least if request(name).definition.access == "two models"]
-    rivals = " and ".join(SCORES[name].title for name in flagged("baseline"))
+    rivals = " and ".join(SCORES[name].title for name in BASELINES)
     return (
         f"Above {rivals} in every cell, by the mean over seeds: {', '.join(above) or 'none'}; "
         f"never below either, ties at the ceiling counted: {', '.join(level) or 'none'}. "

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 
-from assay.authorship.comments import without_comments
+from assay.authorship import without_comments
 from assay.code import functions_in
 from assay.datasets import DataSelection, Dataset, read_dataset
 from assay.errors import DataError

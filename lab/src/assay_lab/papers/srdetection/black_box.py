@@ -15,7 +15,7 @@ from assay import __version__
 from assay.datasets import DataSelection, read_dataset
 from assay.evaluation import Estimate
 from assay.models import StatisticsCache, cached_generator, combined
-from assay.scores import flagged, requests
+from assay.scores import requests
 from assay.scoring import plan, score_samples
 from assay_lab.columns import group_column, id_column
 from assay_lab.experiments.bench import Bench
@@ -28,6 +28,7 @@ from assay_lab.papers.srdetection.detectors import black_rows, calibrated_black,
 from assay_lab.papers.srdetection.figure_2 import rule_share
 from assay_lab.papers.srdetection.sensitivity import by_variants
 from assay_lab.testbed import (
+    FILTER,
     FOLDER,
     SCORES,
     STATISTICS,
@@ -173,7 +174,7 @@ def judged_by_writing(configuration: Configuration) -> Configuration:
 
 def detectors() -> tuple[str, ...]:
     """Return the paper's filter, all detectors of generated text, and SrDetection with fewer variants."""
-    return (*flagged("filter"), "black", *(f"{paper_score('black')}:n={n}" for n in NUMBERS if n < max(NUMBERS)))
+    return (FILTER, "black", *(f"{paper_score('black')}:n={n}" for n in NUMBERS if n < max(NUMBERS)))
 
 
 def black_setting(bench: Bench, runs: Runs) -> tuple[str, ...]:

@@ -1,24 +1,34 @@
 """The detectors of SrDetection's tables: the paper's own, as the registry names them, and ours beside them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from assay.scores import DETECTORS, SRDETECTION, Access, default_scores, flagged
+from assay.scores import DETECTORS, Access, default_scores
 from assay_lab.experiments.papers import paper
-from assay_lab.testbed import writing_detectors
+from assay_lab.testbed import CONTENDERS, writing_detectors
 
 PAPER = paper("srdetection")
 WRITING: tuple[Access, ...] = ("labelled", "black")
 """Access of the detectors that need no more of the model than the text that it generates."""
+NAMES: Mapping[str, str] = {
+    "perplexity": "PPL",
+    "zlib": "Zlib",
+    "min_k": "Min-K% Prob",
+    "min_k_plus_plus": "Min-K%++ Prob",
+    "dc_pdd": "DC-PDD",
+    "lowercase": "Lowercase",
+    "sr_gray": "SrDetection",
+    "sr_black": "SrDetection",
+    "dpdllm": "DPDLLM",
+    "veil_probe": "VeilProbe",
+}
+"""Our detector → its row in the tables of the paper."""
 
 
 def in_paper(*accesses: Access) -> dict[str, str]:
     """Return the paper's name of a method → our detector, in the order of its Tables 2 and 1."""
-    detectors = {}
-    for entry in DETECTORS.values():
-        if SRDETECTION in entry.names_in and entry.access in accesses:
-            detectors[entry.names_in[SRDETECTION]] = entry.name
     order = *printed_methods("table-2"), *printed_methods("table-1")
-    return {name: detectors[name] for name in sorted(detectors, key=order.index)}
+    rows = {row: name for name, row in NAMES.items() if DETECTORS[name].access in accesses}
+    return {row: rows[row] for row in sorted(rows, key=order.index)}
 
 
 def printed_methods(table: str) -> Iterable[str]:
@@ -33,8 +43,7 @@ def paper_score(access: Access) -> str:
 
 def gray_rows() -> dict[str, str]:
     """Return row → detector with gray-box access: the paper's methods, then the contenders."""
-    contenders = flagged("contender")
-    return in_paper("gray") | dict(zip(contenders, contenders, strict=True))
+    return in_paper("gray") | dict(zip(CONTENDERS, CONTENDERS, strict=True))
 
 
 def black_rows() -> dict[str, str]:

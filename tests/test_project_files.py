@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -204,10 +203,6 @@ def test_the_changelog_has_at_most_ten_lines_for_a_release_and_area():
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
     areas = re.split(r"^##+ ", changelog, flags=re.MULTILINE)
     assert not [area.splitlines()[0] for area in areas if len(re.findall(r"^- ", area, re.MULTILINE)) > 10]
-
-
-def test_the_picture_of_the_layers_is_that_of_the_contract():
-    subprocess.run([sys.executable, "tools/draw_layers.py", "--check"], cwd=ROOT, check=True)
 
 
 def leaves(command, name):

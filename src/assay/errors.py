@@ -17,10 +17,12 @@ Unscorable                not an error: one sample cannot be scored, for a state
 """
 
 import re
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib.util import find_spec
 from json import JSONDecodeError
+from pathlib import Path
 
 DISTRIBUTION = "assay-code"
 """The name of this project on the package index; import and command are `assay`."""
@@ -111,7 +113,19 @@ class MissingExtra(AssayError):  # noqa: N818  see UnknownBenchmark
 
     def __init__(self, package: str, *, purpose: str) -> None:
         self.extra = EXTRAS[package]
-        super().__init__(f"{purpose} needs the package {package!r}: pip install '{DISTRIBUTION}[{self.extra}]'")
+        super().__init__(f"{purpose} needs the package {package!r}: {install_command(self.extra)}")
+
+
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra to this environment.
+
+    In the .venv of a checkout that is `make`, which knows the pinned versions. Elsewhere pip finds the installed copy
+    of assay, wherever it came from, and adds what the extra requires.
+    """
+    environment = Path(sys.prefix)
+    if environment.name == ".venv" and (environment.parent / "src" / "assay").is_dir():
+        return f"make install EXTRAS={extra}"
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
 def require(*packages: str, purpose: str) -> None:

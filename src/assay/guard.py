@@ -9,7 +9,6 @@ import importlib
 import io
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -22,6 +21,10 @@ from assay.errors import AssayError, DataError, plain_reason
 from assay.files import parse_json
 
 MiB: Final = 2**20
+
+SIGKILL: Final = 9
+SIGXCPU: Final = 24
+"""Signals of Linux and macOS. The module `signal` of Windows has neither, and no process there ends by one."""
 
 LARGEST_UNPACKED = 2**30
 """Bytes that a compressed file may unpack to: a small file can hold far more than the memory."""
@@ -115,7 +118,7 @@ def child_stream(
         if code == _REPORTED:
             raise error(reason)
         if not reason:
-            slow = code in {-signal.SIGXCPU, -signal.SIGKILL}
+            slow = code in {-SIGXCPU, -SIGKILL}
             reason = f"takes more than {in_all or seconds:g} s" if slow else f"ends its reader (status {code})"
         raise error(f"{path}: {reason}, expected {expected}")
 

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from assay.errors import install_command
+
 
 def refused(done, *words):
     """The one line on standard error."""
@@ -81,7 +83,7 @@ class TestBrokenModels:
         refused(assay("score", "./nowhere", texts), "nowhere")
 
     def test_of_a_kind_that_is_not_opened(self, assay, texts):
-        refused(assay("score", "vllm:some/model", texts), "vllm", "pip install")
+        refused(assay("score", "vllm:some/model", texts), "vllm", install_command("vllm"))
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,32 @@ import pytest
 from assay.models import ModelSettings
 
 RUNNER = """
-import os, sys
+import contextlib, io, json, os, sys
 os.environ["HF_HUB_OFFLINE"] = "1"
 from assay.cli.app import main
-try:
-    main()
-except SystemExit as ended:
-    print("torch" in sys.modules, "datasets" in sys.modules, ended.code)
+for arguments in json.loads(sys.stdin.read()):
+    sys.argv = ["assay", *arguments]
+    with contextlib.redirect_stderr(io.StringIO()) as reported:
+        try:
+            main()
+        except SystemExit as ended:
+            print(json.dumps([ended.code, "torch" in sys.modules, "datasets" in sys.modules, reported.getvalue()]))
 """
+DESCRIBED = "audit builtin:small texts.jsonl --describe"
+REFUSALS = {
+    "audit builtin:smal nowhere.jsonl": "did you mean small?",
+    "audit bultin:small nowhere.jsonl": "did you mean builtin?",
+    "score gpt2-smal hf:owner/name": "HF_HUB_OFFLINE",
+    "score ./nowhere nowhere.jsonl": "no model folder './nowhere'",
+    f"{DESCRIBED} --primary zlbi": "did you mean zlib?",
+    "audit builtin:small texts.jsonl --unseen few.jsonl": "calibration needs at least 20",
+    f"{DESCRIBED} --columns text=nope": "nope",
+    f"{DESCRIBED} --fail-on zlbi.coverage<1": "did you mean zlib?",
+    f"{DESCRIBED} --language pyton": "did you mean python",
+    f"{DESCRIBED} --frequencies nowhere.npz": "nowhere.npz",
+    f"{DESCRIBED} --variants 2 --variant-engine builtin:smal": "mean small?",
+    f"{DESCRIBED} --reference builtin:smal": "did you mean small?",
+}
 
 
 @pytest.fixture
@@ -30,42 +48,23 @@ def unseen(tmp_path):
     return path
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["audit", "builtin:smal", "nowhere.jsonl"], "did you mean small?"),
-        (["audit", "bultin:small", "nowhere.jsonl"], "did you mean builtin?"),
-        (["score", "gpt2-smal", "hf:owner/name"], "HF_HUB_OFFLINE"),
-        (["score", "./nowhere", "nowhere.jsonl"], "no model folder './nowhere'"),
-        (["audit", "builtin:small", "texts.jsonl", "--describe", "--primary", "zlbi"], "did you mean zlib?"),
-        (["audit", "builtin:small", "texts.jsonl", "--unseen", "few.jsonl"], "calibration needs at least 20"),
-        (["audit", "builtin:small", "texts.jsonl", "--describe", "--columns", "text=nope"], "nope"),
-        (["audit", "builtin:small", "texts.jsonl", "--describe", "--fail-on", "zlbi.coverage<1"], "did you mean zlib?"),
-        (["audit", "builtin:small", "texts.jsonl", "--describe", "--language", "pyton"], "did you mean python"),
-        (["audit", "builtin:small", "texts.jsonl", "--describe", "--frequencies", "nowhere.npz"], "nowhere.npz"),
-        (
-            [
-                "audit",
-                "builtin:small",
-                "texts.jsonl",
-                "--describe",
-                "--variants",
-                "2",
-                "--variant-engine",
-                "builtin:smal",
-            ],
-            "mean small?",
-        ),
-        (["audit", "builtin:small", "texts.jsonl", "--describe", "--reference", "builtin:smal"], "did you mean small?"),
-    ],
-    ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
-)
-def test_nothing_heavy_is_imported_for_a_refusal(tmp_path, environment, texts, arguments, words):
+def test_nothing_heavy_is_imported_for_a_refusal(tmp_path, environment, texts):
+    """All in one process: what an earlier one imports, a later one shows too."""
     (tmp_path / "few.jsonl").write_text('{"text": "too few"}\n')
-    command = [sys.executable, "-c", RUNNER, *arguments]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
-    assert words in done.stderr
-    assert done.stdout.split() == ["False", "False", "2"]
+    commands = json.dumps([command.split() for command in REFUSALS])
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER],
+        input=commands,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for (command, words), line in zip(REFUSALS.items(), done.stdout.splitlines(), strict=True):
+        *outcome, reported = json.loads(line)
+        assert outcome == [2, False, False], command
+        assert words in reported, command
 
 
 def test_a_model_and_its_control_are_checked_before_the_data_are_read(assay):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import EXTRAS
+from assay.errors import EXTRAS, install_command
 from support.installed import without
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,4 +73,4 @@ def test_a_missing_extra_is_one_line_that_names_it(light, tmp_path, command, ext
     ended = light(*command)
     assert ended.returncode == 2, ended.stdout + ended.stderr
     (line,) = ended.stderr.splitlines()
-    assert line.endswith(f"pip install 'assay-code[{extra}]'")
+    assert line.endswith(install_command(extra))

@@ -6,6 +6,8 @@ import pytest
 
 from release.conftest import WORDS, humaneval_row, written
 
+pytestmark = pytest.mark.usefixtures("same_keys")
+
 
 @pytest.fixture
 def tasks(tmp_path):
@@ -30,7 +32,7 @@ def test_make_verify_test_twins_rotate(assay, tasks, tmp_path):
 
     tested = assay("release", "test", "builtin:small", "secret.json", "--parent", "builtin:control")
     assert tested.code == 0, tested.err
-    assert tested.out.splitlines()[0] in {"No trace found", "The lot reached the model"}
+    assert tested.out.splitlines()[0] == "No trace found"
     parsed = json.loads(assay("release", "test", "builtin:small", "secret.json", "--json").out)
     assert parsed["model"] == "builtin:small"
     assert 0 < parsed["versions"][0]["names"]["p_value"] <= 1

@@ -10,15 +10,9 @@ import httpx
 import pytest
 
 from assay.provenance import CodeIndex
+from support.commands import run_assay
 
 PATIENCE = 120
-
-
-def served(*arguments, **settings):
-    return subprocess.run(
-        [sys.executable, "-m", "assay", "serve", *map(str, arguments)],
-        capture_output=True, text=True, timeout=PATIENCE, check=False, **settings,
-    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -26,18 +20,6 @@ def empty_index(tmp_path_factory):
     folder = tmp_path_factory.mktemp("serve") / "index"
     CodeIndex.create(folder).close()
     return folder
-
-
-def test_it_says_where_it_listens_and_answers_there(empty_index):
-    command = [sys.executable, "-m", "assay", "serve", "--index", str(empty_index), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            address = process.stdout.readline().strip()
-            assert httpx.get(f"{address}health", timeout=PATIENCE).json() == {"status": "ok"}
-            assert "Where does this code come from?" in httpx.get(address, timeout=PATIENCE).text
-        finally:
-            process.terminate()
-            process.communicate(timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)])
@@ -53,6 +35,7 @@ def test_it_ends_when_it_is_stopped_whatever_a_client_is_doing(empty_index, how,
                 stalled.sendall(b"POST /api/trace HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
                 deaf.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2000)
                 assert httpx.get(f"{address.geturl()}health", timeout=PATIENCE).json() == {"status": "ok"}
+                assert "Where does this code come from?" in httpx.get(address.geturl(), timeout=PATIENCE).text
                 process.send_signal(how)
                 _, errors = process.communicate(timeout=PATIENCE)
         finally:
@@ -64,23 +47,23 @@ def test_it_ends_when_it_is_stopped_whatever_a_client_is_doing(empty_index, how,
 
 
 def test_a_folder_without_an_index_is_told_in_one_line(tmp_path):
-    found = served("--index", tmp_path)
-    assert found.returncode == 2
-    assert found.stderr.startswith("assay: error:")
-    assert "no index here" in found.stderr
-    assert len(found.stderr.splitlines()) == 1
+    found = run_assay("serve", "--index", tmp_path)
+    assert found.code == 2
+    assert found.err.startswith("assay: error:")
+    assert "no index here" in found.err
+    assert len(found.err.splitlines()) == 1
 
 
 def test_a_port_that_is_taken_is_told_in_one_line(empty_index):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        found = served("--index", empty_index, "--port", port)
-    assert found.returncode == 2
-    assert f"127.0.0.1:{port}" in found.stderr
-    assert len(found.stderr.splitlines()) == 1
+        found = run_assay("serve", "--index", empty_index, "--port", port)
+    assert found.code == 2
+    assert f"127.0.0.1:{port}" in found.err
+    assert len(found.err.splitlines()) == 1
 
 
 def test_an_address_that_is_none_is_told_in_one_line(empty_index):
-    found = served("--index", empty_index, "--host", "256.1.1.1")
-    assert found.returncode == 2
-    assert "--host 256.1.1.1" in found.stderr
+    found = run_assay("serve", "--index", empty_index, "--host", "256.1.1.1")
+    assert found.code == 2
+    assert "--host 256.1.1.1" in found.err

@@ -7,7 +7,6 @@ import pytest
 
 from assay.errors import SandboxUnavailable
 from support.openai_server import answer, served
-from support.sandboxed import skip_without_sandbox
 
 TESTED = 'def f(a, b):\n    """Sum: f({0}, 2) == {1}"""\n    return a + b\n'
 
@@ -23,8 +22,8 @@ def tested(tmp_path):
     return path
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_names_and_tests_are_rewritten_and_what_stays_is_told(assay, tested, tmp_path):
-    skip_without_sandbox()
     options = ("--scores", "sr_gray:n=3", "--variant-kinds", "variable,tests,function", "--out", tmp_path / "run")
     done = assay("audit", "builtin:small", tested, "--describe", *options)
     assert done.code == 0
@@ -34,16 +33,16 @@ def test_names_and_tests_are_rewritten_and_what_stays_is_told(assay, tested, tmp
     assert manifest["settings"]["variant_engine"] == engine
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_tests_alone_leave_what_has_none_unscorable(assay, tested):
-    skip_without_sandbox()
     done = assay("score", "builtin:small", tested, "--scores", "sr_gray:n=3", "--variant-kinds", "tests")
     rows = [json.loads(line) for line in done.out.splitlines()]
     assert ["sr_gray:n=3" in row["scores"] for row in rows] == [True, True, True, False]
     assert rows[3]["unscorable"] == {"sr_gray:n=3": "no variants: the text states no tests"}
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_a_calibration_of_other_kinds_is_refused(assay, tested, tmp_path):
-    skip_without_sandbox()
     options = ("--scores", "sr_gray:n=2")
     kinds = ("--variant-kinds", "tests")
     assert assay("calibrate", "builtin:small", tested, *options, *kinds, "-o", tmp_path / "c.json").code == 0
@@ -74,9 +73,8 @@ def test_an_engine_without_a_score_that_compares_rewritings_is_refused_and_not_o
     assert "--variant-engine has no effect" in done.err
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_a_model_rewrites_test_cases_in_the_words_of_the_paper(assay, tested):
-    skip_without_sandbox()
-
     def reply(_path, request):
         prompt = request["messages"][0]["content"]
         if "Propose" in prompt:

@@ -1,6 +1,7 @@
 """The hub is asked through the `datasets` package, and only when a benchmark is named without data."""
 
 import os
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -8,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from assay import load
-from assay.errors import DataError, MissingExtra, UnknownBenchmark
+from assay.errors import DataError, MissingExtra, UnknownBenchmark, install_command
 
 ROW = {"task_id": "HumanEval/0", "prompt": "def f():\n", "canonical_solution": "    pass\n"}
 
@@ -112,7 +113,7 @@ def test_without_the_package_the_file_the_id_the_flag_and_the_extra_are_named(mo
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(DataError) as caught:
         load("humaneval")
-    for wanted in ("HumanEval.jsonl.gz", "openai/openai_humaneval", "--data PATH", "pip install 'assay-code[hub]'"):
+    for wanted in ("HumanEval.jsonl.gz", "openai/openai_humaneval", "--data PATH", install_command("hub")):
         assert wanted in str(caught.value)
 
 
@@ -130,7 +131,7 @@ def test_any_hub_data_set_is_a_table(hub):
 
 def test_a_hub_table_needs_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(MissingExtra, match=r"pip install"):
+    with pytest.raises(MissingExtra, match=re.escape(install_command("hub"))):
         load("hf:owner/set")
 
 

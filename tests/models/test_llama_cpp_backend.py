@@ -1,5 +1,6 @@
 """GGUF files run by the real llama.cpp, beside the same files run by transformers."""
 
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 from test_gguf_file import FAMILIES, GEMMA, gemma_file, tokenizer
 
-from assay.errors import MissingExtra, ModelError
+from assay.errors import MissingExtra, ModelError, install_command
 from assay.models import gguf_file, gguf_note, gguf_of, llama_cpp_backend, open_model
 from assay.types import TokenGenerator, TokenScorer
 from assay_lab.gguf_export import export_gguf
@@ -158,7 +159,7 @@ def test_a_context_beyond_the_models_own_is_refused(file):
 
 def test_the_extra_is_named_where_the_package_is_missing(file, monkeypatch):
     monkeypatch.setattr("assay.errors.find_spec", lambda name: None if name == "llama_cpp" else object())
-    with pytest.raises(MissingExtra, match=r"pip install 'assay-code\[llama\]'"):
+    with pytest.raises(MissingExtra, match=re.escape(install_command("llama"))):
         open_model(f"llama:{file}")
 
 

@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from naive import columns_of
 from peft import LoraConfig, PromptTuningConfig, get_peft_model
 from safetensors.torch import load_file, save_file
 
-from assay.errors import MissingExtra, ModelError
+from assay.errors import MissingExtra, ModelError, install_command
 from assay.models import ModelSettings, loading, open_model
 from assay.models.loading import load_checkpoint, quiet, resolve_device
 from assay.models.transformers_backend import TransformersModel
@@ -376,7 +377,7 @@ def test_virtual_tokens_are_no_change_of_weights(folder, tmp_path):
 def test_an_adapter_needs_peft(adapted, monkeypatch):
     find = loading.importlib.util.find_spec
     monkeypatch.setattr(loading.importlib.util, "find_spec", lambda name: None if name == "peft" else find(name))
-    with pytest.raises(MissingExtra, match=r"needs the package 'peft': pip install 'assay-code\[hf\]'"):
+    with pytest.raises(MissingExtra, match=re.escape(f"needs the package 'peft': {install_command('hf')}")):
         open_model(str(adapted[1]))
 
 

@@ -1,12 +1,13 @@
 """vLLM as it is documented, played by a small module of its shape: what it is asked, and what becomes of answers."""
 
+import re
 import sys
 from dataclasses import dataclass, field
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from assay.errors import MissingExtra, ModelError
+from assay.errors import MissingExtra, ModelError, install_command
 from assay.models import open_model
 from assay.types import Generator, LogProbScorer, RankedLogProbs, Rejected, TokenScorer, gives
 from support.table_model import TableModel
@@ -87,7 +88,7 @@ def model(installed):
 
 def test_without_the_package_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "vllm", None)
-    with pytest.raises(MissingExtra, match=r"needs the package 'vllm': pip install 'assay-code\[vllm\]'"):
+    with pytest.raises(MissingExtra, match=re.escape(f"needs the package 'vllm': {install_command('vllm')}")):
         open_model("vllm:someone/model")
 
 

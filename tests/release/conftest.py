@@ -63,12 +63,19 @@ def published_texts(secret: Secret, number: int = 1) -> list[str]:
     ]
 
 
+@pytest.fixture(autouse=True)
+def _keys(same_keys) -> None:
+    """No test of a release draws a lot of its own."""
+
+
 @pytest.fixture(scope="session")
 def released(tmp_path_factory) -> Path:
     """A folder with tasks.jsonl, public.jsonl and secret.json."""
     folder = tmp_path_factory.mktemp("release")
     tasks = written(folder / "tasks.jsonl", [humaneval_row(number, word) for number, word in enumerate(WORDS)])
-    make(tasks, folder / "public.jsonl", folder / "secret.json", copies=9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("assay.release.making.new_key", lambda: KEY)
+        make(tasks, folder / "public.jsonl", folder / "secret.json", copies=9)
     return folder
 
 

@@ -12,7 +12,6 @@ from assay.release import check_published, make, rotate, twins, verify
 from assay.release.clusters import clusters_of
 from assay.release.secret_file import held_secret, read_secret
 from release.conftest import KEY, WORDS, humaneval_row, written
-from support.sandboxed import skip_without_sandbox
 
 MBPP = {
     "task_id": 7,
@@ -72,10 +71,11 @@ FORMATS = {
 }
 
 
+@pytest.mark.program
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_format_keeps_its_columns_and_changes_names_everywhere(name, tmp_path):
+def test_a_format_keeps_its_columns_and_changes_names_everywhere(name, tmp_path, request):
     if FORMATS[name][1] == "tests run":
-        skip_without_sandbox()
+        request.getfixturevalue("sandbox")
     row, level, names = FORMATS[name]
     made = make(written(tmp_path / "t.jsonl", [row]), tmp_path / "p.jsonl", tmp_path / "s.json", copies=6)
     (task,) = made.secret.committed.tasks
@@ -108,8 +108,8 @@ def test_all_copies_of_a_task_are_distinct_and_none_is_the_original(secret):
         assert task.row["prompt"] + task.row["canonical_solution"] not in texts
 
 
+@pytest.mark.usefixtures("sandbox")  # another content is taken only where its tests were run
 def test_the_content_has_a_lot_of_its_own(secret):
-    skip_without_sandbox()  # another content is taken only where its tests were run
     assert Counter(len(task.contents) > 1 for task in secret.committed.tasks)[True] == len(WORDS)
     for task in secret.committed.tasks:
         shown = {secret.scored(task, 0, content) for content in range(len(task.contents))}
@@ -243,8 +243,8 @@ def test_a_changed_public_file_names_the_tasks(released, secret_path, tmp_path):
         verify(released / "tasks.jsonl", secret_path)
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_a_published_copy_that_fails_its_tests_is_named(released, secret_path, monkeypatch):
-    skip_without_sandbox()
     monkeypatch.setattr("assay.release.making._pass_tests", lambda rows, *_: [False] * len(rows))
     with pytest.raises(DataError, match=r"10 published copies fail their tests \(HumanEval/0"):
         verify(released / "public.jsonl", secret_path)

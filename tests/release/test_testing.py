@@ -14,7 +14,6 @@ from assay.release import test as run_test
 from assay.release.secret_file import write_secret
 from assay.scoring import shared_prefixes
 from release.conftest import FakeModel, published_texts
-from support.sandboxed import skip_without_sandbox
 
 
 def words_of(result) -> str:
@@ -75,8 +74,8 @@ def test_a_parent_is_taken_off(secret, secret_path, monkeypatch):
         run_test("by name", secret_path, parent=("older",))
 
 
+@pytest.mark.usefixtures("sandbox")  # without one there is no lot of the content
 def test_every_test_is_logged_and_p_is_adjusted(secret, secret_path):
-    skip_without_sandbox()  # without one there is no lot of the content
     first = run_test(FakeModel(salt="a"), secret_path)
     seen = run_test(FakeModel(published_texts(secret), gain=0.3), secret_path)
     assert first.logged == 2  # names and content

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,6 @@ from selenium.webdriver.support.select import Select
 from assay.leakage.results import Audit, SampleTokens
 from assay.types import Sample
 from support.audits import page
-from support.browsing import headless_chromium
-
-pytestmark = pytest.mark.browser
 
 KINDS = ("demo", "confounded", "unlabelled", "single", "unscorable", "many", "odd")
 ODD = (
@@ -82,9 +79,8 @@ class Reader:
 
 
 @pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    with headless_chromium(tmp_path_factory.mktemp("profile")) as driver:
-        yield Reader(driver)
+def chromium(browser: webdriver.Chrome) -> Reader:
+    return Reader(browser)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from assay.code.test_cases.statements import examples_in
 from assay.scoring.rewriters import CHANGES, Deterministic, ModelRewriter
 from assay.scoring.solutions import problem_of
 from assay.types import Sample
-from support.sandboxed import skip_without_sandbox
 
 TEXT = '''\
 def total(prices):
@@ -25,11 +24,6 @@ def total(prices):
 '''
 PLAIN = "def total(prices):\n    return sum(prices)\n"
 RUST = Sample("rust", "fn total() {}", language="rust")
-
-
-@pytest.fixture
-def _sandbox():
-    skip_without_sandbox()
 
 
 def test_names_alone_are_the_default_and_need_no_sandbox():
@@ -60,7 +54,7 @@ def test_a_model_renames_in_the_language_of_each_sample():
     assert python.texts == (PLAIN.replace("total", "tally"),)
 
 
-@pytest.mark.usefixtures("_sandbox")
+@pytest.mark.usefixtures("sandbox")
 def test_tests_alone_leave_names():
     made = Deterministic(("tests",))
     (result,) = made([Sample("a", TEXT)], 3)
@@ -69,7 +63,7 @@ def test_tests_alone_leave_names():
     assert made.name == "deterministic (tests)"
 
 
-@pytest.mark.usefixtures("_sandbox")
+@pytest.mark.usefixtures("sandbox")
 def test_names_and_tests_change_together_and_the_rest_falls_back_with_a_count():
     made = Deterministic(CHANGES)
     both, names, none = made([Sample("a", TEXT), Sample("b", PLAIN), RUST], 4)
@@ -83,13 +77,13 @@ def test_names_and_tests_change_together_and_the_rest_falls_back_with_a_count():
     }
 
 
-@pytest.mark.usefixtures("_sandbox")
+@pytest.mark.usefixtures("sandbox")
 def test_a_sample_without_tests_has_no_rewriting_where_only_tests_change():
     (result,) = Deterministic(("tests",))([Sample("b", PLAIN)], 4)
     assert (result.texts, result.reason) == ((), "no variants: the text states no tests")
 
 
-@pytest.mark.usefixtures("_sandbox")
+@pytest.mark.usefixtures("sandbox")
 def test_a_statement_that_is_no_program_keeps_its_names():
     made = Deterministic(CHANGES)
     sample = Sample("m", f"Sum.\nassert total([1, 2]) == 3\n{PLAIN}", "Python", metadata={"code": PLAIN})

@@ -5,11 +5,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from support.browsing import headless_chromium
 from support.serving import PATIENCE, serving
 from support.snippets import GRAPH, MEDIAN
-
-pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
@@ -18,18 +15,12 @@ def address(small_index):
         yield found
 
 
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    with headless_chromium(tmp_path_factory.mktemp("profile")) as driver:
-        yield driver
-
-
 @pytest.fixture
-def page(chromium, address):
+def page(browser, address):
     """The page, loaded and ready."""
-    chromium.get(address)
-    until(chromium, "return document.getElementById('language').options.length > 5")
-    return chromium
+    browser.get(address)
+    until(browser, "return document.getElementById('language').options.length > 5")
+    return browser
 
 
 def until(driver, script):

@@ -193,6 +193,7 @@ def test_the_committed_list_names_every_language():
         assert not set(section.train) & set(section.held_out)
 
 
+@pytest.mark.program
 @pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="dpkg-deb, which reads packages of Debian, is not here")
 def test_a_debian_package_of_a_crate_gives_its_sources(tmp_path):
     root = tmp_path / "root"

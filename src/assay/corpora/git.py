@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from signal import SIGXCPU
 from threading import Event, Timer
 from typing import IO
 from urllib.parse import urlsplit
@@ -18,7 +17,7 @@ from urllib.parse import urlsplit
 from assay.corpora.entry import Entry, Facts, Skipped, SourceFile
 from assay.corpora.surroundings import Surroundings, describes_neighbours
 from assay.errors import DataError
-from assay.guard import CHILD_MEMORY, LARGEST_METADATA, LARGEST_UNPACKED, MiB, limit_process
+from assay.guard import CHILD_MEMORY, LARGEST_METADATA, LARGEST_UNPACKED, SIGXCPU, MiB, limit_process
 
 # A repository is somebody else's: none of its settings starts a program, and a partial clone stays partial. An option
 # overrides the setting of the same name only: a repository's protocol.ext.allow is stronger than our protocol.allow.

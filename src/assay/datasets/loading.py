@@ -15,7 +15,7 @@ from assay.datasets.harnesses import HARNESSES, harness_rows
 from assay.datasets.hub import HubPart, hub_is_installed, hub_rows
 from assay.datasets.selection import DataSelection
 from assay.datasets.sources import Note, SourceRow, data_files, read_rows, require_exists
-from assay.errors import DataError, MissingExtra
+from assay.errors import DataError, MissingExtra, install_command
 from assay.languages import language_named
 from assay.types import Sample
 
@@ -64,7 +64,7 @@ def rows_from_hub(info: BenchmarkInfo, selection: Selection) -> Iterator[SourceR
     if not hub_is_installed():
         raise DataError(
             f"{info.name}: expected {expected_files(info, selection)} (named with --data PATH), "
-            f"or the hub data set {info.hub_id} (pip install 'assay-code[hub]')"
+            f"or the hub data set {info.hub_id} ({install_command('hub')})"
         )
     for part in parts:
         yield from hub_rows(part)

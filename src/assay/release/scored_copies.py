@@ -264,7 +264,11 @@ def _are_scored(texts: Iterable[str], scores: Sequence[TextScores]) -> bool:
 
 def _tables(scores: Sequence[TextScores], rows: Sequence[Sequence[str]]) -> list[Float64Array]:
     """Return a table for each model: a row a task, a column a copy."""
-    return [np.array([list(map(of_model.__getitem__, row)) for row in rows]) for of_model in scores]
+    tables = []
+    for of_model in scores:
+        values = [list(map(of_model.__getitem__, row)) for row in rows]
+        tables.append(np.array(values))
+    return tables
 
 
 def single_tasks(copies: ReleasedCopies, number: int) -> tuple[TaskTest, ...]:

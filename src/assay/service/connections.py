@@ -5,7 +5,6 @@ descriptor and nothing else, so a thousand of them would keep everybody else out
 """
 
 import asyncio
-import resource
 import socket
 from collections import Counter
 from collections.abc import Iterator
@@ -31,6 +30,15 @@ REFUSAL = (
 )
 
 
+def most_descriptors() -> int:
+    """Return the limit on open files and sockets of this process; Windows states none for sockets."""
+    try:
+        import resource  # noqa: PLC0415  not on Windows
+    except ImportError:
+        return MOST
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
 @dataclass(slots=True)
 class Connections:
     """The open connections of one service.
@@ -48,7 +56,7 @@ class Connections:
 
     def __post_init__(self) -> None:
         if self.most is None:
-            self.most = max(BACKLOG, min(MOST, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - KEPT))
+            self.most = max(BACKLOG, min(MOST, most_descriptors() - KEPT))
 
     def are_too_many(self, address: str) -> bool:
         """Return True if no further connection of an address is served."""

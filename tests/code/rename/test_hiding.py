@@ -192,6 +192,7 @@ def test_the_search_ends_where_its_work_is_done(monkeypatch):
     assert sum(parsed) < 1000 + 8 * len(text)
 
 
+@pytest.mark.program
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="compares object code, which needs gcc")
 def test_variants_compile_to_the_same_code(tmp_path):
     text = plain("#define LIB_API\n#define Py_BEGIN_ALLOW_THREADS {\n#define Py_END_ALLOW_THREADS }\n") + plain(

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from assay.code import passed, require_sandbox, variants
+from assay.code import passed, variants
 from assay.code.sandbox.testing import TOOLCHAINS
 from assay.errors import SandboxUnavailable
 
@@ -41,9 +41,9 @@ def test_buggy_solutions_in_c_plus_plus_and_java_have_variants_too(shared_data):
 
 
 @pytest.mark.parametrize(("language", "step"), [("java", 41), ("cpp", 82), ("javascript", 41)])
+@pytest.mark.usefixtures("sandbox")
 def test_variants_behave_as_before_under_the_benchmarks_tests(shared_data, language, step):
     try:
-        require_sandbox()
         TOOLCHAINS[language].tool()
     except SandboxUnavailable as reason:
         pytest.skip(str(reason))

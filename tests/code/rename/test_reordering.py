@@ -3,7 +3,6 @@
 import pytest
 
 from assay.code import passed, reordered
-from support.sandboxed import skip_without_sandbox
 
 PROGRAM = '''\
 import os
@@ -36,14 +35,17 @@ def half(number):
 TESTS = "\n\nassert half(9) == 4 and Box().second() == 3 and Box.size == 3 and os and sys\n"
 
 
-def test_texts_are_distinct_have_the_same_lines_and_run_the_same():
+def test_texts_are_distinct_and_have_the_same_lines():
     texts = reordered(PROGRAM, 6, seed=1)
     assert len(set(texts)) == 6
     for text in texts:
         assert text != PROGRAM
         assert sorted(text.splitlines()) == sorted(PROGRAM.splitlines())
-    skip_without_sandbox()
-    assert all(passed([text + TESTS for text in texts]))
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_texts_run_the_same():
+    assert all(passed([text + TESTS for text in reordered(PROGRAM, 6, seed=1)]))
 
 
 def test_the_same_seed_gives_the_same_order():

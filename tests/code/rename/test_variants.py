@@ -20,11 +20,9 @@ from assay.code import (
     ProposedPool,
     keywords_of,
     passed,
-    require_sandbox,
     variants,
 )
 from assay.code.rename.pools import LETTERS, SYNONYMS
-from assay.errors import SandboxUnavailable
 
 TEXT = '''def mean_value(numbers, start=0):  # mean of numbers
     """Mean.
@@ -39,14 +37,6 @@ TEXT = '''def mean_value(numbers, start=0):  # mean of numbers
 '''
 TESTS = "assert mean_value([1, 3]) == 2\nassert mean_value([1], start=1) == 2\n"
 OF_LIBRARY = 300
-
-
-@pytest.fixture
-def sandbox():
-    try:
-        require_sandbox()
-    except SandboxUnavailable as reason:
-        pytest.skip(str(reason))
 
 
 def library_functions(count, seed=0):

@@ -15,18 +15,11 @@ from assay.code.sandbox import execution as sandbox
 from assay.code.sandbox.execution import MIB, Limits, require_sandbox, run_command, run_python
 from assay.errors import AssayError, SandboxUnavailable
 
+pytestmark = pytest.mark.usefixtures("sandbox")
+
 SHORT = Limits(
     wall_seconds=8, cpu_seconds=1, memory=256 * MIB, processes=12, file_size=MIB, scratch=4 * MIB, output=10_000
 )
-
-
-@pytest.fixture(scope="session", autouse=True)
-def working_sandbox():
-    """Where bubblewrap does not work there is nothing to test but the refusal, which has no need of this."""
-    try:
-        require_sandbox()
-    except SandboxUnavailable as reason:
-        pytest.skip(str(reason))
 
 
 def test_a_program_says_what_it_has_to_say_and_ends_with_its_own_code():

@@ -21,6 +21,8 @@ HOG = Limits(
     wall_seconds=8, cpu_seconds=5, memory=160 * MIB, address_space=128 * MIB, processes=12, scratch=256 * MIB,
     file_size=256 * MIB,
 )  # fmt: skip
+pytestmark = pytest.mark.usefixtures("sandbox")
+
 CALL = """
 import ctypes, errno
 libc = ctypes.CDLL(None, use_errno=True)
@@ -28,14 +30,6 @@ def outcome(name, *arguments):
     ctypes.set_errno(0)
     return "done" if getattr(libc, name)(*arguments) >= 0 else errno.errorcode[ctypes.get_errno()]
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def working_sandbox():
-    try:
-        require_sandbox()
-    except SandboxUnavailable as reason:
-        pytest.skip(str(reason))
 
 
 def numbers() -> dict[str, int]:

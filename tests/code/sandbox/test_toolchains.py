@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.code import passed, require_sandbox, variants
+from assay.code import passed, variants
 from assay.code.sandbox.testing import TOOLCHAINS
 from assay.errors import SandboxUnavailable
 
@@ -23,13 +23,14 @@ PROGRAMS = {
 
 
 def require(language):
+    """Skip where the compiler is not installed."""
     try:
-        require_sandbox()
         TOOLCHAINS[language].tool()
     except SandboxUnavailable as reason:
         pytest.skip(str(reason))
 
 
+@pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize("language", PROGRAMS)
 def test_a_failing_program_and_one_that_does_not_compile_have_not_passed(language):
     require(language)
@@ -83,6 +84,7 @@ int main(void) {
 """
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_variants_in_c_behave_as_before():
     require("c")
     found = variants(TEXT_IN_C, 10, language="c")

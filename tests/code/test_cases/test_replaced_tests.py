@@ -13,7 +13,8 @@ from assay.code.rename.variant_engine import composed
 from assay.code.test_cases.observing import SolutionInputs, answers_to
 from assay.code.test_cases.statements import examples_in
 from assay.types import Generator
-from support.sandboxed import skip_without_sandbox
+
+pytestmark = pytest.mark.usefixtures("sandbox")
 
 HUMANEVAL = '''\
 def total(prices, start=0):
@@ -33,11 +34,6 @@ def total(prices, start=0):
 CODE = "def total(prices):\n    return sum(prices)\n"
 MBPP = f"Write a sum.\n\nassert total([1,2]) == 3\nassert total((4, 5)) == 9\n[BEGIN]\n{CODE}[DONE]"
 APPS = "Double.\n\n-----Example-----\nInput\n40 2\n\nOutput\n42\n\n-----Note-----\nNone\n"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def working_sandbox():
-    skip_without_sandbox()
 
 
 def replaced(text, code=None, **settings):

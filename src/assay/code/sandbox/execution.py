@@ -19,12 +19,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from signal import SIGKILL
 
 from assay.code.sandbox.memory import Watchdog, limited
 from assay.code.sandbox.streams import Captured, capture
 from assay.code.sandbox.system_calls import filter_program
 from assay.errors import SandboxUnavailable
+from assay.guard import SIGKILL
 
 MIB = 1 << 20
 WORK = "/sandbox"
@@ -183,7 +183,7 @@ def _run(
     stdout, stderr = (stream.decode("utf-8", "replace") for stream in (captured.stdout, captured.stderr))
     signal = None
     if captured.timed_out or captured.out_of_memory:
-        status, signal = None, int(SIGKILL)
+        status, signal = None, SIGKILL
     elif status is None:  # bubblewrap reports an exit code only of what it has started
         raise SandboxUnavailable(_refusal(stderr))
     elif _SHELL_SIGNAL < status <= _SHELL_SIGNAL + _LAST_SIGNAL:

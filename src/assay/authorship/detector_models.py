@@ -6,7 +6,6 @@ from functools import cache
 from itertools import chain
 
 from assay.errors import SettingError, did_you_mean
-from assay.models import open_builtin_scorer
 from assay.scores import SCORES, Derivation, ScoreDefinition, ScoreRequest
 from assay.scoring import DerivationModels, Opener, Plan, check_models, frequencies_for, plan
 from assay.settings import BETWEEN_PAIRS
@@ -81,9 +80,7 @@ class DetectorModels:
             AssayError: a model cannot be opened, cannot give what a score needs, or is not named.
         """
         settings = replace(opener.settings, max_length=opener.settings.max_length or window)
-        own = replace(opener, settings=settings)
-        light = open_builtin_scorer(surrogate, settings)
-        target = own.cached_scorer(light) if light is not None else own.scorer(surrogate)
+        target = replace(opener, settings=settings).scorer(surrogate)
         others = opener.of_other_model()
         models = DerivationModels(
             target=target,

@@ -26,7 +26,7 @@ from assay.checking.statements import statements_of
 from assay.corpora import SourceChange, added_parts, commit_messages, lines_of
 from assay.errors import DataError
 from assay.files import parse_json
-from assay.provenance import TracedFile, TraceSettings, judge, open_for_search, trace_files
+from assay.provenance import Thresholds, TracedFile, TraceSettings, judge, open_for_search, trace_files
 from assay.provenance.findings import accept_findings
 
 TOP = 5
@@ -80,7 +80,7 @@ def _traced(code: ChangedCode, rules: ChangeRules) -> list[TracedFile]:
             rules=rules.licences or None,
             parts=lambda file: added_parts(file, code.added[file.path]),
             top=TOP,
-            settings=TraceSettings(min_confidence=settings.min_confidence),
+            settings=TraceSettings(thresholds=Thresholds(min_confidence=settings.min_confidence)),
         )
 
 

@@ -12,11 +12,12 @@ from assay.cli.code_files import source_files
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import STANDARD_OUTPUT, At, further_file
-from assay.cli.trace_options import GateSettings, MatchSettings
+from assay.cli.trace_options import GateSettings
 from assay.cli.unused import options_of_command_line
 from assay.datasets import DataSelection
 from assay.errors import DataError
 from assay.files import write_json
+from assay.provenance.settings import MatchSettings
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.corpora import SourceText
@@ -110,9 +111,7 @@ def trace_command(
             parts=parts_of if search.by == "function" else _whole,
             method=search.method,
             top=search.top,
-            settings=TraceSettings(
-                min_similarity=search.min_similarity, min_confidence=search.min_confidence, boilerplate=templates
-            ),
+            settings=TraceSettings(thresholds=search, boilerplate=templates),
         )
     _finish(files, rules, gate, sarif=sarif, top=search.top)
 

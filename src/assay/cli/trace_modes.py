@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.terminal import Terminal, echo
-from assay.cli.trace_options import MatchSettings
 from assay.datasets import DataSelection
+from assay.provenance.settings import MatchSettings
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.corpora import SourceText

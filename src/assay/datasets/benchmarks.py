@@ -148,12 +148,13 @@ def _hub_parts(info: BenchmarkInfo, hub: Mapping[str, Any], selection: Selection
     split = split if "{subset}" in hub.get("split", "") else selection.split or split
     name = str(info.hub_id)
     if "languages" not in hub:
-        return (HubPart(name, config, split, hub.get("files", {})),)
-    return tuple(
-        HubPart(name, language, split, {"test": hub["file"].format(language=language)})
-        for language in hub["languages"]
-        if selection.language in (None, language_named(language))
-    )
+        return (HubPart(name, config=config, split=split, files=hub.get("files", {})),)
+    parts = []
+    for language in hub["languages"]:
+        if selection.language in (None, language_named(language)):
+            files = {"test": hub["file"].format(language=language)}
+            parts.append(HubPart(name, config=language, split=split, files=files))
+    return tuple(parts)
 
 
 _BUILT_IN: Mapping[str, BenchmarkInfo] = _built_in()

@@ -6,23 +6,46 @@ phone: on a wide screen several stand side by side, and text is readable everywh
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import lazy_loader
 import numpy as np
 
+from assay.garbage import garbage_collection_paused
 from assay.reports.report import Measured
 from assay.types import Float64Array
 
 if TYPE_CHECKING:
     import altair as alt
-else:  # a plotting library that cannot be imported costs the figures and not the report
-    alt = lazy_loader.load("altair")
+else:
 
+    class _Altair:
+        """The plotting library, imported when a figure is drawn: one that cannot be imported costs no report.
+
+        It is no lazy module: torch looks at all modules when it is imported, which would load them.
+        """
+
+        def __getattr__(self, name: str) -> object:
+            if "altair" in sys.modules:
+                return getattr(sys.modules["altair"], name)
+            # jsonschema, without which there is no Altair, builds parsers of IRIs for seconds; it does without them
+            # where the package cannot be imported, and no chart has an IRI
+            parsers = sys.modules.setdefault(IRI_PARSERS, None)
+            try:
+                with garbage_collection_paused():
+                    return getattr(importlib.import_module("altair"), name)
+            finally:
+                if parsers is None:
+                    del sys.modules[IRI_PARSERS]
+
+    alt = _Altair()
+
+IRI_PARSERS = "rfc3987_syntax"
 WIDTH, HEIGHT = 400, 320
 MOST_SERIES = 4
 """Lines that can be distinguished by colour and dash."""

@@ -16,6 +16,7 @@ from assay.corpora import Origin
 from assay.evaluation import Estimate, grouped_share
 from assay.languages import lexical_rules
 from assay.provenance import Searchable, SearchMethod, Trace, trace
+from assay.provenance.settings import LEAST_CONFIDENCE
 from assay.reports import TabularResult
 from assay.retrieval import Canonical, Form, Source, characters, find_regions, tokens
 from assay.scan.wording import passages, same_wording
@@ -33,9 +34,6 @@ LEAST_CONTAINMENT = 0.5
 
 COMPARED = 5
 """Documents that each sample is compared with in full."""
-
-LEAST_CONFIDENCE = 0.95
-"""Confidence that a clone of type 2 or a near-duplicate needs: short texts often share a structure by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,8 @@ def trace_benchmark(
         index: of the corpus.
         benchmark: its name.
         method: see `trace`.
-        sure: least confidence of a clone of type 2 and of a near-duplicate; see `Match.confidence`.
+        sure: least confidence of a clone of type 2 and of a near-duplicate, as short texts often share a structure by
+            chance; see `Match.confidence`.
         progress: is called with the samples done and their total.
     """
     places = []

@@ -19,7 +19,7 @@ def _(traced: BenchmarkTrace) -> Report:
     """Return the report of a benchmark traced in an index: the share of each kind of match, then the samples."""
     present = [sample for sample in traced.samples if sample.kind in PRESENT_KINDS]
     rate = traced.rate(*PRESENT_KINDS)
-    notes = [] if traced.calibrated else ["confidence was not calibrated for this profile, so it excluded nothing"]
+    notes = [] if traced.calibrated else ["confidence was not measured for this profile, so it excluded nothing"]
     if len(present) > MOST_SAMPLES:
         notes.append(f"the table lists {MOST_SAMPLES} of {len(present)} samples; the JSON has all")
     tables = [_rate_table(traced, len(present), rate)]

@@ -6,6 +6,7 @@ from hashlib import sha256
 from itertools import chain
 
 from assay.errors import MissingCapability, ScoreError
+from assay.models import CachedLogProbScorer
 from assay.scores import Cut, Deriver, FrequencyTable, ModelRole, ScoreRequest, SuffixCut, View
 from assay.scoring.rewriters import Deterministic, Rewriter
 from assay.types import Generator, LogProbScorer, RankedLogProbs, TokenGenerator, gives
@@ -128,6 +129,8 @@ def plan(
             _check_statistics(request, models[view.role])
         if request.definition.needs_frequencies:
             _check_frequencies(request.name, models["target"], frequencies)
+    if any(request.definition.statistics is RankedLogProbs for request in requests):
+        models = {role: _requiring_ranks(model) for role, model in models.items()}
     return Plan(
         requests=tuple(requests),
         views=tuple(views),
@@ -137,6 +140,10 @@ def plan(
         rewriter=rewriter or Deterministic(),
         derivers=derivers or {},
     )
+
+
+def _requiring_ranks(model: LogProbScorer) -> LogProbScorer:
+    return model.requiring_ranks() if isinstance(model, CachedLogProbScorer) else model
 
 
 def check_models(requests: Sequence[ScoreRequest], roles: Collection[ModelRole], derivations: Collection[str]) -> None:

@@ -102,6 +102,11 @@ class ScoreSelection(Settings):
         Setting("Token frequencies, for scores that need them (`assay frequencies`).", metavar="FILE"),
     ] = None
 
+    @classmethod
+    def named(cls, scores: "ScoreSelection | str | None") -> "ScoreSelection":
+        """Return the selection of names with commas between them; a selection as it is."""
+        return scores if isinstance(scores, ScoreSelection) else cls(scores)
+
     def specification(self) -> str:
         """Return the requested scores by name, and those that compare variants if there are any.
 

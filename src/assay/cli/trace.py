@@ -93,12 +93,15 @@ def trace_command(
         raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim or --benchmark")
     rules = _rules(gate)
     _check(code or [], benchmark, gate, verbatim=verbatim, write_clean=write_clean)
-    _refuse_unused(context, "--verbatim" if verbatim else "--benchmark" if benchmark else TRACING)
+    question = TRACING
+    if benchmark or verbatim:
+        question = "--verbatim" if verbatim else "--benchmark"
+    _refuse_unused(context, question)
     with open_for_search(at, vectors=False if verbatim else NEEDS_VECTORS.get(search.method)) as index:
         if not len(index):
             raise DataError(f"{at}: the index holds no document; expected one that `assay index build CORPUS` filled")
         if benchmark is not None:
-            trace_whole_benchmark(benchmark, which, index, search, clean=write_clean)
+            trace_whole_benchmark(benchmark, which, index, settings=search, clean=write_clean)
             return
         if verbatim:
             print_passages(source_files(code or [], which.language), index, search.top)

@@ -148,7 +148,7 @@ def _of_tag_value(text: str) -> StatedLicences:
 
 
 def _of_cyclonedx(content: Mapping[str, Any]) -> StatedLicences:
-    pairs = []
+    pairs: list[tuple[str, str]] = []
     for component in _dicts(content.get("components")):
         evidence = _dict(component.get("evidence"))
         licences = _cyclonedx_licences(component) or _cyclonedx_licences(evidence)

@@ -17,10 +17,10 @@ from qdrant_client import QdrantClient
 
 from assay.corpora import Document, Origin
 from assay.errors import CorpusIndexError
+from assay.provenance.confidence import IndexCalibration, shipped_calibration
 from assay.provenance.index import (
     AddCounts,
     Description,
-    IndexCalibration,
     IndexInfo,
     OwnerCounts,
     SeenFile,
@@ -29,7 +29,6 @@ from assay.provenance.index import (
     description_content,
     description_of,
     fitting_encoder,
-    shipped_calibration,
     storable,
 )
 from assay.retrieval import (

@@ -78,18 +78,18 @@ class CalibrationTable:
         """
         names = [name for name in searched if name in self.channels]
         present = [name for name in names if name in values]
-        rates, columns, chosen = [], [], None
+        rates_of_channels, columns, chosen = [], [], None
         for name in present:
             length, column = values[name]
             length_bin = bin_of(self.channels[name], length)
             if length_bin is not None:
-                rates.append(length_bin.rates(column))
+                rates_of_channels.append(length_bin.rates(column))
                 columns.append(column)
                 chosen, best = length_bin, column
         # a single channel is looked up by its own value; several by the fused one, whose distribution was measured as a
         # whole
         if columns and len(names) > 1:
-            best = fused_values(rates, len(names))
+            best = fused_values(rates_of_channels, len(names))
             chosen = bin_of(self.fused.get(fusion(names), ()), fused_key(present))
         if chosen is None:
             return None

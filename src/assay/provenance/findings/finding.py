@@ -259,7 +259,7 @@ def _place(match: Match, origin: Origin, traced: Sequence[tuple[SourceText, Trac
 def _finding(path: str, sources: list[tuple[list[PartMatch], Place]]) -> SourceFinding:
     sources.sort(key=lambda source: source[1].origin.path)
     sources.sort(key=lambda source: _strength(source[0][0]), reverse=True)
-    every = {}
+    every: dict[int, PartMatch] = {}
     for matches, _ in sources:
         every |= {id(match): match for match in matches}
     evidence = sorted(every.values(), key=_strength, reverse=True)

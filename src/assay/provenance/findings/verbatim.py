@@ -112,9 +112,9 @@ def verbatim_passages(
             break
     passages = []
     for start, stop in chosen:
-        words = text[query.spans[start][0] : query.spans[stop - 1][1]]
+        passage = text[query.spans[start][0] : query.spans[stop - 1][1]]
         places = _places(documents_by_run[start, stop])
-        passages.append(Passage(words=stop - start, text=words, lines=query.lines(start, stop), places=places))
+        passages.append(Passage(words=stop - start, text=passage, lines=query.lines(start, stop), places=places))
     return tuple(passages)
 
 

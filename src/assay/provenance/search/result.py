@@ -75,8 +75,8 @@ class Trace(TabularResult):
     @property
     def indexed_share(self) -> float:
         """Share of the text's fingerprints that occur in some document, over all channels."""
-        total = sum(map(attrgetter("fingerprints"), self.evidence))
-        return (total - sum(map(attrgetter("absent"), self.evidence))) / max(1, total)
+        total = sum(channel.fingerprints for channel in self.evidence)
+        return (total - sum(channel.absent for channel in self.evidence)) / max(1, total)
 
     def to_arrow(self) -> pa.Table:
         """Return one row per match, best first; `lines` are those of the traced text."""

@@ -77,7 +77,7 @@ def audit(
             `Run` may be numbered, and may replace another run.
 
     Raises:
-        NothingToCompare: there will be no verdict, and `settings.describe` is not set.
+        NothingToCompare: there will be no verdict, and the setting `describe` is not set.
         AssayError: bad input; one line says what was received and what was expected.
     """
     options, selection = settings or AuditSettings(), _selection(scores)

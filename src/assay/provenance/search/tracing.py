@@ -50,7 +50,7 @@ class TraceSettings:
     Attributes:
         candidates: documents by fingerprints of each channel at most.
         gate: documents by vector at most, nearest first.
-        rank_by: order of the matches; see `assay.provenance.search.ranking.ranked`.
+        rank_by: order of the matches; see `assay.provenance.search.ranking`.
         min_similarity: least containment; of a match by vector alone the least cosine.
         min_confidence: least confidence. A copy passes whatever its confidence is, and so does a match without
             calibration, unless it is by vector alone.

@@ -100,7 +100,7 @@ def test_an_error_of_a_plug_in_s_model_is_one_line(command):
         ("loud = broken:quiet", "", r"cannot be imported \(AttributeError: .*quiet"),
         ("loud = broken:loud", "loud = 3", "is of type int; expected a detector"),
         ("loss = broken:loud", "loud = 3", "assay itself uses this name"),
-        ("dpdllm = broken:loud", "loud = 3", "assay itself uses this name"),
+        ("kds = broken:loud", "loud = 3", "assay itself uses this name"),
         ("median_l = broken:loud", "loud = 3", "plug-in 'median_l' of my-plug-in 1.0 .* have one name"),
     ],
 )

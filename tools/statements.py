@@ -1,22 +1,31 @@
 """Measure how dense the statements of a folder are: comprehensions, conditional expressions, comments.
 
 python tools/statements.py [FOLDER]      one row a file, densest last, and the sum; without FOLDER one a distribution
+python tools/statements.py --check       print what is above the limits, and exit with 1
 """
 
 import argparse
 import ast
 import io
+import sys
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+BRANCHES = (ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.Assert, ast.match_case)
+MOST_BRANCHES = 15
+"""Branches from which on a function is counted as hard to follow."""
+
 POSITIONAL = 4
 """Positional arguments from which on a call needs keywords."""
 
 PER = 1000
 """Rates are per 1,000 lines of code."""
+
+LIMITS = {"src": (60, 38), "lab/src": (96, 24), "plugins": (67, 30), "tools": (100, 20)}
+"""Distribution → most comprehensions and most conditional expressions in 1,000 lines of code; they only ever fall."""
 
 NO_CODE = frozenset(
     {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
@@ -34,6 +43,8 @@ class Density:
     nested_conditionals: int = 0
     positional_calls: int = 0
     comments: int = 0
+    branching: int = 0
+    most_branches: int = 0
 
     def __add__(self, other: "Density") -> "Density":
         """The counts of both."""
@@ -45,6 +56,8 @@ class Density:
             nested_conditionals=self.nested_conditionals + other.nested_conditionals,
             positional_calls=self.positional_calls + other.positional_calls,
             comments=self.comments + other.comments,
+            branching=self.branching + other.branching,
+            most_branches=max(self.most_branches, other.most_branches),
         )
 
     def rate(self, count: int) -> float:
@@ -85,6 +98,22 @@ def is_nested(node: ast.AST) -> bool:
     return len(loops) > 1 or holds_another(node, COMPREHENSIONS)
 
 
+def branches(function: ast.AST) -> int:
+    """Return the cyclomatic complexity of a function as radon counts it, those inside it among it.
+
+    Beside statements that branch, each comprehension, condition in one, `and`, `or` and `a if b else c` counts.
+    """
+    count = 1
+    for node in ast.walk(function):
+        if isinstance(node, ast.BoolOp):
+            count += len(node.values) - 1
+        elif isinstance(node, ast.comprehension):
+            count += 1 + len(node.ifs)
+        elif isinstance(node, BRANCHES):
+            count += 1
+    return count
+
+
 def density(path: Path) -> Density:
     """The counts of one file."""
     text = path.read_text("utf-8")
@@ -93,6 +122,7 @@ def density(path: Path) -> Density:
     comprehensions = [node for node in nodes if isinstance(node, COMPREHENSIONS)]
     conditionals = [node for node in nodes if isinstance(node, ast.IfExp)]
     calls = [node for node in nodes if isinstance(node, ast.Call)]
+    counts = [branches(node) for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     return Density(
         lines=code_lines(text, tree),
         comprehensions=len(comprehensions),
@@ -101,6 +131,8 @@ def density(path: Path) -> Density:
         nested_conditionals=sum(holds_another(node, ast.IfExp) for node in conditionals),
         positional_calls=sum(len(call.args) >= POSITIONAL for call in calls),
         comments=comment_lines(text),
+        branching=sum(count > MOST_BRANCHES for count in counts),
+        most_branches=max(counts, default=0),
     )
 
 
@@ -124,15 +156,41 @@ def row(title: str, counts: Density) -> str:
         f" | conditionals {counts.conditionals:>4} ({counts.rate(counts.conditionals):>3.0f}),"
         f" nested {counts.nested_conditionals:>2} | calls with {POSITIONAL} or more positional"
         f" {counts.positional_calls:>3} | comments {100 * counts.comments / max(counts.lines, 1):.1f} %"
+        f" | functions above {MOST_BRANCHES} branches {counts.branching}, the most {counts.most_branches}"
     )
+
+
+def violations(root: Path) -> Iterator[str]:
+    """Yield each file that has a statement which the limits forbid, and each distribution above its rates."""
+    for name, limits in LIMITS.items():
+        for path in sources(root / name):
+            counts = density(path)
+            nested = counts.nested_comprehensions + counts.nested_conditionals
+            if nested:
+                yield f"{path.relative_to(root)}: {nested} nested comprehensions or conditional expressions"
+        counts = total(root / name)
+        for title, count, most in zip(("comprehensions", "conditionals"), counted(counts), limits, strict=True):
+            if counts.rate(count) > most:
+                yield f"{name}: {counts.rate(count):.1f} {title} in 1,000 lines of code, expected at most {most}"
+
+
+def counted(counts: Density) -> tuple[int, int]:
+    """Return the counts that have a limit."""
+    return counts.comprehensions, counts.conditionals
 
 
 def main() -> None:
     """Print the rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?")
-    folder = parser.parse_args().folder
+    parser.add_argument("--check", action="store_true", help="print what is above the limits, and exit with 1")
+    arguments = parser.parse_args()
+    folder = arguments.folder
     root = Path(__file__).resolve().parents[1]
+    if arguments.check:
+        broken = list(violations(root))
+        print(*broken, sep="\n")
+        sys.exit(bool(broken))
     if folder is None:
         for name in ("src", "lab/src", "plugins", "tools"):
             print(row(name, total(root / name)))

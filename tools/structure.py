@@ -7,18 +7,17 @@ python tools/structure.py --root DIR  measure another checkout
 
 import argparse
 import ast
-import io
 import json
 import os
 import re
 import subprocess
 import sys
-import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import routes
+import statements
 
 GENERIC = frozenset(
     "one found told some said given wanted made known asked held taken todo here".split()  # noqa: SIM905  a word list
@@ -126,14 +125,6 @@ def docstrings(module: Module) -> Iterator[str]:
             text = ast.get_docstring(node)
             if text:
                 yield text
-
-
-def comment_lines(module: Module) -> int:
-    """Lines that hold only a comment."""
-    tokens = tokenize.generate_tokens(io.StringIO(module.text).readline)
-    lines = module.text.splitlines()
-    comments = (token.start[0] for token in tokens if token.type == tokenize.COMMENT)
-    return sum(lines[line - 1].lstrip().startswith("#") for line in comments)
 
 
 def wide_functions(module: Module) -> Iterator[tuple[str, int, int]]:
@@ -302,29 +293,8 @@ print(json.dumps({"options": options, "audit": len(inspect.signature(assay.audit
 """
 """Prints the options of every command, and the number of parameters of `assay.audit`."""
 
-NO_CODE = frozenset(
-    {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-)
 RESULTS = "results"
 """Folder of the pages of results, which are not counted as words of the manual."""
-
-
-def code_lines(path: Path) -> int:
-    """Lines with code: neither docstring, comment nor blank."""
-    text = path.read_text("utf-8")
-    lines: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in NO_CODE:
-            lines.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            lines -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return len(lines)
-
-
-def code_below(folder: Path) -> int:
-    """Lines of code of a distribution."""
-    return sum(code_lines(path) for path in folder.rglob("*.py") if "tests" not in path.relative_to(folder).parts)
 
 
 def stub_names(module: Path) -> dict[str, str]:
@@ -426,26 +396,54 @@ def surface(root: Path) -> dict[str, str]:
 
 def measurements(root: Path, sources: list[Module]) -> dict[str, str]:
     """The table of measurements, row by row."""
-    code = {name: code_below(root / name) for name in ("src", "plugins", "lab")}
     packages = {module.package for module in sources if module.package}
     inside = [circle for package in sorted(packages) for circle in circles(import_graph(root, package))]
     face, names = widest_face(root)
-    comments = sum(comment_lines(module) for module in sources)
     public = faces(sources)
     deep = sum(past for module in sources for *_, past in imports_across_packages(module, public))
-    wide = sum(1 for m in sources for _ in wide_functions(m) if not m.path.startswith(PARAMETERS_FREE))
+    exempt = [module.path for module in sources for _ in wide_functions(module)]
     return {
         **surface(root),
         **routes.measurements(root),
-        "code lines of src / plugins / lab": " / ".join(f"{count:,}" for count in code.values()),
         "source files": f"{len(sources)}",
         "import circles inside packages": f"{len(inside)}",
         **{f"  circle {number}": ", ".join(sorted(circle)) for number, circle in enumerate(inside, 1)},
         "names in the widest face": f"{names} ({face})",
         "words of the manual, results apart": f"{words_of_manual(root):,}",
-        "comment lines per code line": f"{100 * comments / code['src']:.1f} %",
         "deep imports across packages": f"{deep}",
-        f"functions with more than {MOST_PARAMETERS} parameters": f"{wide}",
+        f"functions with more than {MOST_PARAMETERS} parameters": (
+            f"{sum(not path.startswith(PARAMETERS_FREE) for path in exempt)}"
+            f" (in {' and '.join(PARAMETERS_FREE)}, where each is an option: {len(exempt)})"
+        ),
+        "public names that two modules define": (
+            f"{len(list(one_meaning(sources)))} (left out: constants, commands, functions of a protocol, and "
+            f"{len(FACES_OF_A_CALL)} functions of the Python API named after the one that they call)"
+        ),
+        **densities(root),
+    }
+
+
+def densities(root: Path) -> dict[str, str]:
+    """Rows on the statements: for each distribution its lines, and counts in 1,000 of them."""
+    counts = {name: statements.total(root / name) for name in ("src", "lab/src", "plugins", "tools")}
+
+    def row(text: Callable[[statements.Density], str]) -> str:
+        return " / ".join(map(text, counts.values()))
+
+    return {
+        f"code lines of {' / '.join(counts)}": row(lambda each: f"{each.lines:,}"),
+        "code lines of api": f"{statements.total(root / 'src/assay/api').lines:,}",
+        "comprehensions in 1,000 lines; nested ones": row(
+            lambda each: f"{each.rate(each.comprehensions):.0f}; {each.nested_comprehensions}"
+        ),
+        "conditional expressions in 1,000 lines; nested ones": row(
+            lambda each: f"{each.rate(each.conditionals):.0f}; {each.nested_conditionals}"
+        ),
+        "calls with four or more positional arguments": row(lambda each: f"{each.positional_calls}"),
+        "comment lines per code line": row(lambda each: f"{100 * each.comments / each.lines:.1f} %"),
+        f"functions above {statements.MOST_BRANCHES} branches, as radon counts; the most": row(
+            lambda each: f"{each.branching}; {each.most_branches}"
+        ),
     }
 
 

@@ -124,8 +124,12 @@ class Run:
             DataError: the folder holds another run, which is not to be replaced, another process works on it, or it
                 cannot be written.
         """
-        recorded = {name: value for each in settings for name, value in each.record().items()} | encode(inputs)
-        undecided = {name for each in settings for name in each.record().keys() - each.identity().keys()}
+        recorded: dict[str, Any] = {}
+        undecided: set[str] = set()
+        for part in settings:
+            recorded |= part.record()
+            undecided |= part.record().keys() - part.identity().keys()
+        recorded |= encode(inputs)
         ignored = undecided - inputs.keys()
         if self._numbered:
             self.path = self.result = next(path for path in _numbers(self.path) if _is_free(path, recorded, ignored))
@@ -230,8 +234,10 @@ def changed_settings(before: object, now: object, ignored: Collection[str] = (),
     if not (isinstance(before, dict) and isinstance(now, dict)):
         return [] if before == now else [place]
     names = sorted({*before, *now} - {*ignored})
-    inner = [changed_settings(before.get(name), now.get(name), (), f"{place}.{name}".lstrip(".")) for name in names]
-    return [name for found in inner for name in found]
+    changed = []
+    for name in names:
+        changed += changed_settings(before.get(name), now.get(name), (), f"{place}.{name}".lstrip("."))
+    return changed
 
 
 def _is_free(folder: Path, settings: Mapping[str, object], ignored: Collection[str]) -> bool:

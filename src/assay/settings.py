@@ -12,6 +12,7 @@ the page of settings are made from these declarations. Nothing here knows of a t
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
+from itertools import chain
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -102,7 +103,8 @@ class Declared:
     @property
     def choices(self) -> tuple[str, ...]:
         """The values of a closed choice; empty for any other type."""
-        return tuple(str(value) for kind in self.types if get_origin(kind) is Literal for value in get_args(kind))
+        literals = [kind for kind in self.types if get_origin(kind) is Literal]
+        return tuple(map(str, chain.from_iterable(map(get_args, literals))))
 
     def parse(self, text: str, place: str) -> Any:  # noqa: ANN401  of the type of the field
         """Return the value that a text stands for.
@@ -258,7 +260,7 @@ def from_pairs(entries: Iterable[Declared], texts: Iterable[str], place: str) ->
     """
     by_key = {entry.key: entry for entry in entries}
     values = {}
-    for pair in (part for text in texts for part in BETWEEN_PAIRS.split(text)):
+    for pair in chain.from_iterable(map(BETWEEN_PAIRS.split, texts)):
         key, equals, text = pair.partition("=")
         entry = by_key.get(key.strip().replace("_", "-"))
         if not equals or entry is None:

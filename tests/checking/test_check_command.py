@@ -342,7 +342,7 @@ def test_wrong_input_is_one_line(branch, arguments, text, line):
 
 
 def test_every_answer_keeps_the_limits_of_a_first_screen(branch):
-    from assay.checking import ChangeRules, CheckSettings, check
+    from assay.checking import ChangeRules, CheckSettings, check_change
     from assay.corpora import SourceChange
     from assay.reports import describe
 
@@ -354,7 +354,7 @@ def test_every_answer_keeps_the_limits_of_a_first_screen(branch):
         CheckSettings(fail_on_licence=("MIT",)),
         *(CheckSettings(fail_on_writer=(writer,)) for writer in WRITERS),
     ):
-        assert not list(broken_limits(describe(check(change, ChangeRules.of(rules))).answer))
+        assert not list(broken_limits(describe(check_change(change, ChangeRules.of(rules))).answer))
 
 
 GPL = "GNU GENERAL PUBLIC LICENSE\nVersion 3, 29 June 2007\n"

@@ -2,11 +2,8 @@
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
-
-from assay.leakage.detectors import veil_probe
 
 RUN_FILES = {"manifest.json", "summary.json", "report.html", "scores.parquet", "decisions.parquet"}
 
@@ -260,62 +257,3 @@ def test_runs_are_compared_without_a_model(assay, texts, unseen, golden):
     assert [(cell["run"], cell["value"]) for cell in found] == [("one", None), ("two", None)]
     assert "| model |" in assay("report", "one", "two", "--format", "markdown").out
     assert assay("report", "nowhere", "one").code == 2
-
-
-@pytest.fixture
-def lessons(tmp_path):
-    """Texts of known membership, and others to be judged; two in a group."""
-
-    def written(name, first, count):
-        rows = [
-            {
-                "text": f"def f{i}(a{i}, b{i}):\n    sum{i} = a{i} * {i}\n    return sum{i} + b{i} - {i}\n",
-                "label": i % 2,
-                "group": f"g{i // 2}",
-            }
-            for i in range(first, first + count)
-        ]
-        path = tmp_path / name
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        return path
-
-    return written
-
-
-@pytest.fixture
-def small_mapping(monkeypatch):
-    """VeilProbe with less to compute than as published: a narrow mapping."""
-    narrow = {"layers": 2, "width": 64, "heads": 2, "feed_forward": 128}
-    new = veil_probe.open_mapping
-    monkeypatch.setattr(veil_probe, "open_mapping", lambda settings, seed: new(replace(settings, **narrow), seed=seed))
-
-
-@pytest.mark.usefixtures("small_mapping")
-def test_detectors_learn_from_labelled_texts_and_say_from_how_many(assay, lessons, tmp_path):
-    known, judged = lessons("known.jsonl", 0, 8), lessons("judged.jsonl", 20, 4)
-    done = assay(
-        "audit", "builtin:small", judged, "--describe", "--access", "black", "--labelled", known, "--out", "run", "-v"
-    )
-    assert done.code == 0, done.err
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert {entry["score"] for entry in summary["summaries"]} >= {"sr_black", "veil_probe", "dpdllm"}
-    for name in ("veil_probe", "dpdllm"):
-        assert any(note.startswith(f"{name} was fitted on 8 texts of known membership") for note in summary["notes"])
-    again = assay("report", "run", "-v")
-    assert (again.code, again.out) == (0, done.out)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--labelled", "judged.jsonl", "--access", "black"), "share a group with the labelled texts"),
-        (("--labelled", "judged.jsonl"), "score ngram_generation needs --access black, received --access gray"),
-        (("--labelled", "unseen.jsonl", "--access", "black"), "no label column 'label'"),
-    ],
-)
-def test_labelled_texts_that_will_not_do_are_refused(assay, lessons, unseen, options, words):
-    done = assay(
-        "audit", "builtin:small", lessons("judged.jsonl", 0, 8), "--describe", "--scores", "ngram_generation", *options
-    )
-    assert done.code == 2
-    assert words in done.err.splitlines()[-1], done.err

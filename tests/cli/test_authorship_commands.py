@@ -208,7 +208,7 @@ def test_evaluate_and_audit(assay, table):
         (("detect", "bytes.py"), "binary; expected source code"),
         (
             ("detect", "a.py", "--score-model", "filler=builtin:small"),
-            "--score-model filler has no effect: no requested score needs it",
+            "--score-model has no effect: no requested score needs the filler; expected --scores with detect_gpt",
         ),
         (
             ("detect", "a.py", "--score-model", "encoder=builtin:fragments"),

@@ -120,8 +120,8 @@ def test_context_that_says_nothing_new_changes_nothing():
 def test_only_tokens_that_see_the_whole_context_count():
     model = table()
     alone, joined = model.token_statistics(["a b a b", "c d c d a b a b"])
-    assert change(alone, joined, len("c d c d "), None) == pytest.approx(0)
-    assert change(alone, joined, len("c d c d "), 9) is None
+    assert change(alone, joined, start=len("c d c d "), context=None) == pytest.approx(0)
+    assert change(alone, joined, start=len("c d c d "), context=9) is None
 
 
 def test_the_published_order_comes_first_and_permutations_keep_the_shard():

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_models import byte_tokenizer, tiny
 
 from assay.models.loading import Checkpoint
+from support.tiny_models import byte_tokenizer, tiny
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 from naive import columns_of, naive_columns, near_ties
-from tiny_models import CONTEXT, FAMILIES, TEXTS, byte_tokenizer, tiny
 
 from assay.models import open_model
+from support.tiny_models import CONTEXT, FAMILIES, TEXTS, byte_tokenizer, tiny
 
 TEMPLATES = {"bos": "<s> $A", "no-bos": None}
 STRIDE = 24

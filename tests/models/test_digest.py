@@ -5,10 +5,10 @@ import shutil
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny_models import byte_tokenizer, tiny
 
 from assay.models import open_model
 from assay.models.digest import combined, files_digest, tokenizer_digest
+from support.tiny_models import byte_tokenizer, tiny
 
 
 def digest(folder, **settings):

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from tiny_models import byte_tokenizer, tiny
 
 from assay.errors import ModelError
 from assay.models import CachedEmbedder, ModelSettings, StatisticsCache, TransformersModel
 from assay.models.cached_models import unpack_vector
 from assay.models.loading import Checkpoint
 from assay.types import Embedder
+from support.tiny_models import byte_tokenizer, tiny
 
 TEXTS = ["x = 1", "def f(a, b):\n    return a + b\n", "y", "x = 1"]
 

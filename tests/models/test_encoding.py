@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from tiny_models import byte_tokenizer
 
 from assay.errors import ModelError
 from assay.models.encoding import NO_OFFSET, TextEncoder
+from support.tiny_models import byte_tokenizer
 
 BOS, EOS = 0, 1
 TEXT = "a é\n"

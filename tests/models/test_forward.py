@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 import torch
 from naive import columns_of
-from tiny_models import CONTEXT, TEXTS, byte_tokenizer, tiny
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -11,6 +10,7 @@ from assay.models import ModelSettings, forward, transformers_backend, windowed
 from assay.models.forward import Forward
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
+from support.tiny_models import CONTEXT, TEXTS, byte_tokenizer, tiny
 
 WIDE = 20_000
 

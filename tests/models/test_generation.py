@@ -1,12 +1,12 @@
 import pytest
 import torch
-from tiny_models import CONTEXT, FAMILIES, byte_tokenizer, tiny
 
 from assay.errors import ModelError
 from assay.models import ModelSettings, generation
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
 from assay.scoring import generator_digest
+from support.tiny_models import CONTEXT, FAMILIES, byte_tokenizer, tiny
 
 PROMPTS = [
     "def f(x):",

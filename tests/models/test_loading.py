@@ -8,12 +8,12 @@ import torch
 from naive import columns_of
 from peft import LoraConfig, PromptTuningConfig, get_peft_model
 from safetensors.torch import load_file, save_file
-from tiny_models import TEXTS, byte_tokenizer, tiny
 
 from assay.errors import MissingExtra, ModelError, install_command
 from assay.models import ModelSettings, loading, open_model
 from assay.models.loading import load_checkpoint, quiet, resolve_device
 from assay.models.transformers_backend import TransformersModel
+from support.tiny_models import TEXTS, byte_tokenizer, tiny
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 from naive import columns_of
-from tiny_models import byte_tokenizer, tiny
 
 from assay.models import ModelSettings
 from assay.models.batching import original_context
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
+from support.tiny_models import byte_tokenizer, tiny
 
 ORIGINAL = 16
 LONG = {

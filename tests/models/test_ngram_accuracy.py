@@ -2,12 +2,12 @@
 
 import pytest
 import torch
-from tiny_models import byte_tokenizer, tiny
 
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
 from assay.scores import SampleInputs, View, request
 from support.table_model import TableModel
+from support.tiny_models import byte_tokenizer, tiny
 
 N = 3
 CODE = ["def f(x):\n    return x\n", "def g(x):\n    return x + 1\n", "for x in y:\n    print(x)\n"]

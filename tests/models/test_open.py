@@ -3,10 +3,10 @@ import sys
 from dataclasses import asdict, replace
 
 import pytest
-from tiny_models import byte_tokenizer, tiny
 
 from assay.errors import ModelError
 from assay.models import builtin_folder, loading, located, names, open_local, open_model
+from support.tiny_models import byte_tokenizer, tiny
 
 
 def test_importing_the_package_loads_no_torch():

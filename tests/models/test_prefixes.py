@@ -4,13 +4,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import CONTEXT, FAMILIES, VOCABULARY, byte_tokenizer, tiny
 from transformers import MambaConfig, MambaForCausalLM
 
 from assay.models import ModelSettings
 from assay.models.loading import Checkpoint
 from assay.models.prefixes import Prefixes, continues_from_cache, families_of, readings_of
 from assay.models.transformers_backend import TransformersModel
+from support.tiny_models import CONTEXT, FAMILIES, VOCABULARY, byte_tokenizer, tiny
 
 TEXT = "def area(width, height):\n    return"
 PROMPTS = [

@@ -14,13 +14,13 @@ import httpx
 import numpy as np
 import pytest
 from test_gguf_file import tokenizer
-from tiny_models import byte_tokenizer, tiny
 
 import assay
 from assay.errors import ModelError
 from assay.models import open_model
 from assay.types import RankedLogProbs
 from assay_lab.gguf_export import export_gguf
+from support.tiny_models import byte_tokenizer, tiny
 
 VLLM = shutil.which("vllm")
 """The program, which may be of another environment: vLLM asks for versions of its own."""

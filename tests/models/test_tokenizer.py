@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from tiny_models import TEXTS, byte_tokenizer
 
 from assay.errors import ModelError
 from assay.models import loading, open_model
 from assay.models.loading import open_tokenizer
+from support.tiny_models import TEXTS, byte_tokenizer
 
 
 @pytest.fixture

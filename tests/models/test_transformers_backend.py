@@ -6,7 +6,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import columns_of, naive_columns, near_ties
-from tiny_models import CONTEXT, TEXTS, byte_tokenizer, tiny
 
 from assay.errors import ModelError, SettingError
 from assay.models import ModelSettings, windowed
@@ -14,6 +13,7 @@ from assay.models.generators import in_order
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
 from assay.types import Generator, TokenScorer
+from support.tiny_models import CONTEXT, TEXTS, byte_tokenizer, tiny
 
 LLAMA = tiny("llama")
 

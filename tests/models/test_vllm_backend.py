@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from tiny_models import byte_tokenizer
 
 from assay.errors import MissingExtra, ModelError, install_command
 from assay.models import open_model
 from assay.types import Generator, LogProbScorer, RankedLogProbs, Rejected, TokenScorer, gives
 from support.table_model import TableModel
+from support.tiny_models import byte_tokenizer
 
 TEXTS = ["abc", "", "ba", "a"]
 

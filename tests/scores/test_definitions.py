@@ -15,8 +15,8 @@ from support.exact import certain_statistics, exact_statistics, uniform_statisti
 
 SELF_REFERENTIAL = {name for name in SCORES if name.startswith("sr_")}
 ALL_CUTS = {found.cut() for found in SCORES.values() if found.cut()}
-ALL_VIEWS = (View(), View(form="lowercase"), View(role="reference"), View(role="pair"))
-ALL_KINDS = {kind for entry in SCORES.values() for kind in entry.derivations.values()}
+ALL_VIEWS = (View(), View(form="lowercase"), View(role="reference"))
+ALL_KINDS = {each.name for entry in SCORES.values() for each in entry.derivations.values()}
 DETECTORS = {name for name, entry in SCORES.items() if entry.positive == GENERATED}
 
 

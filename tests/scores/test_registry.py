@@ -14,15 +14,12 @@ from assay.scores import (
     SCORES,
     DatasetDetector,
     Detector,
-    FittedDetector,
     LogProbs,
     default_scores,
     detectors_of,
-    fitted,
     flagged,
     headline_score,
     one_pass,
-    request,
     score,
 )
 from support.installed import without
@@ -41,13 +38,12 @@ def test_each_kind_has_its_entries():
     kinds = {kind: {name for name, entry in DETECTORS.items() if entry.kind == kind} for kind in KINDS}
     assert kinds == {
         "sample": set(SCORES),
-        "fitted": set(detectors_of(FittedDetector)),
         "dataset": set(detectors_of(DatasetDetector)),
     }
     assert all(kinds.values())
 
 
-KINDS = ("sample", "fitted", "dataset")
+KINDS = ("sample", "dataset")
 
 
 def test_a_detector_states_a_title_a_formula_and_a_reference():
@@ -82,13 +78,6 @@ def test_contrasts_with_variants_or_a_parent_model_may_carry_a_verdict():
     assert contrasts - {"wbc", "ez_mia"} < set(flagged("verdict"))  # how often these two are wrong was not measured
 
 
-def test_a_flagged_preset_is_a_request_that_can_be_read():
-    assert "min_k_plus_plus:k=1.0" in flagged("contender")
-    for name, definition in SCORES.items():
-        for preset in definition.presets:
-            assert request(f"{name}:{preset.parameters}").definition is definition
-
-
 def test_default_scores_cost_one_pass_or_only_generated_text():
     assert default_scores("gray") == one_pass()
     assert default_scores("black") == ("ngram_generation",)
@@ -110,19 +99,10 @@ def test_a_score_without_a_docstring_or_with_an_unknown_need_is_refused():
             return 0.0
 
 
-def test_a_fitted_detector_decides_at_zero_from_labels():
-    @fitted(name="x", title="x", formula="x", reference="x")
-    def fit(samples, labels, generator, *, seed):
-        return samples, labels, generator, seed
-
-    assert (fit.kind, fit.access, fit.rule) == ("fitted", "labelled", 0.0)
-    assert fit("samples", "labels", "model", seed=3) == ("samples", "labels", "model", 3)
-
-
 def test_a_detector_whose_library_is_not_installed_names_the_extra():
     code = without(["torch"]) + (
-        "from assay.scores import FittedDetector, detectors_of\nfrom assay.errors import MissingExtra\n"
-        "try: detectors_of(FittedDetector)\nexcept MissingExtra as error: print(error)"
+        "from assay.scores import DatasetDetector, detectors_of\nfrom assay.errors import MissingExtra\n"
+        "try: detectors_of(DatasetDetector)\nexcept MissingExtra as error: print(error)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     missing, _, command = shown.stdout.rstrip().partition(": ")
@@ -130,7 +110,7 @@ def test_a_detector_whose_library_is_not_installed_names_the_extra():
     assert command == install_command("hf")
 
 
-def test_listing_the_scores_imports_no_model_library_and_no_fitted_detector():
+def test_listing_the_scores_imports_no_model_library_and_no_detector_of_data_sets():
     code = (
         "import sys; from assay.scores import SCORES, DETECTORS; assert len(SCORES) < len(list(DETECTORS)); "
         "print([m for m in sys.modules if m in ('torch', 'transformers', 'sklearn') or 'detectors.' in m])"

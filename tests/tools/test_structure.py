@@ -9,7 +9,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-import structure  # noqa: E402  a script beside the package
+import statements  # noqa: E402  scripts beside the package
+import structure  # noqa: E402
 
 
 def module(text, path="scores/example.py"):
@@ -56,9 +57,42 @@ def test_code_is_counted_without_docstrings_comments_and_blank_lines(tmp_path):
     path.write_text(
         '"""Doc."""\n\n# why\nx = (\n    1,\n)  # how\n\n\ndef f():\n    """Doc.\n\n    More.\n    """\n    return x\n'
     )
-    assert structure.code_lines(path) == 5
+    text = path.read_text()
+    assert statements.code_lines(text, ast.parse(text)) == 5
+    assert statements.comment_lines(text) == 1
 
 
 def test_a_circle_of_imports_is_found_once():
     graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": set()}
     assert structure.circles(graph) == [frozenset("abc")]
+
+
+def counts_of(tmp_path, text):
+    path = tmp_path / "module.py"
+    path.write_text(text)
+    return statements.density(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "nested"),
+    [
+        ("x = [a for a in b]", 0),
+        ("x = [a for b in c for a in b]", 1),
+        ("x = [[a for a in b] for b in c]", 1),
+        ("x = a if b else c", 0),
+        ("x = a if b else c if d else e", 1),
+        ("x = (a if b else c) + (d if e else f)", 0),
+    ],
+)
+def test_nested_statements_are_found(tmp_path, text, nested):
+    counts = counts_of(tmp_path, text)
+    assert counts.nested_comprehensions + counts.nested_conditionals == nested
+
+
+def test_branches_are_counted_as_radon_counts_them(tmp_path):
+    text = "def f(a, b):\n    if a and b:\n        return [x for x in a if x]\n    return a or (b if a else 1)\n"
+    assert counts_of(tmp_path, text).most_branches == 7
+
+
+def test_the_statements_keep_their_limits():
+    assert list(statements.violations(ROOT)) == []

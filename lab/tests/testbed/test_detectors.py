@@ -3,9 +3,19 @@
 import pytest
 
 from assay.errors import DataError, ScoreError
-from assay.scores import SCORES, FittedDetector, detectors_of
+from assay.scores import SCORES, detectors_of
 from assay.types import MEMBER
-from assay_lab.testbed.detectors import chosen, sample_detectors, with_variants
+from assay_lab.methods.fitted import FittedDetector
+from assay_lab.testbed.detectors import (
+    BASELINES,
+    CONTENDERS,
+    FILTER,
+    IN_FIGURES,
+    PRESETS,
+    chosen,
+    sample_detectors,
+    with_variants,
+)
 
 
 def test_every_score_of_membership_is_a_detector():
@@ -31,6 +41,11 @@ def test_without_names_all_that_read_probabilities_are_chosen_and_with_names_tho
         detector for detector in sample_detectors().values() if detector.access in ("gray", "two models")
     )
     assert [detector.name for detector in chosen(["zlib", "mid_pit", "zlib"])] == ["zlib", "mid_pit"]
+
+
+def test_presets_baselines_and_contenders_are_in_the_table():
+    names = {f"{name}:{parameters}" for name, presets in PRESETS.items() for parameters in presets}
+    assert {*names, *BASELINES, *CONTENDERS, *IN_FIGURES, FILTER} <= set(sample_detectors())
 
 
 def test_any_score_can_be_a_detector():

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from assay.scores import FittedDetector, detectors_of
+from assay.scores import detectors_of
 from assay.types import Sample, Score
+from assay_lab.methods.fitted import FittedDetector
 from assay_lab.testbed import supervised
 from assay_lab.testbed.configuration import Configuration, EvaluationSettings
 from assay_lab.testbed.detectors import ComparedDetector

@@ -118,7 +118,7 @@ class AuditSettings(Settings):
         if self.plant and self.weights != "none":
             raise DataError("--plant states the power of the test without weights: expected --weights none")
 
-    def check(self, *, unseen: bool, same_form: bool, labelled: bool, access: str) -> None:
+    def check(self, *, unseen: bool, same_form: bool, access: str) -> None:
         """Check the settings against the rest of the arguments, before anything is loaded.
 
         Raises:
@@ -131,8 +131,6 @@ class AuditSettings(Settings):
             raise DataError(f"both {' and '.join(named)} were given; expected one of them")
         if self.parent is not None and access == "black":
             raise MissingCapability("--parent needs token probabilities: expected --access gray")
-        if labelled and access != "black":
-            raise DataError("--labelled is for detectors that are fitted on generated text: expected --access black")
         if self.methods and access == "black":
             raise MissingCapability("--methods needs token probabilities: expected --access gray")
         if self.plant:

@@ -17,7 +17,6 @@ from assay.leakage import (
     ComparisonData,
     UnseenScores,
     describe_run,
-    fit_all,
     headline_of,
     literature_of,
     report_cost,
@@ -52,7 +51,6 @@ def audit(
     *,
     unseen: Texts | None = None,
     same_form: Texts | None = None,
-    labelled: Texts | None = None,
     scores: ScoreSelection | str | None = None,
     settings: AuditSettings | None = None,
     model_settings: ModelSettings | None = None,
@@ -67,7 +65,6 @@ def audit(
         unseen: text of the same kind that the model has certainly not seen. It supports "familiar".
         same_form: instead, such text of the same form: tasks of the benchmark that were kept private, or later ones. It
             supports "contaminated", and names tasks.
-        labelled: with black access, other texts of known membership, on which the fitted detectors are fitted.
         scores: names with commas between them, a list (`one-pass`, `black`, `all`), or a `ScoreSelection`; None for the
             default list.
         settings: what the audit compares with, and how it decides.
@@ -87,7 +84,6 @@ def audit(
     options.check(
         unseen=unseen is not None,
         same_form=same_form is not None,
-        labelled=labelled is not None,
         access=selection.access,
     )
     methods = dataset_requests(options.methods) if options.methods else ()
@@ -99,9 +95,8 @@ def audit(
     dataset = options.published(dataset_of(benchmark))
     others = unseen if same_form is None else same_form
     unseen_set = None if others is None else dataset_of(others, repeated="number")
-    lessons = None if labelled is None else dataset_of(labelled)
     needs_unseen = not options.describe and not options.compares(unseen=others is not None)
-    texts = AuditedTexts.of(dataset, unseen_set, lessons, needs_unseen=needs_unseen)
+    texts = AuditedTexts.of(dataset, unseen_set, needs_unseen=needs_unseen)
     if (foregone := texts.foregone) and not options.describe:
         warn(foregone)
     planted = options.planted()
@@ -139,9 +134,6 @@ def audit(
                 folder=run.state / TUNING if run else None,
                 progress=report,
             )
-            learned = {}
-            if lessons and plan.generator:
-                learned = fit_all(lessons.samples, plan.generator, unlabelled=texts.samples, seed=options.seed)
             if progress:
                 report_cost(
                     plan,
@@ -160,7 +152,6 @@ def audit(
                     same_form=same_form is not None,
                     release=options.lot(plan.target, run.state if run else None),
                     calibration=unseen_scores,
-                    learned=learned,
                     control=contrast,
                     planting=planting,
                     literature=literature,

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from assay.checking import CheckedChange, CommandRules, in_event, read_metadata, rules_of_base
-from assay.checking import check as judge_change
+from assay.checking import CheckedChange, CommandRules, check_change, in_event, read_metadata, rules_of_base
 from assay.corpora import SourceChange, enclosing_repository
 from assay.errors import DataError
 
@@ -36,4 +35,4 @@ def check(
     event = []
     if pull_request is not None:
         event = in_event(read_metadata(pull_request), str(pull_request), change.head)
-    return judge_change(change, rules, event=event)
+    return check_change(change, rules, event=event)

@@ -2,6 +2,10 @@ from .calibrating import calibrate_authorship as calibrate_authorship
 from .choosing import WINDOW as WINDOW
 from .choosing import DetectorChoice as DetectorChoice
 from .classifier import Classifier as Classifier
+from .comments import comment_spans as comment_spans
+from .comments import docstring_spans as docstring_spans
+from .comments import without_comments as without_comments
+from .comments import without_spans as without_spans
 from .context import by_scores_in_context as by_scores_in_context
 from .declared import Commit as Commit
 from .declared import Signal as Signal
@@ -23,11 +27,6 @@ from .detecting import detector_name as detector_name
 from .forward import expected_flags as expected_flags
 from .judging import detect as detect
 from .older_code import past_units as past_units
-from .perturbing import CausalFiller as CausalFiller
-from .perturbing import CopyStatistics as CopyStatistics
-from .perturbing import SentinelFiller as SentinelFiller
-from .perturbing import SpanPerturbation as SpanPerturbation
-from .perturbing import StylePerturbation as StylePerturbation
 from .record_store import RecordStore as RecordStore
 from .record_store import recorded_lines as recorded_lines
 from .recorded import LineState as LineState
@@ -48,13 +47,8 @@ from .reference import LONGEST as LONGEST
 from .reference import SHORTEST as SHORTEST
 from .reference import Reference as Reference
 from .reference import judged_rows as judged_rows
-from .revising import ConditionedStatistics as ConditionedStatistics
-from .revising import EncodedRevisions as EncodedRevisions
-from .revising import RestoredStatistics as RestoredStatistics
-from .revising import Reviser as Reviser
 from .settings import CodeSelection as CodeSelection
 from .settings import DetectorSettings as DetectorSettings
-from .settings import ScoreModels as ScoreModels
 from .units import CodeUnit as CodeUnit
 from .units import ReferenceUnit as ReferenceUnit
 from .units import UnitKind as UnitKind

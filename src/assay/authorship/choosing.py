@@ -1,14 +1,14 @@
 """The detector that scores code: a classifier, or scores of language models."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from assay.authorship.classifier import Classifier
 from assay.authorship.context import by_scores_in_context
 from assay.authorship.detecting import CLASSIFIER, Scored, by_classifier, classifier_name, codes_of, detector_name
-from assay.authorship.detector_models import NEEDED_FOR, DetectorModels, unused_models
+from assay.authorship.detector_models import DetectorModels
 from assay.authorship.reference import Reference
-from assay.authorship.settings import DetectorSettings, ScoreModels
+from assay.authorship.settings import DetectorSettings
 from assay.authorship.units import CodeUnit
 from assay.models import default_control
 from assay.scores import requests
@@ -42,8 +42,7 @@ class DetectorChoice:
     @property
     def models(self) -> DetectorModels:
         """The models beside the surrogate."""
-        names = {entry.name: getattr(self.settings, entry.name) for entry in fields(ScoreModels)}
-        return DetectorModels(**names)
+        return DetectorModels.of(self.settings.score_model)
 
     def check(self, reference: Reference | None = None) -> None:
         """Check all that can be known before a model is loaded.
@@ -60,7 +59,7 @@ class DetectorChoice:
             reference.check(chosen[0].name if self.settings.classifier is None else CLASSIFIER)
         if self.settings.classifier is None:
             self.opener.check(self.settings.model or default_surrogate())
-            self.models.check(chosen, self.opener)
+            self.models.check(chosen)
 
     def open(self) -> OpenDetector:
         """Load the detector.
@@ -86,8 +85,8 @@ class DetectorChoice:
         """Return option → why it has no effect on this detector, for those that have none."""
         if self.settings.classifier is not None:
             reason = "a classifier needs no language model and no scores; expected no --classifier with it"
-            return dict.fromkeys(("model", "scores", *NEEDED_FOR), reason)
-        return unused_models(requests(self.settings.scores))
+            return dict.fromkeys(("model", "scores", "score_model"), reason)
+        return self.models.unused(requests(self.settings.scores))
 
 
 def default_surrogate() -> str:

@@ -3,17 +3,17 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import product
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
 from assay.authorship.detecting import LineKeeper, Scored, by_scores
 from assay.authorship.units import LONGEST_TEXT, CodeUnit, PatchedText
 from assay.errors import Unscorable
-from assay.scores import SampleInputs, View
+from assay.scores import SampleInputs, ScoreRequest, View
 from assay.scoring import Plan, Progress, has_parts, restricted, score_samples
-from assay.types import Sample, TokenLogProbs, TokenScorer, TokenStatistics
+from assay.types import Float64Array, Sample, TokenLogProbs, TokenScorer, TokenStatistics
 
 NEAR = 4_000
 """Characters before an added line that it is scored given; whole lines count. A long file costs no more than that."""
@@ -33,60 +33,119 @@ def by_scores_in_context(units: Sequence[CodeUnit], plan: Plan, progress: Progre
     Raises:
         ModelError: a model cannot be run.
     """
-    requests = [request for request in plan.requests if has_parts(request)]
+    requests = tuple(filter(has_parts, plan.requests))
     rows = [row for row, unit in enumerate(units) if unit.surroundings is not None and len(unit.text) <= LONGEST_TEXT]
     if not rows or not requests or not isinstance(plan.models["target"], TokenScorer):
         return by_scores(units, plan, progress)
     # where every score can be read from a part of the tokens, added lines need no pass of their own
     left_out = frozenset(rows if len(requests) == len(plan.requests) else ())
     alone = by_scores(units, plan, _shifted(progress, 0, len(rows)), left_out=left_out)
-    values = {name: column.copy() for name, column in alone.scores.items()}
-    reasons = {name: list(column) for name, column in alone.reasons.items()}
-
-    def keep(position: int, statistics: TokenLogProbs) -> None:
-        unit = units[rows[position]]
-        if not isinstance(statistics, TokenStatistics):
-            return
-        read.add(position)
-        inside = np.zeros(len(statistics), np.bool_)
-        for start, stop in around[position].spans:
-            inside |= (statistics.offsets[:, 0] >= start) & (statistics.offsets[:, 0] < stop)
-        if keeper.request in requests:
-            keeper(position, statistics)
-        own = restricted(statistics, inside)
-        inputs = SampleInputs(unit.text, {View(): own}, plan.frequencies)
-        for request in requests:
-            if left_out:
-                counts.update({(request.name, words): count(own) for words, count in request.definition.counts.items()})
-            try:
-                value, reason = request(inputs), None
-            except Unscorable as outcome:
-                value, reason = math.nan, str(outcome)
-            values[request.name][rows[position]], reasons[request.name][rows[position]] = value, reason
-
-    read, counts = set[int](), Counter(alone.counts)
-    around = [near_lines(own) for row in rows if (own := units[row].surroundings)]
-    samples = [Sample(str(row), own.text, units[row].language) for row, own in zip(rows, around, strict=True)]
-    keeper = LineKeeper(plan.requests[0], around, plan.frequencies)
-    whole = replace(plan, requests=tuple(requests), views=(View(),))
-    table = score_samples(samples, whole, progress=_shifted(progress, len(units) - len(left_out), 0), observe=[keep])
-    for request, position in product(requests, sorted({*range(len(rows))} - read)):
-        values[request.name][rows[position]] = math.nan
-        reasons[request.name][rows[position]] = table.reasons[request.name][position]
-    of_patch = {rows[position]: lines for position, lines in keeper.lines.items()}
+    keeper = AddedLinesKeeper.over(alone, [units[row] for row in rows], rows, requests, plan)
+    samples = [
+        Sample(str(row), text.text, units[row].language) for row, text in zip(rows, keeper.lines.texts, strict=True)
+    ]
+    in_context = replace(plan, requests=requests, views=(View(),))
+    report = _shifted(progress, len(units) - len(left_out), 0)
+    table = score_samples(samples, in_context, progress=report, observe=[keeper])
+    for request in requests:
+        for position in keeper.unread():
+            keeper.put(position, request.name, math.nan, table.reasons[request.name][position])
+    counts = Counter(alone.counts)
+    if left_out:
+        counts.update(keeper.counts)
+    lines = list(alone.lines)
+    for position, of_patch in keeper.lines.lines.items():
+        lines[rows[position]] = of_patch
     return replace(
         alone,
-        values=values[plan.requests[0].name],
-        scores=values,
-        reasons={name: tuple(column) for name, column in reasons.items()},
+        values=keeper.values[plan.requests[0].name],
+        scores=keeper.values,
+        reasons={name: tuple(column) for name, column in keeper.reasons.items()},
         counts=counts,
-        lines=tuple(of_patch.get(row, of_piece) for row, of_piece in enumerate(alone.lines)),
+        lines=tuple(lines),
     )
+
+
+@dataclass(slots=True)
+class AddedLinesKeeper:
+    """Observer of the engine: scores the added lines of patches by their own tokens.
+
+    Attributes:
+        rows: position of a text in the engine → row of its piece.
+        units: the pieces.
+        requests: scores that can be read from a part of the tokens.
+        lines: keeps the lines that count most.
+        values: score → float64 [pieces].
+        reasons: score → why there is no value, or None, per piece.
+        counts: (score, words) → number over all added lines.
+        read: positions whose tokens have arrived.
+    """
+
+    rows: Sequence[int]
+    units: Sequence[CodeUnit]
+    requests: Sequence[ScoreRequest]
+    lines: LineKeeper
+    values: dict[str, Float64Array]
+    reasons: dict[str, list[str | None]]
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    read: set[int] = field(default_factory=set)
+
+    @classmethod
+    def over(
+        cls,
+        alone: Scored,
+        units: Sequence[CodeUnit],
+        rows: Sequence[int],
+        requests: Sequence[ScoreRequest],
+        plan: Plan,
+    ) -> Self:
+        """Return a keeper that starts from the scores of the pieces alone."""
+        texts = [near_lines(unit.surroundings) for unit in units if unit.surroundings is not None]
+        return cls(
+            rows=rows,
+            units=units,
+            requests=requests,
+            lines=LineKeeper(plan.requests[0], texts, plan.frequencies),
+            values={name: column.copy() for name, column in alone.scores.items()},
+            reasons={name: list(column) for name, column in alone.reasons.items()},
+        )
+
+    def __call__(self, position: int, statistics: TokenLogProbs) -> None:
+        """Score the added lines of one text; log-probabilities alone do not say where their tokens are."""
+        if not isinstance(statistics, TokenStatistics):
+            return
+        self.read.add(position)
+        if self.lines.request in self.requests:
+            self.lines(position, statistics)
+        starts = statistics.offsets[:, 0]
+        inside = np.zeros(len(statistics), np.bool_)
+        for start, stop in self.lines.texts[position].spans:
+            inside |= (starts >= start) & (starts < stop)
+        own = restricted(statistics, inside)
+        inputs = SampleInputs(self.units[position].text, {View(): own}, self.lines.frequencies)
+        for request in self.requests:
+            for words, count in request.definition.counts.items():
+                self.counts[request.name, words] += count(own)
+            try:
+                self.put(position, request.name, request(inputs), None)
+            except Unscorable as outcome:
+                self.put(position, request.name, math.nan, str(outcome))
+
+    def put(self, position: int, name: str, value: float, reason: str | None) -> None:
+        """Record the value of a score for one text, or why there is none."""
+        row = self.rows[position]
+        self.values[name][row], self.reasons[name][row] = value, reason
+
+    def unread(self) -> list[int]:
+        """Positions whose tokens never arrived, ascending."""
+        return [position for position in range(len(self.rows)) if position not in self.read]
 
 
 def _shifted(progress: Progress | None, before: int, after: int) -> Progress | None:
     """Return progress of a part of the texts, as progress of all."""
-    return progress and (lambda done, total: progress(before + done, before + total + after))
+    if progress is None:
+        return None
+    return lambda done, total: progress(before + done, before + total + after)
 
 
 def near_lines(whole: PatchedText, characters: int = NEAR) -> PatchedText:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -53,35 +53,12 @@ Writer = Literal["a model, declared", "unusual", "cannot tell", "usual"]
 @describe.register
 def _(detection: Detection) -> Report:
     """Return the report on pieces of code: the answers, declared signals, then scores."""
-    parts = any(row.unit.name for row in detection.results)  # the trailers of a patch hold for its lines
-    declared = declared_reasons(detection.signals, of_parts=parts)
-    answers = [(row, *writer_of(row, declared)) for row in detection.results]
-    answers.sort(key=lambda answer: (get_args(Writer).index(answer[1]), -_finite(answer[0].value)))
     tables = (
-        Table.of(
-            "answers",
-            "Who wrote it?",
-            answers[:SHOWN_ANSWERS],
-            (
-                Column("code", "name", get=lambda answer: answer[0].unit.place),
-                Column("answer", get=lambda answer: answer[1]),
-                Column("reason", get=lambda answer: answer[2]),
-            ),
-            (
-                *((f"The first {SHOWN_ANSWERS} of {len(answers):,}.",) if len(answers) > SHOWN_ANSWERS else ()),
-                *((UNCHECKED,) if detection.reference and not detection.reference.checks else ()),
-                *detection.unread,
-            ),
-        ),
+        _answers(detection),
         _signals(detection),
         _pieces(detection),
         _shares(detection),
-        Table.of(
-            "abstentions",
-            "No answer",
-            detection.abstentions.most_common(),
-            (Column("reason", "name", get=lambda item: item[0]), Column("pieces", "count", get=lambda item: item[1])),
-        ),
+        _abstentions(detection),
         _lines(detection),
     )
     return Report(
@@ -93,14 +70,47 @@ def _(detection: Detection) -> Report:
         details=(NO_PROOF,),
         facts=_facts(detection),
         tables=tuple(table for table in tables if table.rows),
-        notes=(
-            *_own_reference(detection),
-            *(f"Take care: {note}." for note in detection.scored.notes),
-            *(f"{name}: {count:,} {words}." for (name, words), count in detection.scored.counts.items() if count),
-        ),
+        notes=tuple(_notes(detection)),
         samples=_samples(detection),
         data=_detection_data(detection),
     )
+
+
+def _answers(detection: Detection) -> Table:
+    """Return the answer for each piece of code; those that a reader has to look at come first."""
+    parts = any(row.unit.name for row in detection.results)  # the trailers of a patch hold for its lines
+    declared = declared_reasons(detection.signals, of_parts=parts)
+    order = get_args(Writer)
+    answers = [(row, *writer_of(row, declared)) for row in detection.results]
+    answers.sort(key=lambda answer: (order.index(answer[1]), -_finite(answer[0].value)))
+    columns = (
+        Column("code", "name", get=lambda answer: answer[0].unit.place),
+        Column("answer", get=lambda answer: answer[1]),
+        Column("reason", get=lambda answer: answer[2]),
+    )
+    caption = list(detection.unread)
+    if detection.reference is not None and not detection.reference.checks:
+        caption.insert(0, UNCHECKED)
+    if len(answers) > SHOWN_ANSWERS:
+        caption.insert(0, f"The first {SHOWN_ANSWERS} of {len(answers):,}.")
+    return Table.of("answers", "Who wrote it?", answers[:SHOWN_ANSWERS], columns, caption)
+
+
+def _abstentions(detection: Detection) -> Table:
+    columns = (Column("reason", "name", get=itemgetter(0)), Column("pieces", "count", get=itemgetter(1)))
+    return Table.of("abstentions", "No answer", detection.abstentions.most_common(), columns)
+
+
+def _notes(detection: Detection) -> Iterator[str]:
+    own = sum(row.in_reference for row in detection.results)
+    if own:
+        texts = number_of(len(detection.results), "text")
+        yield f"{own:,} of {texts} are in the reference itself; each is compared with its other texts."
+    for note in detection.scored.notes:
+        yield f"Take care: {note}."
+    for (name, words), count in detection.scored.counts.items():
+        if count:
+            yield f"{name}: {count:,} {words}."
 
 
 def declared_reasons(signals: Sequence[Signal], *, of_parts: bool = False) -> dict[str, str]:
@@ -114,7 +124,8 @@ def declared_reasons(signals: Sequence[Signal], *, of_parts: bool = False) -> di
         if of_parts and signal.files:
             continue
         if signal.path is not None:
-            reasons.setdefault(signal.path, signal.kind + (f" in line {signal.line}" if signal.line else ""))
+            line = f" in line {signal.line}" if signal.line else ""
+            reasons.setdefault(signal.path, f"{signal.kind}{line}")
         for file in signal.files:
             reasons.setdefault(str(Path(signal.root or "", file)), f"{signal.kind} of a commit that changed it")
     return reasons
@@ -142,50 +153,61 @@ def writer_of(row: UnitResult, declared: Mapping[str, str]) -> tuple[Writer, str
 
 def _answer(detection: Detection) -> Answer:
     """Return the first screen; only what authors and tools declare is certain."""
-    unusual, judged = sum(row.unusual for row in detection.results), len(detection.judged)
-    measured = ""
-    if judged == 1 and detection.judged[0].judgement is not None:
-        bound = detection.judged[0].judgement.bound or 0
-        measured = f"At most {percent(bound)} of the people's code scores as high."
-    elif judged:
-        measured = f"{unusual:,} of {number_of(judged, 'text')} unusual; {_by_chance(detection)}."
     about_code = sum(signal.is_about_code for signal in detection.signals)
     if about_code:
-        usual = f"; {unusual:,} of {judged:,} texts unusual" if judged > 1 else ""
-        disagree = any(signal.kind == "records disagree" for signal in detection.signals)
-        return Answer(
-            "A model took part",
-            "Authors or tools declare it in the code or in its history"
-            + (", and records of some lines disagree." if disagree else "."),
-            f"{number_of(about_code, 'declared signal')}{usual}.",
-            "--by line shows who wrote which line"
-            if disagree or any(signal.root for signal in detection.signals)
-            else "look at the lines that declare it, and at the history",
-        )
+        return _declared_answer(detection, about_code)
     # a configuration file says that an agent is used in this project, and not that it wrote this code
-    configured = "A coding agent is set up here; that does not say what it wrote." if detection.signals else ""
+    is_configured = bool(detection.signals)
     if detection.reference is None:
         return Answer(
             "Cannot tell",
             "Style can only be judged beside older code of the same people, and none was given.",
-            configured,
+            "A coding agent is set up here; that does not say what it wrote." if is_configured else "",
             "assay authorship calibrate OLDER-CODE --undated -o past.json; then --reference past.json",
         )
-    if not judged:
+    if not detection.judged:
         return Answer("Cannot tell", "None of the code has what an answer needs.", next_step="see the reasons below")
-    if unusual:
+    if _unusual(detection):
         return Answer(
             "Unusual style",
             "The style is unusual for the people it is compared with, which is no proof.",
-            measured,
+            _measured(detection),
             "talk to the authors and look at the history; -v shows the lines that count most",
         )
     return Answer(
         "Usual style",
         "The style is usual for the people it is compared with; careful use of a model can look so, too.",
-        measured,
-        "a coding agent is set up here: look at the history" if configured else "",
+        _measured(detection),
+        "a coding agent is set up here: look at the history" if is_configured else "",
     )
+
+
+def _declared_answer(detection: Detection, about_code: int) -> Answer:
+    """Return the answer where authors or tools declare a model."""
+    judged = len(detection.judged)
+    because = "Authors or tools declare it in the code or in its history"
+    step = "look at the lines that declare it, and at the history"
+    has_records = any(signal.root for signal in detection.signals)
+    if any(signal.kind == "records disagree" for signal in detection.signals):
+        because, has_records = f"{because}, and records of some lines disagree", True
+    if has_records:
+        step = "--by line shows who wrote which line"
+    measured = number_of(about_code, "declared signal")
+    if judged > 1:
+        measured = f"{measured}; {_unusual(detection):,} of {judged:,} texts unusual"
+    return Answer("A model took part", f"{because}.", f"{measured}.", step)
+
+
+def _unusual(detection: Detection) -> int:
+    return sum(row.unusual for row in detection.results)
+
+
+def _measured(detection: Detection) -> str:
+    """Return the figures beneath an answer on style."""
+    judged = detection.judged
+    if len(judged) == 1 and judged[0].judgement is not None:
+        return f"At most {percent(judged[0].judgement.bound or 0)} of the people's code scores as high."
+    return f"{_unusual(detection):,} of {number_of(len(judged), 'text')} unusual; {_by_chance(detection)}."
 
 
 def _by_chance(detection: Detection) -> str:
@@ -207,7 +229,8 @@ def _expected(detection: Detection) -> tuple[int, int, int] | None:
 @describe.register
 def _(reference: Reference, left_out: int = 0) -> Report:
     """Return the report on a calibration: sizes, and the share of newer human code that is called unusual."""
-    realised = reference.realised() if not reference.checks else None
+    realised = None if reference.checks else reference.realised()
+    tables = (_checks(reference), _cells(reference))
     return Report(
         title="Human code for comparison",
         kind="authorship",
@@ -217,41 +240,7 @@ def _(reference: Reference, left_out: int = 0) -> Report:
             Fact("unit", reference.unit or "not recorded"),
             Fact("texts left out", f"{left_out:,}", "too short, too long, or not drawn"),
         ),
-        tables=tuple(
-            table
-            for table in (
-                Table.of(
-                    "checks",
-                    "Newer half of the history, judged by the older half",
-                    reference.checks,
-                    (
-                        Column("project", "name", lambda check: check.project),
-                        Column("language", get=lambda check: check.language),
-                        Column("newer texts", "count", lambda check: check.newer),
-                        Column("unusual at 5 %", "count", lambda check: check.at_nominal),
-                        Column("level", "share", lambda check: check.level, "no answer: the style changes"),
-                        Column("unusual at this level", "count", lambda check: check.flagged),
-                        Column(
-                            "at least", "share", lambda check: check.low, "too few files", "95 % interval over files"
-                        ),
-                        Column("at most", "share", lambda check: check.high, "too few files"),
-                    ),
-                    ("People wrote all of these. The level is lowered until at most 5 % of them are unusual.",),
-                ),
-                Table.of(
-                    "reference",
-                    "Texts by language and length",
-                    reference.cells.items(),
-                    (
-                        Column("language", "name", get=lambda item: item[0][0]),
-                        Column("length", get=lambda item: item[0][1]),
-                        Column("texts", "count", get=lambda item: len(item[1])),
-                    ),
-                    ("Neighbouring classes of fewer than 45 texts are compared together.",),
-                ),
-            )
-            if table.rows
-        ),
+        tables=tuple(table for table in tables if table.rows),
         notes=(NO_PROOF,),
         data={
             "texts": len(reference),
@@ -261,16 +250,43 @@ def _(reference: Reference, left_out: int = 0) -> Report:
             "unit": reference.unit,
             "nominal": NOMINAL,
             "realised": rate_data(realised),
-            "checks": [asdict(check) for check in reference.checks],
+            "checks": list(map(asdict, reference.checks)),
         },
     )
+
+
+def _checks(reference: Reference) -> Table:
+    columns = (
+        Column("project", "name", attrgetter("project")),
+        Column("language", get=attrgetter("language")),
+        Column("newer texts", "count", attrgetter("newer")),
+        Column("unusual at 5 %", "count", attrgetter("at_nominal")),
+        Column("level", "share", attrgetter("level"), "no answer: the style changes"),
+        Column("unusual at this level", "count", attrgetter("flagged")),
+        Column("at least", "share", attrgetter("low"), "too few files", "95 % interval over files"),
+        Column("at most", "share", attrgetter("high"), "too few files"),
+    )
+    caption = "People wrote all of these. The level is lowered until at most 5 % of them are unusual."
+    title = "Newer half of the history, judged by the older half"
+    return Table.of("checks", title, reference.checks, columns, (caption,))
+
+
+def _cells(reference: Reference) -> Table:
+    columns = (
+        Column("language", "name", get=lambda item: item[0][0]),
+        Column("length", get=lambda item: item[0][1]),
+        Column("texts", "count", get=lambda item: len(item[1])),
+    )
+    caption = "Neighbouring classes of fewer than 45 texts are compared together."
+    return Table.of("reference", "Texts by language and length", reference.cells.items(), columns, (caption,))
 
 
 def _foreseen(reference: Reference, realised: FlagRate | None) -> str:
     """Return the announced false-positive rate in words."""
     judged = [check for check in reference.checks if check.level is not None]
     if judged:
-        flagged, newer = sum(check.flagged for check in judged), sum(check.newer for check in judged)
+        flagged = sum(map(attrgetter("flagged"), judged))
+        newer = sum(map(attrgetter("newer"), judged))
         return f"{percent(flagged / newer)} of their {newer:,} newer texts are called unusual, by the older ones"
     if reference.checks:
         return "cannot tell, because the style of these people changes"
@@ -282,7 +298,7 @@ def _foreseen(reference: Reference, realised: FlagRate | None) -> str:
 
 def _facts(detection: Detection) -> tuple[Fact, ...]:
     name, _, digest = detection.scored.detector.rpartition(" ")
-    facts = [Fact("detector", name or digest, digest[:SHOWN_DIGITS] if name else "")]
+    facts = [Fact("detector", name, digest[:SHOWN_DIGITS]) if name else Fact("detector", digest)]
     if detection.reference is not None:
         facts.append(Fact("reference", _foreseen(detection.reference, detection.realised)))
         facts.append(Fact("no answer", str(sum(detection.abstentions.values())), f"of {len(detection.results)}"))
@@ -306,8 +322,10 @@ def _files_of(signal: Signal) -> str:
     commit = (signal.commit or "")[:SHOWN_DIGITS]
     if not signal.files:
         return commit
+    named = ", ".join(signal.files[:SHOWN_FILES])
     more = len(signal.files) - SHOWN_FILES
-    named = ", ".join(signal.files[:SHOWN_FILES]) + (f" and {more:,} more" if more > 0 else "")
+    if more > 0:
+        named = f"{named} and {more:,} more"
     return f"{commit}: {named}" if commit else named
 
 
@@ -344,23 +362,18 @@ def _pieces(detection: Detection) -> Table:
 
 def _shown(detection: Detection) -> Sequence[str]:
     """Return the scores that are shown; those of a classifier mean nothing without a reference."""
-    by_classifier = detection.scored.detector.startswith(f"{CLASSIFIER} ")
-    return () if by_classifier and detection.reference is None else tuple(detection.scored.scores)
+    if detection.reference is None and detection.scored.detector.startswith(f"{CLASSIFIER} "):
+        return ()
+    return tuple(detection.scored.scores)
 
 
 def _place_among_people(row: UnitResult) -> str:
     judgement = row.judgement
-    if judgement is None or judgement.bound is None:
-        return f"no answer: {judgement.abstained if judgement else ''}"
+    if judgement is None:
+        return "no answer: "
+    if judgement.bound is None:
+        return f"no answer: {judgement.abstained}"
     return "unusual" if row.unusual else "usual"
-
-
-def _own_reference(detection: Detection) -> Iterator[str]:
-    """Yield a note on the pieces that are in the reference themselves."""
-    own = sum(row.in_reference for row in detection.results)
-    if own:
-        texts = number_of(len(detection.results), "text")
-        yield f"{own:,} of {texts} are in the reference itself; each is compared with its other texts."
 
 
 def _shares(detection: Detection) -> Table:
@@ -382,7 +395,9 @@ def _lines(detection: Detection) -> Table:
         Column("code", get=lambda item: _line(item[0], item[1])),
     )
     caption = "The score on the tokens of the line, read after the lines before them."
-    items = [(row, line, value) for row in unusual[:SHOWN] for line, value in row.lines]
+    items: list[tuple[UnitResult, int, float]] = []
+    for row in unusual[:SHOWN]:
+        items += [(row, line, value) for line, value in row.lines]
     return Table.of("lines", "Lines that count most", items, columns, (caption, "A single line is weak evidence."))
 
 
@@ -394,58 +409,69 @@ def _line(row: UnitResult, line: int) -> str:
 
 
 def _samples(detection: Detection) -> SampleList:
-    samples = tuple(
-        Sample(
-            f"{row.unit.place}#{number}", row.unit.text, row.unit.language, metadata={"first line": row.unit.first_line}
-        )
-        for number, row in enumerate(detection.results)
-    )
+    samples = []
+    for number, row in enumerate(detection.results):
+        unit = row.unit
+        about = {"first line": unit.first_line}
+        samples.append(Sample(f"{unit.place}#{number}", unit.text, unit.language, metadata=about))
     columns = [SampleColumn(name, detection.scored.scores[name], "score") for name in _shown(detection)]
     if detection.reference is not None:
-        bounds = [
-            row.judgement.bound if row.judgement and row.judgement.bound is not None else float("nan")
-            for row in detection.results
-        ]
+        bounds = list(map(_bound, detection.results))
         columns.append(SampleColumn("upper bound", bounds, "p_value", "of the share of human code that scores as high"))
-    return SampleList(samples, tuple(columns), summary=NO_PROOF)
+    return SampleList(tuple(samples), tuple(columns), summary=NO_PROOF)
+
+
+def _bound(row: UnitResult) -> float:
+    if row.judgement is None or row.judgement.bound is None:
+        return math.nan
+    return row.judgement.bound
 
 
 def _detection_data(detection: Detection) -> dict[str, Any]:
+    reference = None
+    if detection.reference is not None:
+        reference = {"texts": len(detection.reference), "source": detection.reference.source}
     return {
         "detector": detection.scored.detector,
         "statement": NO_PROOF,
-        "signals": [
-            {key: value for key, value in asdict(signal).items() if key != "root"} for signal in detection.signals
-        ],
-        "reference": None
-        if detection.reference is None
-        else {"texts": len(detection.reference), "source": detection.reference.source},
+        "signals": list(map(_signal_data, detection.signals)),
+        "reference": reference,
         "realised": rate_data(detection.realised),
         "nominal": NOMINAL,
         "expected": _expected(detection),
         "out_of_distribution": list(detection.scored.notes),
         "counts": [[*key, count] for key, count in detection.scored.counts.items()],
         "shares": {folder: rate_data(rate) for folder, rate in detection.shares.items()},
-        "pieces": [
-            {
-                "path": row.unit.path,
-                "name": row.unit.name,
-                "first_line": row.unit.first_line,
-                "language": row.unit.language,
-                "tokens": row.tokens,
-                "scores": {name: _number(float(detection.scored.scores[name][at])) for name in _shown(detection)},
-                "unscorable": {
-                    name: reasons[at] for name, reasons in detection.scored.reasons.items() if reasons[at] is not None
-                },
-                "p_value": row.judgement and row.judgement.p_value,
-                "bound": row.judgement and row.judgement.bound,
-                "unusual": None if row.judgement is None or row.judgement.bound is None else row.unusual,
-                "abstained": row.judgement and row.judgement.abstained,
-                "in_reference": row.in_reference,
-                "lines": [list(entry) for entry in row.lines],
-            }
-            for at, row in enumerate(detection.results)
-        ],
+        "pieces": [_piece_data(detection, at) for at in range(len(detection.results))],
+    }
+
+
+def _signal_data(signal: Signal) -> dict[str, Any]:
+    """Return a signal without the place of its repository on this machine."""
+    fields = asdict(signal)
+    del fields["root"]
+    return fields
+
+
+def _piece_data(detection: Detection, at: int) -> dict[str, Any]:
+    row, scored = detection.results[at], detection.scored
+    judgement = row.judgement
+    has_answer = judgement is not None and judgement.bound is not None
+    reasons = {name: of_score[at] for name, of_score in scored.reasons.items()}
+    return {
+        "path": row.unit.path,
+        "name": row.unit.name,
+        "first_line": row.unit.first_line,
+        "language": row.unit.language,
+        "tokens": row.tokens,
+        "scores": {name: _number(float(scored.scores[name][at])) for name in _shown(detection)},
+        "unscorable": {name: reason for name, reason in reasons.items() if reason is not None},
+        "p_value": judgement and judgement.p_value,
+        "bound": judgement and judgement.bound,
+        "unusual": row.unusual if has_answer else None,
+        "abstained": judgement and judgement.abstained,
+        "in_reference": row.in_reference,
+        "lines": list(map(list, row.lines)),
     }
 
 

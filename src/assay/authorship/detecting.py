@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 
 import numpy as np
 
@@ -121,7 +122,14 @@ def by_classifier(units: Sequence[CodeUnit], codes: Sequence[Code], classifier: 
     # a text of comments alone has n-grams too, but nothing that its author coded
     coded = np.where([bool(code.tokens) for code in codes], values, np.nan)
     reasons = tuple(None if code.tokens else WITHOUT_CODE for code in codes)
-    return Scored(classifier_name(classifier.digest), coded, {NGRAMS: coded}, {NGRAMS: reasons}, (), ((),) * len(units))
+    return Scored(
+        detector=classifier_name(classifier.digest),
+        values=coded,
+        scores={NGRAMS: coded},
+        reasons={NGRAMS: reasons},
+        notes=(),
+        lines=((),) * len(units),
+    )
 
 
 def classifier_name(digest: str) -> str:
@@ -147,27 +155,30 @@ def by_scores(
         ModelError: a model cannot be run.
     """
     # what is not run keeps its place with a reason: results stay aligned with the pieces
-    unfit = [_unfit(unit) for unit in units]
+    unfit = list(map(_unfit, units))
     rows = [row for row, reason in enumerate(unfit) if reason is None and row not in left_out]
     samples = [Sample(str(row), units[row].text, units[row].language) for row in rows]
     keeper = LineKeeper(plan.requests[0], [whole(units[row]) for row in rows], plan.frequencies)
     table = score_samples(samples, plan, progress=progress, observe=[keeper] if has_parts(keeper.request) else ())
-    lines = {rows[position]: of_piece for position, of_piece in keeper.lines.items()}
-    names = [request.name for request in plan.requests]
-    values = {name: np.full(len(units), np.nan) for name in names}
-    reasons: dict[str, list[str | None]] = {name: list(unfit) for name in names}
-    for name in names:
-        values[name][rows] = table.values[name]
-        for row, reason in zip(rows, table.reasons[name], strict=True):
-            reasons[name][row] = reason
+    lines: list[LineScores] = [()] * len(units)
+    for position, of_piece in keeper.lines.items():
+        lines[rows[position]] = of_piece
+    values: dict[str, Float64Array] = {}
+    reasons: dict[str, tuple[str | None, ...]] = {}
+    for request in plan.requests:
+        column, column_reasons = np.full(len(units), np.nan), list(unfit)
+        column[rows] = table.values[request.name]
+        for row, reason in zip(rows, table.reasons[request.name], strict=True):
+            column_reasons[row] = reason
+        values[request.name], reasons[request.name] = column, tuple(column_reasons)
     return Scored(
-        detector_name(plan),
-        values[names[0]],
-        values,
-        {name: tuple(column) for name, column in reasons.items()},
-        (),
-        tuple(lines.get(row, ()) for row in range(len(units))),
-        table.counts,
+        detector=detector_name(plan),
+        values=values[plan.requests[0].name],
+        scores=values,
+        reasons=reasons,
+        notes=(),
+        lines=tuple(lines),
+        counts=table.counts,
     )
 
 
@@ -175,7 +186,9 @@ def _unfit(unit: CodeUnit) -> str | None:
     """Return why a piece is not run; None where it is."""
     if len(unit.text) > LONGEST_TEXT:
         return TOO_LONG
-    return MINIFIED if len(unit.text) > LARGE and has_long_lines(code_in_context(unit)) else None
+    if len(unit.text) > LARGE and has_long_lines(code_in_context(unit)):
+        return MINIFIED
+    return None
 
 
 def detector_name(plan: Plan) -> str:
@@ -183,8 +196,9 @@ def detector_name(plan: Plan) -> str:
     definition = plan.requests[0].definition
     roles = dict.fromkeys(view.role for view in definition.views.values())
     digests = [plan.models[role].digest for role in roles]
-    digests += [plan.derivers[kind].digest for kind in definition.derivations.values()]
-    return f"{plan.requests[0].name} {digests[0] if len(digests) == 1 else combined(digests)}"
+    digests += [plan.derivers[derivation.name].digest for derivation in definition.derivations.values()]
+    digest = digests[0] if len(digests) == 1 else combined(digests)
+    return f"{plan.requests[0].name} {digest}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,22 +255,20 @@ class Detection(TabularResult):
     @property
     def abstentions(self) -> Counter[str]:
         """Reasons for no answer, with the number of pieces."""
-        return Counter(
-            row.judgement.abstained
-            for row in self.results
-            if row.judgement is not None and row.judgement.abstained is not None
-        )
+        judgements = (row.judgement for row in self.results if row.judgement is not None)
+        return Counter(filter(None, map(attrgetter("abstained"), judgements)))
 
     def redacted(self) -> "Detection":
         """Return the same answers with digests in place of code, and a note that says what is still revealed."""
-        results = (
-            replace(row, unit=replace(row.unit, text=f"sha256:{row.unit.digest}", surroundings=None))
-            for row in self.results
-        )
-        # the words of a comment are code; the message of a commit is none
-        signals = (
-            signal if signal.commit is not None else replace(signal, text=signal.kind) for signal in self.signals
-        )
+        results = []
+        for row in self.results:
+            unit = replace(row.unit, text=f"sha256:{row.unit.digest}", surroundings=None)
+            results.append(replace(row, unit=unit))
+        signals = []
+        for signal in self.signals:
+            # the words of a comment are code; the message of a commit is none
+            text = signal.kind if signal.commit is None else signal.text
+            signals.append(replace(signal, text=text))
         return replace(self, results=tuple(results), signals=tuple(signals), unread=(*self.unread, REVEALS))
 
     @cached_property
@@ -266,8 +278,12 @@ class Detection(TabularResult):
         for row in self.judged:
             folder = row.unit.path.rpartition("/")[0] or "."
             folders.setdefault(folder, []).append(row)
-        rates = {folder: _rate(rows) for folder, rows in sorted(folders.items())} if len(folders) > 1 else {}
-        return rates | ({"all": _rate(list(self.judged))} if self.judged else {})
+        rates: dict[str, FlagRate] = {}
+        if len(folders) > 1:
+            rates = {folder: _rate(rows) for folder, rows in sorted(folders.items())}
+        if self.judged:
+            rates["all"] = _rate(self.judged)
+        return rates
 
 
 def answer_pieces(
@@ -286,19 +302,28 @@ def answer_pieces(
     """
     if reference is not None:
         reference.check(scored.detector)
-    results = tuple(
-        UnitResult(
-            unit,
-            len(code.tokens),
-            float(value),
-            None if reference is None else judge_unit(reference, code, float(value), digest=unit.digest),
-            lines,
-            in_reference=reference is not None and unit.digest in reference.texts,
+    results = []
+    for unit, code, value, lines in zip(units, codes, scored.values.tolist(), scored.lines, strict=True):
+        judgement = None if reference is None else judge_unit(reference, code, value, digest=unit.digest)
+        results.append(
+            UnitResult(
+                unit=unit,
+                tokens=len(code.tokens),
+                value=value,
+                judgement=judgement,
+                lines=lines,
+                in_reference=reference is not None and unit.digest in reference.texts,
+            )
         )
-        for unit, code, value, lines in zip(units, codes, scored.values, scored.lines, strict=True)
+    realised = None if reference is None else reference.realised()
+    return Detection(
+        results=tuple(results),
+        scored=scored,
+        signals=tuple(signals),
+        reference=reference,
+        realised=realised,
+        unread=tuple(unread),
     )
-    realised = reference.realised() if reference else None
-    return Detection(results, scored, tuple(signals), reference, realised, tuple(unread))
 
 
 def judge_unit(reference: Reference, code: Code, value: float, *, digest: str = "") -> ReferenceAnswer:
@@ -319,8 +344,9 @@ def judge_unit(reference: Reference, code: Code, value: float, *, digest: str = 
 
 def codes_of(units: Sequence[CodeUnit]) -> list[Code]:
     """Return the tokens of pieces of code."""
-    return [code_in_context(unit) for unit in units]
+    return list(map(code_in_context, units))
 
 
 def _rate(rows: Sequence[UnitResult]) -> FlagRate:
-    return flag_rate([0.0 if row.unusual else 1.0 for row in rows], NOMINAL, groups=[row.unit.path for row in rows])
+    p_values = [float(not row.unusual) for row in rows]
+    return flag_rate(p_values, NOMINAL, groups=[row.unit.path for row in rows])

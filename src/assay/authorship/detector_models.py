@@ -1,85 +1,65 @@
-"""The models beside the surrogate that detectors of generated code need, and a plan that has them."""
+"""The models beside the surrogate that scores of plug-ins need, and a plan that has them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
+from functools import cache
 
-from assay.authorship.perturbing import (
-    CausalFiller,
-    CopyStatistics,
-    SentinelFiller,
-    SpanPerturbation,
-    StylePerturbation,
-)
-from assay.authorship.revising import ConditionedStatistics, EncodedRevisions, RestoredStatistics, Reviser
-from assay.authorship.settings import ScoreModels
-from assay.errors import MissingCapability
-from assay.models import check_follows_instructions, is_remote, open_builtin_scorer, open_local, open_model
-from assay.models import open_seq2seq as open_restorer
-from assay.retrieval import open_encoder
-from assay.scores import SCORES, DerivationKind, ModelRole, ScoreDefinition, ScoreRequest
-from assay.scoring import Deriver, Plan, check_models, frequencies_for, plan
-from assay.scoring.opening import Opener
-from assay.types import Generator, LogProbScorer, TokenScorer
-
-NEEDED_FOR: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "observer": frozenset({"pair"}),
-        "performer": frozenset({"pair"}),
-        "filler": frozenset({"spans"}),
-        "reviser": frozenset({"restored", "revised", "task"}),
-        "restorer": frozenset({"restored"}),
-        "encoder": frozenset({"revised"}),
-    }
-)
-"""Model beside the surrogate → roles of models and kinds of derivations that it serves."""
+from assay.errors import SettingError, did_you_mean
+from assay.models import open_builtin_scorer
+from assay.scores import SCORES, Derivation, ScoreDefinition, ScoreRequest
+from assay.scoring import DerivationModels, Opener, Plan, check_models, frequencies_for, plan
+from assay.settings import BETWEEN_PAIRS
 
 
-def unused_models(requests: Sequence[ScoreRequest]) -> dict[str, str]:
-    """Return model → why it has no effect on these scores, for those that have none."""
-    needed = needs_of(request.definition for request in requests)
-    return {
-        name: f"no requested score needs it; expected --scores with {_listed(serves)}"
-        for name, serves in NEEDED_FOR.items()
-        if not serves & needed
-    }
-
-
-def needs_of(definitions: Iterable[ScoreDefinition]) -> frozenset[str]:
-    """Return the roles of models and the kinds of derivations of scores."""
-    return frozenset(
-        need
-        for definition in definitions
-        for need in (*(view.role for view in definition.views.values()), *definition.derivations.values())
-    )
-
-
-def _listed(serves: frozenset[str]) -> str:
-    names = [score.name for score in SCORES.values() if serves & needs_of([score])]
-    return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+def derivations_of(definitions: Iterable[ScoreDefinition]) -> Iterator[Derivation]:
+    """Yield what scores ask for to be derived from a text."""
+    for definition in definitions:
+        yield from definition.derivations.values()
 
 
 @dataclass(frozen=True, slots=True)
-class DetectorModels(ScoreModels):
-    """The models beside the surrogate, which can be checked and opened."""
+class DetectorModels:
+    """The models beside the surrogate: role → name."""
 
-    def check(self, requests: Sequence[ScoreRequest], opener: Opener) -> None:
-        """Check that the scores have their models, and that these can exist and, where they must, follow instructions.
+    names: Mapping[str, str]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> "DetectorModels":
+        """Read texts of the form ROLE=MODEL, several of them with commas between.
 
         Raises:
-            AssayError: a score has no model, there is no such model, or it is known to follow no instructions.
+            SettingError: not of this form, or no score has such a role.
         """
-        roles: set[ModelRole] = {"target", *(("pair",) if self.observer is not None else ())}
-        kinds: set[DerivationKind] = {"style"}
-        if self.filler is not None:
-            kinds.add("spans")
-        if self.reviser is not None:
-            kinds |= {"revised", "task", *(("restored",) if self.restorer is not None else ())}
-        check_models(requests, roles, kinds)
-        others = opener.of_other_model()
-        others.check(self.observer, self.performer, self.filler, self.reviser, self.restorer)
-        if self.reviser is not None:
-            check_follows_instructions(self.reviser)
+        names: dict[str, str] = {}
+        roles = list(dict.fromkeys(role for each in derivations_of(SCORES.values()) for role in each.roles))
+        for pair in (part for text in texts for part in BETWEEN_PAIRS.split(text)):
+            role, equals, name = (part.strip() for part in pair.partition("="))
+            if not equals or role not in roles:
+                expected = f"expected ROLE=MODEL with one of {', '.join(roles) or '(no score needs a further model)'}"
+                raise SettingError(f"--score-model: received {pair!r}, {expected}{did_you_mean(role, roles)}")
+            names[role] = name
+        return cls(names)
+
+    def unused(self, requests: Sequence[ScoreRequest]) -> dict[str, str]:
+        """Return the option → why it has no effect on these scores, for the first model that has none."""
+        needed = {role for each in derivations_of(request.definition for request in requests) for role in each.roles}
+        for role in self.names:
+            if role not in needed:
+                serves = [name for name, score in SCORES.items() if _has_role(score, role)]
+                listed = " or ".join(filter(None, (", ".join(serves[:-1]), serves[-1])))
+                return {"score_model": f"no requested score needs the {role}; expected --scores with {listed}"}
+        return {}
+
+    def check(self, requests: Sequence[ScoreRequest]) -> None:
+        """Check that the scores have their models, and that these will do.
+
+        Raises:
+            AssayError: a score has no model, there is no such model, or one cannot do what it has to.
+        """
+        derivations = self._available(requests)
+        check_models(requests, {"target"}, derivations)
+        for derivation in derivations.values():
+            derivation.check(self.names)
 
     def plan(
         self, requests: Sequence[ScoreRequest], surrogate: str, opener: Opener, *, window: int | None = None
@@ -99,60 +79,22 @@ class DetectorModels(ScoreModels):
         own = replace(opener, settings=settings)
         light = open_builtin_scorer(surrogate, settings)
         target = own.cached_scorer(light) if light is not None else own.scorer(surrogate)
-        models: dict[ModelRole, LogProbScorer] = {"target": target}
-        roles = {view.role for request in requests for view in request.definition.views.values()}
-        if "pair" in roles and self.observer is not None:
-            models["pair"] = self._pair(surrogate, opener)
-        kinds = {kind for request in requests for kind in request.definition.derivations.values()}
-        return plan(requests, models, frequencies_for(target, None), derivers=self._derivers(kinds, target, opener))
-
-    def _derivers(
-        self, kinds: set[DerivationKind], target: LogProbScorer, opener: Opener
-    ) -> Mapping[DerivationKind, Deriver]:
-        """Return what makes the derivations of these kinds, as far as the models for it are named."""
         others = opener.of_other_model()
-        derivers: dict[DerivationKind, Deriver] = {}
-        if kinds & {"style", "spans", "task"} and not isinstance(target, TokenScorer):
-            raise MissingCapability(
-                f"{target.name} gives log-probabilities alone: expected a model opened from weights"
-            )
-        if isinstance(target, TokenScorer):
-            if "style" in kinds:
-                derivers["style"] = CopyStatistics(StylePerturbation(), target)
-            if "spans" in kinds and self.filler is not None:
-                derivers["spans"] = CopyStatistics(SpanPerturbation(_filler(self.filler, others)), target)
-        if self.reviser is None or not kinds & {"restored", "revised", "task"}:
-            return derivers
-        reviser = Reviser(others.generator(self.reviser))
-        if "revised" in kinds:
-            derivers["revised"] = EncodedRevisions(reviser, open_encoder(self.encoder))
-        if "restored" in kinds and self.restorer is not None:
-            derivers["restored"] = RestoredStatistics(reviser, open_restorer(self.restorer, others.settings))
-        if "task" in kinds and isinstance(target, TokenScorer):
-            derivers["task"] = ConditionedStatistics(reviser.describing(), target)
-        return derivers
+        models = DerivationModels(
+            target=target,
+            target_name=surrogate,
+            names=self.names,
+            opener=others,
+            generator=cache(others.generator),  # scores that share a model open it once
+        )
+        derivers = {name: derivation.open(models) for name, derivation in self._available(requests).items()}
+        return plan(requests, {"target": target}, frequencies_for(target, None), derivers=derivers)
 
-    def _pair(self, surrogate: str, opener: Opener) -> LogProbScorer:
-        """Open observer and performer.
-
-        Raises:
-            MissingCapability: one of them has no weights here.
-            ModelError: a model cannot be opened, or their tokenizers differ.
-        """
-        names = (self.observer or surrogate, self.performer or surrogate)
-        for name in names:
-            if is_remote(name):
-                raise MissingCapability(f"{name} shows no distributions: expected two models opened from their weights")
-        from assay.models import ModelPair  # noqa: PLC0415  it imports transformers, which the default does not wait for
-
-        observer, performer = (open_local(name, opener.of_other_model().settings) for name in names)
-        return opener.cached_scorer(ModelPair(observer, performer, opener.of_other_model().settings))
+    def _available(self, requests: Sequence[ScoreRequest]) -> dict[str, Derivation]:
+        """Return the derivations that the scores ask for and whose models are named, by name."""
+        asked = derivations_of(request.definition for request in requests)
+        return {each.name: each for each in asked if set(each.required) <= set(self.names)}
 
 
-def _filler(name: str, opener: Opener) -> SentinelFiller | CausalFiller:
-    """Open a filler: the kind of model decides how it is asked."""
-    from assay.models import Seq2SeqModel  # noqa: PLC0415  as in _pair
-
-    model: Generator = open_model(name, opener.settings)
-    kind = SentinelFiller if isinstance(model, Seq2SeqModel) else CausalFiller
-    return kind(opener.cached_generator(model))
+def _has_role(score: ScoreDefinition, role: str) -> bool:
+    return any(role in derivation.roles for derivation in score.derivations.values())

@@ -92,17 +92,18 @@ def forward_checks(parts: Iterable[NewerPieces]) -> tuple[ForwardCheck, ...]:
         effect = design_effect(hits, codes)
         if not hits.any() or np.isnan(effect):  # nothing shows how flags cluster, so a file counts as one piece
             effect = float((np.bincount(codes) ** 2).sum() / len(codes))
+        low, high = (share.low, share.high) if share.has_interval else (None, None)
         checks.append(
             ForwardCheck(
-                part.project,
-                part.language,
-                len(hits),
-                int(part.flagged(NOMINAL).sum()),
-                int(hits.sum()),
-                level,
-                share.low if share.has_interval else None,
-                share.high if share.has_interval else None,
-                float(effect),
+                project=part.project,
+                language=part.language,
+                newer=len(hits),
+                at_nominal=int(part.flagged(NOMINAL).sum()),
+                flagged=int(hits.sum()),
+                level=level,
+                low=low,
+                high=high,
+                effect=float(effect),
             )
         )
     return tuple(checks)
@@ -114,7 +115,8 @@ def expected_flags(checks: Sequence[ForwardCheck], pieces: int) -> tuple[int, in
     The share has the posterior of the checks under Jeffreys' prior; files count as often as their design effect allows.
     """
     effect = max(check.effect for check in checks)
-    flagged, newer = (sum(getattr(check, name) for check in checks) / effect for name in ("flagged", "newer"))
+    flagged = sum(check.flagged for check in checks) / effect
+    newer = sum(check.newer for check in checks) / effect
     n, a, b = max(1, ceil(pieces / effect)), flagged + 0.5, newer - flagged + 0.5
     count = np.arange(n + 1)
     # the beta-binomial distribution: C(n, k) B(k + a, n - k + b) / B(a, b)

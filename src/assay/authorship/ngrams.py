@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from scipy import sparse
 
-from assay.authorship.normalising import Code, Kind
+from assay.authorship.normalising import Code, Kind, Token
 from assay.authorship.units import LONGEST_TEXT
 
 COLUMNS = 2**16
@@ -36,22 +36,26 @@ def ngram_matrix(texts: Sequence[str], codes: Sequence[Code]) -> sparse.csr_matr
 def character_ngrams(text: str) -> Iterator[str]:
     """Yield the n-grams of the beginning of a text, white space as it is."""
     text = text[:LONGEST_TEXT]
-    return (text[at : at + n] for n in range(1, LONGEST + 1) for at in range(len(text) - n + 1))
+    for n in range(1, LONGEST + 1):
+        for at in range(len(text) - n + 1):
+            yield text[at : at + n]
 
 
 def token_ngrams(code: Code) -> Iterator[str]:
     """Yield n-grams of tokens; literals and long numbers are replaced by their kind: the content is the task's."""
-    words = [
-        "<literal>"
-        if token.kind is Kind.LITERAL
-        else "<number>"
-        if token.kind is Kind.NUMBER and len(token.text) > _PLAIN_NUMBER
-        else token.text
-        for token in code.tokens
-    ]
+    words = list(map(_word, code.tokens))
     for n in range(1, LONGEST + 1):
         # n shifted copies of the words, read in step, are the n-grams
         yield from map(" ".join, zip(*(words[start:] for start in range(n)), strict=False))
+
+
+def _word(token: Token) -> str:
+    """Return a token as n-grams have it."""
+    if token.kind is Kind.LITERAL:
+        return "<literal>"
+    if token.kind is Kind.NUMBER and len(token.text) > _PLAIN_NUMBER:
+        return "<number>"
+    return token.text
 
 
 def _hashed(texts: Iterable[Iterable[str]]) -> sparse.csr_matrix:

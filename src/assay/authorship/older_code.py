@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import date
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 
 from assay.authorship.units import CodeUnit, ReferenceUnit, added_units, adds_lines, units_of
@@ -30,13 +32,14 @@ def older_units(
     for path in paths:
         middle = None if before is None else middle_day(Path(path), before)
         if middle is None:
-            units |= {unit.text: unit for unit in _units_in(path, before, by, most)}
+            units |= _by_text(_units_in(path, before, by, most))
             continue
         half = most and max(1, most // 2)
-        older = {unit.text: unit for unit in _units_in(path, middle, by, half)}
-        later = {unit.text: unit for unit in _units_in(path, before, by, half, after=middle)}
+        older = _by_text(_units_in(path, middle, by, half))
+        later = _by_text(_units_in(path, before, by, half, after=middle))
         units |= older | later
-        newer |= {unit.digest: Path(path).resolve().name for text, unit in later.items() if text not in older}
+        for text in later.keys() - older.keys():
+            newer[later[text].digest] = Path(path).resolve().name
     if not units:
         raise DataError(f"{', '.join(paths)}: no source file in a known language")
     return list(units.values()), newer
@@ -45,18 +48,31 @@ def older_units(
 def _units_in(
     path: str, before: date | None, by: ReferenceUnit, most: int | None, after: date | None = None
 ) -> Iterator[CodeUnit]:
-    """Yield the pieces of a tree, or of the patches since a day, in a known language."""
-    if by == "patch" and before is not None:
-        for past in patches_before(Path(path), before, after=after, most=most and COMMITS_A_PIECE * most):
-            yield from (unit for unit in past_units(past) if unit.language)
-    elif by != "patch":
-        for text in source_texts([path]) if before is None else texts_before(Path(path), before):
-            yield from (unit for unit in units_of(text.path, text.text, text.language, by) if unit.language)
+    """Return the pieces of a tree, or of the patches since a day, in a known language."""
+    pieces: Iterator[CodeUnit] = iter(())
+    if by != "patch":
+        texts = source_texts([path]) if before is None else texts_before(Path(path), before)
+        pieces = chain.from_iterable(units_of(text.path, text.text, text.language, by) for text in texts)
+    elif before is not None:
+        patches = patches_before(Path(path), before, after=after, most=most and COMMITS_A_PIECE * most)
+        pieces = chain.from_iterable(map(past_units, patches))
+    return filter(attrgetter("language"), pieces)
+
+
+def _by_text(units: Iterator[CodeUnit]) -> dict[str, CodeUnit]:
+    """Return text → the last piece that has it."""
+    return {unit.text: unit for unit in units}
 
 
 def past_units(past: PastPatch) -> list[CodeUnit]:
     """Return the added lines of a commit by file, without files that a program wrote."""
-    units = added_units(past.patch, [past.file]) if adds_lines(past.patch) else ()
+    if not adds_lines(past.patch):
+        return []
     people = CorpusSettings()
-    named = (unit for unit in units if not skip_by_name(unit.path, None, people))
-    return [unit for unit in named if unit.surroundings and not skip_by_text(unit.surroundings.text, people)]
+    units = []
+    for unit in added_units(past.patch, [past.file]):
+        if skip_by_name(unit.path, None, people) or not unit.surroundings:
+            continue
+        if not skip_by_text(unit.surroundings.text, people):
+            units.append(unit)
+    return units

@@ -40,7 +40,8 @@ def read_code(
     unread: list[str] = []
     for path in paths:
         texts = list(_texts(path, language, text))
-        signals += [signal for source in texts for signal in in_text(source.text, source.path)]
+        for source in texts:
+            signals += in_text(source.text, source.path)
         for source in texts:
             if patch:
                 units += added_units(source.text, [files_below(root) for root in _roots(path)])

@@ -86,7 +86,9 @@ class RecordStore:
         """Records that were not read, and why."""
         remarks = list(dict.fromkeys(self._remarks))
         more = len(remarks) - MOST_REMARKS
-        return (*remarks[:MOST_REMARKS], *((f"{more:,} more records were not read.",) if more > 0 else ()))
+        if more > 0:
+            remarks[MOST_REMARKS:] = [f"{more:,} more records were not read."]
+        return tuple(remarks)
 
     @contextmanager
     def _remarking(self) -> Iterator[None]:
@@ -118,24 +120,19 @@ class RecordStore:
 
     def _read_traces(self) -> Iterator[LineRecord]:
         folder = self.repository / TRACES
-        files = sorted(folder.glob("*.json*"))[:MOST_FILES] if folder.is_dir() and not folder.is_symlink() else []
+        if not folder.is_dir() or folder.is_symlink():
+            return
         left = LARGEST_METADATA
-        for file in files:
+        for file in sorted(folder.glob("*.json*"))[:MOST_FILES]:
             if file.is_symlink() or not file.is_file():  # a link could lead to any file of the user
                 continue
-            place = f"{TRACES}/{file.name}"
-            text = ""
+            place, text = f"{TRACES}/{file.name}", ""
             with self._remarking():
-                try:
-                    with file.open("rb") as stream:
-                        raw = stream.read(left + 1)
-                except OSError as error:
-                    raise DataError(f"{place}: {error.strerror}, expected a file that can be read") from error
-                if len(raw) > left:
-                    raise DataError(f"{place}: with it more than {LARGEST_METADATA:,} bytes of traces, expected fewer")
+                raw = _read_trace_file(file, place, left)
                 left -= len(raw)
                 text = raw.decode("utf-8", "replace")
-            for number, line in enumerate(text.split("\n") if file.suffix == ".jsonl" else [text], 1):
+            lines = text.split("\n") if file.suffix == ".jsonl" else [text]
+            for number, line in enumerate(lines, 1):
                 if line.strip():
                     with self._remarking():
                         yield from read_trace(line, f"{place}, line {number}")
@@ -144,8 +141,10 @@ class RecordStore:
         """Yield what a commit declares, and the records of its lines."""
         for signal in in_commits([commit]):
             checkpoint = _CHECKPOINT.fullmatch(signal.text)
-            agent = self._agent(checkpoint[1]) if checkpoint else ""
-            yield replace(signal, text=f"{signal.text} ({agent})") if agent else signal
+            if checkpoint and (agent := self._agent(checkpoint[1])):
+                yield replace(signal, text=f"{signal.text} ({agent})")
+            else:
+                yield signal
         records = self.lines_of(commit.digest)
         yield from map(signal_of, records)
         for path in {record.path: None for record in records}:
@@ -176,13 +175,13 @@ class RecordStore:
             for fields in commit_messages(self.repository, revisions=chosen):
                 # a trailer says that an agent took part in the commit; records of its lines say in which
                 is_finer = any(record.writer != "person" for record in self.lines_of(fields[0]))
-                self._claims[fields[0]] = frozenset(
-                    (signal.writer, f"{signal.kind}: {signal.text}")
-                    for signal in self.signals(Commit(*fields))
-                    if not signal.is_of_lines
-                    and signal.kind != "agent branch"
-                    and (signal.writer == "person" or not is_finer)
-                )
+                claims: set[Claim] = set()
+                for signal in self.signals(Commit(*fields)):
+                    if signal.is_of_lines or signal.kind == "agent branch":
+                        continue
+                    if signal.writer == "person" or not is_finer:
+                        claims.add((signal.writer, f"{signal.kind}: {signal.text}"))
+                self._claims[fields[0]] = frozenset(claims)
         return self._claims
 
     def lines(self, revision: str, path: str, only: Collection[int] | None = None) -> tuple[RecordedRange, ...]:
@@ -199,10 +198,15 @@ class RecordStore:
         blamed = list(blame(self.repository, revision, path))
         claims = self.claims_of({lines.commit for lines in blamed})
         cut = any(lines.boundary for lines in blamed) and is_shallow(self.repository)
-        pieces = [piece for lines in blamed for piece in self._pieces(lines, claims[lines.commit], cut=cut)]
-        if only is not None:
-            pieces = [replace(piece, first=line, last=line) for piece in pieces for line in _within(piece, only)]
-        return joined(pieces, chosen=only is not None)
+        pieces: list[RecordedRange] = []
+        for lines in blamed:
+            pieces += self._pieces(lines, claims[lines.commit], cut=cut)
+        if only is None:
+            return joined(pieces, chosen=False)
+        single: list[RecordedRange] = []
+        for piece in pieces:
+            single += [replace(piece, first=line, last=line) for line in _within(piece, only)]
+        return joined(single, chosen=True)
 
     def _pieces(self, lines: BlamedLines, of_commit: frozenset[Claim], *, cut: bool) -> Iterator[RecordedRange]:
         """Yield blamed lines, cut where the records of their commit change."""
@@ -246,12 +250,7 @@ def recorded_lines(paths: Sequence[Path]) -> RecordedLines:
             raise DataError(f"{path}: not in a git repository, expected one: records belong to commits")
         store = RecordStore(repository)
         within = path.resolve().relative_to(repository).as_posix()
-        tree = list(tree_files(repository, "HEAD", *([] if within == "." else [within])))
-        names = [name for _, _, name in tree]
-        if path.is_dir():
-            names = [name for mode, _, name in tree if mode.startswith("100") and language_of(name)]
-        elif not names:
-            raise DataError(f"{path}: received a file that the last commit does not have, expected one at HEAD")
+        names = _names_at_head(repository, path, within)
         with progress_bar("reading") as report:
             for number, name in enumerate(names, 1):
                 shown = path / Path(name).relative_to(within) if path.is_dir() else path
@@ -262,6 +261,37 @@ def recorded_lines(paths: Sequence[Path]) -> RecordedLines:
     if not files:
         raise DataError(f"{', '.join(map(str, paths))}: no source file in a known language at HEAD")
     return RecordedLines(tuple(files), tuple(dict.fromkeys(remarks)))
+
+
+def _names_at_head(repository: Path, path: Path, within: str) -> list[str]:
+    """Return the file at HEAD, or the source files of a folder.
+
+    Raises:
+        DataError: HEAD does not have the file.
+    """
+    below = () if within == "." else (within,)
+    tree = list(tree_files(repository, "HEAD", *below))
+    if path.is_dir():
+        return [name for mode, _, name in tree if mode.startswith("100") and language_of(name)]
+    if not tree:
+        raise DataError(f"{path}: received a file that the last commit does not have, expected one at HEAD")
+    return [name for _, _, name in tree]
+
+
+def _read_trace_file(file: Path, place: str, left: int) -> bytes:
+    """Return the bytes of a trace.
+
+    Raises:
+        DataError: it cannot be read, or has more than the bytes that are left for all traces.
+    """
+    try:
+        with file.open("rb") as stream:
+            raw = stream.read(left + 1)
+    except OSError as error:
+        raise DataError(f"{place}: {error.strerror}, expected a file that can be read") from error
+    if len(raw) > left:
+        raise DataError(f"{place}: with it more than {LARGEST_METADATA:,} bytes of traces, expected fewer")
+    return raw
 
 
 def _checked(raw: bytes, place: str) -> str:

@@ -93,7 +93,9 @@ class RecordedLines:
 
     def level(self, lines: RecordedRange) -> Literal["error", "warning", "notice"]:
         """Return how a build log marks lines."""
-        return "error" if lines.state in self.denied else "warning" if lines.state == "contradicting" else "notice"
+        if lines.state in self.denied:
+            return "error"
+        return "warning" if lines.state == "contradicting" else "notice"
 
     def in_state(self, *states: LineState) -> Iterator[tuple[str, RecordedRange]]:
         """Yield path and lines, all or those of some states."""

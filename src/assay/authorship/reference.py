@@ -9,6 +9,7 @@ distribution Beta(k + 1, m - k) (Vovk 2012; Bates et al. 2023), which gives the 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self, get_args
 
@@ -63,10 +64,19 @@ def judged_rows(codes: Sequence[Code], most: int | None, seed: int = 0) -> list[
     """
     cells: dict[tuple[str, str], list[int]] = {}
     for row, code in enumerate(codes):
-        if (name := length_class(len(code.tokens))) is not None and not has_long_lines(code):
+        name = length_class(len(code.tokens))
+        if name is not None and not has_long_lines(code):
             cells.setdefault((str(code.language), name), []).append(row)
     generator = np.random.default_rng(seed)
-    return sorted(row for _, rows in sorted(cells.items()) for row in generator.permutation(rows)[:most].tolist())
+    chosen: list[int] = []
+    for _, rows in sorted(cells.items()):
+        chosen += generator.permutation(rows)[:most].tolist()
+    return sorted(chosen)
+
+
+def _fewest_tokens(name: str) -> int:
+    """Return the least length of a class."""
+    return _BOUNDS[_CLASSES.index(name)]
 
 
 def _bound(reached: int, m: int) -> float:
@@ -75,7 +85,11 @@ def _bound(reached: int, m: int) -> float:
 
 def _cut(m: int) -> float:
     """Return the highest p-value among m scores whose bound is nominal; 0 where there is none."""
-    return max(((k + 1) / (m + 1) for k in range(m // 10 + 1) if k < m and _bound(k, m) <= NOMINAL), default=0.0)
+    highest = 0.0
+    for k in range(min(m // 10 + 1, m)):
+        if _bound(k, m) <= NOMINAL:
+            highest = (k + 1) / (m + 1)
+    return highest
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,17 +173,16 @@ class Reference(TabularResult):
             if name is not None and not np.isnan(score):
                 rows.setdefault((str(language), name), []).append((float(score), group, digest))
         # scores are stored in ascending order, so that a place among them is one binary search
-        cells = {key: sorted(entries) for key, entries in sorted(rows.items())}
-        reference = cls(
-            detector,
-            {key: np.array([score for score, *_ in entries]) for key, entries in cells.items()},
-            {key: tuple(group for _, group, _ in entries) for key, entries in cells.items()},
-            {key: tuple(digest for *_, digest in entries) for key, entries in cells.items()},
-            **about,
-        )
+        cells: dict[tuple[str, str], Float64Array] = {}
+        groups_of: dict[tuple[str, str], tuple[str, ...]] = {}
+        digests_of: dict[tuple[str, str], tuple[str, ...]] = {}
+        for key, entries in sorted(rows.items()):
+            values, groups_of[key], digests_of[key] = zip(*sorted(entries), strict=True)
+            cells[key] = np.array(values)
+        reference = cls(detector, cells=cells, groups=groups_of, digests=digests_of, **about)
         if all(len(reference._joined(keys)) < FEWEST for keys in reference._neighbours.values()):
             raise DataError(
-                f"{sum(map(len, cells.values()))} texts of people that can be scored, expected at least {FEWEST} of a "
+                f"{len(reference)} texts of people that can be scored, expected at least {FEWEST} of a "
                 f"language (better {ADVISED}); texts of {SHORTEST} to {LONGEST:,} tokens count"
             )
         return reference
@@ -180,7 +193,7 @@ class Reference(TabularResult):
     @cached_property
     def texts(self) -> frozenset[str]:
         """Digests of the texts of this reference."""
-        return frozenset(digest for digests in self.digests.values() for digest in digests if digest)
+        return frozenset(filter(None, chain(*self.digests.values())))
 
     def check(self, detector: str) -> None:
         """Check that a detector is the one of this reference.
@@ -227,7 +240,7 @@ class Reference(TabularResult):
         reached = m - int(np.searchsorted(scores, score, side="left"))
         # the share that "at most k of m are as high" flags has the law Beta(k + 1, m - k): its quantile is the bound
         bound = 1.0 if reached >= m else _bound(reached, m)
-        return ReferenceAnswer((1 + reached) / (m + 1), bound, m, level=level)
+        return ReferenceAnswer(p_value=(1 + reached) / (m + 1), bound=bound, compared=m, level=level)
 
     def checked(self, newer: Mapping[str, str]) -> Self:
         """Return the reference with the checks of its newer texts, each judged by the older texts alone.
@@ -236,17 +249,18 @@ class Reference(TabularResult):
             newer: digest of each newer text → project.
         """
         older: dict[tuple[str, str], Float64Array] = {}
+        for key, scores in self.cells.items():
+            older[key] = scores[~np.isin(self.digests[key], list(newer))]
+        half = replace(self, cells=older, groups={}, digests={})
         tested: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
         for key, scores in self.cells.items():
-            old = np.array([digest not in newer for digest in self.digests[key]], np.bool_)
-            older[key] = scores[old]
-        half = replace(self, cells=older, groups={}, digests={})
-        for key, scores in self.cells.items():
-            tokens, cut = _BOUNDS[_CLASSES.index(key[1])], _cut(len(self._joined(self._neighbours[key])))
+            tokens, cut = _fewest_tokens(key[1]), _cut(len(self._joined(self._neighbours[key])))
             for score, group, digest in zip(scores.tolist(), self.groups[key], self.digests[key], strict=True):
-                answer = half.judge(score, key[0], tokens) if digest in newer else None
-                if answer is not None and answer.p_value is not None:
-                    tested.setdefault((newer[digest], key[0]), []).append((answer.p_value, cut, group))
+                if digest not in newer:
+                    continue
+                p_value = half.judge(score, key[0], tokens).p_value
+                if p_value is not None:
+                    tested.setdefault((newer[digest], key[0]), []).append((p_value, cut, group))
         parts = []
         for (project, language), rows in sorted(tested.items()):
             p_values, cuts, files = zip(*rows, strict=True)
@@ -262,17 +276,19 @@ class Reference(TabularResult):
         p_values: list[float] = []
         groups: list[str] = []
         for keys in dict.fromkeys(self._neighbours.values()):
-            key, scores = keys[0], np.concatenate([self._scores(key) for key in keys])
-            names = np.array([name for key in keys for name in self.groups.get(key, ())], object)
+            (language, length), scores = keys[0], np.concatenate(list(map(self._scores, keys)))
+            names = np.array(list(chain(*(self.groups.get(key, ()) for key in keys))), object)
             distinct = np.array(sorted(set(names.tolist())), object)
             # whole groups go to one half: files of one project are alike, and would judge each other too kindly
             first = np.isin(names, generator.permutation(distinct)[: len(distinct) // 2])
             if min(first.sum(), (~first).sum()) < FEWEST:
                 continue
             for judging, tested in ((first, ~first), (~first, first)):
-                half = Reference(self.detector, {key: np.sort(scores[judging])}, {key: ()})
-                tokens = _BOUNDS[_CLASSES.index(key[1])]
-                p_values += [float(not half.judge(float(s), key[0], tokens).unusual) for s in scores[tested]]
+                cell = {(language, length): np.sort(scores[judging])}
+                half = Reference(self.detector, cells=cell, groups=dict.fromkeys(cell, ()))
+                for score in scores[tested].tolist():
+                    answer = half.judge(score, language, _fewest_tokens(length))
+                    p_values.append(float(not answer.unusual))
                 groups += names[tested].tolist()
         return flag_rate(p_values, NOMINAL, groups=groups) if p_values else None
 
@@ -282,18 +298,20 @@ class Reference(TabularResult):
         Raises:
             DataError: the file cannot be written.
         """
-        cells = [
-            {
-                "language": language,
-                "length": name,
-                "scores": scores.tolist(),
-                "groups": list(self.groups[language, name]),
-                "digests": list(self.digests[language, name]),
-            }
-            for (language, name), scores in self.cells.items()
-        ]
+        cells = []
+        for (language, name), scores in self.cells.items():
+            groups, digests = list(self.groups[language, name]), list(self.digests[language, name])
+            cells.append(
+                {
+                    "language": language,
+                    "length": name,
+                    "scores": scores.tolist(),
+                    "groups": groups,
+                    "digests": digests,
+                }
+            )
         about = {"detector": self.detector, "source": self.source, "before": self.before, "unit": self.unit}
-        checks = [asdict(check) for check in self.checks]
+        checks = list(map(asdict, self.checks))
         write_json(path, {"format": FORMAT, **about, "checks": checks, "cells": cells})
 
     @classmethod
@@ -307,28 +325,45 @@ class Reference(TabularResult):
             content = parse_json(path.read_text("utf-8"))
             if content["format"] != FORMAT:
                 raise ValueError(f"format {content['format']!r:.40}, expected {FORMAT}; calibrate again")  # noqa: TRY301  one line for all
-            cells = {(str(cell["language"]), cell["length"]): cell for cell in content["cells"]}
-            reference = cls(
-                str(content["detector"]),
-                {key: np.array(cell["scores"], np.float64) for key, cell in cells.items()},
-                {key: decode(tuple[str, ...], cell["groups"]) for key, cell in cells.items()},
-                {key: decode(tuple[str, ...], cell["digests"]) for key, cell in cells.items()},
-                decode(str, content["source"]),
-                None if content["before"] is None else decode(str, content["before"]),
-                content.get("unit"),
-                decode(tuple[ForwardCheck, ...], content["checks"]),
-            )
-            if reference.unit not in (None, *get_args(ReferenceUnit)):
-                raise ValueError(f"unit {reference.unit!r:.40}")  # noqa: TRY301
-            for key, scores in reference.cells.items():
-                counts = {scores.size, len(reference.groups[key]), len(reference.digests[key])}
-                if scores.ndim != 1 or len(counts) > 1 or key[1] not in _CLASSES or not (np.diff(scores) >= 0).all():
-                    raise ValueError(f"scores of {key[0]:.40} that are not those of texts in ascending order")  # noqa: TRY301
+            reference = cls._of_content(content)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
             raise DataError(
                 f"{path}: expected a file of `assay authorship calibrate` ({plain_reason(error)})"
             ) from error
         return reference
+
+    @classmethod
+    def _of_content(cls, content: Any) -> Self:  # noqa: ANN401  whatever JSON can hold
+        """Return the reference of a file.
+
+        Raises:
+            ValueError: it is not one; other errors of access to what JSON holds mean the same.
+        """
+        cells: dict[tuple[str, str], Float64Array] = {}
+        groups: dict[tuple[str, str], tuple[str, ...]] = {}
+        digests: dict[tuple[str, str], tuple[str, ...]] = {}
+        for cell in content["cells"]:
+            key = str(cell["language"]), cell["length"]
+            cells[key] = np.array(cell["scores"], np.float64)
+            groups[key] = decode(tuple[str, ...], cell["groups"])
+            digests[key] = decode(tuple[str, ...], cell["digests"])
+        unit = content.get("unit")
+        if unit not in (None, *get_args(ReferenceUnit)):
+            raise ValueError(f"unit {unit!r:.40}")
+        for key, scores in cells.items():
+            counts = {scores.size, len(groups[key]), len(digests[key])}
+            if scores.ndim != 1 or len(counts) > 1 or key[1] not in _CLASSES or not (np.diff(scores) >= 0).all():
+                raise ValueError(f"scores of {key[0]:.40} that are not those of texts in ascending order")
+        return cls(
+            str(content["detector"]),
+            cells=cells,
+            groups=groups,
+            digests=digests,
+            source=decode(str, content["source"]),
+            before=None if content["before"] is None else decode(str, content["before"]),
+            unit=unit,
+            checks=decode(tuple[ForwardCheck, ...], content["checks"]),
+        )
 
     @cached_property
     def _neighbours(self) -> Mapping[tuple[str, str], tuple[tuple[str, str], ...]]:
@@ -343,13 +378,17 @@ class Reference(TabularResult):
             # fill a part class by class until it is large enough; what is left at the end joins the part before
             parts: list[list[tuple[str, str]]] = [[]]
             for name in _CLASSES:
-                if sum(len(self._scores(key)) for key in parts[-1]) >= FEWEST:
+                if self._size(parts[-1]) >= FEWEST:
                     parts.append([])
                 parts[-1].append((language, name))
-            if len(parts) > 1 and sum(len(self._scores(key)) for key in parts[-1]) < FEWEST:
+            if len(parts) > 1 and self._size(parts[-1]) < FEWEST:
                 parts[-2:] = [[*parts[-2], *parts[-1]]]
-            joined |= {key: tuple(part) for part in parts for key in part}
+            for part in parts:
+                joined |= dict.fromkeys(part, tuple(part))
         return joined
+
+    def _size(self, keys: Sequence[tuple[str, str]]) -> int:
+        return sum(len(self._scores(key)) for key in keys)
 
     def _joined(self, keys: Sequence[tuple[str, str]], digest: str = "") -> Float64Array:
         return np.sort(np.concatenate([np.zeros(0), *(self._scores(key, digest) for key in keys)]))
@@ -357,6 +396,7 @@ class Reference(TabularResult):
     def _scores(self, key: tuple[str, str], digest: str = "") -> Float64Array:
         """Return the scores of a cell without that of one text."""
         scores = self.cells.get(key, np.zeros(0))
-        if digest not in self.texts:
+        if digest not in self.texts or key not in self.digests:
             return scores
-        return scores[[other != digest for other in self.digests[key]]] if key in self.digests else scores
+        others = np.array(self.digests[key]) != digest
+        return np.asarray(scores[others], np.float64)

@@ -4,35 +4,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from assay.settings import COLUMNS, Bundle, Setting, Settings
+from assay.settings import COLUMNS, Setting, Settings
 
-SCORE_MODEL = Bundle(option="score-model", help="A further model that some scores need; --help-all lists them.")
-DEFAULT_ENCODER = "builtin:fragments"
 DEFAULT_SCORES = "fast_detect_gpt,loss,rank,log_rank,entropy,lrr"
 """Scores of one pass that detect machine-written text; the first one is the primary score."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreModels(Settings):
-    """Names of the models beside the surrogate; None where there is none."""
-
-    PANEL: ClassVar[str] = "Detector"
-    observer: Annotated[str | None, Setting("Observer of Binoculars.", inside=SCORE_MODEL)] = None
-    performer: Annotated[str | None, Setting("Performer of Binoculars (--model).", inside=SCORE_MODEL)] = None
-    filler: Annotated[
-        str | None, Setting("Fills masked spans: of the T5 family, or one that continues text.", inside=SCORE_MODEL)
-    ] = None
-    reviser: Annotated[
-        str | None, Setting("Follows instructions: it revises code and describes its task.", inside=SCORE_MODEL)
-    ] = None
-    restorer: Annotated[str | None, Setting("Encoder-decoder model of BARTScore.", inside=SCORE_MODEL)] = None
-    encoder: Annotated[str, Setting("Compares code with its revisions.", inside=SCORE_MODEL)] = DEFAULT_ENCODER
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DetectorSettings(ScoreModels):
+class DetectorSettings(Settings):
     """The detector that scores code."""
 
+    PANEL: ClassVar[str] = "Detector"
     classifier: Annotated[
         Path | None,
         Setting("Classifier of `assay lab authorship train`, instead of scores.", metavar="DIR", common=True),
@@ -55,6 +37,9 @@ class DetectorSettings(ScoreModels):
             completes="scores",
         ),
     ] = DEFAULT_SCORES
+    score_model: Annotated[
+        tuple[str, ...], Setting("A further model that a score of a plug-in needs.", metavar="ROLE=MODEL")
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)

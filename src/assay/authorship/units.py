@@ -185,8 +185,10 @@ def _in_file(text: str | None, changes: Sequence[Hunk]) -> PatchedText | None:
         new = hunk.side("new").split("\n")[:-1]
         if content[hunk.first_line - 1 : hunk.first_line - 1 + len(new)] != new:
             return None
-    lines = [(line, line) for hunk in changes for line in (hunk.first_line + at - 1 for at in _added_places(hunk))]
-    return PatchedText(text, tuple(lines))
+    lines: list[int] = []
+    for hunk in changes:
+        lines += [hunk.first_line + place - 1 for place in _added_places(hunk)]
+    return PatchedText(text, tuple(zip(lines, lines, strict=True)))
 
 
 def _added_places(hunk: Hunk) -> Iterator[int]:

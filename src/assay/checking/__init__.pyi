@@ -1,5 +1,5 @@
 from .describing import check_sarif as check_sarif
-from .judging import check as check
+from .judging import check_change as check_change
 from .judging import in_event as in_event
 from .result import CheckedChange as CheckedChange
 from .rules import ChangeRules as ChangeRules

@@ -10,7 +10,7 @@ from assay.corpora import SourceChange, SourceText, WrittenPath
 
 @dataclass(frozen=True)
 class ChangedCode:
-    """What a change adds, read once.
+    """The code that a change adds, read once.
 
     Attributes:
         change: of a branch or of the index.

@@ -33,7 +33,7 @@ TOP = 5
 """Sources of a file that are shown; denied ones are never left out."""
 
 
-def check(change: SourceChange, rules: ChangeRules, *, event: Sequence[Signal] = ()) -> CheckedChange:
+def check_change(change: SourceChange, rules: ChangeRules, *, event: Sequence[Signal] = ()) -> CheckedChange:
     """Judge the lines that a change adds.
 
     Args:

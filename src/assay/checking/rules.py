@@ -34,7 +34,7 @@ _PATHS = frozenset({"index", "baseline"})
 
 @dataclass(frozen=True, slots=True)
 class CommandRules:
-    """What the command line says about the rules.
+    """Rules of the command line, over those of the base commit.
 
     Attributes:
         settings: of the command line.

@@ -1,4 +1,4 @@
-"""What a change states: licences, an agent that is declared to have written it, files that were not read."""
+"""Statements of a change: licences, an agent that is declared to have written it, files that were not read."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

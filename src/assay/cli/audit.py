@@ -13,7 +13,6 @@ from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import (
     OUTPUT,
-    SCORES,
     Force,
     ModelName,
     output_folder,
@@ -57,16 +56,6 @@ def audit_command(
             rich_help_panel="Verdict",
         ),
     ] = None,
-    labelled: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DATA",
-            help="With --access black: other texts of known membership, to fit detectors on (see --columns; the "
-            "label is in `label` otherwise).",
-            rich_help_panel=SCORES,
-            hidden=True,
-        ),
-    ] = None,
     fail_on: Annotated[
         list[str] | None,
         typer.Option(
@@ -96,20 +85,20 @@ def audit_command(
 
     **Example**: `assay audit builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh.jsonl`
     """
-    from assay import audit, load
+    from assay import audit
     from assay.cli.present import present_run
     from assay.datasets import read_dataset
     from assay.errors import NothingToCompare
     from assay.leakage import Obstacle, rule
     from assay.run import Run
-    from assay.scores import DETECTORS, requests
+    from assay.scores import requests
     from assay.types import Undecided
 
     refuse_unused_rewriting(context, chosen)
     rules = [rule(text) for text in fail_on or []]
     names = [request.name for request in requests(chosen.specification())]
     for read_rule in rules:
-        read_rule.check_score(names if labelled is None else [*names, *DETECTORS])
+        read_rule.check_score(names)
     if not settings.compares(unseen=unseen.data is not None or same_form is not None):
         _stop_if_undecided({read_rule: read_rule.obstacle_without_unseen() for read_rule in rules}, "Nothing was run.")
     default = Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}"
@@ -120,8 +109,6 @@ def audit_command(
             partial(read_dataset, benchmark, data),
             unseen=None if unseen.data is None else partial(read_dataset, unseen.data, unseen.selection),
             same_form=None if same_form is None else partial(read_dataset, same_form, unseen.selection),
-            labelled=labelled
-            and partial(load, labelled, text=data.text, label=data.label or "label", group=data.group),
             scores=chosen,
             settings=settings,
             model_settings=model_settings,

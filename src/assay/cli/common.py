@@ -151,7 +151,7 @@ OF_EVERY_COMMAND = (
 def with_common_options(command: Any) -> Any:  # noqa: ANN401  typer publishes no type of a command
     """Add the common options to a command, or to every command below a group."""
     for leaf in leaves(command):
-        names = {name for parameter in leaf.params for name in parameter.opts}
+        names = set().union(*(parameter.opts for parameter in leaf.params))
         added = _parsed(OF_EVERY_COMMAND)
         if leaf.name not in ENDLESS:
             added = [*_parsed(OF_COMMANDS_WITH_RESULT), *added]

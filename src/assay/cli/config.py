@@ -48,23 +48,15 @@ def config_command(
         raise DataError(f"received {words!r}, expected a command of assay{did_you_mean(words, leaf_of)}")
     file = read_configuration(root, named=named_file())
     origin = f"{file.path}{', refused' if file.refused else ''}"
-    rows = [
-        (name, setting, value, source)
-        for name, leaf in chosen.items()
-        for setting, value, source in _values(leaf, _below(file.defaults, name), origin)
-        if words or source != "default"
-    ]
+    rows = []
+    for name, leaf in chosen.items():
+        for setting, value, source in _values(leaf, _below(file.defaults, name), origin):
+            if words or source != "default":
+                rows.append((name, setting, value, source))
     rows += [("", name, os.environ[name], "environment") for name in VARIABLES if name in os.environ]
     rows += [("", name, "(set)", "environment") for name in SECRETS if os.environ.get(name)]
     titles, entry_titles = ("command", "setting", "value", "from"), ("kind", "name", "object", "distribution")
-    plugged = sorted(
-        {
-            (entry.group, entry.name, entry.value, f"{distribution.name} {distribution.version}")
-            for distribution in distributions()
-            for entry in distribution.entry_points
-            if entry.group.startswith("assay.")
-        }
-    )
+    plugged = sorted(set(_plugged()))
     report = Report(
         title="Configuration",
         statement=f"Configuration file: {origin if file.path else 'none'}",
@@ -109,7 +101,17 @@ def _values(leaf: Any, in_file: Mapping[str, Any], path: str) -> Iterator[tuple[
             yield key, _shown(in_file.get(name, option.default)), path if name in in_file else "default"
 
 
+def _plugged() -> Iterator[tuple[str, str, str, str]]:
+    """Yield group, name, object and distribution of every entry point that plugs into this project."""
+    for distribution in distributions():
+        for entry in distribution.entry_points:
+            if entry.group.startswith("assay."):
+                yield entry.group, entry.name, entry.value, f"{distribution.name} {distribution.version}"
+
+
 def _shown(value: object) -> str:
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

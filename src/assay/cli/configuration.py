@@ -13,6 +13,8 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, product, starmap
+from operator import truediv
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +131,7 @@ def _found(folder: Path) -> tuple[tuple[Path, bytes, dict[str, Any]] | None, tup
     above = (folder, *folder.parents)
     root = next((number for number, place in enumerate(above) if (place / ".git").exists()), 0)
     skipped: list[Path] = []
-    for path in (place / name for place in above[: root + 1] for name in NAMES):
+    for path in starmap(truediv, product(above[: root + 1], NAMES)):
         if not path.is_file():
             continue
         # Windows has no such numbers: every file has 0 there, and int() is 0
@@ -156,11 +158,9 @@ def _unsafe(command: Any, table: Mapping[str, Any], path: Path, place: str = "")
         settings = list(_settings(command, key))
         if key in FORM or not settings:  # a key that no command has is refused later, by its name
             continue
-        safe = isinstance(value, dict) and all(
-            entry.setting.safe_when_found
-            for _, option, bundles in settings
-            for entry in bundles.get(option.name, ())  # all of them: a value with a comma could name another key
-        )
+        # all entries of a bundle: a value with a comma could name another key
+        entries = chain.from_iterable(bundles.get(option.name, ()) for _, option, bundles in settings)
+        safe = isinstance(value, dict) and all(entry.setting.safe_when_found for entry in entries)
         if not safe or not all(option.name in bundles for _, option, bundles in settings):
             return (
                 f"{path}: received {place}{key}, expected only columns and formats in a file that was found; if you "
@@ -190,22 +190,22 @@ def _defaults(command: Any, table: Mapping[str, Any], path: Path, place: str) ->
             continue
         settings = list(_settings(command, key))
         if not settings or isinstance(value, dict) != all(option.name in bundles for _, option, bundles in settings):
-            names = [*children, *sorted({name for leaf in leaves(command) for name in options_of(leaf)})]
+            names = [*children, *sorted(set(chain.from_iterable(map(options_of, leaves(command)))))]
             raise DataError(
                 f"{path}: no option or command {place}{key}{did_you_mean(key, names) or '; see `assay --help`'}"
             )
         where = f"{path}: {key}"
         if isinstance(value, dict):
-            _check_pairs([entry for _, option, bundles in settings for entry in bundles[option.name]], where, value)
+            entries = chain.from_iterable(bundles[option.name] for _, option, bundles in settings)
+            _check_pairs(list(entries), where, value)
         for steps, option, bundles in settings:
             target = defaults
             for step in steps:
                 target = target.setdefault(step, {})
-            target[option.name] = (
-                _pairs(bundles[option.name], value, path)
-                if isinstance(value, dict)
-                else _value(option, where, value, path)
-            )
+            if isinstance(value, dict):
+                target[option.name] = _pairs(bundles[option.name], value, path)
+            else:
+                target[option.name] = _value(option, where, value, path)
     for name, child in children.items():
         if isinstance(table.get(name), dict):
             own = _defaults(child, table[name], path, f"{place}{name}.")
@@ -224,12 +224,13 @@ def _settings(command: Any, key: str, steps: tuple[str, ...] = ()) -> Iterator[t
 
 def options_of(command: Any) -> dict[str, Any]:  # noqa: ANN401
     """Return the options of a command that a file can set, by long name without dashes."""
-    return {
-        name.removeprefix("--"): option
-        for option in command.params
-        for name in (*option.opts, *option.secondary_opts)
-        if name.startswith("--") and name.removeprefix("--") not in COMMAND_LINE_ONLY
-    }
+    options = {}
+    for option in command.params:
+        for name in (*option.opts, *option.secondary_opts):
+            key = name.removeprefix("--")
+            if key != name and key not in COMMAND_LINE_ONLY:
+                options[key] = option
+    return options
 
 
 def _check_pairs(entries: list[Declared], where: str, table: Mapping[str, object]) -> None:

@@ -82,10 +82,10 @@ def detect_command(
         recorded = recorded_lines(code)
         _finish(describe(recorded), recorded_sarif(recorded), page, sarif)
         return
-    whole = "--patch" if patch else "--lines" if lines is not None else ""
-    refuse_unused(
-        context, {**DetectorChoice(detector).unused(), **({"by": f"{whole} names the code itself"} if whole else {})}
-    )
+    useless = dict(DetectorChoice(detector).unused())
+    if patch or lines is not None:
+        useless["by"] = f"{'--patch' if patch else '--lines'} names the code itself"
+    refuse_unused(context, useless)
     detection = detect(
         code,
         detector=detector,

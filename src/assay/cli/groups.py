@@ -129,9 +129,12 @@ def _option(entry: Declared, *, hidden: bool) -> tuple[Any, Any]:
     default: Any = inspect.Parameter.empty if entry.default is MISSING else entry.default
     if get_origin(kind) is tuple:  # of texts: the option is repeated; of numbers, or joined: with commas between
         item = get_args(kind)[0]
-        several = item in {str, Path} and not setting.joined
-        kind = (list[Path] if item is Path else list[str]) if several else str
-        default = (list(default) if several else ",".join(map(str, default))) if default else None
+        if item in {str, Path} and not setting.joined:
+            kind = list[Path] if item is Path else list[str]
+            default = list(default or ()) or None
+        else:
+            kind = str
+            default = ",".join(map(str, default or ())) or None
     names = setting.options or ((f"--{entry.key}",) if kind is bool and default is False else ())
     is_number = kind in {int, float}
     completion = COMPLETIONS[setting.completes] if setting.completes else None

@@ -63,7 +63,9 @@ def refusal(error: "typer.TyperException") -> str:
         return f"{command}: {_name(parameter)} is missing; see `{command} --help`"
     option = getattr(error, "option_name", None)
     if option is not None and type(error).__name__ == "NoSuchOption":
-        names = [name for known in _parameters_of(error) for name in (*known.opts, *known.secondary_opts)]
+        names: list[str] = []
+        for parameter_of_command in _parameters_of(error):
+            names += [*parameter_of_command.opts, *parameter_of_command.secondary_opts]
         near = did_you_mean(option.strip("-"), (name.strip("-") for name in names if len(name) > len("-h")))
         near = re.sub(r"(mean |or )", r"\1--", near)
         return f"{command} has no option {option}{near or f'; see `{command} --help`'}"

@@ -80,18 +80,11 @@ def score_list() -> "Report":
     from assay.scores import SCORES
 
     titles = ("name", "access", "verdict", "needs", "value", "parameters", "reference")
-    rows = [
-        (
-            score.name,
-            score.access,
-            "yes" if "verdict" in score.flags else "no",
-            score.needs(),
-            score.formula,
-            ", ".join(f"{name}={value}" for name, value in score.defaults.items()),
-            score.reference,
-        )
-        for score in SCORES.values()
-    ]
+    rows = []
+    for score in SCORES.values():
+        verdict = "yes" if "verdict" in score.flags else "no"
+        parameters = ", ".join(f"{name}={value}" for name, value in score.defaults.items())
+        rows.append((score.name, score.access, verdict, score.needs(), score.formula, parameters, score.reference))
     table = Table(
         name="scores",
         title="Scores: higher = member; of detectors of generated code, higher = generated",

@@ -76,7 +76,8 @@ def write_parquet(rows: Iterable[ScoreRow], file: IO[bytes], names: Sequence[str
     with pq.ParquetWriter(file, schema) as table:
         while group := list(islice(remaining, ROW_GROUP)):
             columns: dict[str, list[object]] = {"id": [row.id for row in group]}
-            columns |= {name: [row.scores.get(name) for row in group] for name in names}
+            for name in names:
+                columns[name] = [row.scores.get(name) for row in group]
             columns |= {"unscorable": [json_text(dict(row.unscorable), ensure_ascii=False) for row in group]}
             table.write_table(pa.table(columns, schema))
 

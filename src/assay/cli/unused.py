@@ -24,12 +24,9 @@ def options_of_command_line(context: typer.Context) -> dict[str, str]:
             longest = max(option.opts, key=len)
             names[str(option.name)] = longest
             if option.name in bundles_of(context.command):
-                keys = (
-                    pair.partition("=")[0].strip()
-                    for text in context.params[option.name] or ()
-                    for pair in text.split(",")
-                )
-                names |= {key.replace("-", "_"): f"{longest} {key}" for key in keys}
+                for pair in ",".join(context.params[option.name] or ()).split(","):
+                    key = pair.partition("=")[0].strip()
+                    names[key.replace("-", "_")] = f"{longest} {key}"
     return names
 
 

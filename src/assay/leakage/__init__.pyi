@@ -30,7 +30,6 @@ from .run_folder import read_run as read_run
 from .run_folder import write_run as write_run
 from .statement import describe_statement as describe_statement
 from .summarising import groups_of as groups_of
-from .supervised import fit_all as fit_all
 from .texts import AuditedTexts as AuditedTexts
 from .unseen_test import FAMILIARITY as FAMILIARITY
 from .unseen_test import Compared as Compared

@@ -1,11 +1,9 @@
 """The audit: scores of every sample, compared with labels, doses and known-unseen text where there are any."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-
-import numpy as np
 
 from assay.errors import DataError
 from assay.evaluation import RESAMPLES, DensityRatio
@@ -41,8 +39,8 @@ from assay.leakage.unseen_test import Compared
 from assay.leakage.verdict import unfit_score
 from assay.leakage.weighting import Weights, weights_note, weights_of
 from assay.models import CachedLogProbScorer, StatisticsCache
-from assay.scores import SCORES, DatasetRequest, Fitted, FrequencyTable, ScoreRequest, request
-from assay.scoring import Plan, Progress, ScoreTable, has_parts, score_samples
+from assay.scores import SCORES, DatasetRequest, FrequencyTable, ScoreRequest, request
+from assay.scoring import Plan, Progress, has_parts, score_samples
 from assay.types import Float64Array, ReleaseEvidence, Sample
 
 if TYPE_CHECKING:
@@ -57,10 +55,6 @@ COVERED_GROUPS = (
     "There is unseen text of the groups of the benchmark, so no allowance was made for projects that the model knows "
     "from other texts."
 )
-LEARNED = (
-    "was fitted on {count} texts of known membership. None of them, nor of their groups, is judged here. The other "
-    "scores use no labels."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +67,6 @@ class ComparisonData:
         same_form: the unseen text has the form of the benchmark.
         release: what the lot of a randomised release shows; None without one.
         calibration: instead of `unseen`: scores of such text, from a file.
-        learned: name → a detector that was fitted on other texts of known membership, see `assay.leakage.supervised`.
         control: model that never saw the benchmark, for the same audit; used with `unseen` alone.
         planting: power by doses that are planted in a copy of the model; None for none. Used with `unseen` alone.
         literature: methods of the literature for whole benchmarks; None for none.
@@ -84,7 +77,6 @@ class ComparisonData:
     same_form: bool = False
     release: ReleaseEvidence | None = None
     calibration: UnseenScores | None = None
-    learned: Mapping[str, Fitted] = field(default_factory=dict)
     control: Control | None = None
     planting: "Planting | None" = None
     literature: "Literature | None" = None
@@ -152,15 +144,14 @@ def audit(
         phase: called with the name of each part of the work before it begins.
 
     Raises:
-        DataError: nothing to audit, all unseen texts are in the benchmark, or a detector was fitted on a text that is
-            judged, or on one of its group.
+        DataError: nothing to audit, or all unseen texts are in the benchmark.
         AssayError: too few unseen texts, see `assay.evaluation.calibration`.
         ModelError: when the model cannot be run.
     """
     if not samples:
         raise DataError(f"{benchmark}: no samples; expected at least one")
     comparison, decision = comparison or ComparisonData(), decision or DecisionSettings()
-    calibration, learned = comparison.calibration, comparison.learned
+    calibration = comparison.calibration
     names = [request.name for request in plan.requests]
     primary = decision.primary or headline_of(plan.requests)
     draws = Draws(seed=decision.seed, resamples=decision.resamples)
@@ -177,8 +168,6 @@ def audit(
     begin = phase or (lambda _: None)
     begin(f"scoring {benchmark}")
     table = score_samples([*audited, *fresh], plan, progress=progress, observe=(keeper, parts) if parts else (keeper,))
-    table = with_learned(table, learned, [*audited, *fresh])
-    names += learned
     values = {name: table.values[name][: len(audited)] for name in names}
     references = {name: table.values[name][len(audited) :] for name in names if fresh}
     if calibration and not fresh:
@@ -250,7 +239,6 @@ def audit(
             *labels.notes,
             *one_class_note(audited),
             *tier_notes(plan),
-            *(f"{name} {LEARNED.format(count=detector.labels)}" for name, detector in learned.items()),
             *rule_notes(plan, audited, values, references, ties=decision.ties, fresh=fresh),
             *(naturalness_notes(plan, references, side.groups) if references else ()),
             *overlap,
@@ -355,16 +343,6 @@ def with_control(
         )
         for name, calibration in calibrated.items()
     }
-
-
-def with_learned(table: ScoreTable, learned: Mapping[str, Fitted], samples: Sequence[Sample]) -> ScoreTable:
-    """Return the table with a column for each fitted detector."""
-    columns = {name: detector.scores(samples) for name, detector in learned.items()}
-    return ScoreTable(
-        {**table.values, **{name: np.array([score.value for score in column]) for name, column in columns.items()}},
-        {**table.reasons, **{name: tuple(score.reason for score in column) for name, column in columns.items()}},
-        table.counts,
-    )
 
 
 def unseen_side(comparison: ComparisonData, fresh: Sequence[Sample]) -> UnseenSide:

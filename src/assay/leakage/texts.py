@@ -27,25 +27,20 @@ class AuditedTexts:
     Attributes:
         dataset: the benchmark.
         fresh: unseen text that is not in the benchmark; None without any.
-        lessons: other texts of known membership, to fit detectors on; None without any.
         overlap: a note where unseen texts were in the benchmark.
     """
 
     dataset: Dataset
     fresh: Dataset | None
-    lessons: Dataset | None
     overlap: tuple[str, ...]
 
     @classmethod
-    def of(
-        cls, dataset: Dataset, unseen: Dataset | None, lessons: Dataset | None, *, needs_unseen: bool
-    ) -> "AuditedTexts":
+    def of(cls, dataset: Dataset, unseen: Dataset | None, *, needs_unseen: bool) -> "AuditedTexts":
         """Check the texts.
 
         Args:
             dataset: the benchmark.
             unseen: text that the model has certainly not seen.
-            lessons: other texts of known membership.
             needs_unseen: nothing else is compared with, so that a benchmark without labels gets no verdict.
 
         Raises:
@@ -55,11 +50,11 @@ class AuditedTexts:
         if unseen is None:
             if needs_unseen and not _is_labelled(dataset):
                 raise NothingToCompare(f"{dataset.name}: {NO_VERDICT}")
-            return cls(dataset, None, lessons, ())
+            return cls(dataset, None, ())
         kept, overlap = without(unseen.samples, dataset.samples)
         check_unseen(len(kept))
         fresh = Dataset.of(unseen.name, kept, source=unseen.source, notes=unseen.notes)
-        return cls(dataset, fresh, lessons, overlap)
+        return cls(dataset, fresh, overlap)
 
     @property
     def unseen(self) -> tuple[Sample, ...]:
@@ -111,15 +106,11 @@ class AuditedTexts:
 
     def digests(self) -> dict[str, object]:
         """Return the texts as the identity of a run holds them."""
-        return {
-            "data": self.dataset.digest,
-            "unseen": self.fresh and self.fresh.digest,
-            "labelled": self.lessons and self.lessons.digest,
-        }
+        return {"data": self.dataset.digest, "unseen": self.fresh and self.fresh.digest}
 
     def sources(self) -> dict[str, object]:
         """Return the texts as the manifest of a run names them."""
-        return {"unseen": self.fresh and self.fresh.source, "labelled": self.lessons and self.lessons.source}
+        return {"unseen": self.fresh and self.fresh.source}
 
 
 def without(unseen: Sequence[Sample], audited: Sequence[Sample]) -> tuple[tuple[Sample, ...], tuple[str, ...]]:

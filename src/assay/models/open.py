@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from assay.models.builtin_scorer import BuiltinScorer
     from assay.models.llama_cpp_backend import LlamaCppModel
     from assay.models.openai_http import OpenAIChat, OpenAICompletions
-    from assay.models.seq2seq import Seq2SeqModel
     from assay.models.transformers_backend import TransformersModel
     from assay.models.vllm_backend import VllmModel
 
@@ -56,27 +55,6 @@ def open_model(name: str, settings: ModelSettings = DEFAULTS, **changes: object)
     return model
 
 
-def open_seq2seq(name: str, settings: ModelSettings = DEFAULTS) -> "Seq2SeqModel":
-    """Open an encoder-decoder model (T5, BART) from its weights.
-
-    Args:
-        name: a folder as save_pretrained writes it, or a hub id.
-        settings: how to open it.
-
-    Raises:
-        ModelError: there is no such model, it does not work, or it is no encoder-decoder model.
-        MissingExtra: it needs an optional dependency.
-    """
-    from assay.models.transformers_backend import TransformersModel  # noqa: PLC0415  see open_local
-
-    model = _open_weights(name, settings)
-    if isinstance(model, TransformersModel):
-        raise ModelError(
-            f"{name} is a decoder without an encoder: expected an encoder-decoder model such as T5 or BART"
-        )
-    return model
-
-
 def open_local(name: str, settings: ModelSettings = DEFAULTS, **changes: object) -> "TransformersModel":
     """Open a model from its weights, through transformers.
 
@@ -89,12 +67,7 @@ def open_local(name: str, settings: ModelSettings = DEFAULTS, **changes: object)
         ModelError: there is no such model, or it does not work; one line says why.
         MissingExtra: it needs an optional dependency.
     """
-    from assay.models.seq2seq import Seq2SeqModel  # noqa: PLC0415  see _open_weights
-
-    model = _open_weights(name, replace(settings, **changes))  # type: ignore[arg-type]  # see open_model
-    if isinstance(model, Seq2SeqModel):
-        raise ModelError(f"{name} is an encoder-decoder model: expected one that only decodes, such as GPT-2 or Llama")
-    return model
+    return _open_weights(name, replace(settings, **changes))  # type: ignore[arg-type]  # see open_model
 
 
 def open_builtin_scorer(name: str, settings: ModelSettings) -> "BuiltinScorer | None":
@@ -108,18 +81,18 @@ def open_builtin_scorer(name: str, settings: ModelSettings) -> "BuiltinScorer | 
     return BuiltinScorer(name, settings) if reads(name, settings) else None
 
 
-def _open_weights(name: str, settings: ModelSettings) -> "TransformersModel | Seq2SeqModel":
-    """Open a model of transformers: decoder-only or encoder-decoder, as its configuration says."""
+def _open_weights(name: str, settings: ModelSettings) -> "TransformersModel":
+    """Open a model of transformers that only decodes."""
     require("torch", "transformers", purpose=f"model {name!r}")
     # torch takes seconds to import; listing scores or opening a table model does not wait for it
     with garbage_collection_paused():
         from assay.models.loading import load_checkpoint  # noqa: PLC0415
-        from assay.models.seq2seq import Seq2SeqModel  # noqa: PLC0415
         from assay.models.transformers_backend import TransformersModel  # noqa: PLC0415
 
     checkpoint = load_checkpoint(name, settings)
-    kind = Seq2SeqModel if checkpoint.model.config.is_encoder_decoder else TransformersModel
-    return kind(checkpoint, settings)
+    if checkpoint.model.config.is_encoder_decoder:
+        raise ModelError(f"{name} is an encoder-decoder model: expected one that only decodes, such as GPT-2 or Llama")
+    return TransformersModel(checkpoint, settings)
 
 
 def _open_server(name: str, settings: ModelSettings) -> "OpenAICompletions | OpenAIChat":

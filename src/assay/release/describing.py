@@ -130,8 +130,11 @@ def _table(
 ) -> Table:
     """Return a table of rows under headings; None is a value that there is not."""
     columns = tuple(Column(head, kind) for head, kind in heads.items())
-    lines = (Row(tuple(Missing("there is none") if cell is None else cell for cell in row)) for row in rows)
-    return Table(name, title, columns, tuple(lines), caption)
+    lines = []
+    for row in rows:
+        cells = [Missing("there is none") if cell is None else cell for cell in row]
+        lines.append(Row(tuple(cells)))
+    return Table(name, title, columns=columns, rows=tuple(lines), caption=caption)
 
 
 def _test_tables(result: ReleaseTest) -> Iterator[Table]:

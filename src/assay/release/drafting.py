@@ -119,7 +119,8 @@ def _readable(row: SourceRow, layout: TaskLayout, language: str) -> tuple[_Progr
         return renamable.refused
     begin, end = program.code
     # names of the tests alone stay: harnesses call `check`, and a model is not asked about the tests
-    of_tests = [name.name for name in renamable.names if not any(begin <= place < end for place in name.places)]
+    in_code = range(begin, end)
+    of_tests = [name.name for name in renamable.names if not any(map(in_code.__contains__, name.places))]
     return program, keep.union(of_tests)
 
 

@@ -20,7 +20,7 @@ LEAST_TASKS = 5
 ROUND = 20
 """Copies of a task in the first round of its own test; each further round has twice as many."""
 
-Scores = Mapping[str, float]
+TextScores = Mapping[str, float]
 """Text → its value under one model; texts that the model rejects are absent."""
 
 
@@ -93,7 +93,7 @@ class ReleasedCopies:
     tasks: Sequence[TaskTexts]
     refused: int
     size: int
-    scores: Sequence[Scores]
+    scores: Sequence[TextScores]
 
     @classmethod
     def scored(
@@ -166,7 +166,7 @@ class ReleasedCopies:
 
     def _test(
         self,
-        scores: Sequence[Scores],
+        scores: Sequence[TextScores],
         tasks: Sequence[TaskTexts],
         rows: Sequence[Sequence[str]],
         lots: Sequence[int],
@@ -256,15 +256,19 @@ def _scores(
     return [written_names(model, sets, prompts) for model in models]
 
 
-def _are_scored(texts: Iterable[str], scores: Sequence[Scores]) -> bool:
+def _are_scored(texts: Iterable[str], scores: Sequence[TextScores]) -> bool:
     """Return True if every model gave every text a value."""
-    wanted = set(texts)
-    return all(wanted <= of_model.keys() for of_model in scores)
+    distinct = set(texts)
+    return all(distinct <= of_model.keys() for of_model in scores)
 
 
-def _tables(scores: Sequence[Scores], rows: Sequence[Sequence[str]]) -> list[Float64Array]:
+def _tables(scores: Sequence[TextScores], rows: Sequence[Sequence[str]]) -> list[Float64Array]:
     """Return a table for each model: a row a task, a column a copy."""
-    return [np.array([list(map(of_model.__getitem__, row)) for row in rows]) for of_model in scores]
+    tables = []
+    for of_model in scores:
+        values = [list(map(of_model.__getitem__, row)) for row in rows]
+        tables.append(np.array(values))
+    return tables
 
 
 def single_tasks(copies: ReleasedCopies, number: int) -> tuple[TaskTest, ...]:
@@ -313,7 +317,7 @@ def _weights_of_parents(tables: Sequence[Float64Array], clusters: Sequence[str])
     return weights
 
 
-def _left(text: str, scores: Sequence[Scores], weights: Float64Array) -> float:
+def _left(text: str, scores: Sequence[TextScores], weights: Float64Array) -> float:
     """Return what the parents leave of the value of a text."""
     explained = sum(weight * parent[text] for weight, parent in zip(weights, scores[1:], strict=True))
     return scores[0][text] - float(explained)

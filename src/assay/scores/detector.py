@@ -1,63 +1,40 @@
 """Detectors of every kind: the entry of the registry, and the decorators that make one.
 
-A detector is one of three kinds, and each is one function in one file:
+A detector is one function in one file:
 
 - a sample-level score (`definition.score`): the inputs of one sample → one value;
-- a fitted detector (`fitted`): samples of known label and the audited model → an object that scores other samples;
 - a dataset-level detector (`dataset_level`): a whole benchmark, often beside unseen text → one value.
+
+A plug-in may have detectors of another kind, which a command of its own runs.
 
 The entry of a detector holds all facts about it, so that no other module names a detector: lists are made of flags.
 """
 
-import inspect
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Required, TypedDict, Unpack
+from typing import ClassVar, Literal, Protocol, Required, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ScoreError
 from assay.scores.parameters import defaults_of
-from assay.types import Generator, Sample, Score, TokenStatistics
+from assay.types import Sample, TokenStatistics
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-DetectorKind = Literal["sample", "fitted", "dataset"]
 Access = Literal["gray", "two models", "several models", "black", "labelled"]
 """What has to be available: token probabilities of the audited model, those of two models, those and models that fill,
 revise or describe the text, only the text that the audited model generates, or that and samples of known label."""
 GENERATED = "generated"
 """The positive label of a detector of machine-written text."""
-SRDETECTION = "SrDetection"
-"""Li et al., SrDetection: A Self-Referential Framework for Data Leakage Detection in Code LLMs."""
-Flag = Literal[
-    "ours",
-    "baseline",
-    "contender",
-    "headline",
-    "verdict",
-    "default",
-    "filter",
-    "figure",
-    "demo",
-    "weights",
-    "rank",
-    "naming",
-]
+Flag = Literal["ours", "headline", "verdict", "default", "demo", "weights", "rank", "naming"]
 """A declaration, made before any data is looked at.
 
 - ours: proposed by this project.
-- baseline: the detectors that contenders are compared with.
-- contender: compared with every baseline, on the same samples.
 - headline: the headline of a report, for its kind and access; the first requested one in the registry's order.
 - verdict: may carry a verdict on a benchmark. Normalised scores and contrasts (with variants, or with a parent model)
   may; raw likelihoods may not, because they measure first of all how predictable a text is.
 - default: in the default list of its access. Scores of one forward pass are, without the flag.
-- filter: a text whose value under the model before training is negative passes the filter of the testbed.
-- figure: drawn where only a few detectors fit into a figure.
 - demo: part of the demonstration.
 - weights: describes a text for weighted p-values, under the control: how likely, surprising and varied it is.
 - rank: the negated rank p-value of a text among its variants; on unseen text it measures how natural new names are.
@@ -65,27 +42,12 @@ Flag = Literal[
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """Parameters under which a detector is also compared in experiments.
-
-    Attributes:
-        parameters: as in a request after the name, `k=1.0`.
-        title: of the detector with these parameters.
-        flags: its own; those of the detector do not hold for it.
-    """
-
-    parameters: str
-    title: str
-    flags: Collection[Flag] = frozenset()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detector:
     """An entry of the registry.
 
     Attributes:
-        kind: it judges a sample, a sample after it was fitted, or a whole dataset.
+        kind: "sample" if it judges a sample, "dataset" if it judges a whole benchmark, or that of a plug-in.
         name: public name.
         title: name in the literature.
         formula: one line, in the notation of the documentation.
@@ -94,12 +56,10 @@ class Detector:
         positive: the label that a high value speaks for.
         flags: see `Flag`.
         rule: the value above which the paper itself decides for the positive label; None if it states no such value.
-        names_in: paper → the name of this detector in its tables.
-        presets: parameters under which it is also compared.
         aliases: other names that a request may use.
     """
 
-    kind: ClassVar[DetectorKind]
+    kind: ClassVar[str]
     name: str
     title: str
     formula: str
@@ -108,8 +68,6 @@ class Detector:
     positive: str = "member"
     flags: Collection[Flag] = frozenset()
     rule: float | None = None
-    names_in: Mapping[str, str] = field(default_factory=dict)
-    presets: tuple[Preset, ...] = ()
     aliases: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -125,8 +83,6 @@ class EntryOptions(TypedDict, total=False):
     reference: Required[str]
     positive: str
     flags: Collection[Flag]
-    names_in: Mapping[str, str]
-    presets: tuple[Preset, ...]
     aliases: tuple[str, ...]
 
 
@@ -140,50 +96,6 @@ class DatasetOptions(ScoreOptions):
     """Fields of the entry of a dataset-level detector."""
 
     access: Required[Access]
-
-
-class Fitted(Protocol):
-    """A fitted detector; a value above the rule of its entry speaks for the positive label."""
-
-    @property
-    def labels(self) -> int:
-        """The number of labelled samples that it was fitted on."""
-        ...
-
-    def scores(self, samples: Sequence[Sample]) -> list[Score]:
-        """Return one score a sample; higher is more like the positive samples."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FittedDetector(Detector):
-    """A detector that learns from samples of known label.
-
-    Attributes:
-        fit: samples, labels (True = positive), the audited model, and settings by keyword → the fitted detector.
-        settings: the default of the argument `settings` of `fit`, which follows the paper; None if there is none.
-    """
-
-    kind = "fitted"
-    fit: Callable[..., Fitted]
-    settings: "DataclassInstance | None" = None
-
-    def __call__(
-        self, samples: Sequence[Sample], labels: Sequence[bool], generator: Generator, **settings: object
-    ) -> Fitted:
-        """Fit the detector.
-
-        Args:
-            samples: the samples to learn from.
-            labels: True for a positive sample.
-            generator: the audited model.
-            settings: the detector's own, among them `seed`.
-
-        Raises:
-            DataError: too few samples of a label.
-            ModelError: a model cannot be opened or run.
-        """
-        return self.fit(samples, labels, generator, **settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,21 +234,6 @@ class DatasetDetector(Detector):
     def __call__(self, inputs: DatasetInputs, **parameters: object) -> DatasetScore:
         """Judge a benchmark."""
         return self.judge(inputs, **parameters)
-
-
-def fitted(*, name: str, **options: Unpack[EntryOptions]) -> Callable[[Callable[..., Fitted]], FittedDetector]:
-    """Make a function a fitted detector; its own rule is a value above 0.
-
-    A keyword argument `settings` has a frozen dataclass as its default: the settings of the paper.
-    """
-
-    def define(fit: Callable[..., Fitted]) -> FittedDetector:
-        # the default of the argument is the declaration of the settings: there is no second list of them
-        settings = inspect.signature(fit).parameters.get("settings")
-        default = settings.default if settings else None
-        return FittedDetector(name=name, access="labelled", rule=0.0, fit=fit, settings=default, **options)
-
-    return define
 
 
 def dataset_level(

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from assay.errors import Unscorable
 from assay.scores.continuation import Continuation, StartsCut, SuffixCut, SuffixUnits
 from assay.scores.definition import Continuations, VariantContinuations, score
-from assay.scores.detector import SRDETECTION
 from assay.scores.parameters import Count
 from assay.scores.variant_scores import SR_DETECTION, rank_p_value
 
@@ -39,7 +38,7 @@ def n_gram_overlap(continuation: Continuation, n: int) -> float:
 
 
 def overlaps(
-    own: Sequence[Continuation], variants: Sequence[Sequence[Continuation]], n: int, ngram: int
+    own: Sequence[Continuation], variants: Sequence[Sequence[Continuation]], *, n: int, ngram: int
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the NGO of the text, and float64 [n], of its first n variants."""
     if len(variants) < n:
@@ -66,7 +65,6 @@ def starts_cut(*, n: int, stride: int) -> StartsCut:
     rule=0.0,
     cut=suffix_cut,
     flags={"headline", "verdict"},
-    names_in={SRDETECTION: "SrDetection"},
 )
 def sr_black(
     own: Continuations,
@@ -79,7 +77,7 @@ def sr_black(
     units: SuffixUnits = "lexical",  # noqa: ARG001  of the cut
 ) -> float:
     """Reproduced share of the second half, above that of every variant; the paper calls more than 0 a leak."""
-    original, others = overlaps(own, variants, n, ngram)
+    original, others = overlaps(own, variants, n=n, ngram=ngram)
     return float(original - others.max())
 
 
@@ -101,7 +99,7 @@ def sr_black_rank(
     units: SuffixUnits = "lexical",  # noqa: ARG001  of the cut
 ) -> float:
     """Negated p-value of the text's rank among its n variants, by the reproduced share of the second half."""
-    original, others = overlaps(own, variants, n, ngram)
+    original, others = overlaps(own, variants, n=n, ngram=ngram)
     return -rank_p_value(original, others)
 
 

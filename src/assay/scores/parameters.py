@@ -49,13 +49,12 @@ def _expected(hint: Any, value: Any) -> str | None:  # noqa: ANN401  any annotat
     if get_origin(hint) is Literal:
         values = get_args(hint)
         return None if value in values else " or ".join(map(str, values))
-    bounds = [
-        (relation, words, bound)
-        for interval in getattr(hint, "__metadata__", ())
-        if isinstance(interval, Interval)
-        for relation, words in _RELATIONS.items()
-        if (bound := getattr(interval, relation)) is not None
-    ]
-    if all(getattr(operator, relation)(value, bound) for relation, _, bound in bounds):
-        return None
-    return " and ".join(f"{words} {bound}" for _, words, bound in bounds)
+    bounds, holds = [], True
+    for interval in getattr(hint, "__metadata__", ()):
+        if isinstance(interval, Interval):
+            for relation, words in _RELATIONS.items():
+                bound = getattr(interval, relation)
+                if bound is not None:
+                    bounds.append(f"{words} {bound}")
+                    holds &= getattr(operator, relation)(value, bound)
+    return None if holds else " and ".join(bounds)

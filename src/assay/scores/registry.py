@@ -1,7 +1,7 @@
 """The detector registry: every detector by name, and how a user asks for scores.
 
-- `SCORES` holds the sample-level scores, `DETECTORS` the detectors of every kind. A fitted or dataset-level detector is
-  a module of `DETECTOR_PACKAGE` that has the detector's name; it is imported when the detector is asked for.
+- `SCORES` holds the sample-level scores, `DETECTORS` the detectors of every kind. A dataset-level detector is a module
+  of `DETECTOR_PACKAGE` that has the detector's name; it is imported when the detector is asked for.
 - Other distributions add detectors through entry points of the group `assay.scores`.
 - A score is asked for by name, with parameters behind colons: `loss,min_k:k=0.1,ngram_accuracy:n=7:starts=paper`.
 """
@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import starmap
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import TypeVar
 
-from assay.errors import EXTRAS, MissingExtra, ScoreError
+from assay.errors import ScoreError
 from assay.plug_ins import PlugIns
-from assay.scores import generation_scores, origin_scores, token_scores, variant_scores
+from assay.scores import generation_scores, token_scores, variant_scores
 from assay.scores.continuation import Cut
 from assay.scores.definition import SampleInputs, ScoreDefinition
 from assay.scores.detector import Access, DatasetDetector, DatasetInputs, DatasetScore, Detector, Flag, Work
@@ -26,17 +28,19 @@ from assay.types import MEMBER
 DETECTOR_PACKAGE = "assay.leakage.detectors"
 _Kind = TypeVar("_Kind", bound=Detector)
 
-_BUILT_IN: Mapping[str, ScoreDefinition] = {
-    definition.name: definition
-    for module in (token_scores, variant_scores, generation_scores, origin_scores)
-    for definition in vars(module).values()
-    if isinstance(definition, ScoreDefinition)
-}
+
+def _defined_in(module: ModuleType) -> dict[str, ScoreDefinition]:
+    return {value.name: value for value in vars(module).values() if isinstance(value, ScoreDefinition)}
+
+
+_BUILT_IN: Mapping[str, ScoreDefinition] = (
+    _defined_in(token_scores) | _defined_in(variant_scores) | _defined_in(generation_scores)
+)
 
 
 @cache
 def _modules() -> tuple[str, ...]:
-    """Names of the fitted and dataset-level detectors; their modules are not imported."""
+    """Names of the dataset-level detectors; their modules are not imported."""
     return tuple(module.name for module in iter_modules(import_module(DETECTOR_PACKAGE).__path__))
 
 
@@ -58,11 +62,11 @@ class _Scores(Mapping[str, ScoreDefinition]):
         return detector
 
     def __iter__(self) -> Iterator[str]:
-        yield from _BUILT_IN
-        yield from (name for name, detector in _PLUG_INS.items() if isinstance(detector, ScoreDefinition))
+        # a plug-in may be a detector of another kind, which shows when it is imported
+        return iter((*_BUILT_IN, *filter(self.__contains__, _PLUG_INS)))
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return sum(1 for _ in self)  # not of a list: that asks for the length
 
 
 class _Detectors(Mapping[str, Detector]):
@@ -74,13 +78,7 @@ class _Detectors(Mapping[str, Detector]):
         # a detector is a module of its own name, found without an import; its libraries load when it is used
         if name not in _modules():
             return _BUILT_IN[name]
-        try:
-            module = import_module(f"{DETECTOR_PACKAGE}.{name}")
-        except ModuleNotFoundError as error:
-            package = (error.name or "").partition(".")[0]
-            if package not in EXTRAS:
-                raise
-            raise MissingExtra(package, purpose=f"detector {name!r}") from error
+        module = import_module(f"{DETECTOR_PACKAGE}.{name}")
         return next(value for value in vars(module).values() if isinstance(value, Detector) and value.name == name)
 
     def __iter__(self) -> Iterator[str]:
@@ -99,16 +97,13 @@ def detectors_of(kind: type[_Kind]) -> dict[str, _Kind]:
     return {name: detector for name, detector in DETECTORS.items() if isinstance(detector, kind)}
 
 
-def flagged(flag: Flag) -> tuple[str, ...]:
-    """Return the sample-level scores that carry a flag, as requests: a name, or a name with the parameters of a preset.
+def _names(chosen: Callable[[ScoreDefinition], bool]) -> tuple[str, ...]:
+    return tuple(name for name, definition in SCORES.items() if chosen(definition))
 
-    They stand in the order of the registry.
-    """
-    requests = []
-    for name, definition in SCORES.items():
-        requests += [name] * (flag in definition.flags)
-        requests += [f"{name}:{preset.parameters}" for preset in definition.presets if flag in preset.flags]
-    return tuple(requests)
+
+def flagged(flag: Flag) -> tuple[str, ...]:
+    """Return the names of the sample-level scores that carry a flag, in the order of the registry."""
+    return _names(lambda score: flag in score.flags)
 
 
 def headline_score(access: Access) -> ScoreDefinition:
@@ -118,16 +113,12 @@ def headline_score(access: Access) -> ScoreDefinition:
 
 def one_pass() -> tuple[str, ...]:
     """Return the names of the scores that one forward pass of the target model gives."""
-    return tuple(name for name, definition in SCORES.items() if definition.passes == 1)
+    return _names(lambda score: score.passes == 1)
 
 
 def default_scores(access: Access) -> tuple[str, ...]:
     """Return the names of the scores that are computed where the user names none: those that cost least."""
-    return tuple(
-        name
-        for name, definition in SCORES.items()
-        if definition.access == access and (definition.passes == 1 or "default" in definition.flags)
-    )
+    return _names(lambda score: score.access == access and (score.passes == 1 or "default" in score.flags))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +168,8 @@ def request(spec: str) -> ScoreRequest:
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or key not in definition.defaults:
-            takes = ", ".join(f"{k}={v}" for k, v in definition.defaults.items()) or "no parameters"
-            raise ScoreError(f"{spec!r}: {setting!r} is no parameter of {name}, which takes {takes}")
-        parameters[key] = _as_default(spec, key, value, definition.defaults[key])
+            raise _no_parameter(spec, setting, definition.defaults)
+        parameters[key] = _as_default(value, definition.defaults[key], f"{spec!r}: {key}")
     check_parameters(name, definition.function, parameters)
     return ScoreRequest(":".join([name, *settings]), definition, parameters)
 
@@ -218,15 +208,14 @@ def dataset_requests(specs: str) -> tuple[DatasetRequest, ...]:
         ScoreError: no such detector, score or parameter, a value that it does not accept, or nothing is asked for.
     """
     detectors = detectors_of(DatasetDetector)
-    lists = {
-        "all": tuple(detectors),
-        "default": tuple(name for name, detector in detectors.items() if "default" in detector.flags),
-    }
-    parts = [part.strip() for part in specs.split(",") if part.strip()]
-    names = [name for part in parts for name in lists.get(part, (part,))]
+    default = tuple(name for name, detector in detectors.items() if "default" in detector.flags)
+    lists = {"all": tuple(detectors), "default": default}
+    names: dict[str, None] = {}
+    for part in filter(None, map(str.strip, specs.split(","))):
+        names |= dict.fromkeys(lists.get(part, (part,)))
     if not names:
         raise ScoreError(f"no method was asked for; expected one or more of {', '.join(detectors)}")
-    return tuple({name: _dataset_request(name, detectors) for name in names}.values())
+    return tuple(_dataset_request(name, detectors) for name in names)
 
 
 def _dataset_request(spec: str, detectors: Mapping[str, DatasetDetector]) -> DatasetRequest:
@@ -241,12 +230,11 @@ def _dataset_request(spec: str, detectors: Mapping[str, DatasetDetector]) -> Dat
         if not equals and not place and detector.defaults:
             key, value = next(iter(detector.defaults)), setting
         if key in detector.defaults:
-            parameters[key] = _as_default(spec, key, value, detector.defaults[key])
+            parameters[key] = _as_default(value, detector.defaults[key], f"{spec!r}: {key}")
         elif "score" in detector.defaults:
             passed_on.append(setting)
         else:
-            takes = ", ".join(f"{k}={v}" for k, v in detector.defaults.items()) or "no parameters"
-            raise ScoreError(f"{spec!r}: {setting!r} is no parameter of {name}, which takes {takes}")
+            raise _no_parameter(spec, setting, detector.defaults)
     if "score" in detector.defaults:
         # `fsd:min_k:k=0.1`: settings that are not those of the detector belong to the score that it reads
         chosen = ":".join([str(parameters.get("score", detector.defaults["score"])), *passed_on])
@@ -256,28 +244,35 @@ def _dataset_request(spec: str, detectors: Mapping[str, DatasetDetector]) -> Dat
     return DatasetRequest(spec, detector, parameters)
 
 
-def _as_default(spec: str, key: str, value: str, default: object) -> object:
+def _no_parameter(spec: str, setting: str, defaults: Mapping[str, object]) -> ScoreError:
+    takes = ", ".join(starmap("{}={}".format, defaults.items())) or "no parameters"
+    return ScoreError(f"{spec!r}: {setting!r} is no parameter of {spec.strip().partition(':')[0]}, which takes {takes}")
+
+
+def _as_default(value: str, default: object, place: str) -> object:
     """Return the value of a setting in the type of its default.
 
     Raises:
-        ScoreError: it cannot be read as one.
+        ScoreError: it cannot be read as one; the message begins with `place`.
     """
     if isinstance(default, bool):
         if value.lower() in ("yes", "true", "no", "false"):
             return value.lower() in ("yes", "true")
-        raise ScoreError(f"{spec!r}: {key} is {value!r}, expected yes or no")
+        raise ScoreError(f"{place} is {value!r}, expected yes or no")
     # the default tells the type, so a request needs no other description of its parameters
     kind: Callable[[str], object] = type(default)
     try:
         return kind(value)
     except ValueError:
-        raise ScoreError(f"{spec!r}: {key} is {value!r}, expected a value like {default}") from None
+        raise ScoreError(f"{place} is {value!r}, expected a value like {default}") from None
 
 
 def _definition(name: str) -> ScoreDefinition:
     if name in SCORES:
         return SCORES[name]
-    aliases = {alias: definition for definition in SCORES.values() for alias in definition.aliases}
+    aliases: dict[str, ScoreDefinition] = {}
+    for definition in SCORES.values():
+        aliases |= dict.fromkeys(definition.aliases, definition)
     if name in aliases:
         return aliases[name]
     close = difflib.get_close_matches(name, [*SCORES, *aliases], n=3)
@@ -300,10 +295,9 @@ def requests(specs: str | Iterable[str]) -> tuple[ScoreRequest, ...]:
         "one-pass": lambda score: score.passes == 1,
         "black": lambda score: score.access == "black",
     }
-    parts = specs.split(",") if isinstance(specs, str) else list(specs)
     expanded: list[str] = []
-    for name in (part.strip() for part in parts if part.strip()):
-        expanded += [each for each, score in SCORES.items() if lists[name](score)] if name in lists else [name]
+    for name in filter(None, map(str.strip, specs.split(",") if isinstance(specs, str) else specs)):
+        expanded += _names(lists[name]) if name in lists else (name,)
     if not expanded:
         raise ScoreError(f"no score was asked for; expected one or more of {', '.join(SCORES)}, all, one-pass, black")
     # a dict keeps the order and drops what is named twice

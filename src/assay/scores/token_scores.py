@@ -20,7 +20,6 @@ from assay.scores.definition import (
     Text,
     score,
 )
-from assay.scores.detector import SRDETECTION, Preset
 from assay.scores.frequency import FrequencyTable
 from assay.scores.parameters import Count, Share
 from assay.types import TokenLogProbs, TokenStatistics
@@ -70,7 +69,6 @@ def loss(target: LogProbs) -> float:
     title="Perplexity",
     formula="-exp(-mean l)",
     reference="Li 2023, arXiv:2309.10677; dataset mean as Kernel Divergence Score, Eq. 8",
-    names_in={SRDETECTION: "PPL"},
 )
 def perplexity(target: LogProbs) -> float:
     """Negated perplexity; over a data set, the arithmetic mean of the samples' values."""
@@ -83,7 +81,6 @@ def perplexity(target: LogProbs) -> float:
     formula="mean l / bytes(zlib(text))",
     reference="Carlini et al. 2021, arXiv:2012.07805",
     flags={"demo", "weights"},
-    names_in={SRDETECTION: "Zlib"},
 )
 def zlib(target: LogProbs, text: Text) -> float:
     """Log-likelihood relative to the size of the text under a compressor, which never saw the training data."""
@@ -95,7 +92,6 @@ def zlib(target: LogProbs, text: Text) -> float:
     formula="mean of the lowest max(1, ⌊k n⌋) l",
     reference="Shi et al. 2024, arXiv:2310.16789",
     flags={"demo", "weights"},
-    names_in={SRDETECTION: "Min-K% Prob"},
 )
 def min_k(target: LogProbs, *, k: Share = 0.2) -> float:
     """Mean log-probability of the least likely tokens: unseen text has outliers, seen text fewer."""
@@ -107,9 +103,7 @@ def min_k(target: LogProbs, *, k: Share = 0.2) -> float:
     formula="mean of the lowest max(1, ⌊k n⌋) (l + H) / √V",
     reference="Zhang et al. 2025, arXiv:2404.02936",
     counts={"tokens with floored variance": floored_tokens},
-    flags={"baseline", "verdict", "figure", "demo", "weights"},
-    presets=(Preset("k=1.0", "Min-K%++ of all tokens", {"contender"}),),
-    names_in={SRDETECTION: "Min-K%++ Prob"},
+    flags={"verdict", "demo", "weights"},
 )
 def min_k_plus_plus(target: Statistics, *, k: Share = 0.2) -> float:
     """Min-K% over log-probabilities standardised by the model's own distribution at each token."""
@@ -121,7 +115,6 @@ def min_k_plus_plus(target: Statistics, *, k: Share = 0.2) -> float:
     title="DC-PDD",
     formula="mean over first occurrences of min(p · ln(1/f), a)",
     reference="Zhang et al. 2024, arXiv:2409.14781",
-    names_in={SRDETECTION: "DC-PDD"},
 )
 def dc_pdd(target: LogProbs, frequencies: FrequencyTable, *, a: Annotated[float, Interval(gt=0)] = 0.01) -> float:
     """Token probability against the token's frequency in a reference corpus, rare tokens counting more."""
@@ -191,7 +184,7 @@ def lrr(target: RankedTokens) -> float:
     title="Mid-PIT",
     formula="mean ln max(u, 10⁻⁶)",
     reference="assay; the mid probability-integral transform of each prediction",
-    flags={"ours", "contender", "headline", "verdict", "figure", "demo", "weights"},
+    flags={"ours", "headline", "verdict", "demo", "weights"},
 )
 def mid_pit(target: Statistics) -> float:
     """Mean log tail mass: how much of the model's distribution lies below the true token."""
@@ -203,7 +196,7 @@ def mid_pit(target: Statistics) -> float:
     formula="mean of the lowest max(1, ⌊k n'⌋) moving averages of (l - l_max) / √V",
     reference="Gap-K% 2026, arXiv:2601.19936",
     counts={"tokens with floored variance": floored_tokens},
-    flags={"contender", "demo", "weights"},
+    flags={"demo", "weights"},
 )
 def gap_k(target: Statistics, *, k: Share = 0.2, window: Count = 3) -> float:
     """Distance of the true token from the most likely one, smoothed over neighbouring tokens."""
@@ -218,7 +211,6 @@ def gap_k(target: Statistics, *, k: Share = 0.2, window: Count = 3) -> float:
     title="Fast-DetectGPT (analytic)",
     formula="(Σ l + Σ H) / √(Σ V)",
     reference="Bao et al. 2024, arXiv:2310.05130",
-    flags={"contender"},
 )
 def fast_detect_gpt(target: Statistics) -> float:
     """Log-likelihood of the text against what the model expects of its own samples, in standard deviations."""
@@ -238,8 +230,7 @@ LEAST_NLL = 1e-10
     title="Lower-case ratio",
     formula="NLL(lower(x)) / NLL(x)",
     reference="Carlini et al. 2021, arXiv:2012.07805",
-    flags={"figure", "demo"},
-    names_in={SRDETECTION: "Lowercase"},
+    flags={"demo"},
 )
 def lowercase(target: LogProbs, lowercased: LowercasedLogProbs) -> float:
     """NLL of the lower-cased text relative to that of the text: seen text loses more."""
@@ -253,7 +244,7 @@ def lowercase(target: LogProbs, lowercased: LowercasedLogProbs) -> float:
     title="Reference model",
     formula="mean l_target - mean l_reference",
     reference="Carlini et al. 2021, arXiv:2012.07805",
-    flags={"contender", "verdict"},
+    flags={"verdict"},
 )
 def reference(target: LogProbs, reference: ReferenceLogProbs) -> float:
     """Log-likelihood against that of a second model which has not seen the text."""

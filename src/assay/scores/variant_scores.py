@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 
 from assay.errors import Unscorable
 from assay.scores.definition import LogProbs, Statistics, Variants, score
-from assay.scores.detector import SRDETECTION, Preset
 from assay.scores.parameters import Count
 from assay.scores.token_scores import LEAST_NLL, mean, mid_pit
 from assay.types import TokenLogProbs
 
 REACH = 24
 """Tokens that a replaced name may have; behind more, the search for what follows it ends."""
-FEWER_VARIANTS = tuple(Preset(f"n={n}", f"SrDetection, gray-box, {n} variant{'s' * (n > 1)}") for n in (1, 3, 5))
 SR_DETECTION = "Li et al., SrDetection: A Self-Referential Framework for Data Leakage Detection in Code LLMs"
 
 
@@ -35,7 +33,7 @@ def variants_of(variants: Sequence[TokenLogProbs], n: int) -> Sequence[TokenLogP
 
 def variant_nll(variants: Sequence[TokenLogProbs], n: int) -> NDArray[np.float64]:
     """Return float64 [n], the NLL of each of the first n variants."""
-    return np.array([-mean(variant.log_probs) for variant in variants_of(variants, n)])
+    return -np.array([mean(variant.log_probs) for variant in variants_of(variants, n)])
 
 
 def log_likelihood(text: TokenLogProbs) -> float:
@@ -63,22 +61,23 @@ def shared_tokens(first: NDArray[np.int32], second: NDArray[np.int32]) -> tuple[
             pairs.append((i, j))
             i, j = i + 1, j + 1
             continue
-        # by the sum of both steps, then by the step in the first text: the nearest place where two tokens agree
-        ahead = next(
-            (
-                (left, total - left)
-                for total in range(1, 2 * REACH)
-                for left in range(max(0, total - REACH), min(total, REACH) + 1)
-                if np.array_equal(first[i + left : i + left + 2], second[j + total - left : j + total - left + 2])
-                and i + left < len(first)
-            ),
-            None,
-        )
+        ahead = _steps_ahead(first[i:], second[j:])
         if ahead is None:
             break
         i, j = i + ahead[0], j + ahead[1]
-    left, right = zip(*pairs, strict=True) if pairs else ((), ())
-    return np.array(left, np.int64), np.array(right, np.int64)
+    left, right = np.array(pairs, np.int64).reshape(-1, 2).T
+    return left, right
+
+
+def _steps_ahead(first: NDArray[np.int32], second: NDArray[np.int32]) -> tuple[int, int] | None:
+    """Return the steps in both texts to the nearest place where two tokens agree; None where none is within reach."""
+    # by the sum of both steps, then by the step in the first text
+    for total in range(1, 2 * REACH):
+        for left in range(max(0, total - REACH), min(total, REACH, len(first) - 1) + 1):
+            right = total - left
+            if np.array_equal(first[left : left + 2], second[right : right + 2]):
+                return left, right
+    return None
 
 
 @score(
@@ -86,9 +85,7 @@ def shared_tokens(first: NDArray[np.int32], second: NDArray[np.int32]) -> tuple[
     formula="min_i PPL(x_i) - PPL(x_0)",
     reference=SR_DETECTION,
     rule=0.0,
-    flags={"baseline", "verdict", "filter", "figure"},
-    presets=FEWER_VARIANTS,
-    names_in={SRDETECTION: "SrDetection"},
+    flags={"verdict"},
 )
 def sr_gray(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     """Return the perplexity of the easiest of n variants minus that of the text.
@@ -103,7 +100,7 @@ def sr_gray(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     title="SrDetection, standardised",
     formula="(mean_i NLL(x_i) - NLL(x_0)) / std_i NLL(x_i)",
     reference=f"ours, after {SR_DETECTION}",
-    flags={"ours", "contender", "verdict"},
+    flags={"ours", "verdict"},
 )
 def sr_z(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     """Mean NLL of n variants minus the NLL of the text, in standard deviations of the variants."""
@@ -161,13 +158,14 @@ def by_name(text: TokenLogProbs, variants: Sequence[TokenLogProbs]) -> list[list
 
 def least_of_names(text: TokenLogProbs, variants: Sequence[TokenLogProbs], values: Sequence[float]) -> float:
     """Return the mean over the names of the smallest value of a name's variants, given one value for each variant."""
-    return mean(np.array([min(values[index] for index in group) for group in by_name(text, variants)]))
+    array = np.array(values)
+    return mean(np.array([array[group].min() for group in by_name(text, variants)]))
 
 
 def _first_difference(first: NDArray[np.int32], second: NDArray[np.int32]) -> int:
     length = min(len(first), len(second))
     differing = np.flatnonzero(first[:length] != second[:length])
-    return int(differing[0]) if len(differing) else length
+    return int(next(iter(differing), length))
 
 
 @score(

@@ -2,7 +2,7 @@ from .asking import ask as ask
 from .cutting import CutText as CutText
 from .cutting import Question as Question
 from .cutting import cut_texts as cut_texts
-from .deriving import Deriver as Deriver
+from .deriving import DerivationModels as DerivationModels
 from .estimating import report_spending as report_spending
 from .fresh import log_likelihoods as log_likelihoods
 from .fresh import shared_prefixes as shared_prefixes
@@ -16,6 +16,8 @@ from .planning import plan as plan
 from .restricting import has_parts as has_parts
 from .restricting import restricted as restricted
 from .rewriters import CHANGES as CHANGES
+from .rewriters import NAMES as NAMES
+from .rewriters import Change as Change
 from .rewriters import Deterministic as Deterministic
 from .rewriters import ModelRewriter as ModelRewriter
 from .rewriters import Rewriter as Rewriter
@@ -30,4 +32,6 @@ from .selection import OWN_NAMES as OWN_NAMES
 from .selection import ScoreSelection as ScoreSelection
 from .selection import check_variants as check_variants
 from .selection import tier as tier
+from .solutions import problem_of as problem_of
+from .views import Rewritten as Rewritten
 from .views import rewritten as rewritten

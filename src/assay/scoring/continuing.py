@@ -1,7 +1,9 @@
 """The continuations that a block of samples needs: texts are cut, the model is asked once each, answers are read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
 
 from assay.scores import Continuation, Cut
 from assay.scoring.asking import ask
@@ -25,6 +27,12 @@ class CutBlock:
     cuts: Mapping[Cut, tuple[tuple[tuple[CutText, ...], ...], ...]]
     questions: tuple[Question, ...]
 
+    @property
+    def pieces(self) -> Iterator[CutText]:
+        """Every cut of every text of every sample."""
+        texts = chain.from_iterable(chain.from_iterable(self.cuts.values()))
+        return chain.from_iterable(texts)
+
 
 def cut_block(texts: Sequence[Sequence[str]], plan: Plan) -> CutBlock:
     """Cut every sample's texts (its own first, then its rewritings) as the plan's scores ask."""
@@ -33,10 +41,11 @@ def cut_block(texts: Sequence[Sequence[str]], plan: Plan) -> CutBlock:
         return CutBlock(cuts, ())
     for cut, variants in plan.cuts.items():
         needed = [own_and_rewritings[: 1 + variants] for own_and_rewritings in texts]
-        flat = iter(cut_texts(cut, [text for sample in needed for text in sample], plan.generator))
-        cuts[cut] = tuple(tuple(next(flat) for _ in sample) for sample in needed)
-    questions = (piece.question for samples in cuts.values() for sample in samples for text in sample for piece in text)
-    return CutBlock(cuts, tuple(dict.fromkeys(questions)))
+        # all texts are cut in one call, then dealt back to their samples
+        pieces = iter(cut_texts(cut, list(chain.from_iterable(needed)), plan.generator))
+        cuts[cut] = tuple(tuple(islice(pieces, len(sample))) for sample in needed)
+    questions = dict.fromkeys(piece.question for piece in CutBlock(cuts, ()).pieces)
+    return CutBlock(cuts, tuple(questions))
 
 
 def continuations_of(
@@ -50,21 +59,22 @@ def continuations_of(
     if model is None or not block.cuts:
         return []
     answers = ask(block.questions, model, progress=progress)
-    columns = {
-        cut: [tuple(_continuations(cut, text, answers, model) for text in sample) for sample in samples]
-        for cut, samples in block.cuts.items()
-    }
-    count = len(next(iter(columns.values())))
-    return [{cut: column[position] for cut, column in columns.items()} for position in range(count)]
+    rows: list[dict[Cut, tuple[tuple[Continuation, ...] | Rejected, ...]]] = []
+    for samples in zip(*block.cuts.values(), strict=True):
+        row = {}
+        for cut, texts in zip(block.cuts, samples, strict=True):
+            row[cut] = tuple(map(partial(_continuations, cut, answers=answers, model=model), texts))
+        rows.append(row)
+    return list(rows)
 
 
 def _continuations(
-    cut: Cut, text: Sequence[CutText], answers: Mapping[Question, GeneratedText | Rejected], model: Generator
+    cut: Cut, text: Sequence[CutText], *, answers: Mapping[Question, GeneratedText | Rejected], model: Generator
 ) -> tuple[Continuation, ...] | Rejected:
     continuations = []
     for piece in text:
         answer = answers[piece.question]
         if isinstance(answer, Rejected):
             return answer
-        continuations.append(read_answer(cut, piece, answer, model))
+        continuations.append(read_answer(cut, piece, answer=answer, model=model))
     return tuple(continuations)

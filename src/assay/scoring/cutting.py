@@ -5,7 +5,7 @@ cut between its own tokens, so that they agree with one teacher-forced pass. Of 
 token is taken to have two of them at least, and the generated text is cut where the true suffix ends.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -70,13 +70,12 @@ def _suffixes(cut: SuffixCut, texts: Sequence[str], model: Generator) -> list[tu
 def _starts(cut: StartsCut, texts: Sequence[str], model: Generator) -> list[tuple[CutText, ...]]:
     if not isinstance(model, TokenGenerator):
         return [_lexical_starts(text, cut) for text in texts]
-    return [
-        tuple(
-            CutText(Question(tokens.ids[:start], cut.n), tokens.ids[start : start + cut.n], cut.n)
-            for start in (tokens.first + even_starts(len(tokens.ids) - tokens.first, cut.n, cut.stride)).tolist()
-        )
-        for tokens in model.tokens(texts)
-    ]
+    return [tuple(_token_starts(tokens, cut)) for tokens in model.tokens(texts)]
+
+
+def _token_starts(tokens: Tokens, cut: StartsCut) -> Iterator[CutText]:
+    for start in (tokens.first + even_starts(len(tokens.ids) - tokens.first, cut.n, cut.stride)).tolist():
+        yield CutText(Question(tokens.ids[:start], cut.n), tokens.ids[start : start + cut.n], cut.n)
 
 
 def _lexical_starts(text: str, cut: StartsCut) -> tuple[CutText, ...]:
@@ -107,7 +106,7 @@ def suffix_start(text: str, cut: SuffixCut) -> int:
     return place - (text[place - 1] == "\r")
 
 
-def read_answer(cut: Cut, piece: CutText, answer: GeneratedText, model: Generator) -> Continuation:
+def read_answer(cut: Cut, piece: CutText, *, answer: GeneratedText, model: Generator) -> Continuation:
     """Return the answer and the truth in units."""
     if isinstance(answer, tuple) or isinstance(piece.truth, tuple):
         return Continuation(tuple(piece.truth), tuple(answer))

@@ -1,26 +1,26 @@
-"""Derivations of texts: perturbed copies, revisions, descriptions of tasks, measured before a score sees them."""
+"""The models that a derivation is opened with."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from assay.scores import Derived
-from assay.types import Rejected, Sample
+from assay.scoring.opening import Opener
+from assay.types import Generator, LogProbScorer
 
 
-class Deriver(Protocol):
-    """Makes the derivations of one kind for many samples at once."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DerivationModels:
+    """What `assay.scores.Derivation.open` gets: the model that is scored, and how further ones are opened.
 
-    @property
-    def digest(self) -> str:
-        """Hexadecimal digest of all that can change a derivation: models, prompts, settings."""
+    Attributes:
+        target: computes the scores.
+        target_name: of the target, as the user wrote it.
+        names: role of a further model → its name.
+        opener: of further models.
+        generator: opens one that generates text, behind the cache; each name once.
+    """
 
-    def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Derived | Rejected]:
-        """Return at most n derivations of each sample, or the reason why there are none.
-
-        Args:
-            samples: in any number; what one of them gets does not depend on the others.
-            n: derivations of each.
-
-        Raises:
-            ModelError: a model cannot be run.
-        """
+    target: LogProbScorer
+    target_name: str
+    names: Mapping[str, str]
+    opener: Opener
+    generator: Callable[[str], Generator]

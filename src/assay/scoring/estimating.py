@@ -43,12 +43,15 @@ def estimate_run(samples: Sequence[Sample], plan: Plan) -> RunEstimate:
     block = cut_block([[sample.text] * (1 + plan.variants) for sample in first], plan)
     # cutting every sample would take as long as a part of the run: the first ones stand for all
     scale = len(samples) / len(first)
-    pieces = [piece for cut in block.cuts.values() for sample in cut for text in sample for piece in text]
-    prompts = [piece.question for piece in pieces]
+    prompts = length = generated = 0
+    for piece in block.pieces:
+        prompts += 1
+        length += len(piece.question.prompt)
+        generated += piece.question.max_new_tokens
     return RunEstimate(
-        requests + round(len(prompts) * scale),
-        characters + round(sum(len(question.prompt) for question in prompts) * scale),
-        round(sum(question.max_new_tokens for question in prompts) * scale),
+        requests=requests + round(prompts * scale),
+        characters=characters + round(length * scale),
+        generated=round(generated * scale),
     )
 
 

@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 
@@ -50,8 +51,8 @@ def log_likelihoods(model: Generator | LogProbScorer, texts: Sequence[str]) -> d
 
 def shared_prefixes(sets: Sets) -> list[str]:
     """Return what all copies of each task begin with; "" where that holds nothing of the task."""
-    common = [os.path.commonprefix(list(texts)) for texts in sets]  # noqa: RUF071  of texts, not of paths
-    prefixes = [re.sub(r"\w+\Z", "", text) for text in common]
+    # a word that is cut in its middle is no part of the prefix
+    prefixes = [re.sub(r"\w+\Z", "", os.path.commonprefix(list(texts))) for texts in sets]  # noqa: RUF071  of texts
     return [
         prefix
         if prefixes.count(prefix) == 1 and len(set(_WORD.findall(_IMPORT.sub("", prefix)))) >= LEAST_WORDS
@@ -69,14 +70,13 @@ def written_names(model: Generator | LogProbScorer, sets: Sets, prompts: Sequenc
     if not isinstance(model, Generator):
         raise MissingCapability(f"{display_name(model.name)} does not generate text: expected --access gray")
     values: dict[str, float] = {}
-    places = [place for place, prompt in enumerate(prompts) if prompt]
-    replies = model.generate([prompts[place] for place in places], max_new_tokens=GENERATED)
-    for place, reply in zip(places, replies, strict=True):
+    replies = model.generate(list(filter(None, prompts)), max_new_tokens=GENERATED)
+    for texts, reply in zip(compress(sets, prompts), replies, strict=True):
         if isinstance(reply, Rejected):
             continue
-        words = [set(_WORD.findall(text)) for text in sets[place]]
+        words = list(map(set, map(_WORD.findall, texts)))
         common = set.intersection(*words)
         written = set(_WORD.findall(reply))
-        for text, own in zip(sets[place], words, strict=True):
+        for text, own in zip(texts, words, strict=True):
             values[text] = len((own - common) & written) / max(1, len(own - common))
     return values

@@ -128,10 +128,10 @@ class Opener:
         """
         from assay.code import WORD_LISTS, SampledNames, require_sandbox  # noqa: PLC0415  slow to import
 
-        names = {kind.strip() for kind in kinds.split(",")}
+        names = set(map(str.strip, kinds.split(",")))
         if not names <= set(CHANGES):
             raise DataError(f"received --variant-kinds {kinds}, expected some of {','.join(CHANGES)}")
-        changes = tuple(change for change in CHANGES if change in names)
+        changes = tuple(filter(names.__contains__, CHANGES))
         if not any(request.variants for request in requests):
             return Deterministic()
         if "tests" in changes:

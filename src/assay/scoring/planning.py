@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import chain
 
 from assay.errors import MissingCapability, ScoreError
-from assay.scores import Cut, DerivationKind, FrequencyTable, ModelRole, ScoreRequest, SuffixCut, View
-from assay.scoring.deriving import Deriver
+from assay.scores import Cut, Deriver, FrequencyTable, ModelRole, ScoreRequest, SuffixCut, View
 from assay.scoring.rewriters import Deterministic, Rewriter
 from assay.types import Generator, LogProbScorer, RankedLogProbs, TokenGenerator, gives
 
@@ -14,14 +14,6 @@ _MISSING: Mapping[ModelRole, str] = {
     "target": "needs the model's token probabilities (--access gray); received a model that only generates text",
     "reference": "needs a reference model: give one with --reference MODEL (builtin:control reads eight languages)",
     "tuned": "needs the model after fine-tuning on the data set; received none",
-    "pair": "needs two models of one tokenizer: `assay detect --score-model observer=MODEL`",
-}
-_MISSING_DERIVER: Mapping[DerivationKind, str] = {
-    "style": "needs copies with random white space: `assay detect`",
-    "spans": "needs a model that fills spans: `assay detect --score-model filler=MODEL`",
-    "restored": "needs a reviser and a sequence-to-sequence model: `assay detect --score-model reviser=A,restorer=B`",
-    "revised": "needs a model that revises code: `assay detect --score-model reviser=MODEL`",
-    "task": "needs a model that describes code: `assay detect --score-model reviser=MODEL`",
 }
 
 
@@ -36,7 +28,7 @@ class Plan:
         frequencies: token-frequency table of the target's tokenizer, if one was given.
         generator: the target as a model that generates, for the scores that need no more.
         rewriter: makes the rewritings of each text.
-        derivers: kind → what makes derivations of that kind.
+        derivers: name of a derivation → what makes it.
     """
 
     requests: tuple[ScoreRequest, ...]
@@ -45,7 +37,7 @@ class Plan:
     frequencies: FrequencyTable | None
     generator: Generator | None = None
     rewriter: Rewriter = field(default_factory=Deterministic)
-    derivers: Mapping[DerivationKind, Deriver] = field(default_factory=dict)
+    derivers: Mapping[str, Deriver] = field(default_factory=dict)
 
     @property
     def target(self) -> LogProbScorer | Generator:
@@ -81,12 +73,12 @@ class Plan:
         return max((request.variants for request in self.requests if request.cut is None), default=0)
 
     @property
-    def derivations(self) -> Mapping[DerivationKind, int]:
-        """Kind → how many derivations of each text at least one score compares."""
-        counts: dict[DerivationKind, int] = {}
+    def derivations(self) -> Mapping[str, int]:
+        """Name of a derivation → how many of each text at least one score compares."""
+        counts: dict[str, int] = {}
         for request in self.requests:
-            for kind in request.definition.derivations.values():
-                counts[kind] = max(request.derived, counts.get(kind, 0))
+            for derivation in request.definition.derivations.values():
+                counts[derivation.name] = max(request.derived, counts.get(derivation.name, 0))
         return counts
 
     @property
@@ -106,7 +98,7 @@ def plan(
     *,
     generator: Generator | None = None,
     rewriter: Rewriter | None = None,
-    derivers: Mapping[DerivationKind, Deriver] | None = None,
+    derivers: Mapping[str, Deriver] | None = None,
 ) -> Plan:
     """Return the union of what the scores need.
 
@@ -116,7 +108,7 @@ def plan(
         frequencies: token-frequency table.
         generator: the target as a model that generates.
         rewriter: makes rewritings; None for the deterministic engine.
-        derivers: kind → what makes derivations of that kind.
+        derivers: name of a derivation → what makes it.
 
     Raises:
         MissingCapability: a score needs a model in a role that is empty, derivations that nothing makes, a model that
@@ -127,7 +119,7 @@ def plan(
         raise MissingCapability("no model to audit: expected one in the role target, or one that generates text")
     # the union of the needs: a view that several scores share is run once
     plain = [View()] if "target" in models else []
-    views = dict.fromkeys([*plain, *(view for request in requests for view in request.definition.views.values())])
+    views = dict.fromkeys(chain(plain, *(request.definition.views.values() for request in requests)))
     check_models(requests, models, derivers or {})
     for request in requests:
         _check_cut(request, generator)
@@ -135,30 +127,35 @@ def plan(
             _check_statistics(request, models[view.role])
         if request.definition.needs_frequencies:
             _check_frequencies(request.name, models["target"], frequencies)
-    chosen_rewriter = rewriter or Deterministic()
-    return Plan(tuple(requests), tuple(views), models, frequencies, generator, chosen_rewriter, derivers or {})
+    return Plan(
+        requests=tuple(requests),
+        views=tuple(views),
+        models=models,
+        frequencies=frequencies,
+        generator=generator,
+        rewriter=rewriter or Deterministic(),
+        derivers=derivers or {},
+    )
 
 
-def check_models(
-    requests: Sequence[ScoreRequest], roles: Collection[ModelRole], kinds: Collection[DerivationKind]
-) -> None:
+def check_models(requests: Sequence[ScoreRequest], roles: Collection[ModelRole], derivations: Collection[str]) -> None:
     """Check that scores have the models that they need; no model is opened for that.
 
     Args:
         requests: the scores.
         roles: in which there is a model.
-        kinds: of derivations that something makes.
+        derivations: names of those that something makes.
 
     Raises:
-        MissingCapability: a score needs another role, or another kind.
+        MissingCapability: a score needs another role, or another derivation.
     """
     for request in requests:
         for view in request.definition.views.values():
             if view.role not in roles:
                 raise MissingCapability(f"score {request.name} {_MISSING[view.role]}")
-        for kind in request.definition.derivations.values():
-            if kind not in kinds:
-                raise MissingCapability(f"score {request.name} {_MISSING_DERIVER[kind]}")
+        for derivation in request.definition.derivations.values():
+            if derivation.name not in derivations:
+                raise MissingCapability(f"score {request.name} {derivation.missing}")
 
 
 def _check_cut(request: ScoreRequest, generator: Generator | None) -> None:

@@ -65,9 +65,12 @@ class Deterministic:
     @property
     def name(self) -> str:
         """The engine with the source of its names, and what it rewrites where that is not names alone."""
-        source = f", {self.names.name}" if _kinds(self.changes) else ""
-        source += ", one at a time" if self.rename == "one" else ""
-        return _named(f"deterministic{source}", self.changes)
+        parts = ["deterministic"]
+        if _kinds(self.changes):
+            parts.append(self.names.name)
+        if self.rename == "one":
+            parts.append("one at a time")
+        return _named(", ".join(parts), self.changes)
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Rewritten]:
         """See `Rewriter`.
@@ -85,11 +88,13 @@ class Deterministic:
             ]
         shown = _shown(samples, lambda problems: replaced_tests(problems, n))
         return [
-            _joined(sample, n, kinds, self._renamed(sample, n, kinds, pool), tests, counts=self.counts)
+            _joined(sample, n, kinds, names=self._renamed(sample, n, kinds, pool=pool), tests=tests, counts=self.counts)
             for sample, tests, pool in zip(samples, shown, pools, strict=True)
         ]
 
-    def _renamed(self, sample: Sample, n: int, kinds: Sequence[NameKind], pool: NamePool | None) -> VariantSet | None:
+    def _renamed(
+        self, sample: Sample, n: int, kinds: Sequence[NameKind], *, pool: NamePool | None
+    ) -> VariantSet | None:
         if not kinds or not is_python(sample):
             return None
         return variants(sample.text, n, kinds=kinds, pool=pool, rename=self.rename)
@@ -138,10 +143,11 @@ class ModelRewriter:
         shown: Sequence[ReplacedTests | None] = [None] * len(samples)
         if "tests" in self.changes:
             shown = _shown(samples, self._tests(n))
-        return [
-            _joined(sample, n, kinds, names.get((sample_language(sample), sample.text)), tests, counts=self.counts)
-            for sample, tests in zip(samples, shown, strict=True)
-        ]
+        rows = []
+        for sample, tests in zip(samples, shown, strict=True):
+            own = names.get((sample_language(sample), sample.text))
+            rows.append(_joined(sample, n, kinds, names=own, tests=tests, counts=self.counts))
+        return rows
 
     def _names(self, samples: Sequence[Sample], n: int, kinds: Sequence[NameKind]) -> dict[tuple[str, str], VariantSet]:
         """Return other names for each text, by its language; none for a language whose names cannot be followed."""
@@ -168,7 +174,9 @@ class ModelRewriter:
 
 
 def _named(engine: str, changes: Sequence[Change]) -> str:
-    return engine if set(changes) == set(NAMES) else f"{engine} ({', '.join(changes)})"
+    if set(changes) == set(NAMES):
+        return engine
+    return f"{engine} ({', '.join(changes)})"
 
 
 def _by_language(samples: Sequence[Sample]) -> dict[str, list[str]]:
@@ -188,8 +196,8 @@ def _shown(
     samples: Sequence[Sample], replace: Callable[[Sequence[Problem]], Sequence[ReplacedTests]]
 ) -> list[ReplacedTests]:
     """Return other test cases of each sample; each problem is replaced once."""
-    problems = [problem_of(sample) for sample in samples]
-    distinct = list(dict.fromkeys(problem for problem in problems if problem))
+    problems = list(map(problem_of, samples))
+    distinct = list(dict.fromkeys(filter(None, problems)))
     replaced = dict(zip(distinct, replace(distinct), strict=True))
     return [
         replaced[problem] if problem else ReplacedTests(sample.text, (), "no solution in Python is known", {})
@@ -201,9 +209,9 @@ def _joined(
     sample: Sample,
     n: int,
     kinds: Sequence[NameKind],
+    *,
     names: VariantSet | None,
     tests: ReplacedTests | None,
-    *,
     counts: Counter[str],
 ) -> Rewritten:
     """Change names and test cases together, as far as both can be; what stays is counted."""
@@ -211,9 +219,9 @@ def _joined(
         return with_short_reason(names, n) if names else rewritten(sample, n, kinds)
     if not tests.variants:
         counts[f"samples keep their test cases: {_short(tests)}"] += 1
-        if names is None:
-            return rewritten(sample, n, kinds) if kinds else with_short_reason(tests, n)
-        return with_short_reason(names, n)
+        if names is None and kinds:
+            return rewritten(sample, n, kinds)
+        return with_short_reason(names or tests, n)
     if names is None:
         return with_short_reason(tests, n)
     if not names.variants:

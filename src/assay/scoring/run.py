@@ -7,7 +7,7 @@ block by block and are dropped with their block: the cache keeps those of a text
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import Unscorable
-from assay.scores import DerivationKind, Derived, ModelRole, SampleInputs, ScoreRequest, View
+from assay.scores import Derived, ModelRole, SampleInputs, ScoreRequest, View
 from assay.scoring.continuing import continuations_of, cut_block
 from assay.scoring.planning import Plan
 from assay.scoring.views import Rewritten, view_text
@@ -57,7 +57,19 @@ class ScoreTable:
 
 def pairs_to_run(samples: Sequence[Sample], plan: Plan) -> Counter[Pair]:
     """Count how often each (role, text) pair is needed; each key is a text that will be run."""
-    return Counter((view.role, view_text(sample.text, view.form)) for sample in samples for view in plan.views)
+    return Counter(_own_pairs(samples, plan))
+
+
+def _own_pairs(samples: Iterable[Sample], plan: Plan) -> Iterator[Pair]:
+    for sample in samples:
+        for view in plan.views:
+            yield view.role, view_text(sample.text, view.form)
+
+
+def _rewritten_pairs(rewritings: Iterable[Rewritten], plan: Plan) -> Iterator[Pair]:
+    for rewriting in rewritings:
+        for text in rewriting.texts[: plan.scored_variants]:
+            yield "target", text
 
 
 def score_stream(
@@ -80,72 +92,71 @@ def score_stream(
     # a block of samples is as small as their rewritings and derivations are many
     size = max(1, block // (1 + plan.variants + sum(plan.derivations.values())))
     for begin in range(0, len(samples), size):
-        positions = range(begin, min(begin + size, len(samples)))
-        texts: list[Pair] = [
-            (view.role, view_text(samples[position].text, view.form)) for position in positions for view in plan.views
-        ]
-        chosen = [samples[position] for position in positions]
-        variants = dict(zip(positions, plan.rewriter(chosen, plan.variants), strict=True)) if plan.variants else {}
-        rewritings: list[Pair] = [
-            ("target", text) for variant in variants.values() for text in variant.texts[: plan.scored_variants]
-        ]
-        uses.update(rewritings)
-        texts += rewritings
-        cut = cut_block([[samples[at].text, *(variants[at].texts if at in variants else ())] for at in positions], plan)
+        chosen = samples[begin : begin + size]
+        rewritings = plan.rewriter(chosen, plan.variants) if plan.variants else [UNCHANGED] * len(chosen)
+        rewritten = list(_rewritten_pairs(rewritings, plan))
+        uses.update(rewritten)
+        pairs = [*_own_pairs(chosen, plan), *rewritten]
+        cut = cut_block([(s.text, *rewriting.texts) for s, rewriting in zip(chosen, rewritings, strict=True)], plan)
         prompts += len(cut.questions)
-        left = len(samples) - positions.stop
+        left = len(samples) - begin - len(chosen)
         # of the samples to come: as many rewritings as asked for at most, and as many prompts as here
-        total = len(uses) + plan.scored_variants * left + prompts + len(cut.questions) * left // len(positions)
-        for role in plan.roles:
-            missing = [text for other, text in dict.fromkeys(texts) if other == role and (role, text) not in statistics]
-            for batch in plan.models[role].completed(missing):
-                statistics.update({(role, missing[index]): reply for index, reply in batch})
-                done += len(batch)
-                if progress:
-                    progress(done, total)
-        continuations = continuations_of(cut, plan.generator, progress=partial(_report, progress, done, total))
+        total = len(uses) + plan.scored_variants * left + prompts + len(cut.questions) * left // len(chosen)
+        report = partial(_report, progress, total)
+        for count in _run(pairs, plan, statistics):
+            done += count
+            report(done)
+        continuations = continuations_of(cut, plan.generator, progress=partial(_report, progress, total, done))
         done += len(cut.questions)
-        derived: dict[DerivationKind, Sequence[Derived | Rejected]] = {
-            kind: plan.derivers[kind](chosen, n) for kind, n in plan.derivations.items()
-        }
-        for position in positions:
-            sample = samples[position]
-            views = {view: statistics[view.role, view_text(sample.text, view.form)] for view in plan.views}
-            rewriting = variants.get(position, UNCHANGED)
-            replies = tuple(statistics["target", text] for text in rewriting.texts[: plan.scored_variants])
-            cuts = continuations[position - begin] if continuations else {}
-            own_derived = {kind: column[position - begin] for kind, column in derived.items()}
-            inputs = SampleInputs(sample.text, views, plan.frequencies, replies, rewriting.reason, cuts, own_derived)
-            yield score_sample(position, sample.id, inputs, plan)
-            if isinstance(own := views.get(View()), TokenLogProbs):
+        derived = {name: plan.derivers[name](chosen, n) for name, n in plan.derivations.items()}
+        for place, (sample, rewriting) in enumerate(zip(chosen, rewritings, strict=True)):
+            inputs = SampleInputs(
+                text=sample.text,
+                views=dict(zip(plan.views, map(statistics.__getitem__, _own_pairs([sample], plan)), strict=True)),
+                frequencies=plan.frequencies,
+                variants=tuple(map(statistics.__getitem__, _rewritten_pairs([rewriting], plan))),
+                no_variants=rewriting.reason,
+                continuations=continuations[place] if continuations else {},
+                derived={name: column[place] for name, column in derived.items()},
+            )
+            yield score_sample(begin + place, sample.id, inputs, plan=plan)
+            if isinstance(own := inputs.views.get(View()), TokenLogProbs):
                 for observer in observe:
-                    observer(position, own)
-        for pair in texts:
-            uses[pair] -= 1
+                    observer(begin + place, own)
+        uses.subtract(pairs)
+        for pair in dict.fromkeys(pairs):
             if not uses[pair]:
                 del statistics[pair]
 
 
-def _report(progress: Progress | None, before: int, total: int, since: int) -> None:
+def _run(pairs: Sequence[Pair], plan: Plan, statistics: dict[Pair, TokenLogProbs | Rejected]) -> Iterator[int]:
+    """Run what is missing in the statistics, each text once; yield the number of texts of each batch."""
+    for role in plan.roles:
+        missing = [text for other, text in dict.fromkeys(pairs) if other == role and (role, text) not in statistics]
+        for batch in plan.models[role].completed(missing):
+            statistics.update({(role, missing[index]): reply for index, reply in batch})
+            yield len(batch)
+
+
+def _report(progress: Progress | None, total: int, before: int, since: int = 0) -> None:
     if progress:
         progress(before + since, total)
 
 
-def score_sample(index: int, sample_id: str, inputs: SampleInputs, plan: Plan) -> ScoredSample:
+def score_sample(index: int, sample_id: str, inputs: SampleInputs, *, plan: Plan) -> ScoredSample:
     """Compute every requested score of one sample."""
     own = inputs.views.get(View())
-    counts = {
-        (request.name, words): count(own)
-        for request in plan.requests
-        if isinstance(own, TokenStatistics)
-        for words, count in request.definition.counts.items()
-    }
+    counts: dict[tuple[str, str], int] = {}
     for request in plan.requests:
-        for kind in request.definition.derivations.values():
-            derived = inputs.derived[kind]
+        if isinstance(own, TokenStatistics):
+            for words, count in request.definition.counts.items():
+                counts[request.name, words] = count(own)
+        for derivation in request.definition.derivations.values():
+            derived = inputs.derived[derivation.name]
             if isinstance(derived, Derived):
-                counts |= {(request.name, words): count for words, count in derived.failures.items()}
-    return ScoredSample(index, tuple(computed(sample_id, request, inputs) for request in plan.requests), counts)
+                counts |= {(request.name, words): number for words, number in derived.failures.items()}
+    scores = tuple(computed(sample_id, request, inputs) for request in plan.requests)
+    return ScoredSample(index, scores, counts)
 
 
 def computed(sample_id: str, request: ScoreRequest, inputs: SampleInputs) -> Score:

@@ -115,7 +115,7 @@ class ScoreSelection(Settings):
         )
         compared = [s for s in registry.SCORES.values() if n and s.needs_variants and tier(s) == self.access]
         names = [listed, *(f"{s.name}:n={n}" if s.defaults["n"] != n else s.name for s in compared)]
-        explicit = {spec.strip() for spec in listed.split(",")}
+        explicit = set(map(str.strip, listed.split(",")))
         for request in registry.requests(",".join(names)):
             check_variants(request.variants, f"score {request.name}: ")
             needed = tier(request.definition)
@@ -126,8 +126,8 @@ class ScoreSelection(Settings):
     def other_models(self) -> tuple[str, ...]:
         """Return the names of the models besides the audited one; an engine only where a score compares rewritings."""
         rewrites = any(request.variants for request in registry.requests(self.specification()))
-        engine = self.variant_engine if rewrites and self.variant_engine != DETERMINISTIC else None
-        return tuple(name for name in (self.reference, engine) if name is not None)
+        engine = (self.variant_engine,) if rewrites and self.variant_engine != DETERMINISTIC else ()
+        return (*filter(None, (self.reference,)), *engine)
 
     def for_control(self) -> "ScoreSelection":
         """Return the scores of a negative control: those of one model without a table, and those flagged `weights`."""

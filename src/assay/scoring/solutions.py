@@ -1,5 +1,7 @@
 """The solution of a sample: the program that runs where its test cases are to be replaced."""
 
+from collections.abc import Iterable
+
 from assay.code import Problem, python_tree
 from assay.languages import language_named
 from assay.types import Sample
@@ -25,11 +27,14 @@ def problem_of(sample: Sample) -> Problem | None:
     """
     if not is_python(sample):
         return None
-    stored = ["".join(str(sample.metadata.get(column) or "") for column in columns) for columns in _COLUMNS]
-    for code in (*stored, sample.text):
+    for code in (*(_stored(sample, columns) for columns in _COLUMNS), sample.text):
         if code.strip() and _parses(code):
             return Problem(sample.text, code)
     return None
+
+
+def _stored(sample: Sample, columns: Iterable[str]) -> str:
+    return "".join(str(sample.metadata.get(column) or "") for column in columns)
 
 
 def _parses(code: str) -> bool:

@@ -26,7 +26,7 @@ from transformers import (
     T5Model,
 )
 
-from models.tiny_models import byte_tokenizer
+from support.tiny_models import byte_tokenizer
 
 WIDTH = 16
 CONTEXT = 64

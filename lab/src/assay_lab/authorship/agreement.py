@@ -25,15 +25,16 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from assay.authorship import CopyStatistics, StylePerturbation
-from assay.authorship.perturbing import Copies
 from assay.errors import DataError
-from assay.models import ModelPair, ModelSettings, open_local, open_seq2seq
-from assay.scores import DerivationKind, Derived, requests
-from assay.scoring import Deriver, plan, score_samples
+from assay.models import ModelSettings, open_local
+from assay.scores import Derived, Deriver, requests
+from assay.scoring import plan, score_samples
 from assay.types import Rejected, Sample
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import interleaved, ratios
+from assay_lab.methods.pair import ModelPair, PairedStatistics
+from assay_lab.methods.perturbing import Copies, CopyStatistics, StylePerturbation
+from assay_lab.methods.seq2seq import open_seq2seq
 
 TEXTS = [
     "def add(a, b):\n    return a + b\n",
@@ -137,13 +138,14 @@ def ours(folder: Path) -> dict[str, list[float]]:
     """Return our values of every compared score."""
     first, second = (open_local(str(folder / f"decoder-{seed}")) for seed in (1, 2))
     pair = ModelPair(second, first, ModelSettings())
-    derivers: dict[DerivationKind, Deriver] = {
+    derivers: dict[str, Deriver] = {
         "spans": CopyStatistics(FixedCopies(), first),
         "restored": Restored(folder),
+        "pair": PairedStatistics(pair),
     }
     asked = requests(f"{METRICS},binoculars,detect_gpt:n=4,npr:n=4,bart_score")
     samples = [Sample(str(at), text) for at, text in enumerate(TEXTS)]
-    table = score_samples(samples, plan(asked, {"target": first, "pair": pair}, derivers=derivers))
+    table = score_samples(samples, plan(asked, {"target": first}, derivers=derivers))
     values = {name.partition(":")[0]: column.tolist() for name, column in table.values.items()}
     crossed = score_samples(samples, plan(requests("fast_detect_gpt"), {"target": pair}))
     return values | {"fast_detect_gpt of two models": crossed.values["fast_detect_gpt"].tolist()}
@@ -275,7 +277,7 @@ def speed(code: SimpleNamespace, count: int) -> dict[str, object]:
             mgt.get_ranks(group.texts, network, words, "cpu", log=True)
 
     def our_perturbed() -> None:
-        derivers: dict[DerivationKind, Deriver] = {"spans": CopyStatistics(FixedCopies(), model)}
+        derivers: dict[str, Deriver] = {"spans": CopyStatistics(FixedCopies(), model)}
         score_samples(samples, plan(requests("detect_gpt:n=4,npr:n=4"), {"target": model}, derivers=derivers))
 
     return {

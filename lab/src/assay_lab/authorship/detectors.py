@@ -11,16 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.authorship import CausalFiller, CopyStatistics, SpanPerturbation, StylePerturbation
 from assay.errors import DataError
 from assay.evaluation import rank_score
 from assay.models import StatisticsCache, cached_scorer, open_model
-from assay.scores import DerivationKind, requests
-from assay.scoring import Deriver, plan, score_samples
+from assay.scores import Deriver, requests
+from assay.scoring import plan, score_samples
 from assay.types import Sample, TokenScorer
 from assay_lab.authorship.collections import COLLECTIONS, collections
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import with_ends
+from assay_lab.methods.perturbing import CausalFiller, CopyStatistics, SpanPerturbation, StylePerturbation
 
 METRICS = "loss,rank,log_rank,entropy,lrr,fast_detect_gpt"
 PERTURBED = "detect_code_gpt:n=8,detect_gpt:n=4,npr:n=4"
@@ -58,7 +58,7 @@ def under(name: str, samples: Mapping[str, list[Sample]]) -> list[dict[str, obje
     model = open_model(name)
     if not isinstance(model, TokenScorer):
         raise DataError(f"received the model {name}, expected one with ranks and entropies")
-    derivers: dict[DerivationKind, Deriver] = {}
+    derivers: dict[str, Deriver] = {}
     asked = METRICS
     if name.startswith("builtin:"):
         asked = f"{METRICS},{PERTURBED}"

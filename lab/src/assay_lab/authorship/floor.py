@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.authorship.comments import comment_spans, docstring_spans, without_spans
+from assay.authorship import comment_spans, docstring_spans, without_spans
 from assay.authorship.describing import rate_data
 from assay.authorship.reference import FEWEST
 from assay.evaluation import rank_score

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.authorship.comments import comment_spans, docstring_spans, without_spans
+from assay.authorship import comment_spans, docstring_spans, without_spans
 from assay.datasets import DataSelection, Dataset, benchmark, is_benchmark, list_benchmarks
 from assay.datasets.dataset import EMPTY
 from assay.datasets.loading import read_datasets

@@ -11,8 +11,7 @@ from assay.errors import DataError
 from assay.models import ModelSettings
 from assay.progress import progress_bar
 from assay.provenance import open_for_search
-from assay.scoring import Opener, ScoreSelection
-from assay.scoring.selection import check_variants
+from assay.scoring import Opener, ScoreSelection, check_variants
 from assay_lab.bugs import (
     MEASURES,
     REFERENCE,

@@ -18,7 +18,7 @@ from typing import Literal, Self
 import numpy as np
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 
-from assay.authorship.comments import without_comments
+from assay.authorship import without_comments
 from assay.errors import DataError
 from assay.files import atomic_folder, check_new_folder, parse_json, write_json, write_text
 from assay.training import TrainingProgress

@@ -5,6 +5,7 @@ import typer
 from assay_lab.builtin.app import builtin_app
 from assay_lab.cli.authorship import authorship_app
 from assay_lab.cli.authorship_build import build_rewrites_command
+from assay_lab.cli.fitted import fitted_command
 from assay_lab.cli.render import render_command
 from assay_lab.cli.run import list_command, run_command
 from assay_lab.cli.study import study_app
@@ -21,6 +22,7 @@ def lab() -> None:
 app.command("list")(list_command)
 app.command("run")(run_command)
 app.command("render")(render_command)
+app.command("fitted")(fitted_command)
 app.add_typer(testbed_app)
 app.add_typer(study_app)
 app.add_typer(builtin_app)

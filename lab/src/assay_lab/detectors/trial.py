@@ -20,7 +20,7 @@ from assay.code.parse.lexing import python_comments, python_tokens
 from assay.errors import Unscorable
 from assay.evaluation import MINIMUM_UNSEEN, auroc, conformal_p_values, set_test
 from assay.models import CachedScorer, StatisticsCache
-from assay.scores.token_scores import TAIL_MASS_FLOOR, deviation, mean, mean_of_lowest
+from assay.scores import TAIL_MASS_FLOOR, deviation, mean, mean_of_lowest
 from assay.types import MEMBER, Sample, TokenStatistics
 from assay_lab.evaluation.differences import paired_difference
 from assay_lab.evaluation.independent import wilson

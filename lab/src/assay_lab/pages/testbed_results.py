@@ -23,14 +23,13 @@ from typing import Any
 from assay.evaluation import Estimate
 from assay.files import write_json
 from assay.reports import Axes, Series, markdown_table
-from assay.scores import flagged
 from assay_lab.cli.run import places_at
 from assay_lab.experiments import Bench, Finding, ValueTable, all_experiments, finding_report, write_finding
 from assay_lab.experiments.finding import ValueRow
 from assay_lab.measuring import DOCS, LAB
 from assay_lab.pages.charts import standalone_chart
 from assay_lab.papers.srdetection.detectors import gray_rows
-from assay_lab.testbed import CONFIGURATION, SCORES, manifest_of, read_configuration
+from assay_lab.testbed import CONFIGURATION, IN_FIGURES, SCORES, manifest_of, read_configuration
 
 RESULTS = LAB / "results" / "testbed"
 PAGE = DOCS / "results" / "testbed.md"
@@ -146,7 +145,7 @@ def picture(name: str, table: ValueTable) -> str:
     labels = gray_rows()
     lines = []
     for row in table.rows:
-        if labels.get(row.name, row.name) in flagged("figure"):
+        if labels.get(row.name, row.name) in IN_FIGURES:
             points = {float(table.columns[place].rpartition(" ")[2]): row.values[place] for place in ours}
             lines.append(Series(row.name, {x: v for x, v in points.items() if isinstance(v, Estimate)}))
     axes = Axes("epochs of training", table.title.partition(",")[0], percent=table.unit == "percent")

@@ -12,7 +12,7 @@ from assay.datasets import TaskColumns, ids_of, language_of_row, layout_of, read
 from assay.ground_truth import demo_functions
 from assay.models import TransformersModel, open_local
 from assay.release import by_cluster, clusters_of, drafted, evidence, residuals, standardised_within
-from assay.scores.token_scores import mid_pit
+from assay.scores import mid_pit
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Int64Array
 from assay_lab.evaluation.independent import wilson

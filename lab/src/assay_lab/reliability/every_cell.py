@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from assay.evaluation import Estimate
-from assay.scores import SCORES, flagged, request
+from assay.scores import SCORES, request
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.runs import Runs, cell_of, epoch_heading, epochs_of, runs_of, setting, view_title, views_of
-from assay_lab.testbed import Evaluation, SampleView
+from assay_lab.testbed import BASELINES, CONTENDERS, Evaluation, SampleView
 
 
 def every_cell(bench: Bench) -> Finding:
@@ -27,7 +27,7 @@ def every_cell(bench: Bench) -> Finding:
 def contender_auroc_table(runs: Runs, view: SampleView) -> ValueTable:
     """Return the AUROC of each contender on each checkpoint."""
     rows = []
-    for name in (*flagged("baseline"), *flagged("contender")):
+    for name in (*BASELINES, *CONTENDERS):
         values = []
         for seeds in runs.values():
             for epoch in epochs_of(runs):
@@ -91,7 +91,7 @@ def verdict(tables: list[ValueTable]) -> str:
             differences.setdefault(row.name, []).append(min(values, default=-1.0))
     above = [name for name, least in differences.items() if min(least) > 0]
     two_models = [name for name in differences if request(name).definition.access == "two models"]
-    rivals = " and ".join(SCORES[name].title for name in flagged("baseline"))
+    rivals = " and ".join(SCORES[name].title for name in BASELINES)
     level = [name for name, least in differences.items() if min(least) >= 0]
     return (
         f"Above {rivals} in every cell, by the mean over seeds: {', '.join(above) or 'none'}; "

@@ -16,7 +16,7 @@ from assay.evaluation import set_test
 from assay.ground_truth import demo_functions
 from assay.ground_truth.demo import CALIBRATION_SHARE
 from assay.models import TransformersModel, open_local
-from assay.scores.token_scores import mid_pit
+from assay.scores import mid_pit
 from assay.types import Sample
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result

@@ -6,6 +6,10 @@ from .configuration import is_file as is_file
 from .configuration import read_configuration as read_configuration
 from .configuration import scale as scale
 from .describing import describe_evaluation as describe_evaluation
+from .detectors import BASELINES as BASELINES
+from .detectors import CONTENDERS as CONTENDERS
+from .detectors import FILTER as FILTER
+from .detectors import IN_FIGURES as IN_FIGURES
 from .detectors import writing_detectors as writing_detectors
 from .evaluate import SCORES as SCORES
 from .evaluate import STATISTICS as STATISTICS

@@ -16,8 +16,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.errors import DataError, ScoreError, plain_reason
 from assay.files import parse_json
-from assay.scores import DETECTORS, FittedDetector, detectors_of
+from assay.scores import DETECTORS, detectors_of
 from assay.training import TrainingSettings
+from assay_lab.methods.fitted import FittedDetector
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -233,8 +234,6 @@ def configured(detector: FittedDetector, values: Mapping[str, object]) -> "Datac
     Raises:
         ScoreError: there is no such setting, or a value is of the wrong kind.
     """
-    if detector.settings is None:
-        raise ScoreError(f"detector {detector.name} takes no settings, received {', '.join(values)}")
     defaults = asdict(detector.settings)
     if unknown := [name for name in values if name not in defaults]:
         raise ScoreError(f"{unknown[0]!r} is no setting of {detector.name}, which takes {', '.join(defaults)}")

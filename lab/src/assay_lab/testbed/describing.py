@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from assay.evaluation import Estimate
 from assay.reports import MOST_SERIES, Axes, Fact, Figure, Report, Series, area_with_interval, line_chart, listed
-from assay.scores import flagged
+from assay_lab.testbed.detectors import IN_FIGURES
 from assay_lab.testbed.evaluation_file import content_of
 from assay_lab.testbed.evaluation_result import DetectorResult, Evaluation, SampleView
 from assay_lab.testbed.result_tables import evaluation_tables, views
@@ -106,7 +106,7 @@ def _loss_figures(losses: Sequence[Mapping[str, float]]) -> list[Figure]:
 
 
 def _drawn(evaluation: Evaluation) -> list[str]:
-    names = [name for name in flagged("figure") if name in evaluation.detectors]
+    names = [name for name in IN_FIGURES if name in evaluation.detectors]
     return (names or list(evaluation.detectors))[:MOST_SERIES]
 
 

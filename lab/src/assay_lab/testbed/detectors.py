@@ -1,4 +1,6 @@
-"""The detectors that an experiment compares: those of the registry, and their presets.
+"""The detectors that an experiment compares: those of the registry, and some of them with other parameters.
+
+Who is compared with whom, and what is drawn, was declared before any data was looked at.
 
 A detector becomes a decision through a threshold. The threshold comes from its paper where the paper states one; every
 other is fitted on the calibration split, and so uses as many labels as that split has texts.
@@ -15,6 +17,16 @@ from assay.types import MEMBER
 
 WRITING: tuple[Access, ...] = ("black", "labelled")
 """Kinds of access that need only the text that the model generates."""
+PRESETS: Mapping[str, tuple[str, ...]] = {"sr_gray": ("n=1", "n=3", "n=5"), "min_k_plus_plus": ("k=1.0",)}
+"""Detector → parameters under which it is compared too."""
+BASELINES = ("min_k_plus_plus", "sr_gray")
+"""The detectors that contenders are compared with."""
+CONTENDERS = ("min_k_plus_plus:k=1.0", "mid_pit", "gap_k", "fast_detect_gpt", "reference", "sr_z")
+"""Detectors that are compared with every baseline, on the same samples."""
+IN_FIGURES = ("min_k_plus_plus", "mid_pit", "lowercase", "sr_gray")
+"""Detectors in a figure into which only a few fit."""
+FILTER = "sr_gray"
+"""A text whose value under the model before training is negative passes the filter of the testbed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +72,11 @@ class ComparedDetector:
 
 @cache
 def sample_detectors() -> Mapping[str, ComparedDetector]:
-    """Return every detector of membership that judges samples, and its presets, by name."""
+    """Return every detector of membership that judges samples, alone and with its presets, by name."""
     compared: dict[str, ComparedDetector] = {}
     for name, detector in DETECTORS.items():
         if detector.kind != "dataset" and detector.positive == MEMBER:
-            presets = [f"{name}:{preset.parameters}" for preset in detector.presets]
+            presets = [f"{name}:{parameters}" for parameters in PRESETS.get(name, ())]
             compared |= {column: ComparedDetector(column, detector) for column in (name, *presets)}
     return compared
 

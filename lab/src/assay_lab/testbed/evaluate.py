@@ -26,11 +26,12 @@ from assay.models import (
     open_local,
     open_tokenizer,
 )
-from assay.scores import FittedDetector, FrequencyTable, ModelRole, ScoreDefinition, flagged, request
+from assay.scores import FrequencyTable, ModelRole, ScoreDefinition, request
 from assay.scoring import Deterministic, Progress, Rewriter, plan, score_samples
 from assay.types import Generator, Sample, TokenScorer
+from assay_lab.methods.fitted import FittedDetector
 from assay_lab.testbed.configuration import Configuration, EvaluationSettings, configured
-from assay_lab.testbed.detectors import ComparedDetector, chosen, with_variants
+from assay_lab.testbed.detectors import FILTER, ComparedDetector, chosen, with_variants
 from assay_lab.testbed.evaluation_result import Blind, Contest, DetectorResult, Evaluation, SampleView
 from assay_lab.testbed.judge import blind, cells, contests
 from assay_lab.testbed.plant import PARTS, Planted
@@ -295,8 +296,7 @@ def passes_filter(base: ScoreColumns) -> NDArray[np.bool_] | None:
     Returns:
         bool [texts]; a text without variants does not pass. None where the base model was not scored.
     """
-    rule = flagged("filter")[0]
-    name = max((n for n in base if n.split(":")[0] == rule), key=_variants_of, default=None)
+    name = max((n for n in base if n.split(":")[0] == FILTER), key=_variants_of, default=None)
     if name is None:
         return None
     return np.array([value < 0 for value in base[name]], np.bool_)  # NaN is not below 0
@@ -309,8 +309,7 @@ def filter_verdicts(
 
     None where a text has too few variants to decide.
     """
-    rule = flagged("filter")[0]
-    name = f"{rule}:n={configuration.judging.variants}"
+    name = f"{FILTER}:n={configuration.judging.variants}"
     model = open_checkpoint(Path(), configuration, 0)
     scoring = plan([request(name)], {"target": model}, rewriter=rewriter_of(configuration.judging, model))
     values = score_samples(samples, scoring, progress=progress).values[name]

@@ -16,11 +16,10 @@ from assay.evaluation import (
     grouped_share,
     rank_all,
 )
-from assay.scores import flagged
 from assay.types import MEMBER, BooleanArray, Float64Array, Sample
 from assay_lab.evaluation.differences import paired_difference
 from assay_lab.evaluation.thresholds import at_threshold, best_threshold
-from assay_lab.testbed.detectors import ComparedDetector
+from assay_lab.testbed.detectors import BASELINES, CONTENDERS, ComparedDetector
 from assay_lab.testbed.evaluation_result import Blind, Contest, Decided, DetectorResult, Null, SampleView
 from assay_lab.testbed.plant import Planted
 
@@ -128,8 +127,8 @@ def contests(
     judged = kept & np.isin(part, ("member", "nonmember"))
     truths = np.array([sample.label == MEMBER for sample in planted.samples])[judged]
     groups = selected_groups(planted.samples, judged)
-    for candidate in flagged("contender"):
-        for rival in flagged("baseline"):
+    for candidate in CONTENDERS:
+        for rival in BASELINES:
             if candidate not in values or rival not in values:
                 continue
             first, second = values[candidate][judged], values[rival][judged]

@@ -6,8 +6,9 @@ from dataclasses import asdict
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.scores import FittedDetector, detectors_of
+from assay.scores import detectors_of
 from assay.types import MEMBER, Generator
+from assay_lab.methods.fitted import FittedDetector
 from assay_lab.testbed.configuration import EvaluationSettings, configured
 from assay_lab.testbed.plant import Planted
 
@@ -41,7 +42,7 @@ def supervised_values(
     detectors = detectors_of(FittedDetector)
     for name in names:
         own = judging.settings.get(name)
-        settings = {"settings": configured(detectors[name], own)} if own else {}  # a plug-in need not have any
+        settings = {"settings": configured(detectors[name], own)} if own else {}
         fitted = detectors[name](labelled, labels, generator, unlabelled=judged, seed=seed, **settings)
         values[name] = np.full(len(part), np.nan)
         values[name][places] = [score.value for score in fitted.scores(judged)]
@@ -53,8 +54,7 @@ def settings_notes(judging: EvaluationSettings, names: Iterable[str]) -> list[st
     detectors, notes = detectors_of(FittedDetector), []
     for name in names:
         own = judging.settings.get(name, {})
-        published = detectors[name].settings if own else None
-        defaults = asdict(published) if published else {}
+        defaults = asdict(detectors[name].settings) if own else {}
         if changes := [f"{key} {value} ({defaults[key]})" for key, value in own.items() if value != defaults[key]]:
             notes.append(
                 f"{detectors[name].title} has other settings than its defaults (in brackets), which follow the paper: "

@@ -20,9 +20,7 @@ from assay import load
 from assay.evaluation import Estimate, rank_all
 from assay.models import CachedScorer, StatisticsCache, open_local
 from assay.scores import requests
-from assay.scoring import CHANGES, Deterministic, plan, score_samples
-from assay.scoring.rewriters import NAMES, Change
-from assay.scoring.views import Rewritten
+from assay.scoring import CHANGES, NAMES, Change, Deterministic, Rewritten, plan, score_samples
 from assay.training import TrainingSettings, member_rows
 from assay.types import Sample
 from assay_lab.evaluation.differences import paired_difference

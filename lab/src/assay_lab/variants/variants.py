@@ -41,7 +41,7 @@ from assay import load
 from assay.code import Limits, Problem, ReplacedTests, VariantSet, keywords_of, passed, replaced_tests, variants
 from assay.errors import SandboxUnavailable
 from assay.languages import languages_with
-from assay.scoring.solutions import problem_of
+from assay.scoring import problem_of
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
 from assay_lab.measuring import spread
 

@@ -1,4 +1,4 @@
-"""One module per detector that is fitted or judges a whole dataset; the module has the detector's name.
+"""One module per detector that judges a whole dataset; the module has the detector's name.
 
 The registry of `assay.scores` imports a module when its detector is asked for.
 """

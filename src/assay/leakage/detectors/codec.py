@@ -56,13 +56,13 @@ def context_changes(inputs: DatasetInputs, samples: Sequence[Sample], shots: int
     alone = inputs.model.statistics(texts)
     joined = inputs.model.statistics([front + text for front, text in zip(fronts, texts, strict=True)])
     values = [
-        change(plain, after, len(front), inputs.model.context)
+        change(plain, after, start=len(front), context=inputs.model.context)
         for plain, after, front in zip(alone, joined, fronts, strict=True)
     ]
-    return np.array([np.nan if value is None else value for value in values])
+    return np.array(values, np.float64)  # None becomes NaN
 
 
-def change(alone: TokenStatistics, joined: TokenStatistics, start: int, context: int | None) -> float | None:
+def change(alone: TokenStatistics, joined: TokenStatistics, *, start: int, context: int | None) -> float | None:
     """Return the change of the mean log-probability over the tokens that both readings share; None below two tokens.
 
     Args:

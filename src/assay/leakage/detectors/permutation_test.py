@@ -39,8 +39,8 @@ def whole_benchmark(
     test = set_test(
         inputs.model.scores(score, inputs.samples),
         inputs.model.scores(score, inputs.unseen),
-        [sample.group for sample in inputs.samples],
-        [sample.group for sample in inputs.unseen],
+        groups=[sample.group for sample in inputs.samples],
+        unseen_groups=[sample.group for sample in inputs.unseen],
         top=top,
         seed=inputs.seed,
     )

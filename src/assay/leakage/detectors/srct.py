@@ -1,6 +1,7 @@
 """Sharded rank comparison test: is the order in which a benchmark is published likelier than others? (Oren et al.)."""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Annotated, Literal
 
 import numpy as np
@@ -40,8 +41,9 @@ def sharded_test(
         return DatasetScore(value=np.nan, reason=f"{len(inputs.samples)} samples; two shards need at least 4")
     texts = [sample.text for sample in inputs.samples]
     parts = [list(part) for part in np.array_split(np.arange(len(texts)), used)]
-    orders = [order for part in parts for order in orders_of(part, permutations, inputs.seed)]
-    statistics = inputs.model.statistics([SEPARATOR.join(texts[at] for at in order) for order in orders])
+    # a shard's published order and its random ones stand one behind the other
+    orders = chain.from_iterable(orders_of(part, permutations, inputs.seed) for part in parts)
+    statistics = inputs.model.statistics([SEPARATOR.join(map(texts.__getitem__, order)) for order in orders])
     likelihoods = np.array([float(each.log_probs.astype(np.float64).sum()) for each in statistics])
     table = likelihoods.reshape(used, permutations + 1)
     differences = table[:, 0] - table[:, 1:].mean(axis=1)

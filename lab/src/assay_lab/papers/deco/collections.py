@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from assay.authorship.comments import without_comments
+from assay.authorship import without_comments
 from assay.code import functions_in
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError

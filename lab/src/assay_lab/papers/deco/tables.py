@@ -5,15 +5,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from assay.authorship import CausalFiller, CopyStatistics, SpanPerturbation, StylePerturbation
 from assay.evaluation import Estimate, rank_score
 from assay.models import open_model
-from assay.scores import DerivationKind, ModelRole, ScoreRequest, request
-from assay.scoring import Deriver, plan, score_samples
+from assay.scores import Deriver, ModelRole, ScoreRequest, request
+from assay.scoring import plan, score_samples
 from assay.types import Float64Array, LogProbScorer, TokenScorer
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable
 from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.methods.perturbing import CausalFiller, CopyStatistics, SpanPerturbation, StylePerturbation
 from assay_lab.papers.deco.collections import HUMAN, PAPER, AuthorTexts, collection, heading, sizes_at, stratum_of
 from assay_lab.papers.deco.linguistics import Linguistics, bits_of, linguistics_of
 
@@ -39,9 +39,9 @@ def surrogate(bench: Bench) -> LogProbScorer:
     return model
 
 
-def computable(bench: Bench, target: LogProbScorer) -> tuple[dict[str, ScoreRequest], dict[DerivationKind, Deriver]]:
+def computable(bench: Bench, target: LogProbScorer) -> tuple[dict[str, ScoreRequest], dict[str, Deriver]]:
     """Return row of Table 2 → request, for the rows that need no model beside the surrogate, and what they need."""
-    derivers: dict[DerivationKind, Deriver] = {}
+    derivers: dict[str, Deriver] = {}
     if isinstance(target, TokenScorer):
         derivers["style"] = CopyStatistics(StylePerturbation(), target)
         filler = open_model(bench.configurations[0].model)
@@ -50,7 +50,7 @@ def computable(bench: Bench, target: LogProbScorer) -> tuple[dict[str, ScoreRequ
     rows: dict[str, ScoreRequest] = {}
     for row, name in PAPER.methods.items():
         definition = request(name).definition
-        needed = set(definition.derivations.values())
+        needed = {derivation.name for derivation in definition.derivations.values()}
         if needed <= set(derivers) and all(view.role == "target" for view in definition.views.values()):
             rows[row] = request(f"{name}:n={copies}" if needed and copies else name)
     return rows, derivers

@@ -15,7 +15,7 @@ from assay import __version__
 from assay.datasets import DataSelection, read_dataset
 from assay.evaluation import Estimate, grouped_share
 from assay.models import StatisticsCache, cached_generator, combined
-from assay.scores import flagged, requests
+from assay.scores import requests
 from assay.scoring import plan, score_samples
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
@@ -25,6 +25,7 @@ from assay_lab.experiments.runs import Runs, epoch_heading, epoch_tables, macro_
 from assay_lab.papers.srdetection.detectors import black_rows, calibrated_black, drawn_black, paper_score
 from assay_lab.papers.srdetection.sensitivity import by_variants
 from assay_lab.testbed import (
+    FILTER,
     FOLDER,
     SCORES,
     STATISTICS,
@@ -169,7 +170,7 @@ def judged_by_writing(configuration: Configuration) -> Configuration:
 
 def detectors() -> tuple[str, ...]:
     """Return the paper's filter, all detectors of generated text, and SrDetection with fewer variants."""
-    return (*flagged("filter"), "black", *(f"{paper_score('black')}:n={n}" for n in NUMBERS if n < max(NUMBERS)))
+    return (FILTER, "black", *(f"{paper_score('black')}:n={n}" for n in NUMBERS if n < max(NUMBERS)))
 
 
 def black_setting(bench: Bench, runs: Runs) -> tuple[str, ...]:

@@ -1,12 +1,27 @@
 """The detectors of SrDetection's tables: the paper's own, as the registry names them, and ours beside them."""
 
-from assay.scores import DETECTORS, SRDETECTION, Access, default_scores, flagged
+from collections.abc import Mapping
+
+from assay.scores import DETECTORS, Access, default_scores
 from assay_lab.experiments.papers import paper
-from assay_lab.testbed import writing_detectors
+from assay_lab.testbed import CONTENDERS, writing_detectors
 
 PAPER = paper("srdetection")
 WRITING: tuple[Access, ...] = ("labelled", "black")
 """Access of the detectors that need no more of the model than the text that it generates."""
+NAMES: Mapping[str, str] = {
+    "perplexity": "PPL",
+    "zlib": "Zlib",
+    "min_k": "Min-K% Prob",
+    "min_k_plus_plus": "Min-K%++ Prob",
+    "dc_pdd": "DC-PDD",
+    "lowercase": "Lowercase",
+    "sr_gray": "SrDetection",
+    "sr_black": "SrDetection",
+    "dpdllm": "DPDLLM",
+    "veil_probe": "VeilProbe",
+}
+"""Our detector → its row in the tables of the paper."""
 
 
 def in_paper(*accesses: Access) -> dict[str, str]:
@@ -14,9 +29,8 @@ def in_paper(*accesses: Access) -> dict[str, str]:
     methods = [
         name for table in ("table-2", "table-1") for name in PAPER.tables[table].rows("macro-F1", PAPER.models[0])
     ]
-    entries = [entry for entry in DETECTORS.values() if SRDETECTION in entry.names_in and entry.access in accesses]
-    entries.sort(key=lambda entry: methods.index(entry.names_in[SRDETECTION]))
-    return {entry.names_in[SRDETECTION]: entry.name for entry in entries}
+    rows = {row: name for name, row in NAMES.items() if DETECTORS[name].access in accesses}
+    return {row: rows[row] for row in sorted(rows, key=methods.index)}
 
 
 def paper_score(access: Access) -> str:
@@ -26,7 +40,7 @@ def paper_score(access: Access) -> str:
 
 def gray_rows() -> dict[str, str]:
     """Return row → detector with gray-box access: the paper's methods, then the contenders."""
-    return {**in_paper("gray"), **{name: name for name in flagged("contender")}}
+    return {**in_paper("gray"), **{name: name for name in CONTENDERS}}
 
 
 def black_rows() -> dict[str, str]:

@@ -1,12 +1,12 @@
 """Table 1: gray-box detectors on every checkpoint."""
 
-from assay.scores import flagged
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.runs import epoch_tables, macro_f1_chart, runs_of, setting
 from assay_lab.papers.srdetection.detectors import gray_rows
+from assay_lab.testbed import IN_FIGURES
 
 PAPER = paper("srdetection")
 
@@ -20,7 +20,7 @@ def table_1(bench: Bench) -> Finding:
         tables=epoch_tables(PAPER.tables["table-1"], runs, gray_rows()),
         notes=(*setting(bench, runs), "Precision and recall are means over the two classes."),
         seeds=bench.seeds,
-        charts=macro_f1_chart("Macro-F1 of gray-box detectors by epoch", runs, flagged("figure")),
+        charts=macro_f1_chart("Macro-F1 of gray-box detectors by epoch", runs, IN_FIGURES),
     )
 
 

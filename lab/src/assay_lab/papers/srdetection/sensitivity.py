@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from assay.scores import flagged, request
+from assay.scores import request
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Chart, Finding, ValueTable
 from assay_lab.experiments.papers import PrintedTable, paper
@@ -20,6 +20,7 @@ from assay_lab.experiments.runs import (
     views_of,
 )
 from assay_lab.papers.srdetection.detectors import gray_rows, paper_score
+from assay_lab.testbed import IN_FIGURES
 
 PAPER = paper("srdetection")
 RATIOS = (1, 5, 10)
@@ -99,7 +100,7 @@ def table_10(bench: Bench) -> Finding:
 def figure_3(bench: Bench) -> Finding:
     """Macro-F1 after one epoch by share of general text, as a figure."""
     mixes = table_10(bench)
-    drawn = {*flagged("figure")}
+    drawn = set(IN_FIGURES)
     shown = gray_rows()
     tables = [
         ValueTable(
@@ -135,7 +136,7 @@ def by_mix(mixed: Mapping[int, Runs]) -> tuple[Chart, ...]:
         "Macro-F1 after one epoch by mix",
         {
             detector: {r: decided(mixed[r][name], detector, EPOCH, view, "macro-F1") for r in RATIOS}
-            for detector in flagged("figure")
+            for detector in IN_FIGURES
         },
         x="tokens of general text for each token of the members",
     )

@@ -1,16 +1,19 @@
 """Two models of one tokenizer that read the same text: an observer and a performer (Binoculars, arXiv:2401.12070)."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from assay.errors import ModelError
-from assay.models.digest import combined
-from assay.models.forward import CPU_LOGITS, GPU_LOGITS, IMPOSSIBLE, ROWS, reduce_logits
-from assay.models.settings import ModelSettings
-from assay.models.transformers_backend import TransformersModel
+from assay.models import IMPOSSIBLE, ROWS, ModelSettings, TransformersModel, combined, reduce_logits
+from assay.scores import Derived
+from assay.types import LogProbScorer, Sample, TokenScorer
 
+CPU_LOGITS, GPU_LOGITS = 2**23, 2**26
+"""Logits of each model that are in memory at a time: half of what a single model may have."""
 ENTROPY, VARIANCE = ROWS.index("entropy"), ROWS.index("variance")
 
 
@@ -88,8 +91,7 @@ class ModelPair(TransformersModel):
             performed, performing = self.performer.forward.source(ids)
             observed, performed = observed.flatten(0, 1), performed.flatten(0, 1)
             limit = CPU_LOGITS if performed.device.type == "cpu" else GPU_LOGITS
-            # two models: half as many rows hold as many logits
-            step = max(1, limit // (2 * self.vocabulary_size))
+            step = max(1, limit // self.vocabulary_size)
             parts = [
                 crossed(
                     observing(observed[rows.to(observed.device)]),
@@ -102,3 +104,26 @@ class ModelPair(TransformersModel):
         if not bool(result.isfinite().all()):
             raise ModelError("a statistic of two models is not finite: expected weights without NaN or infinity")
         return result
+
+
+@dataclass(frozen=True, slots=True)
+class PairedStatistics:
+    """The deriver of Binoculars: the statistics of each text under a pair.
+
+    Attributes:
+        pair: a `ModelPair`, or one behind the cache.
+    """
+
+    pair: LogProbScorer
+
+    @property
+    def digest(self) -> str:
+        """Of the pair."""
+        return self.pair.digest
+
+    def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Derived]:  # noqa: ARG002  one of each text
+        """See `assay.scores.Deriver`; equal texts are run once."""
+        assert isinstance(self.pair, TokenScorer)  # noqa: S101  as a pair is, and a cached one
+        texts = list(dict.fromkeys(sample.text for sample in samples))
+        statistics = dict(zip(texts, self.pair.token_statistics(texts), strict=True))
+        return [Derived((statistics[sample.text],)) for sample in samples]

@@ -11,20 +11,16 @@ from annotated_types import Interval
 from numpy.typing import NDArray
 
 from assay.errors import Unscorable
-from assay.scores.definition import (
+from assay.scores import GENERATED, Count, Statistics, mean, score
+from assay.types import TokenLogProbs, TokenStatistics
+from assay_lab.methods.derivations import (
     PairStatistics,
     Restorations,
     RevisionSimilarities,
     SpanCopies,
-    Statistics,
     StyleCopies,
     TaskStatistics,
-    score,
 )
-from assay.scores.detector import GENERATED
-from assay.scores.parameters import Count
-from assay.scores.token_scores import mean
-from assay.types import TokenLogProbs, TokenStatistics
 
 LEAST_COPIES = 2
 """Copies below which a standard deviation means nothing."""
@@ -116,10 +112,13 @@ def detect_code_gpt(target: Statistics, copies: StyleCopies, *, n: Count = 20) -
 )
 def binoculars(pair: PairStatistics) -> float:
     """Log-perplexity under the performer over the cross-entropy of observer and performer, negated."""
-    crossed = float(np.sum(pair.entropy, dtype=np.float64))
+    (statistics,) = pair
+    if not len(statistics):
+        raise Unscorable("fewer than 2 tokens")
+    crossed = float(np.sum(statistics.entropy, dtype=np.float64))
     if crossed <= 0:
         raise Unscorable("saturated: the cross-entropy is zero")
-    return float(np.sum(pair.log_probs, dtype=np.float64)) / crossed
+    return float(np.sum(statistics.log_probs, dtype=np.float64)) / crossed
 
 
 @score(

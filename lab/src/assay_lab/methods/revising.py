@@ -5,20 +5,22 @@ The prompts are ours. A reply without what was asked for is counted as a failure
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.authorship.comments import comment_spans, docstring_spans, without_spans
+from assay.authorship import comment_spans, docstring_spans, without_spans
 from assay.models import combined
 from assay.scores import Derived
 from assay.scoring import generator_digest
 from assay.types import Encoder, Generator, Rejected, Sample, TokenScorer, TokenStatistics
 
 if TYPE_CHECKING:
-    from assay.models import Seq2SeqModel
+    from assay_lab.methods.seq2seq import Seq2SeqModel
 
 REVISE = """\
 Here is some code in {language}:
@@ -100,25 +102,25 @@ class Reviser:
 
     def __call__(self, samples: Sequence[Sample], n: int) -> list[tuple[list[str], Mapping[str, int]]]:
         """Return at most n replies for each sample, as they are read, and the failures; all prompts are one call."""
-        with_code = [bool(sample.text.strip()) for sample in samples]
-        prompts = [
-            self.prompt.format(language=sample.language or "the same language", code=sample.text)
-            for sample, has_code in zip(samples, with_code, strict=True)
-            for _ in range(n if has_code else 0)
-        ]
+        prompts: list[str] = []
+        for sample in samples:
+            if sample.text.strip():
+                prompts += [self.prompt.format(language=sample.language or "the same language", code=sample.text)] * n
         replies = self.model.generate(
             prompts, max_new_tokens=self.tokens, temperature=self.temperature, top_p=self.top_p, seed=self.seed
         )
-        return [
-            self._read([next(replies) for _ in range(n)]) if has_code else ([], {EMPTY: 1}) for has_code in with_code
-        ]
+        rows: list[tuple[list[str], Mapping[str, int]]] = []
+        for sample in samples:
+            rows.append(self._read(islice(replies, n)) if sample.text.strip() else ([], {EMPTY: 1}))
+        return rows
 
-    def _read(self, replies: Sequence[str | Rejected]) -> tuple[list[str], Mapping[str, int]]:
+    def _read(self, replies: Iterable[str | Rejected]) -> tuple[list[str], Mapping[str, int]]:
         results, failures = [], Counter[str]()
         for reply in replies:
-            result = None if isinstance(reply, Rejected) else self.read(reply)
-            if result is None:
-                failures[REFUSED if isinstance(reply, Rejected) else self.failure] += 1
+            if isinstance(reply, Rejected):
+                failures[REFUSED] += 1
+            elif (result := self.read(reply)) is None:
+                failures[self.failure] += 1
             else:
                 results.append(result)
         return results, failures
@@ -149,11 +151,15 @@ class RestoredStatistics:
         return combined([self.reviser.digest, self.restorer.digest])
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Derived | Rejected]:
-        """See `assay.scoring.Deriver`."""
+        """See `assay.scores.Deriver`."""
         replies = self.reviser(samples, n)
-        pairs = [(revision, s.text) for s, (own, _) in zip(samples, replies, strict=True) for revision in own]
-        scored = iter(self.restorer.conditional([pair[0] for pair in pairs], [pair[1] for pair in pairs]))
-        return [derived_or_rejected([next(scored) for _ in own], failures) for own, failures in replies]
+        revisions: list[str] = []
+        texts: list[str] = []
+        for sample, (own, _) in zip(samples, replies, strict=True):
+            revisions += own
+            texts += [sample.text] * len(own)
+        scored = iter(self.restorer.conditional(revisions, texts))
+        return [derived_or_rejected(list(islice(scored, len(own))), failures) for own, failures in replies]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,19 +180,20 @@ class EncodedRevisions:
         return combined([self.reviser.digest, self.encoder.digest])
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Derived | Rejected]:
-        """See `assay.scoring.Deriver`; every text is encoded once."""
+        """See `assay.scores.Deriver`; every text is encoded once."""
         replies = self.reviser(samples, n)
         groups = [
-            [without_remarks(text, sample.language) for text in (sample.text, *own)]
+            list(map(partial(without_remarks, language=sample.language), (sample.text, *own)))
             for sample, (own, _) in zip(samples, replies, strict=True)
         ]
         # equal revisions are common: each distinct text is encoded once
-        distinct = list(dict.fromkeys(text for group in groups for text in group))
+        distinct = list(dict.fromkeys(chain.from_iterable(groups)))
         vectors = dict(zip(distinct, self.encoder.encode(distinct), strict=True)) if distinct else {}
-        return [
-            derived_or_rejected([float(np.dot(vectors[group[0]], vectors[text])) for text in group[1:]], failures)
-            for group, (_, failures) in zip(groups, replies, strict=True)
-        ]
+        rows = []
+        for (text, *revisions), (_, failures) in zip(groups, replies, strict=True):
+            similarities = [float(np.dot(vectors[text], vectors[revision])) for revision in revisions]
+            rows.append(derived_or_rejected(similarities, failures))
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +214,13 @@ class ConditionedStatistics:
         return combined([self.describer.digest, self.target.digest, CONDITION])
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Derived | Rejected]:
-        """See `assay.scoring.Deriver`; all tasks of all texts are scored in one call."""
+        """See `assay.scores.Deriver`; all tasks of all texts are scored in one call."""
         replies = self.describer(samples, n)
-        prefixes = [[CONDITION.format(task=task) for task in own] for own, _ in replies]
-        texts = [prefix + s.text for s, own in zip(samples, prefixes, strict=True) for prefix in own]
+        prefixes: list[list[str]] = []
+        texts: list[str] = []
+        for sample, (tasks, _) in zip(samples, replies, strict=True):
+            prefixes.append([CONDITION.format(task=task) for task in tasks])
+            texts += [prefix + sample.text for prefix in prefixes[-1]]
         scored = iter(self.target.token_statistics(texts))
         results: list[Derived | Rejected] = []
         for sample, own, (_, failures) in zip(samples, prefixes, replies, strict=True):

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.authorship.perturbing import (
+from assay.types import Rejected, Sample
+from assay_lab.methods.perturbing import (
     MISSING,
     REFUSED,
     UNCHANGED,
@@ -18,7 +19,6 @@ from assay.authorship.perturbing import (
     perturbed_style,
     sentinel_prompts,
 )
-from assay.types import Rejected, Sample
 from support.table_model import TableModel
 
 LINES = [f"x{i} = f(a, b) + {i}\n" for i in range(9)]

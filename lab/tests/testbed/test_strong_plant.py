@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from assay.leakage.detectors import dpdllm, veil_probe
 from assay.models import ModelSettings, load_checkpoint, open_local
 from assay.scores import DETECTORS
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import MEMBER
+from assay_lab.methods import dpdllm, veil_probe
 from assay_lab.testbed.configuration import Configuration, EvaluationSettings, PlantSettings
 from assay_lab.testbed.detectors import sample_detectors
 from assay_lab.testbed.evaluate import frequencies, values_of

@@ -11,15 +11,24 @@ from torch import Tensor
 from transformers import GenerationConfig, PreTrainedTokenizerBase
 
 from assay.errors import ModelError
-from assay.models.batching import TokenBudget, right_padded
-from assay.models.digest import model_digest
-from assay.models.encoding import encodable
-from assay.models.forward import device_of, embedding
-from assay.models.generation import Decoding, own_settings_off, sampling
-from assay.models.generators import before_first, in_order, stream_seeds
-from assay.models.loading import Checkpoint, context_length
-from assay.models.settings import ModelSettings
+from assay.models import (
+    Checkpoint,
+    Decoding,
+    ModelSettings,
+    TokenBudget,
+    before_first,
+    context_length,
+    encodable,
+    in_order,
+    load_checkpoint,
+    model_digest,
+    own_settings_off,
+    right_padded,
+    sampling,
+    stream_seeds,
+)
 from assay.types import TokenLogProbs
+from assay_lab.methods.derivations import SEQ2SEQ
 
 CPU_BATCH_TOKENS = 4096
 GPU_BATCH_TOKENS = 2**14
@@ -125,7 +134,7 @@ class Seq2SeqModel:
         return [list(row) or [_token(self.checkpoint.tokenizer, "eos_token_id", 0)] for row in rows]
 
     def _inputs(self, batch: Sequence[_Pair]) -> dict[str, Tensor]:
-        device = device_of(embedding(self.checkpoint.model))
+        device = self.checkpoint.model.device
         ids, mask = right_padded([pair.source for pair in batch], self._padding)
         return {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
 
@@ -176,3 +185,22 @@ class Seq2SeqModel:
 def _token(tokenizer: PreTrainedTokenizerBase, name: str, default: Any) -> Any:  # noqa: ANN401  an id, or the default
     token = getattr(tokenizer, name)
     return default if token is None else int(token)
+
+
+def open_seq2seq(name: str, settings: ModelSettings = ModelSettings()) -> Seq2SeqModel:  # noqa: B008  frozen
+    """Open an encoder-decoder model (T5, BART) from its weights.
+
+    Args:
+        name: a folder as save_pretrained writes it, or a hub id; `seq2seq:` may stand before it.
+        settings: how to open it.
+
+    Raises:
+        ModelError: there is no such model, it does not work, or it is no encoder-decoder model.
+        MissingExtra: it needs an optional dependency.
+    """
+    checkpoint = load_checkpoint(name.removeprefix(SEQ2SEQ), settings)
+    if not checkpoint.model.config.is_encoder_decoder:
+        raise ModelError(
+            f"{name} is a decoder without an encoder: expected an encoder-decoder model such as T5 or BART"
+        )
+    return Seq2SeqModel(checkpoint, settings)

@@ -1,6 +1,8 @@
 """Fitted detectors: they detect what can be detected, and judge no text that they were fitted on."""
 
 import math
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +10,12 @@ import pytest
 import torch
 
 from assay.errors import DataError
-from assay.leakage.detectors import dpdllm, veil_probe
-from assay.leakage.key_tokens import perturbed
-from assay.leakage.labelled import NO_CONTINUATION, Completion, TrainingTexts, completions
-from assay.leakage.supervised import fit_all
-from assay.scores import FittedDetector, detectors_of
+from assay.scores import DETECTORS, detectors_of
 from assay.types import Rejected, Sample
+from assay_lab.methods import dpdllm, veil_probe
+from assay_lab.methods.fitted import FittedDetector, fit_all
+from assay_lab.methods.key_tokens import perturbed
+from assay_lab.methods.labelled import NO_CONTINUATION, Completion, TrainingTexts, completions
 
 FITTED = detectors_of(FittedDetector)
 SMALL = {
@@ -47,6 +49,17 @@ def function(i):
         f"def {a}_of_{b}({c}_list, start={i}):\n    {a}_total = start\n    for {b}_one in {c}_list:\n"
         f"        {a}_total += {b}_one * {i}\n    return {a}_total, {c}_list, start\n"
     )
+
+
+def test_a_fitted_detector_decides_at_zero_from_labels_and_waits_for_no_library():
+    assert {entry.name for entry in DETECTORS.values() if entry.kind == "fitted"} == {"dpdllm", "veil_probe"}
+    assert {(entry.access, entry.rule) for entry in FITTED.values()} == {("labelled", 0.0)}
+    code = (
+        "import sys; from assay.scores import DETECTORS; assert 'veil_probe' in dict(DETECTORS); "
+        "print([m for m in sys.modules if m in ('torch', 'transformers', 'sklearn')])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
 
 
 @pytest.fixture(scope="module")

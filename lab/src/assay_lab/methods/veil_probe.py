@@ -16,7 +16,7 @@ Settled where paper, program and this package differ:
 - An answer has 128 tokens at most, so that text and answer fit in a small context; the program asks for 512.
 - One mapping reads the original and the perturbed text, as in the program; it is trained on the original ones.
 - Means are over the tokens of a text; the program's include its padding.
-- Key tokens are found by one proxy model: `assay.leakage.key_tokens`.
+- Key tokens are found by one proxy model: `assay_lab.methods.key_tokens`.
 
 Departures are options: `texts="labelled half"` keeps the judged texts from the mapping, which is then trained on half
 of the labelled ones while the prototypes are fitted on the other half; `decoder="answer"` lets the decoder read the
@@ -27,6 +27,7 @@ rate of the mapping.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,13 +47,12 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from assay.leakage.key_tokens import perturbed
-from assay.leakage.labelled import CUT, Completion, FittedOnTexts, TrainingTexts, check_classes
 from assay.models import located, one_line, open_local, quiet, resolve_device
-from assay.scores import SRDETECTION, fitted
 from assay.scoring import cut_texts, rewritten
 from assay.training import Batches, Processes, Training, TrainingProgress, accumulate, adamw, train, trapezoid
 from assay.types import Generator, Rejected, Sample, Score
+from assay_lab.methods.key_tokens import perturbed
+from assay_lab.methods.labelled import CUT, Completion, FittedOnTexts, TrainingTexts, check_classes
 
 NAME = "veil_probe"
 LONGEST = 512
@@ -165,7 +165,7 @@ class VeilProbe(FittedOnTexts):
             ModelError: a model cannot be run.
         """
         self.refuse(samples, "mapping")
-        rows, reasons = features(samples, self.generator, self.mapping, self.settings, seed=self.labelled.seed)
+        rows, reasons = features(samples, self.generator, self.mapping, settings=self.settings, seed=self.labelled.seed)
         values = np.full(len(samples), np.nan)
         scored = ~np.isnan(rows).any(axis=1)
         if scored.any():
@@ -176,13 +176,6 @@ class VeilProbe(FittedOnTexts):
         ]
 
 
-@fitted(
-    name=NAME,
-    title="VeilProbe",
-    formula="distance to the prototype of the non-members - that to the prototype of the members",
-    reference="Hu et al., IJCAI 2025",
-    names_in={SRDETECTION: "VeilProbe"},
-)
 def fit(
     samples: Sequence[Sample],
     labels: Sequence[bool],
@@ -212,11 +205,18 @@ def fit(
     pairs = answered(prompts, generator, settings, answers=settings.answers, seed=seed)
     mapping = open_mapping(settings, seed=seed)
     learn(mapping, [pair for pair in pairs if pair.reason is None], settings, seed=seed)
-    rows, _ = features([samples[i] for i in fitting], generator, mapping, settings, seed=seed)
+    rows, _ = features([samples[i] for i in fitting], generator, mapping, settings=settings, seed=seed)
     scored = ~np.isnan(rows).any(axis=1)
     truths = np.array([labelled.labels[i] for i in fitting])[scored]
     check_classes(truths, len(fitting), "words that can be replaced")
-    return VeilProbe(labelled, judged, generator, mapping, prototypes(rows[scored], truths, seed=seed), settings)
+    return VeilProbe(
+        labelled=labelled,
+        judged=judged,
+        generator=generator,
+        mapping=mapping,
+        prototypes=prototypes(rows[scored], truths, seed=seed),
+        settings=settings,
+    )
 
 
 def prompts_of(texts: Sequence[str], generator: Generator, settings: VeilProbeSettings) -> list[str | None]:
@@ -236,7 +236,7 @@ def answered(
     Raises:
         ModelError: the model cannot be run.
     """
-    repeated = [prompt for prompt in prompts for _ in range(answers)]
+    repeated = list(chain.from_iterable(zip(*[prompts] * answers, strict=True)))
     sampled = generator.generate(
         repeated, max_new_tokens=settings.answer_tokens, temperature=settings.temperature, seed=seed
     )
@@ -360,9 +360,9 @@ def features(
     The first half of a row are the states of the text, the second by how much those of the perturbed text differ.
     """
     own = prompts_of([sample.text for sample in samples], generator, settings)
-    changed = _perturbed(samples, own, generator, settings, seed=seed)
+    changed = _perturbed(samples, own, generator, settings=settings, seed=seed)
     both = [(first, second) for first, second in zip(own, changed, strict=True) if first is not None and second]
-    pairs = iter(_read_by_decoder([text for pair in both for text in pair], generator, settings, seed=seed))
+    pairs = iter(_read_by_decoder(list(chain.from_iterable(both)), generator, settings, seed=seed))
     rows: list[Rows | None] = []
     reasons: list[str | None] = []
     for prompt, other in zip(own, changed, strict=True):
@@ -475,7 +475,7 @@ def _episode_loss(space: torch.nn.Module, table: torch.Tensor, drawn: Sequence[N
     query = [members[len(members) // 2 :] for members in drawn]
     points = torch.stack([space(table[members]).mean(0) for members in support])
     vectors = space(table[np.concatenate(query)])
-    classes = torch.tensor([label for label, members in enumerate(query) for _ in members])
+    classes = torch.tensor(np.repeat(range(len(query)), list(map(len, query))))
     bottleneck = torch.log1p(vectors.var(0)).sum()
     return cross_entropy(-(torch.cdist(vectors, points) ** 2), classes) + BOTTLENECK * bottleneck
 

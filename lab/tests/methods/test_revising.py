@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from assay.authorship.comments import comment_spans, docstring_spans, without_comments
-from assay.authorship.revising import (
+from assay.authorship import comment_spans, docstring_spans, without_comments
+from assay.types import Rejected, Sample
+from assay_lab.methods.revising import (
     CONDITION,
     NO_CODE,
     REFUSED,
@@ -15,7 +16,6 @@ from assay.authorship.revising import (
     task_line,
     without_remarks,
 )
-from assay.types import Rejected, Sample
 from support.table_model import TableModel
 
 CODE = '"""naïve"""\nx = "# no"  # yes\ndef f():\n    """Doc."""\n    return 1\n'

@@ -5,12 +5,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from assay.authorship.perturbing import CausalFiller, CopyStatistics, SpanPerturbation, StylePerturbation
-from assay.authorship.revising import ConditionedStatistics, EncodedRevisions, RestoredStatistics, Reviser
 from assay.errors import MissingCapability, ScoreError, Unscorable
 from assay.scores import GENERATED, SCORES, Derived, SampleInputs, View, one_pass, request, requests
 from assay.scoring import plan, score_samples
 from assay.types import MEMBER, Rejected, Sample, TokenLogProbs, TokenStatistics
+from assay_lab.methods.pair import PairedStatistics
+from assay_lab.methods.perturbing import CausalFiller, CopyStatistics, SpanPerturbation, StylePerturbation
+from assay_lab.methods.revising import ConditionedStatistics, EncodedRevisions, RestoredStatistics, Reviser
 from support.table_model import TableModel
 
 DETECTORS = [name for name, entry in SCORES.items() if entry.positive == GENERATED]
@@ -32,10 +33,9 @@ def statistics(l, r=None, h=None):
     )
 
 
-def value(spec, *, target=None, pair=None, **derived):
-    views = {View(): target, View(role="pair"): pair}
+def value(spec, *, target=None, **derived):
     kinds = {kind: row if isinstance(row, Rejected) else Derived(tuple(row)) for kind, row in derived.items()}
-    return request(spec)(SampleInputs("x", views, derived=kinds))
+    return request(spec)(SampleInputs("x", {View(): target}, derived=kinds))
 
 
 def log_probs(*l):
@@ -72,9 +72,9 @@ def test_only_the_first_n_copies_count():
 
 
 def test_binoculars_is_log_perplexity_over_cross_entropy():
-    assert value("binoculars", pair=statistics([-1, -3], h=[1, 1.5])) == pytest.approx(-4 / 2.5)
+    assert value("binoculars", pair=[statistics([-1, -3], h=[1, 1.5])]) == pytest.approx(-4 / 2.5)
     with pytest.raises(Unscorable, match="saturated"):
-        value("binoculars", pair=statistics([-1, -3], h=[0, 0]))
+        value("binoculars", pair=[statistics([-1, -3], h=[0, 0])])
 
 
 def test_bart_score_is_the_mean_log_likelihood_given_the_revisions():
@@ -91,13 +91,17 @@ def test_atc_is_the_negated_entropy_behind_the_tasks():
         value("atc", task=[statistics([])])
 
 
-@pytest.mark.parametrize("name", [name for name in DETECTORS if SCORES[name].derivations])
+@pytest.mark.parametrize("name", DETECTORS)
 def test_what_could_not_be_derived_is_the_reason(name):
-    (kind,) = SCORES[name].derivations.values()
+    (derivation,) = SCORES[name].derivations.values()
     with pytest.raises(Unscorable, match="every fill failed"):
-        value(name, target=statistics([-1.0], r=[2]), **{kind: Rejected("every fill failed")})
+        value(name, target=statistics([-1.0], r=[2]), **{derivation.name: Rejected("every fill failed")})
+
+
+@pytest.mark.parametrize("name", [name for name in DETECTORS if "n" in SCORES[name].defaults])
+def test_no_derivation_is_too_few(name):
     with pytest.raises(ScoreError, match="expected at least"):
-        value(f"{name}:n=0", target=statistics([-1.0], r=[2]), **{kind: [statistics([-1.0])]})
+        value(f"{name}:n=0", target=statistics([-1.0], r=[2]), spans=[statistics([-1.0])])
 
 
 def test_one_copy_is_no_standard_deviation():
@@ -186,9 +190,10 @@ def table():
         "restored": RestoredStatistics(reviser, Copying()),
         "revised": EncodedRevisions(reviser, Counting()),
         "task": ConditionedStatistics(reviser.describing(), MODEL),
+        "pair": PairedStatistics(MODEL),
     }
     names = ",".join([*ONE_PASS, *DETECTORS])
-    return score_samples([*DRAWN, *TYPED], plan(requests(names), {"target": MODEL, "pair": MODEL}, derivers=derivers))
+    return score_samples([*DRAWN, *TYPED], plan(requests(names), {"target": MODEL}, derivers=derivers))
 
 
 @pytest.mark.parametrize("name", [*ONE_PASS, *DETECTORS])

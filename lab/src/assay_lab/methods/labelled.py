@@ -67,14 +67,13 @@ class TrainingTexts:
             smaller = min((0, 1), key=lambda i: (counts[i][common], counts[i].total()))
             side[group] = smaller
             counts[smaller] += classes
-        if any(half[label] < FEWEST // 2 for half in counts for label in (True, False)):
+        if min(min(half[True], half[False]) for half in counts) < FEWEST // 2:
             raise DataError(
                 f"{len(sizes)} groups of labelled texts cannot be cut into two halves with {FEWEST // 2} of each "
                 "class: expected more groups, or more equal ones"
             )
-        places = range(len(self.samples))
-        first, second = ([i for i in places if side[group_of(self.samples[i])] == half] for half in (0, 1))
-        return first, second
+        sides = np.array([side[group_of(sample)] for sample in self.samples])
+        return np.flatnonzero(sides == 0).tolist(), np.flatnonzero(sides == 1).tolist()
 
     def divided(
         self, texts: Literal["all", "labelled half"], unlabelled: Sequence[Sample]

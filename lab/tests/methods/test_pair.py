@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 import torch
-from tiny_models import TEXTS, byte_tokenizer, tiny
 
 from assay.errors import ModelError
-from assay.models import ModelPair, ModelSettings
+from assay.models import ModelSettings
 from assay.models.loading import Checkpoint
-from assay.models.pair import crossed
 from assay.models.transformers_backend import TransformersModel
 from assay.types import TokenScorer
+from assay_lab.methods.pair import ModelPair, crossed
+from support.tiny_models import TEXTS, byte_tokenizer, tiny
 
 
 def opened(family, tmp_path, tokenizer=None, **settings):

@@ -28,11 +28,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
-from assay.leakage.labelled import NO_CONTINUATION, Completion, FittedOnTexts, TrainingTexts, check_classes, completions
 from assay.models import TransformersModel, open_local
-from assay.scores import SRDETECTION, fitted
 from assay.training import TrainingSettings, tune
 from assay.types import Generator, Sample, Score
+from assay_lab.methods.labelled import (
+    NO_CONTINUATION,
+    Completion,
+    FittedOnTexts,
+    TrainingTexts,
+    check_classes,
+    completions,
+)
 
 NAME = "dpdllm"
 SHARE = 0.2
@@ -85,7 +91,7 @@ class DPDLLM(FittedOnTexts):
             ModelError: a model cannot be run.
         """
         self.refuse(samples, "reference")
-        pairs = completed([sample.text for sample in samples], self.generator, self.settings, self.labelled.seed)
+        pairs = completed([sample.text for sample in samples], self.generator, self.settings, seed=self.labelled.seed)
         scores = []
         for sample, pair, row in zip(samples, pairs, features(pairs, self.reference), strict=True):
             if np.isnan(row).any():
@@ -96,13 +102,6 @@ class DPDLLM(FittedOnTexts):
         return scores
 
 
-@fitted(
-    name=NAME,
-    title="DPDLLM",
-    formula="ln p(features of the generated text, member) - ln p(features, non-member)",
-    reference="Zhou et al., Findings of ACL 2024",
-    names_in={SRDETECTION: "DPDLLM"},
-)
 def fit(
     samples: Sequence[Sample],
     labels: Sequence[bool],
@@ -129,14 +128,21 @@ def fit(
     labelled = TrainingTexts(tuple(samples), tuple(map(bool, labels)), seed)
     texts, fitting, judged = labelled.divided(settings.texts, unlabelled)
     reference = tuned_reference(tuple(texts), settings, seed)
-    pairs = completed([samples[i].text for i in fitting], generator, settings, seed)
+    pairs = completed([samples[i].text for i in fitting], generator, settings, seed=seed)
     columns = features(pairs, reference)
     truths = np.array([labelled.labels[i] for i in fitting])
     scored = ~np.isnan(columns).any(axis=1)
     check_classes(truths[scored], len(fitting), "two halves, of which the model generates the second")
     classifier = GaussianNB(priors=(0.5, 0.5))
     classifier.fit(columns[scored], truths[scored])
-    return DPDLLM(labelled, judged, generator, reference, classifier, settings)
+    return DPDLLM(
+        labelled=labelled,
+        judged=judged,
+        generator=generator,
+        reference=reference,
+        classifier=classifier,
+        settings=settings,
+    )
 
 
 @lru_cache(maxsize=1)  # checkpoints of one run are audited one after the other, on the same texts
@@ -167,7 +173,7 @@ def memorise(reference: TransformersModel, texts: Sequence[str], settings: Dpdll
     tune(reference.checkpoint.model, rows, training, seed=seed)
 
 
-def completed(texts: Sequence[str], generator: Generator, settings: DpdllmSettings, seed: int) -> list[Completion]:
+def completed(texts: Sequence[str], generator: Generator, settings: DpdllmSettings, *, seed: int) -> list[Completion]:
     """Return the completions that the settings ask for."""
     return completions(texts, generator, temperature=settings.temperature, seed=seed)
 

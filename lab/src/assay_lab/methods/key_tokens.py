@@ -34,16 +34,16 @@ def perturbed(texts: Sequence[str], proxy: TransformersModel, *, share: float, s
         seed: of the choice among replacements.
     """
     with torch.inference_mode():
-        return [_perturbed(text, proxy, share, seed) for text in texts]
+        return [_perturbed(text, proxy, share=share, seed=seed) for text in texts]
 
 
-def _perturbed(text: str, proxy: TransformersModel, share: float, seed: int) -> str | None:
+def _perturbed(text: str, proxy: TransformersModel, *, share: float, seed: int) -> str | None:
     (encoded,) = proxy.encoder.encode([text])
     length = proxy.context - CONTINUATION
     ids, offsets = encoded.ids[:length].tolist(), encoded.offsets[:length].tolist()
     if len(ids) < 2:  # noqa: PLR2004  the first token is predicted by none
         return None
-    replacements = _replacements(text, ids, offsets, proxy, seed)
+    replacements = _replacements(text, ids, offsets, proxy=proxy, seed=seed)
     if not replacements:
         return None
     importance = _importance(ids, replacements, proxy)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import Protocol
 
 import numpy as np
@@ -70,9 +70,9 @@ class CopyStatistics:
         return combined([self.perturb.digest, self.target.digest])
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Derived | Rejected]:
-        """See `assay.scoring.Deriver`; equal copies are scored once."""
+        """See `assay.scores.Deriver`; equal copies are scored once."""
         groups = self.perturb([sample.text for sample in samples], n)
-        distinct = list(dict.fromkeys(text for group in groups for text in group.texts))
+        distinct = list(dict.fromkeys(chain.from_iterable(group.texts for group in groups)))
         scored = dict(zip(distinct, self.target.token_statistics(distinct), strict=True))
         return [
             Rejected(group.reason) if group.reason else Derived(tuple(map(scored.get, group.texts)), group.failures)
@@ -228,7 +228,9 @@ class SpanPerturbation:
         long_enough = [row for row, text in enumerate(texts) if len(_WORD.findall(text)) > self.span]
         for number in range(self.rounds):
             # only what is still missing is drawn again, so a text with good fills costs one round
-            rows = [row for row in long_enough for _ in range(n - len(copies[row]))]
+            rows: list[int] = []
+            for row in long_enough:
+                rows += [row] * (n - len(copies[row]))
             masks = [self.masked(texts[row], streams[row]) for row in rows]
             for row, mask, fills in zip(rows, masks, self.fill(masks, self.seed + number), strict=True):
                 if isinstance(fills, Rejected):
@@ -288,9 +290,9 @@ class SentinelFiller:
 
     def __call__(self, masked: Sequence[Masked], seed: int) -> Sequence[tuple[str, ...] | Rejected]:
         """See `Filler`; a text is filled section by section, all sections of all texts in one call."""
-        parts = [
-            (row, spans, prompt) for row, mask in enumerate(masked) for spans, prompt in sentinel_prompts(mask) if spans
-        ]
+        parts = []
+        for row, mask in enumerate(masked):
+            parts += [(row, spans, prompt) for spans, prompt in sentinel_prompts(mask) if spans]
         if not parts:
             return [Rejected(MISSING)] * len(masked)
         longest = max(len(spans) for _, spans, _ in parts)
@@ -306,10 +308,11 @@ class SentinelFiller:
             before = fills[row]
             if isinstance(before, Rejected):
                 continue
-            read = None if isinstance(reply, Rejected) else fills_in(reply, len(spans))
-            fills[row] = (
-                Rejected(REFUSED if isinstance(reply, Rejected) else MISSING) if read is None else before + read
-            )
+            if isinstance(reply, Rejected):
+                fills[row] = Rejected(REFUSED)
+                continue
+            read = fills_in(reply, len(spans))
+            fills[row] = Rejected(MISSING) if read is None else before + read
         return fills
 
 
@@ -341,9 +344,11 @@ class CausalFiller:
 
     def __call__(self, masked: Sequence[Masked], seed: int) -> Sequence[tuple[str, ...] | Rejected]:
         """See `Filler`; every span of every text is a prompt of one call."""
-        prompts = [mask.text[max(0, start - self.context) : start] for mask in masked for start, _ in mask.spans]
+        prompts = []
+        for mask in masked:
+            prompts += [mask.text[max(0, start - self.context) : start] or "\n" for start, _ in mask.spans]
         replies = self.model.generate(
-            [prompt or "\n" for prompt in prompts],
+            prompts,
             max_new_tokens=self.tokens,
             temperature=self.temperature,
             top_p=self.top_p,
@@ -351,7 +356,7 @@ class CausalFiller:
         )
         results: list[tuple[str, ...] | Rejected] = []
         for mask in masked:
-            own = [next(replies) for _ in mask.spans]
+            own = list(islice(replies, len(mask.spans)))
             if any(isinstance(reply, Rejected) for reply in own):
                 results.append(Rejected(REFUSED))
                 continue

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from tiny_models import byte_tokenizer
 from transformers import BartConfig, BartForConditionalGeneration, T5Config, T5ForConditionalGeneration
 
 from assay.errors import ModelError
-from assay.models import Seq2SeqModel, open_local, open_model, open_seq2seq
+from assay.models import open_local, open_model
 from assay.types import Generator, LogProbScorer
+from assay_lab.methods.seq2seq import Seq2SeqModel, open_seq2seq
+from support.tiny_models import byte_tokenizer
 
 _COMMON = {
     "vocab_size": 300,
@@ -63,7 +64,7 @@ def model(folder):
 
 
 def test_it_generates_and_gives_no_plain_log_probabilities(folder):
-    model = open_model(str(folder))
+    model = open_model(f"seq2seq:{folder}")
     assert isinstance(model, Seq2SeqModel)
     assert isinstance(model, Generator)
     assert not isinstance(model, LogProbScorer)

@@ -14,6 +14,7 @@ from assay.types import TokenStatistics
 TEXTS = ("", "x", "def f(a):\n    return a  # é\n", "for i in range(3):\n    print(i)\n" * 60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", builtin_models())
 def test_statistics_and_digests_are_those_of_transformers(name, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
@@ -36,6 +37,7 @@ def test_another_model_or_setting_is_left_to_transformers(name, settings):
     assert open_builtin_scorer(name, settings) is None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not reads("builtin:control", ModelSettings()), reason="an accelerator is used through transformers")
 def test_detect_imports_no_transformers_and_no_scikit_learn(tmp_path):
     (tmp_path / "a.py").write_text("def f(a):\n    return a\n")

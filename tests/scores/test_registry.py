@@ -99,6 +99,7 @@ def test_a_score_without_a_docstring_or_with_an_unknown_need_is_refused():
             return 0.0
 
 
+@pytest.mark.slow
 def test_a_detector_whose_library_is_not_installed_names_the_extra():
     code = without(["torch"]) + (
         "from assay.scores import DatasetDetector, detectors_of\nfrom assay.errors import MissingExtra\n"

@@ -56,6 +56,7 @@ def table(tmp_path):
 COLUMNS = ("--columns", "text=code,label=origin,group=task")
 
 
+@pytest.mark.slow
 def test_from_labelled_code_and_older_code_to_an_answer(assay, table, repository, tmp_path):
     trained = assay("lab", "authorship", "train", table, *COLUMNS, "--no-evaluate", "-o", "classifier")
     assert trained.code == 0, trained.err
@@ -155,6 +156,7 @@ def test_scores_of_the_built_in_model_describe_lines_and_patches(assay, tmp_path
     assert [piece["first_line"] for piece in json.loads(added.out)["pieces"]] == [2]
 
 
+@pytest.mark.slow
 def test_evaluate_and_audit(assay, table):
     evaluated = assay("lab", "authorship", "evaluate", table, *COLUMNS, "--formatted", "--json")
     assert evaluated.code == 0, evaluated.err
@@ -275,6 +277,7 @@ def test_any_text_gets_an_answer_or_a_reason(assay, table, tmp_path, content):
     assert (piece["unscorable"] == {"n-grams": "no code"}) == (piece["tokens"] == 0)
 
 
+@pytest.mark.slow
 def test_the_newer_half_of_a_history_is_judged_by_the_older_half(assay, table, tmp_path):
     assay("lab", "authorship", "train", table, *COLUMNS, "--no-evaluate", "-o", "classifier")
     folder = tmp_path / "project"
@@ -304,6 +307,7 @@ def test_the_newer_half_of_a_history_is_judged_by_the_older_half(assay, table, t
     assert "by chance alone" in assay("detect", *files, "--classifier", "classifier", "--reference", "past.json").out
 
 
+@pytest.mark.slow
 def test_a_piece_that_cannot_be_judged_is_not_counted_as_usual(assay, table, repository, tmp_path):
     assay("lab", "authorship", "train", table, *COLUMNS, "--no-evaluate", "-o", "classifier")
     scorer = ("--classifier", "classifier")

@@ -45,6 +45,7 @@ def test_nothing_is_left_that_a_terminal_obeys(text):
     assert len(shown.splitlines()) <= 1
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)

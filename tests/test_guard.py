@@ -69,6 +69,7 @@ def test_a_stream_may_be_left_before_its_end(path):
         assert stream.read(3) == b'"xx'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reader", "reason"),
     [

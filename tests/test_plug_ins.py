@@ -61,6 +61,7 @@ def command(installed, tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_score_benchmark_and_model_of_a_plug_in_work_together(command):
     done = command("score", "words:corpus.txt", "my-tasks", "--data", "my-tasks.jsonl", "--scores", "median_l:floor=-3")
     assert done.returncode == 0, done.stderr
@@ -71,6 +72,7 @@ def test_score_benchmark_and_model_of_a_plug_in_work_together(command):
     assert min(values) >= -3
 
 
+@pytest.mark.slow
 def test_lists_show_what_plug_ins_add(command):
     scores = command("score", "--list")
     assert "median_l" in scores.stdout
@@ -79,6 +81,7 @@ def test_lists_show_what_plug_ins_add(command):
     assert json.loads(benchmarks.stdout)[-1]["name"] == "my-tasks"
 
 
+@pytest.mark.slow
 def test_an_error_of_a_plug_in_s_model_is_one_line(command):
     done = command("score", "words:absent.txt", "my-tasks", "--data", "my-tasks.jsonl", "--scores", "median_l")
     assert done.returncode == 2
@@ -89,6 +92,7 @@ def test_an_error_of_a_plug_in_s_model_is_one_line(command):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entry", "body", "expected"),
     [

@@ -57,6 +57,7 @@ def step(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_the_action_judges_a_pull_request_by_the_rules_of_its_base(step, tmp_path):
     repository = DatedRepository(tmp_path / "project")
     repository.commit("2020-01-01", {"assay.toml": '[check]\nfail-on-licence = ["copyleft"]\n'})

@@ -78,6 +78,7 @@ def killed_at(process, line):
     process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["folder", "file"])
 def test_a_run_killed_at_any_step_continues_and_ends_like_one_that_was_not(work, tmp_path, kind):
     name = "result.txt" if kind == "file" else "run"
@@ -95,6 +96,7 @@ def test_a_run_killed_at_any_step_continues_and_ends_like_one_that_was_not(work,
     assert not (tmp_path / "run" / "state").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["folder", "file"])
 def test_a_second_process_is_refused_in_one_line_and_one_of_other_settings_too(work, tmp_path, kind):
     name = "result.txt" if kind == "file" else "run"
@@ -211,6 +213,7 @@ def test_a_file_that_is_no_result_is_refused_with_the_kinds_there_are(tmp_path, 
         load_run(tmp_path)
 
 
+@pytest.mark.slow
 def test_an_audit_killed_at_any_point_ends_like_one_that_was_not(texts, golden, tmp_path, environment):
     command = [sys.executable, "-m", "assay", "audit", golden / "model", texts, "--describe", "--scores", "loss,min_k"]
 

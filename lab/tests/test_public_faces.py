@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT, LAB = ROOT / "src", ROOT / "lab" / "src" / "assay_lab"
 
@@ -56,10 +58,12 @@ def allowed(package, module):
     return any(f"{module}.".startswith(f"{prefix}.") for prefix in EXCEPTIONS.get(package, ()))
 
 
+@pytest.mark.slow
 def test_the_laboratory_imports_only_public_faces_but_for_named_exceptions():
     assert not [(place, module) for package, place, module in deep_imports() if not allowed(package, module)]
 
 
+@pytest.mark.slow
 def test_every_exception_is_used():
     found = [(package, module) for package, _, module in deep_imports()]
     unused = [
@@ -71,6 +75,7 @@ def test_every_exception_is_used():
     assert not unused
 
 
+@pytest.mark.slow
 def test_the_laboratory_imports_no_private_name():
     private = [
         (path.name, alias.name)

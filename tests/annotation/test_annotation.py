@@ -87,6 +87,7 @@ def split(statuses, basis="index"):
     return TaskSplit(statuses, {}, basis, "By hand.")
 
 
+@pytest.mark.slow
 class TestLmEval:
     def test_the_log_gives_ids_texts_and_outcomes(self, lm_eval_log):
         notes = []
@@ -127,6 +128,7 @@ class TestLmEval:
         assert done.stdout.split()[:2] == ["24", "T/3"], done.stderr[-2000:]
 
 
+@pytest.mark.slow
 class TestInspect:
     def test_both_formats_give_the_same_tasks(self, inspect_logs):
         first, second = (read_task_results([path], LogColumns(), [].append) for path in inspect_logs)
@@ -155,6 +157,7 @@ class TestInspect:
         assert samples == "[('a', 'def f(x):', '4'), ('tasks.py@second/1', 'Add.\\nx + y', 'A\\nB')] tasks.py@second"
         assert "tasks.py@third" in refusal
 
+    @pytest.mark.slow
     def test_the_scorer_annotates_a_finished_log(self, inspect_logs, index):
         (path,) = run_harness("score", inspect_logs[0], index)
         samples = json.loads(path.read_text())["samples"]

@@ -55,6 +55,7 @@ def test_comments_of_c_are_left_out():
     assert words("int a; // one\n/* two */ int b;", "cpp") == ["int", "a", ";", "int", "b", ";"]
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200), st.sampled_from(["python", "java", "cpp", None]))
 def test_any_text_has_tokens_in_ascending_lines(text, language):
     lines = [token.line for token in code_of(text, language).tokens]

@@ -102,6 +102,7 @@ def test_a_trace_names_lines_and_an_unknown_contributor_states_nothing():
     ]
 
 
+@pytest.mark.slow
 @given(
     st.text()
     | st.recursive(

@@ -16,6 +16,7 @@ def reference(m=ADVISED, seed=0, language="python", tokens=100):
     return Reference.of("d", scores.tolist(), [language] * m, [tokens] * m, [str(i) for i in range(m)])
 
 
+@pytest.mark.slow
 def test_the_bound_holds_with_its_confidence_over_reference_sets():
     """The true share above the threshold exceeds 5 % for at most 10 % of the reference sets."""
     from scipy.stats import norm

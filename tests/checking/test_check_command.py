@@ -217,6 +217,7 @@ def test_without_an_index_the_answer_says_that_copies_were_not_looked_for(branch
     assert "copies were not looked for" in " ".join(run_assay("check").out.split())
 
 
+@pytest.mark.slow
 def test_a_licence_that_added_lines_state(branch, tmp_path):
     header = "# SPDX-License-Identifier: GPL-2.0-only\n"
     branch.save({"new.py": f"{header}{OWN}"})
@@ -280,6 +281,7 @@ def test_a_record_that_cannot_be_read_leaves_a_rule_on_writers_undecided(branch)
     assert verdict() == (3, "Undecided")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "request_",
     [
@@ -368,6 +370,7 @@ def statements():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "before", "after"),
     [
@@ -393,6 +396,7 @@ def test_a_licence_that_becomes_a_denied_one_is_a_finding_until_it_is_accepted(b
     assert verdict("--baseline", tmp_path / "kept.json") == (0, "Clean")
 
 
+@pytest.mark.slow
 def test_every_change_of_a_licence_text_is_named(branch):
     branch.git("checkout", "-q", "main")
     branch.save({"LICENSE": MIT, "lib/COPYING": GPL, "package.json": '{"license": "MIT"}'})
@@ -477,6 +481,7 @@ def test_paths_of_the_rules_begin_at_the_root(branch, index, rules, monkeypatch)
     assert verdict("--index", "../licensed.index", "--baseline", "../accepted.json") == (1, "Findings")
 
 
+@pytest.mark.slow
 def test_a_baseline_is_added_to(branch, tmp_path):
     kept = tmp_path / "kept.json"
     branch.save({"new.py": COPIED})
@@ -493,6 +498,7 @@ def test_a_baseline_is_added_to(branch, tmp_path):
     assert (refused.code, kept.read_text()) == (2, "{}")
 
 
+@pytest.mark.slow
 def test_one_declaration_is_one_finding(branch):
     branch.rules('[check]\nfail-on-writer = ["agent"]\n')
     branch.save({"new.py": f"{OWN}\n\n{OWN}\n\n{OWN}"}, TRAILER)

@@ -40,6 +40,7 @@ def test_without_labels_and_unseen_text_nothing_is_run_unless_it_shall_only_desc
     assert "--unseen" in done.out
 
 
+@pytest.mark.slow
 def test_an_audit_of_too_few_projects_says_at_once_that_there_will_be_no_verdict(
     assay, texts, unseen, golden, tmp_path
 ):
@@ -55,6 +56,7 @@ def test_an_audit_of_too_few_projects_says_at_once_that_there_will_be_no_verdict
     assert "no verdict" not in assay(*command, unseen).err
 
 
+@pytest.mark.slow
 def test_an_audit_and_the_demo_print_one_screen(assay, texts, unseen, golden):
     base = ("audit", golden / "model", texts, "--scores", "one-pass")
     for options in (("--describe",), ("--unseen", unseen), ("--columns", "label=label", "--unseen", unseen)):
@@ -78,6 +80,7 @@ def test_cost_and_time_are_the_first_lines_and_cached_texts_cost_nothing(assay, 
     assert second[0] == "assay: note: cost: 0 forward passes of one text; the cache holds 54"
 
 
+@pytest.mark.slow
 def test_rewritings_and_scores_of_methods_in_the_cache_cost_nothing(assay, tmp_path, golden):
     for name, first in (("texts", 0), ("unseen", 50)):
         rows = [
@@ -107,6 +110,7 @@ def test_a_report_can_be_drawn_again_without_the_model(assay, texts, golden, tmp
     assert (tmp_path / "run" / "report.html").read_text() == page
 
 
+@pytest.mark.slow
 def test_the_tables_come_as_markdown_with_their_captions(assay, texts, golden):
     assay("audit", golden / "model", texts, "--columns", "label=label", "--scores", "loss,zlib", "--out", "run")
     done = assay("report", "run", "--format", "markdown")
@@ -122,6 +126,7 @@ def test_json_on_standard_output_is_the_summary(assay, texts, golden):
     assert json.loads(done.out)["schema"] == 3
 
 
+@pytest.mark.slow
 def test_a_rule_ends_with_1_if_it_fires_with_0_if_not_and_with_3_if_it_cannot_be_decided(
     assay, unseen, golden, tmp_path
 ):
@@ -153,6 +158,7 @@ def test_a_rule_on_unseen_text_cannot_be_decided_without_any(assay, texts, golde
     assert not (tmp_path / "assay-runs").exists()
 
 
+@pytest.mark.slow
 def test_a_calibration_file_decides_as_the_text_does(assay, texts, unseen, golden, tmp_path):
     assert assay("calibrate", golden / "model", unseen, "-o", "known.json", "--scores", "loss").code == 0
     base = ("audit", golden / "model", texts, "--scores", "loss", "--json")
@@ -225,6 +231,7 @@ def test_every_command_has_help_with_an_example(assay, command):
         assert "Example" in done.out
 
 
+@pytest.mark.slow
 def test_the_demo_tells_the_whole_story(assay, tmp_path):
     done = assay("demo", "--per-dose", "10", COLUMNS="80")
     assert done.code == 0, done.err
@@ -238,6 +245,7 @@ def test_the_demo_tells_the_whole_story(assay, tmp_path):
     assert (tmp_path / "assay-demo" / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_the_demo_traces_a_renamed_function_and_leaves_what_is_needed_to_do_it_again(assay):
     done = assay("demo", "--per-dose", "10")
     assert done.code == 0, done.err
@@ -248,6 +256,7 @@ def test_the_demo_traces_a_renamed_function_and_leaves_what_is_needed_to_do_it_a
     assert origin in again.out
 
 
+@pytest.mark.slow
 def test_runs_are_compared_without_a_model(assay, texts, unseen, golden):
     for name, data in (("one", texts), ("two", unseen)):
         assay("audit", golden / "model", data, "--scores", "loss", "--describe", "--out", name)

@@ -197,6 +197,7 @@ def test_a_full_cache_disk_costs_a_warning_and_nothing_else(assay, texts, golden
     assert "cache" in done.err
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_one_line(golden, tmp_path, environment):
     rows = "".join(json.dumps({"text": f"value_{i} = {i}\n" * 200}) + "\n" for i in range(500))
     (tmp_path / "many.jsonl").write_text(rows)

@@ -83,6 +83,7 @@ def test_a_model_in_the_cache_of_the_hub_is_near(assay, tmp_path, monkeypatch, t
     assert (done.code, "did you mean openai-community/gpt2-small?" in done.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_the_guessed_column_is_reported_and_repeated_ids_of_unseen_texts_are_numbered(assay, texts, unseen, golden):
     done = assay("audit", golden / "model", texts, "--scores", "loss", "--unseen", unseen, "-v")
     assert done.code == 0, done.err

@@ -62,6 +62,7 @@ def module(seed):
     return "".join(f"name_{draw.getrandbits(64):x} = call_{draw.getrandbits(64):x}()\n" for _ in range(400))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fill", "suffix", "reported"),
     [

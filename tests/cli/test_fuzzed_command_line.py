@@ -62,6 +62,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 @given(command_lines())
 @settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_command_line_of_chance_ends_in_words(folder, monkeypatch, capsys, line):

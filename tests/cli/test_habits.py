@@ -127,6 +127,7 @@ class TestFilesThatExist:
         names = {option.opts[-1] for _, option in WRITERS}
         assert names == {"--output", "--sarif", "--clean", "--write-clean"}
 
+    @pytest.mark.slow
     def test_no_command_writes_a_file_named_dash(self, assay, tmp_path):
         for words, option in WRITERS:
             needed = [
@@ -149,6 +150,7 @@ def test_the_version_has_a_short_option(assay):
 
 
 class TestFormats:
+    @pytest.mark.slow
     def test_every_list_comes_in_every_format(self, assay):
         for command in (["benchmarks", "list"], ["score", "--list"], ["lab", "list"]):
             rows = list(csv.reader(io.StringIO(assay(*command, "--format", "csv").out)))
@@ -377,6 +379,7 @@ class TestProgress:
 class TestCurrentFolder:
     """A folder of a stranger: no file in it is code."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("start", [["-m", "assay"], ["-P", "-c", "from assay.cli.app import main; main()"]])
     def test_no_module_in_it_is_imported(self, tmp_path, environment, start):
         (tmp_path / "corpus").mkdir()

@@ -50,6 +50,7 @@ def test_build_add_remove_info_compact(assay, corpus):
     assert "MIT" in shown
 
 
+@pytest.mark.slow
 def test_check_names_damage_with_exit_code_2_and_repair_removes_it(assay, corpus, tmp_path):
     assay("index", "build", corpus, "--index", "i", "--jobs", 1)
     assert assay("index", "verify", "--index", "i").out == "i: 4 documents, no damage\n"

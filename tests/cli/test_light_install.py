@@ -41,6 +41,7 @@ def light(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_code_is_indexed_and_traced(light, tmp_path):
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "a.py").write_text(CODE)
@@ -53,11 +54,13 @@ def test_code_is_indexed_and_traced(light, tmp_path):
     assert light("index", "info", "--index", "code.index").returncode == 0
 
 
+@pytest.mark.slow
 def test_lists_need_no_model(light):
     for command in (["benchmarks", "list"], ["score", "--list"], ["--help"], ["cache", "info"]):
         assert light(*command).returncode == 0, command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "extra"),
     [

@@ -15,6 +15,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", COMMANDS)
 def test_a_file_that_cannot_grow_is_one_line_and_the_old_one_stays(tmp_path, environment, what):
     words, name = COMMANDS[what]

@@ -14,6 +14,7 @@ def tasks(tmp_path):
     return written(tmp_path / "tasks.jsonl", [humaneval_row(number, word) for number, word in enumerate(WORDS[:6])])
 
 
+@pytest.mark.slow
 def test_make_verify_test_twins_rotate(assay, tasks, tmp_path):
     made = assay("release", "make", tasks, "-o", "public.jsonl", "--secret", "secret.json", "--copies", 8)
     assert made.code == 0, made.err
@@ -56,6 +57,7 @@ def test_make_verify_test_twins_rotate(assay, tasks, tmp_path):
         assert json.loads((tmp_path / "secret.json").read_text())["committed"]["key"] not in done.out + done.err
 
 
+@pytest.mark.slow
 def test_a_commitment_first_then_the_beacon(assay, tasks, tmp_path):
     options = ("release", "make", tasks, "-o", "public.jsonl", "--secret", "secret.json", "--copies", 8)
     committed = assay(*options, "--round", "drand 7")
@@ -92,6 +94,7 @@ def test_bad_input_is_one_line_and_exit_code_2(assay, tasks, words, line, tmp_pa
     assert not list(tmp_path.glob("*.json"))
 
 
+@pytest.mark.slow
 def test_no_command_replaces_a_secret_even_with_force(assay, tasks, tmp_path):
     options = ("release", "make", tasks, "-o", "public.jsonl", "--secret", "secret.json", "--copies", 8)
     assay(*options)

@@ -12,6 +12,7 @@ def run(demo, light, tmp_path):
     return write_run(tmp_path / "run", light(demo), {"command": ["assay", "demo"]})
 
 
+@pytest.mark.slow
 def test_every_format_holds_the_headline_figures(assay, run):
     for option in ("markdown", "latex", "table"):
         done = assay("report", run, "--format", option, "-v")

@@ -22,6 +22,7 @@ def empty_index(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)])
 def test_it_ends_when_it_is_stopped_whatever_a_client_is_doing(empty_index, how, code):
     """One client has sent half a request. Another one asks for much and reads nothing."""

@@ -57,6 +57,7 @@ def test_a_killed_run_pays_for_no_reply_twice(assay, texts, server):
     assert "4 rejected: a name changed that may not" in again.err
 
 
+@pytest.mark.slow
 def test_without_the_cache_a_model_is_asked_again(assay, texts, server):
     for _ in range(2):
         assert scored(assay, texts, server, "--model-option", "cache=false").code == 0
@@ -71,6 +72,7 @@ def test_the_manifest_names_who_rewrote(assay, texts, server, tmp_path):
     assert manifest["settings"]["variant_engine"] == engine
 
 
+@pytest.mark.slow
 def test_a_calibration_by_another_engine_is_refused(assay, texts, server, tmp_path):
     engine = ("--variant-engine", f"openai-chat:m@{server.url}", "--scores", "sr_gray:n=4")
     assert assay("calibrate", "builtin:small", texts, *engine, "-o", tmp_path / "c.json").code == 0

@@ -27,6 +27,7 @@ def benchmark(tmp_path):
 COLUMNS = ("--columns", "text=text,group=group", "--unseen-columns", "text=text,group=group")
 
 
+@pytest.mark.slow
 def test_a_run_begins_with_its_answer_wherever_it_is_shown(assay, benchmark, unseen, golden):
     options = ("--unseen", unseen, *COLUMNS, "--methods", "default", "--out", "run", "-v")
     first = assay("audit", golden / "model", benchmark, *options)
@@ -44,6 +45,7 @@ def test_a_run_begins_with_its_answer_wherever_it_is_shown(assay, benchmark, uns
     assert "Verdict" in assay("report", "run", "run").out
 
 
+@pytest.mark.slow
 def test_a_run_that_only_describes_has_a_statement_too(assay, benchmark, golden):
     command = ("audit", golden / "model", benchmark, "--methods", "mean:loss", "--describe", "--out", "run")
     done = assay(*command, "--json")
@@ -58,6 +60,7 @@ def test_a_run_that_only_describes_has_a_statement_too(assay, benchmark, golden)
     assert assay(*command, "--force").code == 0
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_continues_with_the_same_settings_only(assay, benchmark, golden, tmp_path, monkeypatch):
     command = ("audit", golden / "model", benchmark, "--methods", "mean:loss", "--describe", "--out", "run")
     with monkeypatch.context() as interrupted:
@@ -83,6 +86,7 @@ def test_an_interrupted_run_continues_with_the_same_settings_only(assay, benchma
     assert not (tmp_path / "run" / "state").exists()
 
 
+@pytest.mark.slow
 def test_one_fine_tuning_serves_the_methods_that_need_it(assay, benchmark, unseen, golden):
     methods = "kds,kds:gamma=per-side,fsd:loss,fsd:min_k"
     done = assay(

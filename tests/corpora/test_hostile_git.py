@@ -94,6 +94,7 @@ def test_no_setting_makes_a_partial_clone_fetch(hostile, tmp_path, attack, monke
     assert not mark.exists()
 
 
+@pytest.mark.slow
 def test_no_setting_starts_a_program(hostile, tmp_path):
     mark, program = tmp_path / "mark", tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch {mark}\n")
@@ -196,6 +197,7 @@ def every_reader(root):
     return lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leaf", ["files", "empty folders"])
 def test_a_dozen_trees_that_name_a_hundred_million_files_are_refused(bare, leaf):
     root, write, tree, commit = bare
@@ -243,6 +245,7 @@ def test_no_setting_changes_what_is_read(hostile, text):
     assert read(root) == plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("author", "more", "message"),
     [
@@ -262,6 +265,7 @@ def test_hostile_authors_and_messages_are_read_or_refused_in_one_line(bare, auth
     every_reader(root)
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_damaged_objects_are_read_or_refused_in_one_line(bare, data):

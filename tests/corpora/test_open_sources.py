@@ -95,6 +95,7 @@ def packed_corpora(folder):
     (folder / "rows.jsonl").write_bytes(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["texts.tar.gz", "rows.jsonl.gz", "rows.jsonl"])
 def test_packed_sources_tell_by_their_bytes_how_much_is_left(tmp_path, name):
     packed_corpora(tmp_path)
@@ -136,6 +137,7 @@ def test_a_repository_tells_by_its_files_or_its_commits_how_much_is_left(corpora
     assert expected.total == 10
 
 
+@pytest.mark.slow
 def test_a_build_tells_how_far_it_is(tmp_path):
     packed_corpora(tmp_path)
     told = []

@@ -142,6 +142,7 @@ def test_a_path_that_is_missing_never_asks_the_hub(name, hub):
     assert hub.asked == []
 
 
+@pytest.mark.slow
 def test_the_real_package_in_offline_mode_without_a_cache_is_one_line(tmp_path):
     """HF_HUB_OFFLINE is read when the package is imported, hence a process of its own."""
     program = (
@@ -157,6 +158,7 @@ def test_the_real_package_in_offline_mode_without_a_cache_is_one_line(tmp_path):
     assert len(done.stdout.splitlines()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variable", [{"HF_HUB_OFFLINE": "1"}, {"HF_ENDPOINT": "https://localhost:1"}])
 def test_without_a_connection_the_cache_alone_is_read_and_one_line_says_so(variable, tmp_path):
     """In a process of its own: the hub's packages read their settings when they are imported."""

@@ -40,6 +40,7 @@ def test_a_bomb_is_refused_long_before_the_limit_of_bytes(tmp_path, monkeypatch)
     assert read < 250_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["dictionary", "parquet", "arrow"])
 def test_a_small_table_with_a_value_that_is_repeated_is_refused(tmp_path, form):
     column = pa.array(["a" * 100_000] * 1_000)

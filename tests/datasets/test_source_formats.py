@@ -136,6 +136,7 @@ def test_a_saved_arrow_folder_is_read_without_the_datasets_package(tmp_path: Pat
     assert contents(tmp_path) == EXPECTED
 
 
+@pytest.mark.slow
 def test_saved_folders_of_several_splits_keep_the_split(tmp_path: Path):
     (tmp_path / "dataset_dict.json").write_text('{"splits": ["train", "test"]}', encoding="utf-8")
     for split, rows in (("train", ROWS[:1]), ("test", ROWS[1:])):
@@ -158,6 +159,7 @@ def test_a_folder_of_shards_is_their_rows_in_order(tmp_path: Path):
 TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=60)
 
 
+@pytest.mark.slow
 @given(texts=st.lists(TEXTS, min_size=1, max_size=8))
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_survives_every_form_unchanged(texts: list[str], tmp_path: Path):

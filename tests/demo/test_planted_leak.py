@@ -1,5 +1,7 @@
 """The leak that the demonstration plants: half of a benchmark, in a copy of the model."""
 
+import pytest
+
 from assay.cli import demo
 from assay.demo import planted_leak
 from assay.errors import MissingExtra
@@ -8,6 +10,7 @@ from assay.models import ModelSettings
 from assay.types import Verdict
 
 
+@pytest.mark.slow
 def test_a_copy_is_trained_on_half_of_a_benchmark_and_both_models_are_audited(tmp_path, monkeypatch):
     monkeypatch.setattr(planted_leak, "TASKS", 20)
     monkeypatch.setattr(planted_leak, "UNSEEN", 40)
@@ -27,6 +30,7 @@ def test_sides_share_no_module_and_no_label():
     assert {sample.label for sample in (*benchmark, *unseen)} == {None}
 
 
+@pytest.mark.slow
 def test_without_torch_the_rest_of_the_demonstration_stands(monkeypatch, tmp_path, capsys):
     def lacking(*_, **__):
         raise MissingExtra("torch", purpose="the planted leak")

@@ -135,6 +135,7 @@ def test_the_benchmark_p_value_without_a_shared_set_is_binomial():
     assert flag_rate([0.01] * 5 + [0.9] * 35).p_value == pytest.approx(stats.binom(40, 0.05).sf(4))
 
 
+@pytest.mark.slow
 def test_the_benchmark_p_value_holds_where_a_binomial_one_does_not():
     """2,000 clean benchmarks of 200 samples against 50 unseen: nominal 5 %."""
     rng = np.random.default_rng(4)
@@ -192,6 +193,7 @@ def grouped(random: np.random.Generator, groups: int, size: int) -> tuple[np.nda
     return scores, codes.tolist()
 
 
+@pytest.mark.slow
 def test_the_p_value_and_the_interval_account_for_groups_and_the_draw_of_the_unseen_texts():
     """300 clean benchmarks of 1,000 samples against 1,000 unseen texts of 20 packages: nominal 5 % and 2.5 %."""
     random = np.random.default_rng(6)

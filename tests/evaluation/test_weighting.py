@@ -58,6 +58,7 @@ def test_no_sample_gets_less_than_its_smallest_p_value():
     np.testing.assert_allclose(ratio.smallest_p_values, [1 / 30, 30 / 59])
 
 
+@pytest.mark.slow
 def test_the_ratio_of_two_normal_densities_is_found():
     """N(1, 1) over N(0, 1) is exp(x - 1/2)."""
     random = np.random.default_rng(0)
@@ -74,6 +75,7 @@ def test_samples_of_the_same_kind_get_weights_near_one():
     assert ratio.effective_unseen > 800
 
 
+@pytest.mark.slow
 def test_a_shift_that_the_features_show_is_repaired():
     """Clean samples score higher by a covariate that the control sees: plain p-values flag them, weighted do not."""
     random = np.random.default_rng(2)
@@ -94,6 +96,7 @@ def test_a_shift_that_the_features_show_is_repaired():
     assert np.mean(weighted) < ALPHA + 3 * error
 
 
+@pytest.mark.slow
 def test_without_a_shift_clean_samples_are_flagged_at_the_nominal_rate():
     random = np.random.default_rng(3)
     rates = []

@@ -34,6 +34,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("manifests")
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(MANIFESTS)
 def test_what_is_written_is_read(folder, manifest):

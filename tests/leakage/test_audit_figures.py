@@ -38,6 +38,7 @@ def test_a_drawing_loads_nothing_and_takes_its_colours_from_the_page(drawings: l
         assert all(colour.startswith("var(--") for colour in painted)
 
 
+@pytest.mark.slow
 def test_ids_are_unique_over_the_figures_of_a_page(drawings: list[str]):
     ids = [name for drawing in drawings for name in re.findall(r'\bid="([^"]+)"', drawing)]
     assert len(ids) == len(set(ids))

@@ -136,6 +136,7 @@ def test_methods_are_reported_only_where_they_are_asked_for():
     assert "methods" not in {table.name for table in describe_audit(without).tables}
 
 
+@pytest.mark.slow
 def test_what_was_set_aside_is_said_in_report_and_statement():
     trained = partial(audit, [s.text for s in BENCHMARK], primary="loss")
     strict, decided = trained(), trained(allow_confounded=True)

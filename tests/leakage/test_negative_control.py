@@ -75,6 +75,7 @@ def test_a_control_that_saw_the_whole_benchmark_gives_no_share(target, control):
     assert result.summary("loss").calibration.control is None
 
 
+@pytest.mark.slow
 def test_weights_of_texts_of_one_kind_change_little(target, control):
     plain = audit(target, Control(control)).summary("loss").calibration
     weighted = audit(target, Control(control), weights="control").summary("loss").calibration

@@ -81,6 +81,7 @@ def test_a_planted_text_gains_more_than_one_beside_it_and_the_model_stays_as_it_
     np.testing.assert_allclose(again.to_arrow()["mid_pit"].to_numpy(), audit.values["mid_pit"], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_report_the_run_folder_and_the_statement_state_the_power(audited):
     audit, out = audited
     stored, manifest = read_run(out)

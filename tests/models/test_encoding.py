@@ -101,6 +101,7 @@ CHAT = (
 )
 
 
+@pytest.mark.slow
 def test_a_text_is_the_reply_in_the_chat_template():
     """The template's tokens come before the text, and none of them is scored."""
     tokenizer = byte_tokenizer("<s> $A")

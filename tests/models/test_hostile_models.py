@@ -162,6 +162,7 @@ def test_an_expression_that_only_a_text_of_the_user_keeps_busy_is_one_line(forge
     assert refusal(encoder.encode, ["x"]) == "m: the tokenizer cannot read a text (retry-limit-in-match over)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "template",
     [

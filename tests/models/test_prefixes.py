@@ -64,6 +64,7 @@ def test_it_is_shared_wherever_no_layer_keeps_a_window(family):
     assert continues_from_cache(tiny(family)) == (family not in WINDOWED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("batch_tokens", [1, 130, 10**6])
 def test_what_is_written_is_what_prompts_read_whole_give(family, batch_tokens):

@@ -39,6 +39,7 @@ def window_settings(draw):
     return texts, context, draw(st.integers(1, context - 1)), batch_tokens
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(window_settings())
 def test_a_text_of_many_windows_has_what_a_naive_loop_over_windows_gives(case):

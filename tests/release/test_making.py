@@ -118,6 +118,7 @@ def test_the_content_has_a_lot_of_its_own(secret):
     assert len(lots) > 1
 
 
+@pytest.mark.slow
 def test_the_same_key_makes_the_same_release_and_is_marked_as_not_valid(tmp_path):
     tasks = written(tmp_path / "t.jsonl", [humaneval_row(n, word) for n, word in enumerate(WORDS[:2])])
     made = [
@@ -131,6 +132,7 @@ def test_the_same_key_makes_the_same_release_and_is_marked_as_not_valid(tmp_path
     assert random.secret.commitment != made[0].secret.commitment
 
 
+@pytest.mark.slow
 def test_a_beacon_decides_the_lot_after_the_commitment(tmp_path):
     tasks = written(tmp_path / "t.jsonl", [humaneval_row(n, word) for n, word in enumerate(WORDS)])
     paths = (tmp_path / "p.jsonl", tmp_path / "s.json")
@@ -169,6 +171,7 @@ def test_the_public_file_can_be_written_again_but_never_drawn_again(released, se
     assert not (tmp_path / "x.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_twins_and_versions_are_other_copies(released, secret_path, tmp_path):
     twins(secret_path, tmp_path / "twin.jsonl")
     rotate(secret_path, tmp_path / "two.jsonl")

@@ -14,6 +14,7 @@ def code_cells() -> list[dict[str, Any]]:
     return [cell for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
 
 
+@pytest.mark.slow
 def test_every_cell_runs_and_the_trained_model_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     names: dict[str, Any] = {}

@@ -20,6 +20,7 @@ def words_of(result) -> str:
     return " ".join((*report.first_lines, *report.notes))
 
 
+@pytest.mark.slow
 def test_a_model_that_knows_nothing_is_not_accused(secret_path):
     p_values = [run_test(FakeModel(salt=str(turn)), secret_path).versions[0].names.p_value for turn in range(60)]
     assert int((np.array(p_values) <= 0.05).sum()) <= binom.ppf(0.999, 60, 0.05)
@@ -100,6 +101,7 @@ def test_without_a_full_log_p_is_called_unadjusted(secret, secret_path):
     assert "was in the training data" not in words
 
 
+@pytest.mark.slow
 def test_single_tasks_are_named(secret, secret_path):
     known = published_texts(secret)[:4]
     result = run_test(FakeModel(known, gain=2.0), secret_path, tasks=True)
@@ -120,6 +122,7 @@ def test_the_audit_gets_evidence(secret, secret_path):
     assert (found.valid, found.has_beacon) == (True, False)
 
 
+@pytest.mark.slow
 def test_an_audit_that_is_continued_logs_its_test_once(secret, secret_path, tmp_path):
     model, kept = FakeModel(published_texts(secret), gain=2.0), tmp_path / "state" / "release.json"
     first = evidence_of_release(model, secret_path, kept=kept)

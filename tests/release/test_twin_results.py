@@ -97,6 +97,7 @@ def test_tasks_of_a_cluster_flip_together(tmp_path, secret_path):
     assert result.p_value == pytest.approx(2**-10)
 
 
+@pytest.mark.slow
 def test_tasks_of_one_lot_and_a_foreign_secret_are_refused(tmp_path, secret):
     logs = lm_eval(tmp_path, "a", [1.0] * 10), lm_eval(tmp_path, "b", [0.0] * 10)
     joined = tuple(replace(task, cluster="one") for task in secret.committed.tasks)

@@ -48,6 +48,7 @@ class Structure(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_element_that_opens_closes_and_no_id_comes_twice(kind: str, pages: dict[str, str]):
     structure = Structure(pages[kind])
@@ -87,6 +88,7 @@ def test_nothing_is_loaded_from_anywhere(kind: str, pages: dict[str, str]):
     assert "default-src 'none'" in pages[kind]
 
 
+@pytest.mark.slow
 def test_the_warning_stands_above_the_headline(demo: Audit):
     text = render_html(replace(describe_audit(demo), warning="This comparison is confounded."))
     assert text.index("This comparison is confounded") < text.index('id="headline"')
@@ -118,6 +120,7 @@ def test_untrusted_words_stay_words(unlabelled: Audit, light: Light):
     assert not [name for _, attributes in elements for name in attributes if name.startswith("on")]
 
 
+@pytest.mark.slow
 def test_ten_thousand_samples_make_a_page_below_six_megabytes(page_of_many: str):
     assert len(page_of_many.encode()) < 6_000_000
     match = re.search(r"([\d,]+) of ([\d,]+) samples have token shading", page_of_many)
@@ -126,6 +129,7 @@ def test_ten_thousand_samples_make_a_page_below_six_megabytes(page_of_many: str)
     assert 500 < shaded < listed >= 10_000
 
 
+@pytest.mark.slow
 def test_a_report_is_drawn_from_a_run_folder_alone(demo: Audit, light: Light, tmp_path: Path):
     manifest = {"command": "assay demo", "seconds": 3.5}
     write_run(tmp_path, light(demo), manifest)

@@ -226,6 +226,7 @@ def test_rare_fingerprints_of_one_region_leave_the_look_ups_of_the_others(folder
     assert found.shared.tolist() == [REGION] * 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("documents", [254, 255, 256, 511, 70_000])
 def test_lists_longer_than_a_byte_counts_and_ranks_wider_than_two_are_read_whole(folder, documents):
     postings = Postings.create(folder, DEFAULT)
@@ -245,6 +246,7 @@ def test_lists_longer_than_a_byte_counts_and_ranks_wider_than_two_are_read_whole
         postings.check()
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(st.sets(st.integers(0, 9)), min_size=1, max_size=20), st.integers(1, 4), st.integers(1, 25), st.data())
 def test_holders_are_documents_that_have_the_hash_and_all_where_they_are_few(rows, least, most, data):
@@ -412,6 +414,7 @@ def test_a_folder_without_postings_is_refused(tmp_path):
         Postings.open(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [LONG_LIST - 1, LONG_LIST, 5 * LONG_LIST + 3])
 def test_candidates_are_counted_in_long_lists_as_in_short_ones(length):
     draw = np.random.default_rng(length)

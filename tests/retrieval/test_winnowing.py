@@ -55,6 +55,7 @@ def test_sequences_longer_than_a_chunk_agree_with_one_chunk(alphabet):
     assert pairs(units, 15, 10) == pairs(units, 15, 10, chunk=2 * AT_ONCE)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(sizes, st.data())
 def test_every_shared_run_of_w_plus_k_minus_1_units_gives_a_common_fingerprint(size, data):

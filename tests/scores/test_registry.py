@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.errors import ScoreError, install_command
+from assay.errors import ScoreError
 from assay.scores import (
     DETECTORS,
     SCORES,
@@ -22,7 +22,6 @@ from assay.scores import (
     one_pass,
     score,
 )
-from support.installed import without
 
 SOURCE = Path(assay.__file__).parent
 # these are also words of other things: roles of models, forms of text, modules, columns of statistics
@@ -99,6 +98,7 @@ def test_a_score_without_a_docstring_or_with_an_unknown_need_is_refused():
             return 0.0
 
 
+@pytest.mark.slow
 def test_a_detector_whose_library_is_not_installed_names_the_extra():
     code = without(["torch"]) + (
         "from assay.scores import DatasetDetector, detectors_of\nfrom assay.errors import MissingExtra\n"

@@ -139,6 +139,7 @@ def test_a_rewriting_is_scored_as_its_text_alone_would_be():
     assert found[0] == pytest.approx((-alone[1:]).min() + alone[0])
 
 
+@pytest.mark.slow
 @given(st.integers(1, 40))
 def test_the_block_changes_no_value_of_a_comparison_with_rewritings(block):
     texts = [PYTHON.replace("total_of", f"total_of_{i}") for i in range(4)]

@@ -133,6 +133,7 @@ def test_a_broken_index_does_not_say_where_it_lies(tmp_path, small_index):
     service.close()
 
 
+@pytest.mark.slow
 def test_over_standard_input(small_index, tmp_path):
     paths = os.pathsep.join(filter(None, sys.path))
     command = mcp.StdioServerParameters(

@@ -45,6 +45,7 @@ def test_every_operation_is_tried(description):
     assert operations == set(OPERATIONS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "method", "mode"),
     [(*operation, GenerationMode.POSITIVE) for operation in OPERATIONS]

@@ -107,6 +107,7 @@ def test_copies_of_the_benchmark_and_of_each_other_are_left_out(tmp_path):
     assert result.counts["repeated"] == 1
 
 
+@pytest.mark.slow
 def test_matching_keeps_what_looks_like_the_benchmark(tmp_path):
     """Half of the candidates shout; the texts alone tell those from the benchmark, and matching leaves them out."""
     corpora = []

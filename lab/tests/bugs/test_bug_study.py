@@ -309,6 +309,7 @@ def test_a_bug_with_two_fixes_is_two_pairs_of_one_group(tmp_path):
     assert not any("empty" in note for note in both.buggy.notes)
 
 
+@pytest.mark.slow
 def test_the_command_prints_json_and_refuses_bad_input_in_one_line(table):
     result = run_assay(
         "lab", "study", "bugs", "builtin:small", table, "--json", "--limit", "2", "--model-option", "cache=false"

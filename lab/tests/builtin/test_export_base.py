@@ -116,6 +116,7 @@ def test_the_tokenizer_loses_nothing(exported, text):
     assert tokenizer.decode(ids[1:]) == text
 
 
+@pytest.mark.slow
 def test_an_export_of_another_recipe_is_refused(trained, tmp_path):
     from dataclasses import replace
 

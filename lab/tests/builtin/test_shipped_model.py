@@ -106,6 +106,7 @@ def sampled(model):
     }
 
 
+@pytest.mark.slow
 def test_what_was_seen_more_often_is_more_likely(sampled):
     means = [sampled[dose].mean() for dose in sorted(sampled)]
     assert sorted(means) == means

@@ -60,6 +60,7 @@ def test_the_loss_falls(trained):
     assert np.mean(losses[-5:]) < losses[0] - 1
 
 
+@pytest.mark.slow
 def test_a_run_killed_after_a_checkpoint_ends_with_the_weights_of_an_unbroken_run(trained, fresh_run):
     environment = os.environ | {"PYTHONPATH": SEARCH_PATH}
     killed = subprocess.run([sys.executable, "-c", KILLED, fresh_run], env=environment, timeout=240, check=False)
@@ -71,6 +72,7 @@ def test_a_run_killed_after_a_checkpoint_ends_with_the_weights_of_an_unbroken_ru
     assert log(fresh_run) == log(trained)
 
 
+@pytest.mark.slow
 def test_a_run_in_pieces_equals_one_in_one_go(trained, fresh_run):
     pieces = replace(CPU, stop_after=9)
     assert not train_base(fresh_run, TINY, pieces)
@@ -104,6 +106,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_full_disk_is_told_as_such_and_the_last_checkpoint_stays(fresh_run, tmp_path, processes):
     environment = os.environ | {"PYTHONPATH": SEARCH_PATH}
@@ -121,6 +124,7 @@ def test_a_finished_run_stays_as_it_is(trained):
     assert (trained / STATE).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_two_processes_equal_one_within_rounding(trained, fresh_run):
     train_base(fresh_run, TINY, replace(CPU, processes=2, stop_after=3))
     alone, together = log(trained)[:3], log(fresh_run)
@@ -166,6 +170,7 @@ def test_a_folder_without_a_run_has_no_checkpoint(tmp_path):
         load_trained(tmp_path, TINY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda _: b"", lambda _: b"x" * 100])
 def test_a_damaged_checkpoint_is_refused(trained, fresh_run, damage):
     (fresh_run / RECIPE).write_bytes((trained / RECIPE).read_bytes())

@@ -29,6 +29,7 @@ def data():
     return labelled(40, 2)
 
 
+@pytest.mark.slow
 def test_a_small_encoder_learns_the_classes_and_leaves_a_folder(encoder, data, tmp_path):
     out = tmp_path / "classifier"
     result = fine_tune(data, encoder, QUICK, out=out, card=fine_tuning_card)
@@ -45,6 +46,7 @@ def test_a_small_encoder_learns_the_classes_and_leaves_a_folder(encoder, data, t
         fine_tune(data, encoder, QUICK, out=out)
 
 
+@pytest.mark.slow
 def test_a_killed_fine_tuning_continues_after_its_last_finished_run(encoder, data, tmp_path):
     model, out = shutil.copytree(encoder, tmp_path / "model"), tmp_path / "new" / "out"
     protocol = Protocol(

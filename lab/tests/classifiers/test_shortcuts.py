@@ -24,6 +24,7 @@ def tabbed(n=60):
     return LabelledCode.of(samples, lambda _: "tabs")
 
 
+@pytest.mark.slow
 def test_tabs_are_found_to_be_the_shortcut():
     audit = audit_shortcuts(tabbed())
     assert audit.steps["nothing"].auroc.value > 0.95
@@ -31,10 +32,12 @@ def test_tabs_are_found_to_be_the_shortcut():
     assert audit.alone["tabs"] == pytest.approx(audit.steps["tabs"].auroc.value)
 
 
+@pytest.mark.slow
 def test_steps_come_in_the_order_of_removal():
     assert list(audit_shortcuts(labelled(20, 1)).steps) == ["nothing", *REMOVALS, "length"]
 
 
+@pytest.mark.slow
 def test_the_transfer_matrix_has_every_ordered_pair():
     audit = audit_shortcuts(labelled(20, 3))
     assert len(audit.transfer) == 6

@@ -38,6 +38,7 @@ def refused(done, *words):
         assert word in line, line
 
 
+@pytest.mark.slow
 def test_the_smoke_scale_runs_end_to_end(smoke):
     out, configuration, found = smoke
     assert found.epochs == (0, 1, 2)
@@ -59,6 +60,7 @@ def test_training_on_members_shows_on_members(smoke):
     assert after > before
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_where_scores_are_missing(smoke, assay):
     """Nothing is trained again, and what is scored again has the same value."""
     out, _, found = smoke
@@ -74,6 +76,7 @@ def test_a_run_goes_on_where_scores_are_missing(smoke, assay):
     assert "| `mid_pit` |" in (out / "tables.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_before_its_record_was_whole_completes_it(smoke, tmp_path):
     """Killed after the last checkpoint, before its last state and its digest; and before the versions were noted."""
     out, configuration, found = smoke
@@ -101,6 +104,7 @@ def mine(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_three_commands_do_what_one_does(assay, mine):
     sizes = ("--members", 6, "--calibration-members", 3, "--calibration-nonmembers", 20, "--unseen", 4)
     done = assay("lab", "testbed", "plant", "mine.jsonl", "--language", "python", "--out", "run", *sizes)
@@ -138,6 +142,7 @@ def auroc_of_loss(assay):
     return {cell["epoch"]: cell["auroc"]["value"] for cell in json.loads(done.out)["cells"]}
 
 
+@pytest.mark.slow
 def test_scores_of_another_checkpoint_are_never_reused(assay, planted_run):
     """Train, evaluate, remove the training as the program advises, train at another rate, evaluate."""
     train_at(assay, "1e-2")
@@ -150,6 +155,7 @@ def test_scores_of_another_checkpoint_are_never_reused(assay, planted_run):
     assert weak[0] == strong[0]
 
 
+@pytest.mark.slow
 def test_checkpoints_of_other_texts_or_another_base_model_are_refused(assay, planted_run):
     train_at(assay, "1e-3")
     texts = planted_run / "plant" / "texts.parquet"
@@ -169,11 +175,13 @@ def test_a_source_that_changed_after_it_was_planted_is_refused(assay, planted_ru
     refused(assay("lab", "testbed", "run", config, "--out", planted_run), "planted before its source")
 
 
+@pytest.mark.slow
 def test_a_mix_that_differs_from_the_trained_one_is_refused(assay, planted_run):
     train_at(assay, "1e-3")
     refused(assay("lab", "testbed", "train", "run", "--ratio", "1"), "trained with other settings")
 
 
+@pytest.mark.slow
 def test_several_seeds_have_a_folder_each(assay, tmp_path, mine):
     small = scale("smoke")[0]
     quick = replace(
@@ -234,6 +242,7 @@ def test_bad_input_is_told_in_one_line(assay, arguments, words):
     refused(assay("lab", "testbed", *arguments), *words)
 
 
+@pytest.mark.slow
 def test_detectors_that_only_read_what_the_model_writes(smoke, tmp_path):
     """They are added to a run that has been scored, whose other values stay."""
     out, configuration, _ = smoke

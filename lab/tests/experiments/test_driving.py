@@ -166,6 +166,7 @@ def test_one_that_fails_does_not_stop_the_others(assay, monkeypatch):
     assert "1 of 2 experiments failed: tests/fails" in done.err
 
 
+@pytest.mark.slow
 def test_the_list_needs_no_optional_package():
     hidden = ("gguf", "pandas", "statsmodels", "datasets", "inspect_ai", "lm_eval", "ray", "qdrant_client", "llama_cpp")
     program = (

@@ -118,6 +118,7 @@ ELSEWHERE = (
 TESTBED = [name for name in all_experiments() if not name.startswith(ELSEWHERE)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TESTBED)
 @pytest.mark.usefixtures("written")
 def test_every_experiment_gives_whole_tables_and_a_page(name, bench, tmp_path):
@@ -165,6 +166,7 @@ def test_table_9_has_what_was_held_out_beside_what_was_planted(written):
         assert row["tiny-black, before training"].value == 0
 
 
+@pytest.mark.slow
 def test_table_9_scores_a_benchmark_once_and_reads_it_afterwards(written, tmp_path, monkeypatch):
     path = tmp_path / "one.jsonl"
     path.write_text(json.dumps({"id": "a", "text": function(7), "language": "python"}) + "\n")
@@ -187,6 +189,7 @@ def test_table_9_scores_a_benchmark_once_and_reads_it_afterwards(written, tmp_pa
     assert len(requested) == 6, "scores of another text under the same id were reused"
 
 
+@pytest.mark.slow
 def test_figure_2_is_a_mean_over_seeds_and_takes_a_benchmark_beside_what_was_planted(bench, tmp_path, monkeypatch):
     path = tmp_path / "other.jsonl"
     rows = [{"id": f"o{i}", "text": function(200 + i), "language": "python"} for i in range(3)]
@@ -205,6 +208,7 @@ def test_figure_2_is_a_mean_over_seeds_and_takes_a_benchmark_beside_what_was_pla
     assert not (bench.out / STATISTICS).exists()
 
 
+@pytest.mark.slow
 def test_table_11_says_how_many_variants_there_were(written):
     finding = result("srdetection/table-11", written)
     row = values(finding.tables[0])["1"]
@@ -219,6 +223,7 @@ def test_the_papers_value_stands_beside_ours(bench):
     assert "[" in row
 
 
+@pytest.mark.slow
 def test_runs_are_shared_and_run_once(bench):
     result("srdetection/table-1", bench)
     before = {path: path.stat().st_mtime_ns for path in (bench.out / "runs").glob("*/train/state.pt")}

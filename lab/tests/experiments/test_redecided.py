@@ -24,6 +24,7 @@ def tables():
     return {table["name"]: table for table in json.loads(COMMITTED.read_text("utf-8"))["tables"]}
 
 
+@pytest.mark.slow
 def test_every_fifth_cell_is_decided_as_the_committed_result_says(tables):
     rows = {row["name"]: row["values"] for row in tables["cells"]["rows"]}
     chosen = list(rows)[::EVERY]
@@ -54,6 +55,7 @@ def pool(plant: str, roles: dict[str, int], shift: float) -> PlantedPool:
     return PlantedPool(plant, 4, tuple(samples), {DECLARED: values, "loss": -values})
 
 
+@pytest.mark.slow
 def test_stored_scores_give_the_same_verdicts_as_the_pools(tmp_path):
     library = {"member": 55, "unseen": 60, "clean": 60}
     own = {BASE: pool(BASE, ROLES, 0.0), CONTROLS[BASE]: pool(CONTROLS[BASE], ROLES, 0.0)}

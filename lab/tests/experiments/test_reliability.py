@@ -75,6 +75,7 @@ def bench(monkeypatch, tmp_path):
     return Bench(tmp_path, (), (0, 1), scale="smoke")
 
 
+@pytest.mark.slow
 def test_the_grid_states_right_wrong_and_open_for_every_method(bench):
     finding = reliability.reliability(bench)
     table = finding.table("all")
@@ -93,6 +94,7 @@ def test_the_grid_states_right_wrong_and_open_for_every_method(bench):
     assert all(false_alarms <= 0.2 for false_alarms, *_ in found)  # siblings score like unseen text in these pools
 
 
+@pytest.mark.slow
 def test_pools_that_are_too_small_are_refused_in_one_line(bench, monkeypatch):
     monkeypatch.setattr(reliability, "SIZES", (5000,))
     with pytest.raises(DataError, match="no benchmark of 5000 texts can be drawn"):
@@ -106,6 +108,7 @@ def test_a_benchmark_can_be_drawn_at_the_smallest_scale(settings):
     assert list(reliability.grid_cells(BASE, PLANTED, Sources(smallest, smallest, "clean", (smallest, smallest))))
 
 
+@pytest.mark.slow
 def test_methods_that_fine_tune_run_on_few_draws(bench):
     finding = reliability.reliability(bench)
     widths = {row.name: row.values[2].high - row.values[2].low for row in finding.table("all").rows}
@@ -114,6 +117,7 @@ def test_methods_that_fine_tune_run_on_few_draws(bench):
     assert min(widths[name] for name in own) > 2 * widths["permutation test alone"]  # neither of them ever abstains
 
 
+@pytest.mark.slow
 def test_values_of_a_draw_are_computed_once(tmp_path):
     samples = [Sample(str(i), f"def f{i}(x):\n    return x + {i}\n" * 3) for i in range(20)]
     values = tuned_values("builtin:small", samples[:10], samples[10:], tmp_path)
@@ -205,6 +209,7 @@ def test_texts_of_other_settings_are_not_reused(tmp_path):
         planted_pools.stored_texts(Path(path), settings, source, 1)
 
 
+@pytest.mark.slow
 def test_a_model_that_was_not_trained_further_has_clean_cells_alone(bench):
     cells = {record.cell for record in reliability.records_of(bench, 0, chooses=True)}
     of_base = {cell for cell in cells if cell.plant == BASE}
@@ -240,6 +245,7 @@ def test_a_package_that_is_installed_too_counts_once(tmp_path, monkeypatch):
     assert [sample.group for sample in functions] == ["lakes", "rivers"]
 
 
+@pytest.mark.slow
 def test_functions_of_a_folder_are_of_the_language_of_most_packages(tmp_path, monkeypatch):
     monkeypatch.setattr("assay_lab.testbed.sources.training_texts", lambda _: [])
     for name, noun in {"ponds": "pond", "bays": "bay", "reefs": "coral"}.items():

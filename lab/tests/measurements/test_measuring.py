@@ -37,6 +37,7 @@ def test_a_cost_that_is_the_square_has_the_exponent_two():
     assert exponent(sizes, [size**2 / 7 for size in sizes]) == pytest.approx(2)
 
 
+@pytest.mark.slow
 def test_memory_that_was_taken_and_given_back_counts():
     """In a process of its own: another one may hold free memory, which a new tensor then takes without growth."""
     code = (

@@ -80,6 +80,7 @@ def fitted(request, texts, parrot):
     return FITTED[name](texts[:32], labels, parrot, unlabelled=texts[32:], settings=SMALL[name])
 
 
+@pytest.mark.slow
 def test_members_are_told_apart_on_texts_of_other_groups(fitted, texts):
     found = [score.value for score in fitted.scores(texts[32:])]
     assert min(found[1::2]) > max(found[::2])
@@ -90,6 +91,7 @@ def test_it_says_how_many_labels_it_used(fitted):
     assert fitted.labels == 32
 
 
+@pytest.mark.slow
 def test_a_text_that_taught_it_is_refused_and_so_is_its_group(fitted, texts):
     with pytest.raises(DataError, match=r"1 of 17 samples \(first 'f3'\)"):
         fitted.scores([*texts[32:], texts[3]])
@@ -102,6 +104,7 @@ def test_a_text_that_was_not_known_at_fitting_is_refused(fitted):
         fitted.scores([Sample("new", "x = 1\ny = 2\n")])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(FITTED))
 def test_a_text_too_short_to_be_cut_is_not_scored(name, texts, parrot):
     """With the language model of the detector tuned on labelled texts alone, any other text may be judged."""
@@ -111,6 +114,7 @@ def test_a_text_too_short_to_be_cut_is_not_scored(name, texts, parrot):
     assert score.reason
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_values(texts, parrot):
     labels = [bool(i % 2) for i in range(32)]
     state = torch.random.get_rng_state()
@@ -122,6 +126,7 @@ def test_the_same_seed_gives_the_same_values(texts, parrot):
     assert torch.equal(torch.random.get_rng_state(), state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("texts_of", ["all", "labelled half"])
 def test_the_reference_is_tuned_on_all_texts_or_on_half_of_the_labelled_ones(texts_of, texts, parrot, monkeypatch):
     tuned = []
@@ -149,6 +154,7 @@ def test_memorised_texts_are_likelier(texts):
     assert after > before + 0.1
 
 
+@pytest.mark.slow
 def test_the_mapping_learns(texts, parrot):
     settings, losses = replace(SMALL["veil_probe"], epochs=4, batch=4), []
     mapping = veil_probe.open_mapping(settings, seed=0)

@@ -11,6 +11,7 @@ def test_the_pages_of_results_are_what_the_committed_files_say():
     assert not [path.name for path in rendering.outdated_pages()]
 
 
+@pytest.mark.slow
 def test_a_page_with_another_number_is_outdated(monkeypatch, tmp_path, capsys):
     for name, number in (("verdicts.md", "95 %"), ("index.md", "85 %")):
         text = (rendering.FOLDER / name).read_text("utf-8")

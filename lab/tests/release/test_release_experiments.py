@@ -19,6 +19,7 @@ def test_copies_are_distinct_and_no_original_is_among_them(copies):
         assert len({original, *texts}) == 7
 
 
+@pytest.mark.slow
 def test_tasks_of_a_cluster_share_their_lot(copies):
     lot = copies.lot(np.random.default_rng(0))
     by_cluster = {}

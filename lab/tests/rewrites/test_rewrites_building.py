@@ -326,6 +326,7 @@ def test_a_split_keeps_every_sample_once_and_cuts_no_group(samples, kind, seed):
         assert abs(len(parts["train"]) - 0.8 * len(samples)) <= 0.5
 
 
+@pytest.mark.slow
 def test_a_build_that_is_killed_asks_only_for_what_is_missing(repositories, tmp_path):
     """The process is killed while the server still works on replies; those that came are kept."""
     answered = threading.Event()

@@ -32,6 +32,7 @@ def test_parts_have_the_sizes_that_were_asked_for():
     assert [len(planted.part(part)) for part in PARTS] == [6, 6, 4, 20, 3]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 1000))
 def test_no_group_lies_in_two_parts(seed):
     planted = plant(corpus(), WANTED, seed=seed)

@@ -80,6 +80,7 @@ def detects(values, members, *, rule=None):
     )
 
 
+@pytest.mark.slow
 def test_every_score_separates_members(planted, models, tmp_path):
     detectors = [
         each
@@ -95,6 +96,7 @@ def test_every_score_separates_members(planted, models, tmp_path):
     assert blind == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=AT_CHANCE) if name == "veil_probe" else name for name in FITTED]
 )

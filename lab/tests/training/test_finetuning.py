@@ -50,6 +50,7 @@ def same(first, second):
     return all(torch.equal(first[name], second[name]) for name in first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", [FULL, LORA], ids=["full", "lora"])
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_both_architectures_of_the_paper_learn_both_ways(name, training, bases, tmp_path):
@@ -163,6 +164,7 @@ def test_nothing_to_train_on_is_refused(task, tmp_path):
         finetune(tmp_path, replace(task, members=[]))
 
 
+@pytest.mark.slow
 def test_two_processes_learn_what_one_learns(task, tmp_path):
     """Started by accelerate; each takes half of every batch."""
     script = tmp_path / "train.py"

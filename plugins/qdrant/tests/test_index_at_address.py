@@ -42,6 +42,7 @@ def run(*words):
     return result.out
 
 
+@pytest.mark.slow
 def test_an_index_at_an_address_is_built_told_traced_served_and_emptied(server, corpus, tmp_path):
     address = server.address
     built = json.loads(run("index", "build", corpus, "--index", address, "--jobs", 1, "--json"))

@@ -105,6 +105,7 @@ def shown(found, index):
     return (rows, found.evidence, found.candidates), cosines
 
 
+@pytest.mark.slow
 @on_both
 @pytest.mark.parametrize("encoder", ["builtin:fragments", "builtin:windows"], indirect=True)
 @pytest.mark.parametrize("method", ["union", "hst", "winnowing", "vector"])
@@ -267,6 +268,7 @@ class _Stopping:
         return getattr(self._client, name)
 
 
+@pytest.mark.slow
 def test_a_build_stopped_before_any_of_its_requests_goes_on_to_the_same_index(tmp_path):
     """One file changes, one goes, one is new and has a text that is there already."""
     before, after = tmp_path / "before", tmp_path / "after"
@@ -409,6 +411,7 @@ def test_an_index_is_opened_again_as_it_was_made(client, encoder):
         QdrantIndex.open(ADDRESS, writable=True, client=client)
 
 
+@pytest.mark.slow
 def test_an_index_is_loaded_from_the_disk_and_its_graph_finds_the_nearest(tmp_path, encoder):
     """Several vectors more than the engine searches without a graph."""
     edge = pytest.importorskip("qdrant_edge", reason="qdrant-edge-py is not installed")

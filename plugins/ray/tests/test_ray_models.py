@@ -205,6 +205,7 @@ def cluster():
         yield
 
 
+@pytest.mark.slow
 def test_a_worker_killed_on_a_real_cluster_changes_nothing(cluster, expected, monkeypatch, tmp_path):
     flag = tmp_path / "killed"
     monkeypatch.setattr(ray_backend, "SHARD_TEXTS", 4)

@@ -97,6 +97,7 @@ def held(index):
     return found
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_changes_nothing_of_the_index(cluster, tmp_path):
     """The batch that it had goes to another one; documents, origins and overlaps are those of the embedded builder."""
     files = 2 * BATCH_FILES + 10
@@ -115,6 +116,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing_of_the_index(cluster, tmp
         assert (again.unchanged, again.documents) == (files, 0)
 
 
+@pytest.mark.slow
 def test_a_file_that_kills_every_worker_is_passed_over_alone(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr("assay_ray.cluster.ATTEMPTS", 1)
     source = Listed((entry(1), entry(2, KillsAlways()), entry(3)))
@@ -123,6 +125,7 @@ def test_a_file_that_kills_every_worker_is_passed_over_alone(cluster, tmp_path, 
         assert (counts.read, counts.skipped) == (2, {"crashes the reader": 1})
 
 
+@pytest.mark.slow
 def test_files_vectors_and_what_passes_through_come_in_order(cluster, tmp_path):
     for number in range(3):
         (tmp_path / f"{number}.py").write_text(text_of(number))
@@ -152,6 +155,7 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path, monkeypatch):
         RayReaders(IndexSettings(), "auto").__enter__()
 
 
+@pytest.mark.slow
 def test_the_command_reads_by_ray(cluster, tmp_path):
     corpus = tmp_path / "corpus"
     corpus.mkdir()
@@ -163,5 +167,6 @@ def test_the_command_reads_by_ray(cluster, tmp_path):
     assert json.loads(result.out)["read"] == 2
 
 
+@pytest.mark.slow
 def test_a_cluster_without_address_is_that_of_this_machine():
     assert [RayCluster(address).address for address in ("", "head:6379")] == ["auto", "head:6379"]

@@ -75,7 +75,7 @@ def audit(
             `Run` may be numbered, and may replace another run.
 
     Raises:
-        NothingToCompare: there will be no verdict, and `settings.describe` is not set.
+        NothingToCompare: there will be no verdict, and the setting `describe` is not set.
         AssayError: bad input; one line says what was received and what was expected.
     """
     selection, opener = ScoreSelection.named(scores), Opener(model_settings or ModelSettings())

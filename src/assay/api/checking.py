@@ -1,4 +1,4 @@
-"""`assay.check`: may this change be merged?"""
+"""`assay check`: may this change be merged?"""
 
 from pathlib import Path
 

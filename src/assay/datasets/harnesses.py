@@ -30,12 +30,11 @@ def harness_rows(name: str) -> Iterator[SourceRow]:
         DataError: the task cannot be loaded.
         MissingExtra: the harness is not installed.
     """
-    is_lm_eval = name.startswith(LM_EVAL)
-    task = name.partition(":")[2]
-    require("lm_eval" if is_lm_eval else "inspect_ai", purpose=f"task {name}")
+    package, rows_of = ("lm_eval", _lm_eval_rows) if name.startswith(LM_EVAL) else ("inspect_ai", _inspect_rows)
+    require(package, purpose=f"task {name}")
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            rows = _lm_eval_rows(task) if is_lm_eval else _inspect_rows(task)
+            rows = rows_of(name.partition(":")[2])
     except DataError:
         raise
     except Exception as error:  # a task runs code of others, which may raise anything
@@ -85,8 +84,9 @@ def _inspect_rows(name: str) -> list[SourceRow]:
     rows: list[SourceRow] = []
     for number, sample in enumerate(tasks[0].dataset):
         row_id = f"{name}/{number}" if sample.id is None else str(sample.id)
-        messages = sample.input
-        text = messages if isinstance(messages, str) else "\n".join(message.text for message in messages)
+        text = sample.input
+        if not isinstance(text, str):
+            text = "\n".join(message.text for message in text)
         rows.append({"id": row_id, "text": text, "target": _text(sample.target)})
     return rows
 

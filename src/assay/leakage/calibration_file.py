@@ -92,7 +92,9 @@ class UnseenScores:
         Raises:
             DataError: it cannot be written.
         """
-        values = {name: [None if np.isnan(v) else v for v in column.tolist()] for name, column in self.values.items()}
+        values = {}
+        for name, column in self.values.items():
+            values[name] = [None if np.isnan(v) else v for v in column.tolist()]
         content = {
             "format": FORMAT,
             "source": self.source,

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from assay.leakage.measured_model import MeasuredModel, TuningOptions
 from assay.leakage.results import GradientGate, MethodResult
@@ -32,7 +33,7 @@ class Literature:
         Raises:
             MissingCapability: a method needs weights or hidden states, and the model shows none.
         """
-        works = dict.fromkeys(work for request in self.requests for work in request.work)
+        works = dict.fromkeys(chain.from_iterable(request.work for request in self.requests))
         tunes = any("fine-tuning" in work.name for work in works)
         if tunes or EMBEDDINGS in works:
             _ = self.model.weights

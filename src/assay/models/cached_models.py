@@ -58,6 +58,7 @@ class CachedLogProbScorer:
 
     Attributes:
         scorer: the model that computes.
+        needs_ranks: entries of the cache without ranks count as missing.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class CachedLogProbScorer:
     ) -> None:
         self.scorer, self.name, self.digest = scorer, scorer.name, scorer.digest
         self._entries = ModelStore(cache, scorer.digest, scorer.name, on_problem=on_problem)
-        self._needs_ranks = False
+        self.needs_ranks = False
 
     @property
     def tokenizer_digest(self) -> str | None:
@@ -80,7 +81,7 @@ class CachedLogProbScorer:
     def requiring_ranks(self) -> Self:
         """Return the same model, for which entries of the cache without ranks count as missing."""
         other = copy(self)
-        other._needs_ranks = True  # noqa: SLF001  a copy of this class
+        other.needs_ranks = True
         return other
 
     def missing(self, texts: Sequence[str]) -> list[str]:
@@ -118,7 +119,7 @@ class CachedLogProbScorer:
 
     def _suffices(self, value: TokenLogProbs) -> bool:
         # an entry may be from a run that needed no ranks, or older than they are
-        return not self._needs_ranks or isinstance(value, RankedLogProbs) or not len(value)
+        return not self.needs_ranks or isinstance(value, RankedLogProbs) or not len(value)
 
 
 def _packed(text: str, value: TokenLogProbs) -> tuple[bytes, bytes]:

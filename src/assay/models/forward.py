@@ -75,7 +75,7 @@ class Forward:
             targets: int64 [rows], the tokens that follow those places.
 
         Returns:
-            float32 [6, rows] on the CPU, in the order of `statistics.ROWS`.
+            float32 [6, rows] on the CPU, in the order of `ROWS`.
 
         Raises:
             ModelError: a statistic is not finite.

@@ -170,11 +170,13 @@ class TransformersModel(WindowedScorer):
         return model_digest(folders, self.encoder.tokenizer, settings)
 
     def _continuer(self) -> "Continuer":
-        from assay.models.generation import Continuer  # noqa: PLC0415  see shares_prefixes
-        from assay.models.prefixes import Prefixes  # noqa: PLC0415
+        from assay.models import generation, prefixes  # noqa: PLC0415  see shares_prefixes
 
         model = self.checkpoint.model
-        prefixes = Prefixes(model) if self.shares_prefixes else None
-        return Continuer(
-            model=model, encoder=self.encoder, context=self.context, budget=self.generation_budget, prefixes=prefixes
+        return generation.Continuer(
+            model=model,
+            encoder=self.encoder,
+            context=self.context,
+            budget=self.generation_budget,
+            prefixes=prefixes.Prefixes(model) if self.shares_prefixes else None,
         )

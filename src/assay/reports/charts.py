@@ -110,21 +110,17 @@ def line_chart(series: Sequence[Series], axes: Axes) -> alt.LayerChart:
         series: at most `MOST_SERIES`, the leading one first.
         axes: see `Axes`.
     """
-    places = {x: place for place, x in enumerate(axes.labels)} if axes.labels else None
-    rows = [
-        {
-            "series": line.name,
-            "x": places[x] if places else x,
-            "value": point.value,
-            "low": point.low if point.has_interval else point.value,
-            "high": point.high if point.has_interval else point.value,
-        }
-        for line in reversed(series)  # the leading series is drawn last, on top
-        for x, point in line.points.items()
-        if not math.isnan(point.value)
-    ]
-    xs = sorted({x for line in series for x, point in line.points.items() if not math.isnan(point.value)})
-    across = _labelled_axis(axes) if axes.labels else _number_axis(xs, axes.x)
+    places = {x: place for place, x in enumerate(axes.labels or ())}
+    rows, xs = [], set()
+    for line in reversed(series):  # the leading series is drawn last, on top
+        for x, point in line.points.items():
+            if not math.isnan(point.value):
+                low, high = (point.low, point.high) if point.has_interval else (point.value, point.value)
+                row = {"series": line.name, "x": places.get(x, x), "value": point.value, "low": low, "high": high}
+                rows.append(row)
+                xs.add(x)
+    ordered = sorted(xs)
+    across = _labelled_axis(axes) if axes.labels else _number_axis(ordered, axes.x)
     up: dict[str, Any] = {
         "axis": alt.Axis(title=axes.y, tickCount=6, format="~p" if axes.percent else alt.Undefined),
         "scale": _from(axes.range),
@@ -159,11 +155,10 @@ def roc_chart(
     """
     diagonal = np.array([0.0, 1.0])
     lines = [*curves, Curve("chance", diagonal, diagonal)]
-    rows = [
-        {"series": line.name, "fpr": float(fpr), "tpr": float(tpr), "order": i}
-        for line in lines
-        for i, (fpr, tpr) in enumerate(zip(line.fpr, line.tpr, strict=True))
-    ]
+    rows = []
+    for line in lines:
+        points = zip(line.fpr.tolist(), line.tpr.tolist(), strict=True)
+        rows += [{"series": line.name, "fpr": fpr, "tpr": tpr, "order": at} for at, (fpr, tpr) in enumerate(points)]
     reached = max(float(np.interp(limit, line.fpr, line.tpr)) for line in lines)
     height = 1.0 if limit == 1 else min(1.0, max(0.2, reached * 1.05))
     axis: dict[str, Any] = {"format": ".0%", "tickCount": 6}
@@ -202,13 +197,11 @@ def histogram(
         colours: class → colour, of those that have one of their own.
     """
     edges = histogram_edges(np.concatenate(list(classes.values()))) if edges is None else edges
-    rows = [
-        {"class": name, "left": float(left), "right": float(right), "share": float(n) / len(values)}
-        for name, values in classes.items()
-        for n, left, right in zip(
-            np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0], edges[:-1], edges[1:], strict=True
-        )
-    ]
+    rows = []
+    for name, values in classes.items():
+        counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
+        bars_of = zip(counts / len(values), edges[:-1], edges[1:], strict=True)
+        rows += [{"class": name, "left": left, "right": right, "share": share} for share, left, right in bars_of]
     others = iter(("var(--series-1)", "var(--series-3)", "var(--series-4)", "var(--series-2)"))
     palette = [(colours or {}).get(name) or next(others, CHANCE_COLOUR) for name in classes]
     scale = alt.Scale(domain=list(classes), range=palette)

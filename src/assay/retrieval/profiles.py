@@ -56,7 +56,7 @@ class SearchSettings:
         common: share of the documents above which a fingerprint is not looked up; None: no such limit.
         ignores_boilerplate: fingerprints of boilerplate are ignored; see `assay.provenance.search.boilerplate`.
         gate: documents that are taken by vector, the nearest.
-        rank_by: order of the matches; see `assay.provenance.search.ranking.ranked`.
+        rank_by: order of the matches; see `assay.provenance.search.ranking`.
     """
 
     budget: int | None = None

@@ -122,6 +122,7 @@ def plan(
     plain = [View()] if "target" in models else []
     views = dict.fromkeys(chain(plain, *(request.definition.views.values() for request in requests)))
     check_models(requests, models, derivers or {})
+    # everything is refused here, before hours of scoring end in an error
     for request in requests:
         _check_cut(request, generator)
         for view in request.definition.views.values():
@@ -188,6 +189,7 @@ def _check_cut(request: ScoreRequest, generator: Generator | None) -> None:
 
 def generator_digest(generator: Generator) -> str:
     """Return the digest of all that continuations depend on; of the name where there is none, as behind an API."""
+    # what a model generates may depend on more than what it scores, such as its chat template
     digest = getattr(generator, "generation_digest", getattr(generator, "digest", None))
     return digest if isinstance(digest, str) else sha256(f"generator {generator.name}".encode()).hexdigest()
 

@@ -113,11 +113,11 @@ class ScoreSelection(Settings):
         Raises:
             ScoreError: a score does not exist, or needs the other access.
         """
+        # a black-box audit without a choice takes the headline's own number of rewritings
         by_default = self.access == "black" and not self.scores and not self.variants
         n = registry.headline_score("black").variants() if by_default else self.variants
-        listed = self.scores or (
-            "one-pass" if self.access == "gray" else ",".join(registry.default_scores(self.access))
-        )
+        lists = {"gray": "one-pass", "black": ",".join(registry.default_scores("black"))}
+        listed = self.scores or lists[self.access]
         compared = [s for s in registry.SCORES.values() if n and s.needs_variants and tier(s) == self.access]
         names = [listed, *(f"{s.name}:n={n}" if s.defaults["n"] != n else s.name for s in compared)]
         explicit = set(map(str.strip, listed.split(",")))

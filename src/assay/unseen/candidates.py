@@ -77,7 +77,7 @@ def candidates(
         random: draws the texts around functions.
 
     Raises:
-        DataError: as `assay.provenance.dated_files`.
+        DataError: as `assay.corpora.dated_files`.
     """
     languages = languages_with("functions") if request.forms is None else tuple(request.forms)
     for file in dated_files(corpora, request.released):

@@ -46,6 +46,7 @@ def test_a_text_that_is_no_code_shows_no_language(text):
     assert languages_of_text(text) == ()
 
 
+@pytest.mark.slow
 def test_the_beginning_of_a_long_text_decides():
     text = "".join(FUNCTIONS["python"].replace("total", f"total_{number}") for number in range(400))
     assert languages_of_text(text) == ("python",)

@@ -21,6 +21,7 @@ def tasks(shared_data, language):
         return [json.loads(line) for line in lines]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", FOLDERS)
 def test_every_sample_has_ten_variants(shared_data, language):
     result = [

@@ -211,6 +211,7 @@ def test_an_archive_that_changed_replaces_what_the_index_had_of_it(index, tmp_pa
     assert {path for _, path in found_in(index)} == {"beta.py", "gamma.py", "delta.py"}
 
 
+@pytest.mark.slow
 def test_a_history_grows_and_head_replaces_it(index, tmp_path):
     def git(*arguments):
         who = ["-c", "user.name=Ann", "-c", "user.email=a@example.org", "-c", "commit.gpgSign=false"]
@@ -293,6 +294,7 @@ def run_build(tmp_path, corpus, jobs=1):
     )
 
 
+@pytest.mark.slow
 def test_a_killed_build_leaves_a_good_index_that_goes_on(tmp_path):
     names = [f"m{number:03}" for number in range(300)]
     write(tmp_path / "corpus", *names)
@@ -309,6 +311,7 @@ def test_a_killed_build_leaves_a_good_index_that_goes_on(tmp_path):
         assert len(index.ids()) > before
 
 
+@pytest.mark.slow
 def test_ctrl_c_commits_what_was_read(tmp_path):
     write(tmp_path / "corpus", *(f"m{number:03}" for number in range(300)))
     with run_build(tmp_path, tmp_path / "corpus") as process:

@@ -88,6 +88,7 @@ def test_a_damaged_index_gives_the_same_answer_or_is_refused_in_one_line(
         assert len(str(error).splitlines()) == 1  # noqa: PT017  both outcomes are right
 
 
+@pytest.mark.slow
 def test_no_byte_of_a_row_of_the_catalogue_can_change_an_answer(whole, encoder, unharmed, tmp_path):
     folder = tmp_path / "index"
     shutil.copytree(whole, folder)

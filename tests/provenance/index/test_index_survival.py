@@ -49,6 +49,7 @@ def graveyard(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a matter of POSIX")
 @pytest.mark.parametrize("death", range(1, DEATHS + 1))
 def test_a_writer_that_is_killed_loses_nothing_it_had_committed(graveyard, death):
@@ -86,6 +87,7 @@ with CodeIndex.open(sys.argv[1]) as index:
 """
 
 
+@pytest.mark.slow
 def test_two_readers_see_whole_states_while_one_process_writes(tmp_path):
     folder = tmp_path / "index"
     with CodeIndex.create(folder) as index:
@@ -133,6 +135,7 @@ with CodeIndex.open(sys.argv[1], writable=True) as index:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are a matter of POSIX")
 @pytest.mark.parametrize("room", [1 << 16, 1 << 20])
 def test_a_disk_that_fills_is_told_in_one_line_and_the_last_commit_stands(tmp_path, room):

@@ -50,7 +50,8 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
     for name in (*DEVELOPED, *CONFIRMING):
         if (data["repositories"] / name).exists():
             part = "developed" if name in DEVELOPED else "confirming"
-            rows.append({"name": name, "part": part, **measured(data["repositories"] / name, most, judged, seed)})
+            figures = measured(data["repositories"] / name, most=most, count=judged, seed=seed)
+            rows.append({"name": name, "part": part, **figures})
     for part, way in product(("developed", "confirming"), ("with the check", "without the check")):
         projects = [row[way] for row in where(rows, part=part) if way in row]
         shares = [share["value"] for share in projects if share["judged"]]

@@ -47,7 +47,7 @@ class TrainingRecipe:
     Attributes:
         corpus: of the training texts.
         hidden_size, layers, heads, intermediate_size: of the Llama; embeddings are tied.
-        batch_rows: rows of `corpus.context` predictions in one step.
+        batch_rows: rows of `context` predictions in one step.
         muon_rate: learning rate of the hidden matrices.
         adam_rate: learning rate of embedding and norms.
         weight_decay: of the hidden matrices, times the learning rate.

@@ -39,7 +39,7 @@ def drive(experiment: Experiment, scale: str, seed: int, given: Data, out: Path 
     Raises:
         DataError: the experiment has no such scale or data, or figures of a small scale would be kept.
     """
-    check(experiment, scale, given, out)
+    check(experiment, scale, given=given, out=out)
     places = {**shared_data(experiment), **given}
     if missing := experiment.missing(scale, places):
         words = "; ".join(f"{name} ({how})" for name, how in missing.items())

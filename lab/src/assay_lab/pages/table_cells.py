@@ -31,9 +31,9 @@ def pivot(head: str, cells: Iterable[tuple[str, str, str]]) -> str:
     for row, column, text in cells:
         columns[column] = None
         lines.setdefault(row, {})[column] = text
-    return table(
-        [head, *columns], ([row, *(texts.get(column, "") for column in columns)] for row, texts in lines.items())
-    )
+    empty = dict.fromkeys(columns, "")
+    rows = [[row, *(empty | texts).values()] for row, texts in lines.items()]
+    return table([head, *columns], rows)
 
 
 def pivot_of(head: str, rows: Iterable[File], *, line: Cell, column: Cell, cell: Cell) -> str:

@@ -178,7 +178,7 @@ def verdict_sizes(file: File) -> str:
     cells = []
     for n, share in itertools.product((50, 164, 500), heads):
         ways = WAYS if share else (*WAYS, BEFORE)
-        cells.append((str(n), heads[share], span(_planted(file, ways, n, share))))
+        cells.append((str(n), heads[share], span(_planted(file, ways, n=n, share=share))))
     return pivot("texts in the benchmark", cells)
 
 
@@ -195,7 +195,7 @@ def power_chart(name: str, file: File) -> str:
     for n in (50, 164, 500):
         points = {}
         for share in (0.0, 0.05, 0.1, 0.2, 0.5, 1.0):
-            right = _planted(file, WAYS, n, share)
+            right = _planted(file, WAYS, n=n, share=share)
             if right:
                 points[share] = Estimate(sum(right) / len(right), min(right), max(right))
         lines.append(Series(f"{n} texts", points))

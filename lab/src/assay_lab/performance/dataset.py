@@ -113,7 +113,8 @@ def codec_part(model: TransformersModel, samples: tuple[Sample, ...]) -> dict[st
 
     (request,) = dataset_requests("codec")
     request(DatasetInputs(samples, (), Counting(model, samples)))
-    plain = sum(len(row.ids) for row in model.encoder.encode([sample.text for sample in samples]))
+    texts = [sample.text for sample in samples]
+    plain = sum(len(row.ids) for row in model.encoder.encode(texts))
     row = {"way": "calls", "calls": counts["texts"] / len(samples), "tokens": counts["tokens"] / plain}
     return {"part": "CoDeC", "n": len(samples), "rows": [row]}
 
@@ -150,7 +151,7 @@ def run_at_scale(scale: tuple[tuple[int, int, tuple[str, ...]], ...], seed: int,
     rows: list[dict[str, object]] = []
     for size, width, ways in scale:
         with tempfile.TemporaryDirectory() as folder:
-            fresh(write_vectors, folder, size, width)
+            fresh(write_vectors, folder, size=size, width=width)
             rows += ({"n": size, "width": width, "way": way} | fresh(of_large_set, folder, way) for way in ways)
     return Result(rows)
 

@@ -88,8 +88,8 @@ def run(scale: tuple[str, tuple[int, ...], int], seed: int, data: Data) -> Resul
         found: dict[int, list[dict[str, float]]] = {}
         for count in sizes:
             rounds = FEW_ROUNDS if FEW[0] <= count <= FEW[1] else 1
-            found[count] = [fresh(cost, count, name, str(file)) for _ in range(rounds)]
-        second = fresh(cached, kept, name, str(file))
+            found[count] = [fresh(cost, count, name=name, file=str(file)) for _ in range(rounds)]
+        second = fresh(cached, kept, name=name, file=str(file))
     rows, tokens, medians = [], [], []
     for size, measured in found.items():
         seconds = column(measured, "seconds")

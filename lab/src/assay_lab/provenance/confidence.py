@@ -132,7 +132,8 @@ def keep(tables: Sequence[CalibrationTable], encoder: Encoder, rows: Sequence[Ma
         "seed": 0,
     }
     name = "default.windows.json" if encoder.name == "builtin:windows" else "default.json"
-    IndexCalibration(shipped.profile, every, encoder.digest, record).save(folder / name)
+    calibration = IndexCalibration(shipped.profile, tables=every, encoder_digest=encoder.digest, provenance=record)
+    calibration.save(folder / name)
     shipped_calibration.cache_clear()
 
 

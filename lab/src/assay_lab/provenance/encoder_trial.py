@@ -124,7 +124,7 @@ def run(scale: tuple[int, int, int], seed: int, data: Data) -> Result:
         remembering = encoder if isinstance(encoder, ManyVectors) else Remembering(encoder)
         with (
             tempfile.TemporaryDirectory() as folder,
-            index_of(space, size, "default", remembering, Path(folder)) as index,
+            index_of(space, size, profile="default", encoder=remembering, folder=Path(folder)) as index,
         ):
             for window, kind, fragments in drawn(space, most):
                 for way in SEARCHED:

@@ -193,7 +193,10 @@ EXPERIMENTS = (
     Experiment(
         name="provenance/licence_gate_languages",
         run=run,
-        scales={"smoke": Scale(("python",), 30, 2, 4), "full": Scale(LANGUAGES, 250, 10, 60)},
+        scales={
+            "smoke": Scale(("python",), files=30, plants=2, clean=4),
+            "full": Scale(LANGUAGES, files=250, plants=10, clean=60),
+        },
         columns=("language", "kind", "lines", "planted", "denied", "first", "functions", "per_1000", "sure"),
         needs=CORPORA,
         smoke_does_without=True,

@@ -92,7 +92,7 @@ KINDS: Mapping[str, Callable[[str, str, int], str]] = {
 
 
 def by_assay(files: Sequence[File]) -> np.ndarray:
-    """Return the similarity of all pairs, [n, n], as `assay trace --pairs` has it."""
+    """Return the similarity of all pairs, [n, n], as `assay pairs` has it."""
     result = all_pairs([SourceText(str(at), file.text, "python") for at, file in enumerate(files)], least=0.0)
     matrix = np.zeros((len(files), len(files)))
     for pair in result.pairs:

@@ -120,7 +120,15 @@ def evidence_on_draw(draw: GridDraw) -> Evidence:
     test = UnseenTest(
         p_value=texts.p_value(permutations=PERMUTATIONS, seed=draw.seed),
         p_beyond=texts.p_beyond(permutations=PERMUTATIONS, seed=draw.seed),
-        share=contaminated_share(*texts[:4], resamples=RESAMPLES, seed=draw.seed, allowance=texts.allowance()),
+        share=contaminated_share(
+            texts.values,
+            texts.unseen,
+            texts.groups,
+            texts.unseen_groups,
+            resamples=RESAMPLES,
+            seed=draw.seed,
+            allowance=texts.allowance(),
+        ),
         detectable={},
         superiority=texts.superiority(resamples=RESAMPLES, seed=draw.seed),
     )

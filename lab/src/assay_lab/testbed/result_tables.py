@@ -81,7 +81,8 @@ def checkpoint_table(evaluation: Evaluation, epoch: int, view: SampleView) -> Ta
 
 def null_table(evaluation: Evaluation, view: SampleView) -> Table:
     """Return how many clean texts conformal decisions flag at each level, and how many a paper's own rule."""
-    alphas = sorted({null.alpha for null in chain.from_iterable(cell.nulls for cell in evaluation.cells)})
+    every = chain.from_iterable(cell.nulls for cell in evaluation.cells)
+    alphas = sorted({null.alpha for null in every})
     has_rules = any(cell.rule_on_unseen for cell in evaluation.cells)
     heads = [f"at {percent(alpha)}, {_epoch(epoch)}" for alpha, epoch in product(alphas, evaluation.epochs)]
     if has_rules:

@@ -17,10 +17,10 @@ from qdrant_client import QdrantClient
 
 from assay.corpora import Document, Origin
 from assay.errors import CorpusIndexError
+from assay.provenance.confidence import IndexCalibration, shipped_calibration
 from assay.provenance.index import (
     AddCounts,
     Description,
-    IndexCalibration,
     IndexInfo,
     OwnerCounts,
     SeenFile,
@@ -29,7 +29,6 @@ from assay.provenance.index import (
     description_content,
     description_of,
     fitting_encoder,
-    shipped_calibration,
     storable,
 )
 from assay.retrieval import (
@@ -332,8 +331,10 @@ class QdrantIndex:
         """Return the files of a source that have documents, ascending."""
         name = storable(source)
         points = self._documents.scroll(originating_in(name, None), ["origins"])
-        origins = (origin for _, payload in points for origin in origins_in(payload))
-        return sorted({origin.path for origin in origins if origin.source == name})
+        paths: set[str] = set()
+        for _, payload in points:
+            paths.update(origin.path for origin in origins_in(payload) if origin.source == name)
+        return sorted(paths)
 
     def languages(self) -> dict[str | None, int]:
         """Return the documents by language, the most frequent first; None is an unknown language."""

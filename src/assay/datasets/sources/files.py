@@ -76,7 +76,7 @@ def _text_rows(path: Path, opening: str, note: Note) -> Iterator[SourceRow]:
         return delimited_rows(path, note)
     if promised:
         line = opening.lstrip().split("\n", maxsplit=1)[0].rstrip()
-        shown = line if len(line) <= 40 else line[:40] + "…"  # noqa: PLR2004  what fits in a message
+        shown = line[:40] + "…" * (len(line) > 40)  # noqa: PLR2004  what fits in a message
         raise DataError(f"{path}: named {suffix} but begins with {shown!r}, expected rows (JSON, CSV, Parquet, Arrow)")
     return _whole(path, note)
 

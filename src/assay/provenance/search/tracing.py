@@ -61,7 +61,7 @@ class TraceSettings:
         thresholds: of the matches; similarity is the containment, of a match by vector alone the cosine.
         candidates: documents by fingerprints of each channel at most.
         nearest: documents by vector at most.
-        rank_by: order of the matches; see `assay.provenance.search.ranking.rank_by_fingerprints`.
+        rank_by: order of the matches; see `assay.provenance.search.ranking`.
         boilerplate: code that is ignored.
         calibration: of the confidence; None: that of the index, else the shipped one of its profile. Its rates of
             vectors are used only if the index has vectors of the encoder that they were measured with.

@@ -26,8 +26,8 @@ NAMES: Mapping[str, str] = {
 
 def in_paper(*accesses: Access) -> dict[str, str]:
     """Return the paper's name of a method → our detector, in the order of its Tables 2 and 1."""
-    rows = {row: name for name, row in NAMES.items() if DETECTORS[name].access in accesses}
     order = *printed_methods("table-2"), *printed_methods("table-1")
+    rows = {row: name for name, row in NAMES.items() if DETECTORS[name].access in accesses}
     return {row: rows[row] for row in sorted(rows, key=order.index)}
 
 

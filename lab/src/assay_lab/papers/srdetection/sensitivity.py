@@ -107,9 +107,9 @@ def table_10(bench: Bench) -> Finding:
 def figure_3(bench: Bench) -> Finding:
     """Macro-F1 after one epoch by share of general text, as a figure."""
     mixes = table_10(bench)
-    drawn, detectors = set(IN_FIGURES), gray_rows()
+    detectors = gray_rows()
     first = mixes.tables[0]
-    rows = tuple(row for row in first.rows if detectors[row.name] in drawn)
+    rows = tuple(row for row in first.rows if detectors[row.name] in IN_FIGURES)
     return Finding(
         name="srdetection/figure-3",
         title="Macro-F1 after one epoch by mix (SrDetection, Figure 3)",

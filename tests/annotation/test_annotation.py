@@ -17,7 +17,7 @@ from assay.errors import DataError
 from assay.evaluation import difference_of_means, grouped_mean, grouped_share
 from support.harness_runs import ITEMS
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 MODEL = ROOT / "src" / "assay" / "models" / "builtin" / "small"
 PACKAGES = {"lm-eval": "lm_eval", "inspect": "inspect_ai", "score": "inspect_ai"}
 

@@ -16,13 +16,13 @@ PICTURE = ROOT / "docs" / "images" / "layers.svg"
 WIDTH, HEIGHT, GAP, LEFT = 108, 34, 10, 8
 NOTES = {
     "cli": "one file per command",
+    "demo": "the demonstration",
     "api": "what the commands do, as functions",
-    "ground_truth": "texts of the shipped models",
     "release": "a lot, secret copies, the exact test",
     "annotation": "logs of evaluations · the gate on a change",
     "scan": "benchmarks looked up in a corpus",
     "authorship": "who wrote it, audits and indexes: each describes its own result",
-    "training": "the one training loop · corpora become documents",
+    "training": "the one training loop · corpora become documents · texts of known truth",
     "scoring": "engine · fingerprints, postings, vectors",
     "run": "the life of a long command",
     "scores": "pure functions, backends, samples, statistics, code, renderers",

@@ -1,14 +1,12 @@
 from . import release as release
 from ._version import __version__ as __version__
 from .api.annotating import annotate as annotate
-from .api.audit_settings import AuditSettings as AuditSettings
 from .api.auditing import audit as audit
 from .api.auditing import calibrate as calibrate
 from .api.auditing import score as score
 from .api.indexing import build_index as build_index
 from .api.loading import load as load
 from .api.loading import load_run as load_run
-from .api.report_settings import ReportSettings as ReportSettings
 from .api.reporting import report as report
 from .api.scores import Scores as Scores
 from .api.tracing import open_index as open_index
@@ -18,6 +16,8 @@ from .authorship.detecting import Detection as Detection
 from .authorship.judging import detect as detect
 from .authorship.settings import DetectorSettings as DetectorSettings
 from .leakage.results import Audit as Audit
+from .leakage.settings import AuditSettings as AuditSettings
+from .leakage.settings import ReportSettings as ReportSettings
 from .models.open import open_model as open_model
 from .models.settings import ModelSettings as ModelSettings
 from .provenance import CodeIndex as CodeIndex

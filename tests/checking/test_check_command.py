@@ -408,7 +408,7 @@ def test_every_change_of_a_licence_text_is_named(branch):
     assert statements() == [("LICENSE", "notice", "MIT"), ("lib/COPYING", "notice", "GPL-3.0-only")]
     branch.git("rm", "-q", "LICENSE")
     branch.save({"lib/COPYING": "Ask us.\n"})
-    assert statements() == [("LICENSE", "notice", ""), ("lib/COPYING", "warning", "unknown")]
+    assert statements() == [("lib/COPYING", "warning", "unknown"), ("LICENSE", "notice", "")]
     assert verdict() == (3, "Undecided")
     # a licence of a folder is another one at the root
     branch.save({"lib/COPYING": GPL})

@@ -157,24 +157,6 @@ def test_scores_of_the_built_in_model_describe_lines_and_patches(assay, tmp_path
 
 
 @pytest.mark.slow
-def test_detectors_with_further_models(assay, tmp_path):
-    (tmp_path / "a.py").write_text(terse(1))
-    (tmp_path / "b.py").write_text("x")
-    names = ("binoculars", "detect_gpt:n=2", "npr:n=2", "detect_code_gpt:n=2")
-    done = assay(
-        "detect", "a.py", "b.py", "--scores", ",".join(names), "--model", "builtin:small",
-        "--score-model", "observer=builtin:small",
-        "--score-model", "filler=builtin:small", "--json", "--no-progress",
-    )  # fmt: skip
-    assert done.code == 0, done.err
-    long, short = json.loads(done.out)["pieces"]
-    assert set(long["scores"]) == set(names)
-    assert None not in long["scores"].values()
-    assert short["scores"]["npr:n=2"] is None
-    assert "nothing to mask" in short["unscorable"]["npr:n=2"]
-
-
-@pytest.mark.slow
 def test_evaluate_and_audit(assay, table):
     evaluated = assay("lab", "authorship", "evaluate", table, *COLUMNS, "--formatted", "--json")
     assert evaluated.code == 0, evaluated.err
@@ -209,33 +191,13 @@ def test_evaluate_and_audit(assay, table):
         (("detect", "a.py", "--lines", "7-9"), "FIRST-LAST"),
         (("detect", "a.py", "--language", "klingon"), "no language is called 'klingon'"),
         (("detect", "bytes.py"), "binary; expected source code"),
-        (
-            ("detect", "a.py", "--score-model", "filler=builtin:small"),
-            "--score-model has no effect: no requested score needs the filler; expected --scores with detect_gpt",
-        ),
-        (
-            ("detect", "a.py", "--score-model", "encoder=builtin:fragments"),
-            "expected --scores with revision_similarity",
-        ),
         (("detect", "a.py", "--classifier", "c", "--scores", "loss"), "--scores has no effect: a classifier needs no"),
         (("detect", "a.py", "--lines", "1-1", "--by", "function"), "--by has no effect: --lines names the code"),
-        (("detect", "a.py", "--scores", "atc", "--score-model", "reviser=builtin:small"), "follows no instructions"),
         (("detect", "a.py", "--model", "builtin:smal"), "did you mean small?"),
         (("detect", "a.py", "-o", "."), "is a folder, expected the path of a file"),
         (("detect", "a.py", "--sarif", "absent/s.sarif"), "the folder absent does not exist"),
         (("detect", "a.py", "--lines", f"1-{'9' * 5000}"), "expected FIRST-LAST within 1-1"),
-        (
-            ("authorship", "calibrate", ".", "--undated", "-o", "p.json", "--score-model", "observer=builtin:small"),
-            "no effect",
-        ),
         (("authorship", "calibrate", ".", "--undated", "-o", "."), "is a folder"),
-        (("detect", "a.py", "--scores", "npr"), "assay detect --score-model filler=MODEL"),
-        (("detect", "a.py", "--scores", "atc"), "assay detect --score-model reviser=MODEL"),
-        (("detect", "a.py", "--scores", "binoculars"), "assay detect --score-model observer=MODEL"),
-        (
-            ("detect", "a.py", "--scores", "binoculars", "--score-model", "observer=openai:m@http://h:1/v1"),
-            "shows no distributions",
-        ),
         (("authorship", "calibrate", ".", "-o", "p.json"), "--before"),
         (("authorship", "calibrate", ".", "--undated", "--by", "patch", "-o", "p.json"), "with --by patch"),
         (("authorship", "calibrate", ".", "--before", "long ago", "-o", "p.json"), "YYYY-MM-DD"),

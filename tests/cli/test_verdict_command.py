@@ -64,7 +64,7 @@ def test_a_run_that_only_describes_has_a_statement_too(assay, benchmark, golden)
 def test_an_interrupted_run_continues_with_the_same_settings_only(assay, benchmark, golden, tmp_path, monkeypatch):
     command = ("audit", golden / "model", benchmark, "--methods", "mean:loss", "--describe", "--out", "run")
     with monkeypatch.context() as interrupted:
-        interrupted.setattr("assay.api.auditing.audit_samples", Mock(side_effect=KeyboardInterrupt))
+        interrupted.setattr("assay.api.auditing.audit_inputs", Mock(side_effect=KeyboardInterrupt))
         assert assay(*command).code == 130
     (tmp_path / "run" / "state" / "fine-tuning").mkdir(parents=True)  # the state of a fine-tuning
     other = assay(*command, "--seed", "1")
@@ -73,7 +73,7 @@ def test_an_interrupted_run_continues_with_the_same_settings_only(assay, benchma
     kept, lines = [], []
     with monkeypatch.context() as watched:
         watched.setattr(
-            "assay.api.auditing.audit_samples",
+            "assay.api.auditing.audit_inputs",
             Mock(side_effect=lambda *_, **__: kept.append((tmp_path / "run" / "state").exists()) or sys.exit(3)),
         )
         for options in ((), ("--seed", "1", "--force")):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from assay.errors import DataError
-from assay.evaluation import FEWEST_GROUPS, RegressedSide, form_residual
+from assay.evaluation import RegressedSide, form_residual
+from assay.evaluation.residual import FEWEST_GROUPS
 
 
 def side(seed: int, groups: int, raised: float = 0.0, known: float = 0.0, per_group: int = 4) -> RegressedSide:

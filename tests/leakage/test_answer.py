@@ -2,13 +2,14 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from assay.evaluation import Estimate, Ranking
 from assay.leakage import Audit, Evidence, NegativeControl, answer_of, decide, describe_audit, describe_statement
-from assay.leakage.answer import NEXT_STEPS, REASONS, VERDICTS
+from assay.leakage.reasons import REASONS, VERDICTS, OpenReason
 from assay.leakage.results import Calibration, Distribution, ScoreSummary
 from assay.reports import render_html, render_markdown
 from assay.types import Sample, Undecided, Verdict
@@ -61,7 +62,7 @@ def test_the_cases_are_all_there_are():
     assert {subject.decision.verdict for subject in EVERY} == set(Verdict)
     assert {subject.decision.reason for subject in EVERY} == {None, *Undecided}
     assert set(VERDICTS) == set(Verdict)
-    assert set(REASONS) == set(NEXT_STEPS) == set(Undecided)
+    assert {row.name for row in REASONS} == set(Undecided)
 
 
 @pytest.mark.parametrize("subject", EVERY)
@@ -72,11 +73,24 @@ def test_the_first_screen_is_short(subject: Audit):
     assert "nan" not in " ".join(answer.lines)
 
 
-@pytest.mark.parametrize("reason", Undecided)
-def test_every_reason_and_next_step_keeps_within_the_limits(reason: Undecided):
-    assert len(REASONS[reason].split()) <= 20
-    assert not NUMBER.search(REASONS[reason])
-    assert len(f"next: {NEXT_STEPS[reason]}") <= 100
+@pytest.mark.parametrize("row", REASONS)
+def test_every_reason_and_next_step_keeps_within_the_limits(row: OpenReason):
+    assert len(row.because.split()) <= 20
+    assert not NUMBER.search(row.because)
+    assert len(f"next: {row.next_step}") <= 100
+
+
+def test_the_manual_has_the_words_of_every_reason_and_of_every_verdict():
+    rows = [f"| {row.name} | {row.meaning} | {row.advice} |" for row in REASONS if row.meaning]
+    reasons = "\n".join(["| reason | what it means | what to do |", "|---|---|---|", *rows])
+    assert reasons in manual("dataset-verdicts.md")
+    rows = [f"| {words.seen} | {words.may_say} |" for words in VERDICTS.values()]
+    verdicts = "\n".join(["| you see | you may say |", "|---|---|", *rows])
+    assert verdicts in manual("how-to/audit-a-model.md")
+
+
+def manual(page: str) -> str:
+    return (Path(__file__).resolve().parents[2] / "docs" / page).read_text("utf-8")
 
 
 @pytest.mark.parametrize("subject", EVERY)

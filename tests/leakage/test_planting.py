@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import assay
-from assay.api.audit_settings import check_doses
 from assay.errors import DataError, MissingCapability
 from assay.evaluation import Estimate, flag_rate
 from assay.leakage import Compared, Evidence, NegativeControl, read_run
 from assay.leakage.planting import beyond_control, conditions, plot_of
+from assay.leakage.settings import check_doses
 from assay.models import open_local
 from assay.reports import render_markdown
 from assay.scoring import ScoreSelection

@@ -222,7 +222,7 @@ def test_no_allowance_is_made_where_the_unseen_text_is_of_the_same_projects():
     assert texts.allowance() == 0.0
     assert texts.p_value() <= 0.05
     assert math.isnan(texts.p_beyond())
-    few = texts._replace(unseen_groups=[f"other {at}" for at in range(52)] + texts.unseen_groups[:8])
+    few = replace(texts, unseen_groups=[f"other {at}" for at in range(52)] + texts.unseen_groups[:8])
     assert few.allowance() > 0
 
 

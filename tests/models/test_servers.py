@@ -135,8 +135,10 @@ def test_ranks_are_not_left_out_for_an_older_entry_of_the_cache(opened, tmp_path
         (((_, plain),),) = scorer.completed([TEXT])
         assert type(plain) is TokenLogProbs
         assert scorer.gives_ranks
+        (((_, plain),),) = scorer.completed([TEXT])
+        assert type(plain) is TokenLogProbs
         for _ in range(2):  # computed, then read
-            (((_, ranked),),) = scorer.completed([TEXT])
+            (((_, ranked),),) = scorer.requiring_ranks().completed([TEXT])
             assert ranked.ranks.tolist() == RANKS[1:]
 
 
@@ -219,3 +221,124 @@ def test_transformers_serve_gives_generated_text_alone(opened):
         scored(model)
     assert "llama" not in str(caught.value)
     assert list(model.generate([TEXT], max_new_tokens=1)) == ["\n"]
+
+
+HUGE = int("9" * 400)
+
+
+def changed_vllm(change):
+    """A reply of vLLM; `change` makes other tables of those of `TEXT`."""
+
+    def reply(path, request):
+        answer = vllm_reply()(path, request)
+        if request.get("prompt") == TEXT and not request.get("prompt_logprobs", True):
+            choice = answer["choices"][0]
+            choice["prompt_logprobs"] = change(choice["prompt_logprobs"])
+        return answer
+
+    return reply
+
+
+def changed_echo(**columns):
+    """A reply with `echo`, some of its columns replaced for `TEXT`."""
+
+    def reply(_, request):
+        if not request.get("echo"):
+            return completed({"text": "\n", "logprobs": None})
+        text = request["prompt"]
+        tokens = [*TOKENS[:-1], text[len("".join(TOKENS[:-1])) :]]
+        table = {"tokens": tokens, "token_logprobs": VALUES, "text_offset": [0, 3, 5, 7]}
+        changed = columns if request["max_tokens"] == 0 and text != TEXT else {}
+        return completed({"text": text, "logprobs": table | changed}, usage=None)
+
+    return reply
+
+
+def each(entry):
+    """Every token's own entry of a table of vLLM changed."""
+
+    def change(tables):
+        return [
+            tables[0],
+            *(
+                {entry.get("id", token): own | {key: value for key, value in entry.items() if key != "id"}}
+                for table in tables[1:]
+                for token, own in list(table.items())[:1]
+            ),
+        ]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("reply", "received"),
+    [
+        (changed_vllm(each({"logprob": 0})), "0, a probability of 1, for every token"),
+        (changed_vllm(each({"logprob": False})), "false as a log-probability"),
+        (changed_vllm(each({"logprob": -HUGE})), "-9999999"),
+        (changed_vllm(each({"logprob": -1e300})), r"-1e\+300 as a log-probability"),
+        (changed_vllm(each({"logprob": float("nan")})), "NaN as a log-probability"),
+        (changed_vllm(each({"logprob": "-1"})), '"-1" as a log-probability'),
+        (changed_vllm(each({"logprob": None})), "none"),
+        (changed_vllm(each({"logprob": 2.5})), "2.5 as a log-probability"),
+        (changed_vllm(each({"rank": 2**31})), "2147483648 as a rank"),
+        (changed_vllm(each({"rank": 0})), "0 as a rank"),
+        (changed_vllm(each({"rank": True})), "true as a rank"),
+        (changed_vllm(each({"id": str(2**31)})), '"2147483648" as a token id'),
+        (changed_vllm(each({"id": "-1"})), '"-1" as a token id'),
+        (changed_vllm(each({"id": "9" * 5000})), r'"99.*… as a token id'),
+        (changed_vllm(lambda tables: tables[:2]), "2 tokens, which are a part of the text"),
+        (changed_vllm(lambda tables: [tables]), "a position that is no table"),
+        (changed_vllm(lambda _: None), "none"),
+        (changed_vllm(lambda _: []), "none"),
+        (changed_vllm(lambda tables: [[], *tables[1:], 7]), "a position that is no table"),
+        (changed_vllm(lambda _: [None]), "none"),
+        (changed_echo(token_logprobs=[None, 0, 0.0, -0.0]), "0, a probability of 1, for every token"),
+        (changed_echo(token_logprobs=[None, False, False, False]), "false as a log-probability"),
+        (changed_echo(token_logprobs=[None, -1, -HUGE, -1]), "-9999999"),
+        (changed_echo(token_logprobs=[None, [-1], [-1], [-1]]), r"\[-1\] as a log-probability"),
+        (changed_echo(token_logprobs=[[None, -1, -1, -1]]), "4 tokens and 1 log-probabilities"),
+        (changed_echo(token_logprobs={"a": -1}), "none"),
+        (changed_echo(tokens=TOKENS[:2], token_logprobs=VALUES[:2], text_offset=None), "2 tokens, which are a part"),
+        (changed_echo(tokens=TOKENS[:2], token_logprobs=VALUES[:2], text_offset=[0, 3]), "offsets that end before"),
+        (changed_echo(tokens=[1, 2, 3, 4]), "a token that is no text"),
+        (changed_echo(tokens=[TOKENS] * 4), "a token that is no text"),
+        (changed_echo(tokens=None), "none"),
+        (changed_echo(text_offset=[0, 5, 3, 7]), "offsets that do not rise"),
+        (changed_echo(text_offset=[0, 0, 0, 0]), "offsets that end before the text"),
+        (changed_echo(text_offset=[0, False, None, "7"]), "1 offsets for 4 tokens"),
+        (changed_echo(text_offset=[0, 3]), "2 offsets for 4 tokens"),
+    ],
+)
+def test_what_no_model_can_give_is_refused_in_one_line(opened, reply, received):
+    """The short text that is sent first gets a sound reply; a server may change its mind."""
+    model = opened(reply)
+    text = f"{TEXT[:-1]};" if "echo" in reply.__qualname__ else TEXT
+    line = rf"expected one log-probability for each token .* received .*{received}"
+    with pytest.raises(ModelError, match=line) as caught:
+        list(model.token_log_probs([text]))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("top", [7, [7], [[]], [[[]]], {"a": 1}, [None, [[HUGE, 7, None]]], [[[False, 7, None]]]])
+def test_likeliest_tokens_of_any_shape_end_in_no_internal_error(opened, top):
+    def reply(path, request):
+        if path != "/generate":
+            return completed({"text": "\n", "logprobs": None})
+        rows = [[value, 40 + n, TOKENS[n]] for n, value in enumerate(VALUES)]
+        return {"text": "", "meta_info": {"input_token_logprobs": rows, "input_top_logprobs": top, "prompt_tokens": 4}}
+
+    assert scored(opened(reply)).log_probs.tolist() == VALUES[1:]
+
+
+@pytest.mark.parametrize(
+    "rows", [[7], [[]], [[-1]], [{"a": 1}], [[-1, 2**31, None]], [[-1, False, None]], [[None]] * 2]
+)
+def test_rows_of_any_shape_are_refused(opened, rows):
+    def reply(path, _):
+        if path != "/generate":
+            return completed({"text": "\n", "logprobs": None})
+        return {"text": "", "meta_info": {"input_token_logprobs": rows}}
+
+    with pytest.raises(ModelError, match="expected one log-probability for each token"):
+        scored(opened(reply))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from assay.api import AuditSettings
 from assay.errors import DataError, MissingCapability
 from assay.models import StatisticsCache, cached_scorer
 from assay.release import evidence_of_release, read_secret, rotate
@@ -125,12 +124,12 @@ def test_the_audit_gets_evidence(secret, secret_path):
 
 @pytest.mark.slow
 def test_an_audit_that_is_continued_logs_its_test_once(secret, secret_path, tmp_path):
-    settings, model = AuditSettings(release=secret_path), FakeModel(published_texts(secret), gain=2.0)
-    first = settings.lot(model, tmp_path / "state")
+    model, kept = FakeModel(published_texts(secret), gain=2.0), tmp_path / "state" / "release.json"
+    first = evidence_of_release(model, secret_path, kept=kept)
     logged = len(read_secret(secret_path).tests)
-    assert settings.lot(model, tmp_path / "state") == first
+    assert evidence_of_release(model, secret_path, kept=kept) == first
     assert len(read_secret(secret_path).tests) == logged > 0
-    settings.lot(model, None)
+    evidence_of_release(model, secret_path)
     assert len(read_secret(secret_path).tests) == 2 * logged
 
 

@@ -172,7 +172,6 @@ class TestAskingForScores:
             ("gap_k:window=0", "window is 0, expected at least 1"),
             ("ngram_accuracy:starts=some", "starts is 'some', expected all or paper"),
             ("sr_mid_pit:nats=0", "nats is 0.0, expected above 0"),
-            ("detect_gpt:n=1", "n is 1, expected at least 2"),
         ],
     )
     def test_a_value_out_of_range_is_refused_before_anything_is_run(self, spec, message):

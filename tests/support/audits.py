@@ -23,7 +23,7 @@ from assay.evaluation import (
 )
 from assay.leakage import describe_audit
 from assay.leakage.results import Audit, Calibration, Distribution, SampleTokens, ScoreSummary
-from assay.leakage.summarising import Judging
+from assay.leakage.verdict import COMPARED, Evidence, decide
 from assay.reports import render_html
 from assay.types import MEMBER, NONMEMBER, Decision, Sample, Undecided, Verdict
 
@@ -49,17 +49,23 @@ OPEN = Decision(Verdict.CANNOT_TELL, "not decided yet", Undecided.NOT_MEASURED)
 
 def decided(audit: Audit, *, allow_confounded: bool = False, same_form: bool = False) -> Audit:
     """The same audit with the verdict that follows from its figures, as `assay.leakage.audit` makes it."""
-    compares = audit.blind_compares
-    judging = Judging(audit.benchmark, audit.model, {}, audit.blind, compares, allow_confounded, {}, same_form)
-    return replace(
-        audit,
-        summaries=tuple(
-            replace(
-                s, decision=judging.decide(judging.evidence(s.score, s.scored, s.separation, s.test, s.calibration))
-            )
-            for s in audit.summaries
-        ),
-    )
+
+    def decision(summary: ScoreSummary) -> Decision:
+        evidence = Evidence(
+            summary.score,
+            summary.scored,
+            separation=summary.separation,
+            test=summary.test,
+            blind=audit.blind,
+            same_form=same_form,
+            compared=audit.blind_compares or COMPARED,
+        )
+        if (flags := summary.calibration) is not None:
+            control = flags.control if summary.separation is None else None
+            evidence = replace(evidence, flagged=flags.flagged, detectable=flags.detectable, control=control)
+        return decide(evidence, audit.benchmark, audit.model, allow_confounded=allow_confounded)
+
+    return replace(audit, summaries=tuple(replace(each, decision=decision(each)) for each in audit.summaries))
 
 
 def page(audit: Audit, manifest: Mapping[str, object] = MappingProxyType({})) -> str:

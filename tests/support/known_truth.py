@@ -18,10 +18,9 @@ import numpy as np
 
 import assay
 from assay import ScoreSelection
-from assay.api.audit_settings import AuditSettings
 from assay.evaluation import Estimate
 from assay.ground_truth import known_dose_functions
-from assay.leakage import Audit
+from assay.leakage import Audit, AuditSettings
 from assay.types import MEMBER, NONMEMBER, Sample
 
 PINNED = Path(__file__).parents[1] / "leakage" / "pinned_verdicts.json"

@@ -108,8 +108,7 @@ def table_replies(table):
             (written,) = table.generate([prompt], max_new_tokens=request["max_tokens"], seed=request.get("seed", 0))
             return completion(written)
         (found,) = table.token_statistics([prompt])
-        ids = table.encode(prompt)
-        tokens = [table._vocabulary[entry] for entry in ids]
+        tokens = table.pieces(prompt)
         offsets = np.cumsum([0, *map(len, tokens)])[:-1].tolist()
         values = [None, *map(float, found.log_probs)]
         return completion(prompt, {"tokens": tokens, "token_logprobs": values, "text_offset": offsets})

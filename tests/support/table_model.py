@@ -196,7 +196,11 @@ class TableModel:
 
     def encode(self, text: str) -> list[int]:
         """Token ids of a text."""
-        return [self._id(piece) for piece in _PIECES[self._units].findall(text)]
+        return list(map(self._id, self.pieces(text)))
+
+    def pieces(self, text: str) -> list[str]:
+        """The text of each token, known to the model or not."""
+        return _PIECES[self._units].findall(text)
 
     def probabilities(self, before: Sequence[int]) -> NDArray[np.float64]:
         """p(v | the tokens before), float64 [V], summing to 1."""

@@ -113,7 +113,7 @@ def edit_lines(text: str, donors: Sequence[str], *, seed: int, share: float = 0.
         ValueError: no donor has a line that is not empty.
     """
     lines = text.split("\n")
-    foreign = [line.strip() for donor in donors for line in donor.split("\n") if line.strip()]
+    foreign = list(filter(None, map(str.strip, "\n".join(donors).split("\n"))))
     if not foreign:
         raise ValueError("received no line to add, expected at least one donor that is not empty")
     draw = seeded_random(seed, text)

@@ -28,7 +28,7 @@ BLOCK = 32
 
 GEMMA = ("gemma2", "gemma3")
 
-ARCHITECTURES = {architecture: kind for kind, architecture in MODEL_ARCH_NAMES.items()}
+ARCHITECTURES = dict(zip(MODEL_ARCH_NAMES.values(), MODEL_ARCH_NAMES, strict=True))
 
 
 def export_gguf(
@@ -62,7 +62,7 @@ def export_gguf(
         stem, _, suffix = name.rpartition(".")
         if stem == "lm_head" and tied:
             continue
-        weight = _as_llama_cpp(architecture, name, value.float().numpy(), config)
+        weight = _as_llama_cpp(architecture, name, weight=value.float().numpy(), config=config)
         kind = GGMLQuantizationType[quantization]
         if weight.ndim == 1 or weight.shape[-1] % BLOCK:
             kind = GGMLQuantizationType.F32
@@ -121,14 +121,14 @@ def _add_tokenizer(writer: GGUFWriter, tokenizer: PreTrainedTokenizerBase, confi
     special = set(tokenizer.all_special_ids)
     tokens = {index: token for token, index in tokenizer.get_vocab().items()}
     writer.add_tokenizer_model("gpt2")
+    kinds = [TokenType.UNUSED] * size
+    for index in tokens:
+        kinds[index] = TokenType.NORMAL
+    for index in special:
+        kinds[index] = TokenType.CONTROL
     writer.add_token_list([tokens.get(index, f"[PAD{index}]") for index in range(size)])
-    writer.add_token_types(
-        [
-            TokenType.CONTROL if index in special else TokenType.NORMAL if index in tokens else TokenType.UNUSED
-            for index in range(size)
-        ]
-    )
-    writer.add_token_merges([" ".join(pair) for pair in backend["model"]["merges"]])
+    writer.add_token_types(kinds)
+    writer.add_token_merges(list(map(" ".join, backend["model"]["merges"])))
     for add, token in (
         (writer.add_bos_token_id, tokenizer.bos_token_id),
         (writer.add_eos_token_id, tokenizer.eos_token_id),

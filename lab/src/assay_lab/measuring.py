@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
+from operator import truediv
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -68,17 +69,27 @@ def spread(values: Sequence[float]) -> Spread:
     return {"median": statistics.median(values), "min": min(values), "max": max(values), "all": list(values)}
 
 
+def spreads(values: Mapping[str, Sequence[float]]) -> dict[str, Spread]:
+    """Return way → its spread."""
+    return dict(zip(values, map(spread, values.values()), strict=True))
+
+
+def rates(amount: float, seconds: Sequence[float]) -> Spread:
+    """Return how much is done a second, of each round."""
+    return spread([amount / each for each in seconds])
+
+
 def ratios(over: Sequence[float], under: Sequence[float]) -> Spread:
     """The ratio of each round."""
-    return spread([a / b for a, b in zip(over, under, strict=True)])
+    return spread(list(map(truediv, over, under)))
 
 
-def fresh(function: Callable[..., Returned], *values: object) -> Returned:
+def fresh(function: Callable[..., Returned], *values: object, **named: object) -> Returned:
     """The function's result from a process that has done nothing before."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     with ProcessPoolExecutor(max_workers=1, mp_context=context) as pool:
-        return pool.submit(function, *values).result()
+        return pool.submit(function, *values, **named).result()
 
 
 class PeakMemory:
@@ -103,9 +114,14 @@ class PeakMemory:
 def high_water() -> int:
     """Most bytes that the process has held at once."""
     if (status := Path("/proc/self/status")).exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        return kibibytes_in(status.read_text(), "VmHWM:") * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def kibibytes_in(status: str, name: str) -> int:
+    """Return the value of a line of /proc/self/status."""
+    return int(status.partition(name)[2].split()[0])
 
 
 def machine() -> dict[str, object]:
@@ -118,14 +134,17 @@ def machine() -> dict[str, object]:
         "system": platform.system(),
         "python": platform.python_version(),
         "assay": __version__,
-        **{name: version(name).partition("+")[0] for name in ("torch", "transformers", "tokenizers", "numpy")},
+        "torch": version("torch").partition("+")[0],
+        "transformers": version("transformers"),
+        "tokenizers": version("tokenizers"),
+        "numpy": version("numpy"),
     }
 
 
 def processor() -> str:
     """The processor's name as the system tells it."""
-    if (told := Path("/proc/cpuinfo")).exists():
-        for line in told.read_text().splitlines():
+    if (described := Path("/proc/cpuinfo")).exists():
+        for line in described.read_text().splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()

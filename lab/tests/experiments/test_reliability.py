@@ -71,7 +71,7 @@ def bench(monkeypatch, tmp_path):
     monkeypatch.setattr(reliability, "pool_settings_of", lambda _: PoolSettings(draws=2))
     monkeypatch.setattr(reliability, "SIZES", (50, 164))
     names = [request.name for request in tuned_requests()]
-    monkeypatch.setattr(reliability, "tuned_values", lambda *_: {GATE: 1.0} | dict.fromkeys(names, 0.5))
+    monkeypatch.setattr(reliability, "tuned_values", lambda *_, **__: {GATE: 1.0} | dict.fromkeys(names, 0.5))
     return Bench(tmp_path, (), (0, 1), scale="smoke")
 
 

@@ -49,9 +49,11 @@ def test_the_words_that_differ_between_copies_are_found():
 
 
 def test_the_power_of_twins_rises_with_tasks_and_holds_its_level():
-    size = twins.Size((100,), 400)
-    assert twins.power(100, 0.5, 0.0, size, 0) <= 0.08
-    assert twins.power(100, 0.5, 0.1, size, 0) < twins.power(400, 0.5, 0.1, size, 0)
+    level, weak, strong = (
+        twins.power(tasks, 0.5, known, repeats=400, seed=0) for tasks, known in ((100, 0.0), (100, 0.1), (400, 0.1))
+    )
+    assert level <= 0.08
+    assert weak < strong
 
 
 def test_the_experiments_are_listed():

@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assay_lab.rewrites.anonymising import anonymised
@@ -90,6 +90,7 @@ def test_the_printed_expressions_remove_every_c():
         ("// mail me@a.org, now\n", "c", "// mail [EMAIL], now\n"),
         ("/* call (555) 123-4567 */\n", "c", "/* call [PHONE NUMBER] */\n"),
         ('x = "+1 555-123-4567"\n', "python", 'x = "[PHONE NUMBER]"\n'),
+        ("# 555-123-4567(555) 123-4567\n", "python", "# [PHONE NUMBER][PHONE NUMBER]\n"),
         ("y = a@b.T\n", "python", "y = a@b.T\n"),
         ("n = 555 - 123 - 4567\n", "python", "n = 555 - 123 - 4567\n"),
         ('t = "1577836800 2019-12-31 127.0.0.1 1.234.5678.9"\n', "python", None),
@@ -109,6 +110,8 @@ PIECES = st.lists(
 ).map("".join)
 
 
+@example("# 555-123-4567(555) 123-4567", "python")
+@example("# +1 555-123-4567+1 555-123-4567(555) 123-4567", "python")
 @given(PIECES, st.sampled_from(["python", "c", "java"]))
 def test_replacing_twice_changes_nothing_more(text, language):
     once = anonymised(text, language)

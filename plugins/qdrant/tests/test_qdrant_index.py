@@ -22,9 +22,9 @@ from assay.corpora import CorpusSettings, Document, Origin
 from assay.corpora.open import open_sources
 from assay.errors import CorpusIndexError
 from assay.provenance import CodeIndex, TraceSettings, trace
+from assay.provenance.confidence import CalibrationTable, IndexCalibration, bin_values, shipped_calibration
 from assay.provenance.index import SeenFile
 from assay.provenance.index.building import build, remove
-from assay.provenance.index.calibration import CalibrationTable, IndexCalibration, bin_values, shipped_calibration
 from assay.provenance.index.reading import IndexSettings
 from assay.provenance.search.boilerplate import NO_BOILERPLATE, Boilerplate
 from assay.retrieval import fingerprint_hashes

@@ -4,8 +4,8 @@ from .annotating import annotate_tasks as annotate_tasks
 from .annotating import split_by_audit as split_by_audit
 from .annotating import split_by_index as split_by_index
 from .annotating import with_texts as with_texts
-from .run_facts import RunFacts as RunFacts
-from .run_facts import run_facts as run_facts
+from .facts import RunFacts as RunFacts
+from .facts import run_facts as run_facts
 from .task_results import LogColumns as LogColumns
 from .task_results import TaskResult as TaskResult
 from .task_results import read_task_results as read_task_results

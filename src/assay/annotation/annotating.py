@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from assay.leakage import Audit, named_samples
 from assay.provenance import Searchable
 from assay.reports import TabularResult
 from assay.scan.contamination import PRESENT_KINDS, SAME_TASK, trace_benchmark
-from assay.types import MEMBER, NONMEMBER, Sample
+from assay.types import MEMBER, NONMEMBER, Float64Array, Sample
 
 TaskStatus = Literal["contaminated", "clean", "unknown"]
 TASK_STATUSES: tuple[TaskStatus, ...] = ("contaminated", "clean", "unknown")
@@ -23,6 +24,7 @@ ORDER_NAMES: Mapping[TaskStatus, str] = {
     "unknown": "unknown",
 }
 """Status → its name where the split is only one by the order of the scores, which accuses no task."""
+LABEL_STATUSES: Mapping[str | None, TaskStatus] = {MEMBER: "contaminated", NONMEMBER: "clean"}
 SplitBasis = Literal["index", "labels", "q-values", "order"]
 
 
@@ -87,7 +89,8 @@ class AnnotatedTasks(TabularResult):
                 "no cleaned list: the audit names no single task; expected --index, or an audit in which tasks stand "
                 "out"
             )
-        return [task.id for task, status in zip(self.tasks, self.statuses, strict=True) if status != "contaminated"]
+        is_clean = (status != "contaminated" for status in self.statuses)
+        return [task.id for task in compress(self.tasks, is_clean)]
 
 
 def annotate_tasks(
@@ -101,23 +104,32 @@ def annotate_tasks(
         split: of the tasks.
         notes: what was guessed.
     """
-    statuses = tuple(split.statuses.get(task.id, "unknown") for task in tasks)
-    scored = [(task, status) for task, status in zip(tasks, statuses, strict=True) if task.correct is not None]
+    statuses: tuple[TaskStatus, ...] = tuple(split.statuses.get(task.id, "unknown") for task in tasks)
 
     def part(*chosen: TaskStatus) -> tuple[list[float], list[str | None], list[bool]]:
-        rows = [(task, status) for task, status in scored if status in chosen]
-        values = [task.correct for task, _ in rows if task.correct is not None]
-        return values, [split.groups.get(task.id) for task, _ in rows], [status == chosen[0] for _, status in rows]
+        """Return value, group and whether it has the first status, of each task with an outcome."""
+        values, groups, is_first = [], [], []
+        for task, status in zip(tasks, statuses, strict=True):
+            if status in chosen and task.correct is not None:
+                values.append(task.correct)
+                groups.append(split.groups.get(task.id))
+                is_first.append(status == chosen[0])
+        return values, groups, is_first
 
-    compared, groups, first = part("contaminated", "clean")
+    accuracy, counts = {}, {}
+    for status in TASK_STATUSES:
+        values, groups, _ = part(status)
+        accuracy[status] = grouped_mean(values, groups)
+        counts[status] = statuses.count(status), len(values)
+    compared, groups, is_contaminated = part("contaminated", "clean")
     return AnnotatedTasks(
         name=name,
         tasks=tuple(tasks),
         statuses=statuses,
         split=split,
-        accuracy={status: grouped_mean(*part(status)[:2]) for status in TASK_STATUSES},
-        counts={status: (statuses.count(status), len(part(status)[0])) for status in TASK_STATUSES},
-        difference=difference_of_means(compared, first, groups),
+        accuracy=accuracy,
+        counts=counts,
+        difference=difference_of_means(compared, is_contaminated, groups),
         notes=tuple(notes),
     )
 
@@ -137,42 +149,53 @@ def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:
             f"{audit.samples[0].id!r} differ, and so do the texts; expected an audit of the same tasks, "
             "or --columns id=NAME"
         )
-    values = audit.values[audit.primary]
     groups = {task: audit.samples[place].group for task, place in samples.items()}
     labels = {task: audit.samples[place].label for task, place in samples.items()}
     if {MEMBER, NONMEMBER} <= set(labels.values()):
-        words: dict[str | None, TaskStatus] = {MEMBER: "contaminated", NONMEMBER: "clean"}
-        statuses = {task: words[label] for task, label in labels.items() if label in words}
-        return TaskSplit(statuses, groups, "labels", "The split rests on the labels of the audited data.")
+        statuses = {task: LABEL_STATUSES[label] for task, label in labels.items() if label in LABEL_STATUSES}
+        explanation = "The split rests on the labels of the audited data."
+        return TaskSplit(statuses, groups, basis="labels", explanation=explanation)
     named = named_samples(audit)
     if named.score is not None and named.samples:
-        scores, ids = audit.values[named.score], {sample.sample_id for sample in named.samples}
-        statuses = {
-            task: "contaminated" if audit.samples[place].id in ids else "clean"
-            for task, place in samples.items()
-            if not np.isnan(scores[place])
-        }
+        scored = _scored(samples, audit.values[named.score])
+        ids = {sample.sample_id for sample in named.samples}
+        statuses = {task: _status(audit.samples[samples[task]].id in ids) for task in scored}
         explanation = (
             f"The split rests on the {len(named.samples):,} tasks that the audit names ({named.score}, "
             f"q ≤ {named.level:g}). A task that is not named may be contaminated all the same."
         )
-        return TaskSplit(statuses, groups, "q-values", explanation)
-    scored = {task: float(values[place]) for task, place in samples.items() if not np.isnan(values[place])}
+        return TaskSplit(statuses, groups, basis="q-values", explanation=explanation)
+    scored = _scored(samples, audit.values[audit.primary])
     middle = float(np.median(list(scored.values()))) if scored else 0.0
-    statuses = {task: "contaminated" if value > middle else "clean" for task, value in scored.items()}
+    statuses = {task: _status(value > middle) for task, value in scored.items()}
     explanation = (
         f"The audit names no single task ({named.reason}), so the split rests on the order of the scores: "
         f"'upper half' are the tasks with the higher {audit.primary}, 'lower half' those with the lower one. It shows "
         "a tendency and accuses no task."
     )
-    return TaskSplit(statuses, groups, "order", explanation)
+    return TaskSplit(statuses, groups, basis="order", explanation=explanation)
+
+
+def _status(is_contaminated: bool) -> TaskStatus:  # noqa: FBT001
+    return "contaminated" if is_contaminated else "clean"
+
+
+def _scored(samples: Mapping[str, int], values: Float64Array) -> dict[str, float]:
+    """Return the values of the tasks that have one, by id."""
+    return {task: float(values[place]) for task, place in samples.items() if not np.isnan(values[place])}
 
 
 def _samples_of(audit: Audit, tasks: Sequence[TaskResult]) -> dict[str, int]:
-    by_id = {sample.id: place for place, sample in enumerate(audit.samples)}
-    by_text = {sample.text.strip(): place for place, sample in enumerate(audit.samples)}
-    places = {task.id: by_id.get(task.id, by_text.get(task.text.strip())) for task in tasks}
-    return {task: place for task, place in places.items() if place is not None}
+    """Return the positions of the tasks' samples, by id of the task."""
+    by_id, by_text = {}, {}
+    for place, sample in enumerate(audit.samples):
+        by_id[sample.id] = by_text[sample.text.strip()] = place
+    samples = {}
+    for task in tasks:
+        place = by_id.get(task.id, by_text.get(task.text.strip(), -1))
+        if place >= 0:
+            samples[task.id] = place
+    return samples
 
 
 def split_by_index(
@@ -193,24 +216,23 @@ def split_by_index(
     Raises:
         DataError: no task has a text.
     """
-    by_id = {sample.id: sample for sample in samples}
-    texts = [
-        by_id.get(task.id) or Sample(task.id, task.text) for task in tasks if task.id in by_id or task.text.strip()
-    ]
+    by_id = {task.id: Sample(task.id, task.text) for task in tasks if task.text.strip()}
+    by_id |= {sample.id: sample for sample in samples}
+    texts = [by_id[task.id] for task in tasks if task.id in by_id]
     if not texts:
         raise DataError("the log has no texts of its tasks: expected --benchmark, which names them by their ids")
     traced = trace_benchmark(texts, index, benchmark="the log", progress=progress)
-    statuses: dict[str, TaskStatus] = {
-        place.sample_id: "contaminated" if place.kind in PRESENT_KINDS else "clean"
-        for place in traced.samples
-        if place.kind not in ("too short", SAME_TASK)
-    }
+    statuses = {}
+    for place in traced.samples:
+        if place.kind not in ("too short", SAME_TASK):
+            statuses[place.sample_id] = _status(place.kind in PRESENT_KINDS)
     explanation = (
         f"The split rests on an index of {traced.documents:,} documents: a task is contaminated where its text occurs "
         "there (type 1, type 2 or near-duplicate), clean where it does not, unknown where it is too short or only the "
         "words of the task occur. An index of a part of the training data misses the rest."
     )
-    return TaskSplit(statuses, {sample.id: sample.group for sample in texts}, "index", explanation)
+    groups = {sample.id: sample.group for sample in texts}
+    return TaskSplit(statuses, groups, basis="index", explanation=explanation)
 
 
 def with_texts(tasks: Sequence[TaskResult], samples: Sequence[Sample]) -> tuple[TaskResult, ...]:

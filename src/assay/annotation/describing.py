@@ -16,21 +16,20 @@ CAUSE = (
 def _(annotated: AnnotatedTasks) -> Report:
     """Return the report: accuracy on each part, and the difference."""
     table = Table.of(
-        "accuracy",
-        f"Accuracy of {annotated.name}",
-        TASK_STATUSES,
-        (
+        name="accuracy",
+        title=f"Accuracy of {annotated.name}",
+        items=TASK_STATUSES,
+        columns=(
             Column("tasks", get=annotated.named),
             Column("n", "count", lambda status: annotated.counts[status][0]),
             Column("with an outcome", "count", lambda status: annotated.counts[status][1]),
-            Column("accuracy", "share", annotated.accuracy.get, "no such task has an outcome"),
+            Column("accuracy", "share", get=annotated.accuracy.get, missing="no such task has an outcome"),
         ),
-        ("In brackets: 95 % intervals over groups of tasks.", annotated.split.explanation),
+        caption=("In brackets: 95 % intervals over groups of tasks.", annotated.split.explanation),
     )
-    per_task = [
-        {"id": task.id, "correct": task.correct, "status": annotated.named(status)}
-        for task, status in zip(annotated.tasks, annotated.statuses, strict=True)
-    ]
+    per_task = []
+    for task, status in zip(annotated.tasks, annotated.statuses, strict=True):
+        per_task.append({"id": task.id, "correct": task.correct, "status": annotated.named(status)})
     return Report(
         title=f"Does {annotated.name} score higher on contaminated tasks?",
         statement=_statement(annotated),
@@ -57,9 +56,7 @@ def _statement(annotated: AnnotatedTasks) -> str:
         return f"No difference could be measured: there are not {first} and {second} tasks with an outcome."
     accuracies = [percent(annotated.accuracy[status].value) for status in TASK_STATUSES[:2]]
     points = f"{100 * difference.value:+.1f} percentage points"
-    bounds = (
-        f"95 % interval {100 * difference.low:+.1f} to {100 * difference.high:+.1f}"
-        if difference.has_interval
-        else difference.reason
-    )
+    bounds = difference.reason
+    if difference.has_interval:
+        bounds = f"95 % interval {100 * difference.low:+.1f} to {100 * difference.high:+.1f}"
     return f"Accuracy is {accuracies[0]} on {first} and {accuracies[1]} on {second} tasks: {points} ({bounds})."

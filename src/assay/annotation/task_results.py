@@ -11,6 +11,7 @@ Predictions have no outcome: name the file with the outcomes beside them.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -101,8 +102,8 @@ def _results(path: Path, columns: LogColumns, note: Callable[[str], None]) -> It
             return _of_swebench_report(content)
         # swebench also takes predictions as one object, id → prediction
         rows = list(content.values()) if isinstance(content, dict) else content
-        return _of_rows(rows, columns, note, path) if isinstance(rows, list) else iter(())
-    return _of_rows(list(read_rows(path, note)), columns, note, path)
+        return _of_rows(rows, columns, note, path=path) if isinstance(rows, list) else iter(())
+    return _of_rows(list(read_rows(path, note)), columns, note, path=path)
 
 
 def _content(path: Path) -> Any:  # noqa: ANN401  JSON
@@ -114,10 +115,12 @@ def _content(path: Path) -> Any:  # noqa: ANN401  JSON
         raise DataError(f"{path} is not a JSON file: {plain_reason(error)}") from error
 
 
-def _of_rows(rows: Sequence[Any], columns: LogColumns, note: Callable[[str], None], path: Path) -> Iterator[TaskResult]:
+def _of_rows(
+    rows: Sequence[Any], columns: LogColumns, note: Callable[[str], None], *, path: Path
+) -> Iterator[TaskResult]:
     first = rows[0] if rows and isinstance(rows[0], dict) else {}
     if {"doc_id", "doc"} <= first.keys():
-        return _of_lm_eval(rows, columns, note, path)
+        return _of_lm_eval(rows, columns, note, path=path)
     if {"instance_id", "model_patch"} <= first.keys():
         return (TaskResult(str(row["instance_id"])) for row in rows)
     if "task_id" in first and {"solution", "completion"} & first.keys():
@@ -126,7 +129,7 @@ def _of_rows(rows: Sequence[Any], columns: LogColumns, note: Callable[[str], Non
 
 
 def _of_lm_eval(
-    rows: Sequence[Mapping[str, Any]], columns: LogColumns, note: Callable[[str], None], path: Path
+    rows: Sequence[Mapping[str, Any]], columns: LogColumns, note: Callable[[str], None], *, path: Path
 ) -> Iterator[TaskResult]:
     first = rows[0]
     metric = columns.metric or next(iter(first.get("metrics") or ()), None)
@@ -135,20 +138,22 @@ def _of_lm_eval(
     filters = list(dict.fromkeys(row.get("filter") for row in rows))
     if len(filters) > 1:
         note(f"the log has the filters {', '.join(map(str, filters))}; the outcomes are those of {filters[0]}")
-    text, name = columns.text, columns.id
-    if text is None:
-        usual = usual_column(PROMPT_COLUMNS, tuple(first["doc"]))
-        text = f"doc.{usual}" if usual else "arguments"
+    text = columns.text or _usual(first, PROMPT_COLUMNS) or "arguments"
+    if columns.text is None:
         note(f"the text was taken from {text}; --columns text=NAME names another column")
-    if name is None:
-        usual = usual_column(ID_COLUMNS, tuple(first["doc"]))
-        name = f"doc.{usual}" if usual else "doc_id"
+    name = columns.id or _usual(first, ID_COLUMNS) or "doc_id"
     for column in filter(None, (columns.text, columns.id)):
         check_nested(rows, column, str(path))
     for row in rows:
         if row.get("filter") == filters[0]:
             value = _first_text(nested_value(row, text))
             yield TaskResult(str(nested_value(row, name)), value, _outcome(row[metric]))
+
+
+def _usual(row: Mapping[str, Any], columns: Sequence[str]) -> str | None:
+    """Return the first of these columns that the document of a row has, as a nested one; None without any."""
+    usual = usual_column(columns, tuple(row["doc"]))
+    return f"doc.{usual}" if usual else None
 
 
 def _first_text(value: object) -> str:
@@ -158,7 +163,7 @@ def _first_text(value: object) -> str:
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, Sequence):
-        return next((text for text in map(_first_text, value) if text), "")
+        return next(filter(None, map(_first_text, value)), "")
     return ""
 
 
@@ -173,7 +178,7 @@ def _of_inspect(path: Path, columns: LogColumns, note: Callable[[str], None]) ->
         raise DataError(f"{path} cannot be read as an inspect log: {plain_reason(error)[:200]}") from error
     as_float = value_to_float()
     samples = log.samples or []
-    scorers = list(dict.fromkeys(name for sample in samples for name in sample.scores or {}))
+    scorers = list(dict.fromkeys(chain.from_iterable(sample.scores or () for sample in samples)))
     scorer = columns.metric or next(iter(scorers), None)
     if columns.metric is not None and scorer not in scorers:
         raise DataError(f"{path}: scorer {scorer!r}: expected one of {', '.join(scorers) or 'none'}")
@@ -197,8 +202,8 @@ def _of_evalplus(results: Mapping[str, Any]) -> Iterator[TaskResult]:
     """Yield the outcomes of EvalPlus: a solution counts where it passes the base tests and the further ones."""
     for name, attempts in results.items():
         for attempt in attempts:
-            statuses = [attempt.get("base_status"), attempt.get("plus_status")]
-            yield TaskResult(name, correct=float(all(status == "pass" for status in statuses if status is not None)))
+            statuses = {attempt.get("base_status"), attempt.get("plus_status")}
+            yield TaskResult(name, correct=float(statuses <= {"pass", None}))
 
 
 def _of_swebench_report(report: Mapping[str, Any]) -> Iterator[TaskResult]:

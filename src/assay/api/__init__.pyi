@@ -1,8 +1,6 @@
 from .annotating import annotate as annotate
-from .audit_settings import AuditSettings as AuditSettings
 from .auditing import audit as audit
 from .auditing import calibrate as calibrate
-from .auditing import facts_of as facts_of
 from .auditing import score as score
 from .auditing import scored as scored
 from .checking import check as check
@@ -10,8 +8,6 @@ from .indexing import build_index as build_index
 from .indexing import fill_index as fill_index
 from .indexing import writable_index as writable_index
 from .loading import load_run as load_run
-from .planning import plan_scores as plan_scores
-from .planted_leak import plant_leak as plant_leak
 from .scores import Scores as Scores
 from .tracing import open_index as open_index
 from .tracing import trace as trace

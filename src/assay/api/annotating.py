@@ -47,7 +47,7 @@ def annotate(
     """
     if (audit is None) == (index is None):
         raise DataError("expected one of an audit and an index")
-    paths = [Path(results)] if isinstance(results, str | Path) else [Path(path) for path in results]
+    paths = list(map(Path, [results] if isinstance(results, str | Path) else results))
     notes: list[str] = []
     tasks = read_task_results(paths, LogColumns(text, id, metric), notes.append)
     if all(task.correct is None for task in tasks):
@@ -63,4 +63,4 @@ def annotate(
     else:
         run = audit if isinstance(audit, Audit) else read_run(Path(str(audit)))[0]
         split = split_by_audit(run, with_texts(tasks, samples))
-    return annotate_tasks(name, tasks, split, notes)
+    return annotate_tasks(name, tasks, split, notes=notes)

@@ -1,48 +1,49 @@
 """`assay.audit`, `assay.calibrate` and `assay.score`: a model and texts, by name or as values."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from assay.api.audit_settings import AuditSettings
-from assay.api.planning import named_control, opened_control, plan_scores
 from assay.api.scores import Scores
-from assay.datasets import DataSelection, Dataset, RepeatedIds, read_dataset
-from assay.errors import DataError, did_you_mean
+from assay.datasets import DataSelection, Dataset, Texts, dataset_of
 from assay.evaluation import unseen_note
 from assay.leakage import (
     Audit,
     AuditedTexts,
-    AuditLabels,
-    ComparisonData,
+    AuditSettings,
+    PlannedAudit,
+    RequestedAudit,
     UnseenScores,
+    audit_inputs,
+    check_names,
+    check_texts,
     describe_run,
-    headline_of,
-    literature_of,
+    facts_of,
+    open_audit,
     report_cost,
+    resolved,
     write_run,
 )
-from assay.leakage import audit as audit_samples
-from assay.models import ModelSettings, display_name, gguf_note, gguf_of
-from assay.progress import Phases, progress_bar, warn
+from assay.models import ModelSettings
+from assay.progress import warn
+from assay.release import check_published, evidence_of_release
 from assay.reports import write_html
 from assay.run import PAGE, Run
-from assay.scores import ScoreRequest, dataset_requests, requests
-from assay.scoring import Plan, ScoredSample, report_spending, score_stream
-from assay.scoring.opening import Opener
-from assay.scoring.selection import ScoreSelection
-from assay.types import Sample
-
-Texts = str | Path | Dataset | Sequence[Sample] | Callable[[], Dataset]
-"""A benchmark's name, a file or folder, a data set that `assay.load` returned, samples, or a function that loads a data
-set once the other arguments have been checked."""
-
-PLANTED, TUNING = "planting", "fine-tuning"
-"""Folders, inside the state of a run, of a training on planted doses, and for methods of the literature."""
-
-_TEXTS_EXPECTED = (
-    "expected a benchmark's name, a file, a folder, or samples such as assay.Sample('name', 'def f(x): ...')"
+from assay.scoring import (
+    Opener,
+    Plan,
+    ScoredSample,
+    ScoreSelection,
+    plan_scores,
+    report_spending,
+    reported,
+    score_stream,
 )
+
+NUMBERED = DataSelection(repeated="number")
+"""Unseen text may come from several places that number their texts alike."""
+RELEASE_TEST = "release.json"
+"""File, inside the state of a run, of the test of a release: each test is logged, so that a run makes it once."""
 
 
 def audit(
@@ -77,102 +78,41 @@ def audit(
         NothingToCompare: there will be no verdict, and the setting `describe` is not set.
         AssayError: bad input; one line says what was received and what was expected.
     """
-    options, selection = settings or AuditSettings(), _selection(scores)
-    run = out if out is None or isinstance(out, Run) else Run(out, "audit")
+    selection, opener = ScoreSelection.named(scores), Opener(model_settings or ModelSettings())
+    options, is_same_form = settings or AuditSettings(), same_form is not None
+    run = Run(out, "audit") if isinstance(out, str | Path) else out
+    state = run.state if run else None
     if run:
         run.refuse_finished()
-    options.check(
-        unseen=unseen is not None,
-        same_form=same_form is not None,
-        access=selection.access,
-    )
-    methods = dataset_requests(options.methods) if options.methods else ()
-    specification = selection.specification()  # a misspelt score is reported before anything is loaded
-    _check_primary(options.primary, requests(specification))
-    opener = Opener(model_settings or ModelSettings())
-    second = options.parent or options.control
-    opener.check(model, *selection.other_models(), named_control(second))
-    dataset = options.published(dataset_of(benchmark))
+    options.check(unseen=unseen is not None, same_form=is_same_form, access=selection.access)
+    request = RequestedAudit(model, options, selection, opener=opener, same_form=is_same_form)
+    check_names(request)
     others = unseen if same_form is None else same_form
-    unseen_set = None if others is None else dataset_of(others, repeated="number")
-    needs_unseen = not options.describe and not options.compares(unseen=others is not None)
-    texts = AuditedTexts.of(dataset, unseen_set, needs_unseen=needs_unseen)
-    if (foregone := texts.foregone) and not options.describe:
-        warn(foregone)
-    planted = options.planted()
-    planted.check(model, texts, selection.access)
-    unseen_scores = None if options.calibration is None else UnseenScores.load(Path(options.calibration))
-    identity = {"model": model, "scores": specification, "same_form": same_form is not None, **texts.digests()}
+    texts = AuditedTexts.of(
+        dataset_of(benchmark),
+        None if others is None else dataset_of(others, NUMBERED),
+        None if options.calibration is None else UnseenScores.load(options.calibration),
+        needs_unseen=not options.describe and not options.compares(unseen=others is not None),
+    )
+    if options.release is not None:
+        check_published(options.release, [sample.text for sample in texts.dataset.samples])
+    check_texts(request, texts)
     # claimed before a model is loaded; what is refused from here on leaves no folder
-    with run.begun(selection, options, opener.settings, **identity) if run else nullcontext():
+    with run.begun(selection, options, opener.settings, **request.identity(texts)) if run else nullcontext():
         plan, notes = plan_scores(selection, model, opener)
         report_spending(model, plan, texts.samples, opener.settings)
-        if note := gguf_note(plan.target):
-            notes = (*notes, note)
-        _check_primary(options.primary, plan.requests)
-        if unseen_scores is not None:
-            unseen_scores.check(plan, Path(str(options.calibration)))
-        facts, cache = facts_of(plan, dataset), opener.open_cache()
-        with _reported(f"auditing {dataset.name}", plan, shown=progress) as report:
-            contrast, control_notes = (
-                opened_control(second, model, plan, selection, opener, parent=options.parent is not None)
-                if texts.fresh
-                else (None, ())
-            )
-            primary = options.primary or headline_of(plan.requests)
-            headline = next(entry for entry in plan.requests if entry.name == primary)
-            planting = planted.opened(
-                plan, headline, texts, cache=cache, folder=run.state / PLANTED if run else None, progress=report
-            )
-            literature = literature_of(
-                methods,
-                plan,
-                texts,
-                cache=cache,
-                rate=options.rate,
-                seed=options.seed,
-                folder=run.state / TUNING if run else None,
-                progress=report,
-            )
+        with reported(f"auditing {texts.dataset.name}", plan, shown=progress) as report:
+            planned = PlannedAudit(request, texts, plan, notes=notes)
+            inputs = open_audit(planned, state=state, progress=report)
             if progress:
-                report_cost(
-                    plan,
-                    texts.samples,
-                    contrast,
-                    literature,
-                    power=None if same_form or contrast is None else texts.power(parent=options.parent is not None),
-                )
-            result = audit_samples(
-                dataset.samples,
-                plan,
-                benchmark=dataset.name,
-                comparison=ComparisonData(
-                    unseen=texts.unseen,
-                    unseen_source=texts.fresh.source if texts.fresh else "",
-                    same_form=same_form is not None,
-                    release=options.lot(plan.target, run.state if run else None),
-                    calibration=unseen_scores,
-                    control=contrast,
-                    planting=planting,
-                    literature=literature,
-                ),
-                decision=options.decision(),
-                labels=AuditLabels(
-                    model=options.model_name or display_name(model),
-                    notes=(*texts.notes, *notes, *control_notes),
-                ),
-                progress=report,
-                phase=None if report is None else report.phase,
-            )
+                report_cost(inputs, texts)
+            if options.release is not None:
+                kept = state and state / RELEASE_TEST
+                inputs = inputs.with_release(evidence_of_release(plan.target, options.release, kept=kept))
+            result = audit_inputs(inputs)
         if run:
-            resolved = {
-                **texts.sources(),
-                "variant_engine": plan.rewriter.name,
-                "control": contrast and contrast.plan.name,
-                "plant": planting and {"doses": planting.doses, "rate": planting.rate},
-                "rate": literature and literature.model.rate_used,
-            }
-            write_run(run.path, result, run.record(resolved, **facts), redact=options.redact)
+            record = run.record(resolved(texts, inputs), **facts_of(plan, texts.dataset))
+            write_run(run.path, result, record, redact=options.redact)
             write_html(describe_run(run.path), run.path / PAGE)
             run.finish()
     return result
@@ -200,19 +140,19 @@ def calibrate(
     Raises:
         AssayError: bad input; one line.
     """
-    chosen = _selection(selection)
+    chosen = ScoreSelection.named(selection)
     specification = chosen.specification()
     opener = Opener(settings or ModelSettings())
     opener.check(model, *chosen.other_models())
-    dataset = dataset_of(unseen, repeated="number")
-    run = out if out is None or isinstance(out, Run) else Run.beside(out, "calibration")
+    dataset = dataset_of(unseen, NUMBERED)
+    run = Run.beside(out, "calibration") if isinstance(out, str | Path) else out
     identity = {"model": model, "scores": specification, "data": dataset.digest}
     with run.begun(chosen, opener.settings, **identity) if run else nullcontext():
         plan, notes = plan_scores(chosen, model, opener)
         for note in (*dataset.notes, *notes, unseen_note(len(dataset.samples))):
             if note:
                 warn(note)
-        with _reported(f"scoring {dataset.name}", plan, shown=progress) as report:
+        with reported(f"scoring {dataset.name}", plan, shown=progress) as report:
             result = UnseenScores.measure(dataset.samples, plan, source=dataset.source, progress=report)
         if run:
             result.save(run.result)
@@ -236,7 +176,7 @@ def scored(
     plan, notes = plan_scores(selection, model, opener)
     for note in (*dataset.notes, *notes):
         warn(note)
-    with _reported(f"scoring {dataset.name}", plan, shown=progress) as report:
+    with reported(f"scoring {dataset.name}", plan, shown=progress) as report:
         yield dataset, plan, score_stream(dataset.samples, plan, progress=report)
 
 
@@ -261,69 +201,8 @@ def score(
         AssayError: bad input; one line.
     """
     opener = Opener(settings or ModelSettings())
-    with scored(model, texts, _selection(scores), opener, progress=progress) as (dataset, plan, samples):
+    with scored(model, texts, ScoreSelection.named(scores), opener, progress=progress) as (dataset, plan, samples):
         names = tuple(request.name for request in plan.requests)
         rows = {sample.index: sample.scores for sample in samples}
     ids = tuple(sample.id for sample in dataset.samples)
     return Scores(plan.name, dataset.name, names, ids, tuple(rows[index] for index in range(len(dataset))))
-
-
-def facts_of(plan: Plan, dataset: Dataset) -> dict[str, object]:
-    """Return what the record of a run says of its models, its texts and its scores."""
-    files = {role: gguf_of(plan.models.get(role, plan.generator)) for role in plan.digests}
-    return {
-        "models": {
-            role: {"name": name, "digest": digest} | ({} if (file := files[role]) is None else file.facts())
-            for role, (name, digest) in plan.digests.items()
-        },
-        "data": {
-            "name": dataset.name,
-            "source": dataset.source,
-            "digest": dataset.digest,
-            "samples": len(dataset.samples),
-        },
-        "scores": [request.name for request in plan.requests],
-    }
-
-
-def dataset_of(texts: Texts, repeated: RepeatedIds = "refuse") -> Dataset:
-    """Return the samples behind a name, a path, a function or values.
-
-    Raises:
-        DataError: they cannot be read, or are no samples.
-    """
-    if isinstance(texts, Dataset):
-        return texts
-    if isinstance(texts, str | Path):
-        return read_dataset(texts, DataSelection(repeated=repeated))
-    if callable(texts):
-        return texts()
-    if not isinstance(texts, Iterable):
-        raise DataError(f"received {texts!r} for texts; {_TEXTS_EXPECTED}")
-    samples = tuple(texts)
-    for other in samples:
-        if not isinstance(other, Sample):
-            raise DataError(f"received texts that hold a {type(other).__name__}; {_TEXTS_EXPECTED}")
-    return Dataset.of("samples", samples, source="samples")
-
-
-def _selection(selection: ScoreSelection | str | None) -> ScoreSelection:
-    return selection if isinstance(selection, ScoreSelection) else ScoreSelection(selection)
-
-
-def _check_primary(primary: str | None, scores: Sequence[ScoreRequest]) -> None:
-    names = [score.name for score in scores]
-    if primary is not None and primary not in names:
-        raise DataError(
-            f"--primary {primary}: expected one of the requested scores, {', '.join(names)}"
-            f"{did_you_mean(primary, names)}"
-        )
-
-
-@contextmanager
-def _reported(description: str, plan: Plan, *, shown: bool) -> Iterator[Phases | None]:
-    """Show progress; when the block ends, report which rewritings were rejected, what stayed as it was, and why."""
-    with progress_bar(description, shown=shown) as report:
-        yield report
-    for reason, count in sorted(plan.rewriter.counts.items(), key=lambda entry: -entry[1]):
-        warn(f"rewritings by {plan.rewriter.name}: {count} {reason}")

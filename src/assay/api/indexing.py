@@ -73,7 +73,7 @@ def build_index(
             f"not {profile!r} and {encoder or 'none'!r}"
         )
     with index:
-        return fill_index(index, names, settings, columns, progress=progress)
+        return fill_index(index, names, settings, columns=columns, progress=progress)
 
 
 def writable_index(at: Path | str) -> WritableIndex:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from assay.authorship import Reference
+from assay import authorship
 from assay.datasets import DataSelection, Dataset, read_dataset
 from assay.errors import DataError, plain_reason
 from assay.files import parse_json
@@ -12,11 +12,21 @@ from assay.leakage import UnseenScores, read_run
 from assay.plug_ins import PlugIns
 from assay.run import manifest_in
 
+
+def _reference(file: Path) -> object:
+    # looked up when it is called: a reference needs numba, which other runs do not wait for
+    return authorship.Reference.load(file)
+
+
 READERS: PlugIns[Callable[[Path], Any]] = PlugIns(
     "assay.runs",
     accepts=callable,
     description="a function of the path of a finished run",
-    own={"audit": lambda folder: read_run(folder)[0], "calibration": UnseenScores.load, "reference": Reference.load},
+    own={
+        "audit": lambda folder: read_run(folder)[0],
+        "calibration": UnseenScores.load,
+        "reference": _reference,
+    },
 )
 """Kind of a run → what reads its result."""
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.api.report_settings import ReportSettings
-from assay.leakage import compare, describe_comparison, describe_run, describe_statement, read_run
+from assay.leakage import ReportSettings, compare, describe_comparison, describe_run, describe_statement, read_run
 from assay.reports import Report, TabularResult
 
 

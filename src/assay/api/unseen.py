@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
-from assay.api.auditing import Texts, dataset_of
-from assay.datasets import MOST_UNSEEN
+from assay.datasets import MOST_UNSEEN, Texts, dataset_of
 from assay.errors import DataError
 from assay.unseen import Period, UnseenRequest, UnseenSet, UnseenUnit, build_unseen_set
 

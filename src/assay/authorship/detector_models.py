@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 
 from assay.errors import SettingError, did_you_mean
-from assay.models import open_builtin_scorer
 from assay.scores import SCORES, Derivation, ScoreDefinition, ScoreRequest
 from assay.scoring import DerivationModels, Opener, Plan, check_models, frequencies_for, plan
 from assay.settings import BETWEEN_PAIRS
@@ -15,6 +15,11 @@ def derivations_of(definitions: Iterable[ScoreDefinition]) -> Iterator[Derivatio
     """Yield what scores ask for to be derived from a text."""
     for definition in definitions:
         yield from definition.derivations.values()
+
+
+def roles_of(definitions: Iterable[ScoreDefinition]) -> list[str]:
+    """Return the roles of further models that scores have, each once."""
+    return list(dict.fromkeys(chain.from_iterable(each.roles for each in derivations_of(definitions))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +36,9 @@ class DetectorModels:
             SettingError: not of this form, or no score has such a role.
         """
         names: dict[str, str] = {}
-        roles = list(dict.fromkeys(role for each in derivations_of(SCORES.values()) for role in each.roles))
-        for pair in (part for text in texts for part in BETWEEN_PAIRS.split(text)):
-            role, equals, name = (part.strip() for part in pair.partition("="))
+        roles = roles_of(SCORES.values())
+        for pair in chain.from_iterable(map(BETWEEN_PAIRS.split, texts)):
+            role, equals, name = map(str.strip, pair.partition("="))
             if not equals or role not in roles:
                 expected = f"expected ROLE=MODEL with one of {', '.join(roles) or '(no score needs a further model)'}"
                 raise SettingError(f"--score-model: received {pair!r}, {expected}{did_you_mean(role, roles)}")
@@ -42,12 +47,11 @@ class DetectorModels:
 
     def unused(self, requests: Sequence[ScoreRequest]) -> dict[str, str]:
         """Return the option → why it has no effect on these scores, for the first model that has none."""
-        needed = {role for each in derivations_of(request.definition for request in requests) for role in each.roles}
+        needed = roles_of(request.definition for request in requests)
         for role in self.names:
             if role not in needed:
-                serves = [name for name, score in SCORES.items() if _has_role(score, role)]
-                listed = " or ".join(filter(None, (", ".join(serves[:-1]), serves[-1])))
-                return {"score_model": f"no requested score needs the {role}; expected --scores with {listed}"}
+                serves = " or ".join(name for name, score in SCORES.items() if role in roles_of([score]))
+                return {"score_model": f"no requested score needs the {role}; expected --scores with {serves}"}
         return {}
 
     def check(self, requests: Sequence[ScoreRequest]) -> None:
@@ -76,9 +80,7 @@ class DetectorModels:
             AssayError: a model cannot be opened, cannot give what a score needs, or is not named.
         """
         settings = replace(opener.settings, max_length=opener.settings.max_length or window)
-        own = replace(opener, settings=settings)
-        light = open_builtin_scorer(surrogate, settings)
-        target = own.cached_scorer(light) if light is not None else own.scorer(surrogate)
+        target = replace(opener, settings=settings).scorer(surrogate)
         others = opener.of_other_model()
         models = DerivationModels(
             target=target,
@@ -92,9 +94,5 @@ class DetectorModels:
 
     def _available(self, requests: Sequence[ScoreRequest]) -> dict[str, Derivation]:
         """Return the derivations that the scores ask for and whose models are named, by name."""
-        asked = derivations_of(request.definition for request in requests)
-        return {each.name: each for each in asked if set(each.required) <= set(self.names)}
-
-
-def _has_role(score: ScoreDefinition, role: str) -> bool:
-    return any(role in derivation.roles for derivation in score.derivations.values())
+        derivations = derivations_of(request.definition for request in requests)
+        return {each.name: each for each in derivations if set(each.required) <= set(self.names)}

@@ -32,7 +32,7 @@ class ChangedCode:
             DataError: git cannot read it.
         """
         files, unread, others = change.source_texts()
-        return cls(change, tuple(files), tuple(unread), tuple(others))
+        return cls(change, files=tuple(files), unread=tuple(unread), others=tuple(others))
 
     @cached_property
     def texts(self) -> Mapping[str, str]:

@@ -75,7 +75,13 @@ def _statements_table(result: CheckedChange) -> Table:
     )
     count = len(result.statements)
     more = (f"The first {SHOWN} of {count:,}; all are in the JSON.",) if count > SHOWN else ()
-    return Table.of("statements", "What the change states", result.statements[:SHOWN], columns, more)
+    return Table.of(
+        name="statements",
+        title="What the change states",
+        items=result.statements[:SHOWN],
+        columns=columns,
+        caption=more,
+    )
 
 
 def _words(statement: JudgedStatement) -> str:

@@ -26,7 +26,7 @@ from assay.checking.statements import statements_of
 from assay.corpora import SourceChange, added_parts, commit_messages, lines_of
 from assay.errors import DataError
 from assay.files import parse_json
-from assay.provenance import TracedFile, TraceSettings, judge, open_for_search, trace_files
+from assay.provenance import Thresholds, TracedFile, TraceSettings, judge, open_for_search, trace_files
 from assay.provenance.findings import accept_findings
 
 TOP = 5
@@ -46,7 +46,7 @@ def check_change(change: SourceChange, rules: ChangeRules, *, event: Sequence[Si
     """
     code = ChangedCode.of(change)
     files = _traced(code, rules)
-    judgement = accept_findings(judge(files, rules.licences), code.texts, rules.baseline, code.added)
+    judgement = accept_findings(judge(files, rules.licences), code.texts, rules.baseline, added=code.added)
     # a staged change has no commit yet, so no record and no message is about it
     store = RecordStore(change.repository) if change.head else None
     signals = [*event, *_declared(code, store)]
@@ -80,7 +80,7 @@ def _traced(code: ChangedCode, rules: ChangeRules) -> list[TracedFile]:
             rules=rules.licences or None,
             parts=lambda file: added_parts(file, code.added[file.path]),
             top=TOP,
-            settings=TraceSettings(min_confidence=settings.min_confidence),
+            settings=TraceSettings(thresholds=Thresholds(min_confidence=settings.min_confidence)),
         )
 
 
@@ -139,8 +139,9 @@ def in_event(raw: bytes, place: str, commit: str) -> list[Signal]:
     except ValueError as error:
         raise DataError(f"{place}: expected the JSON of an event: {error}") from error
     request = event.get("pull_request") if isinstance(event, dict) else None
-    body, author, branch = (_text_at(request, *steps) for steps in (("body",), ("user", "login"), ("head", "ref")))
-    return [*in_commits([Commit(commit, author, "", f"\n\n{body}")]), *in_branches([branch])]
+    author, branch = _text_at(request, "user", "login"), _text_at(request, "head", "ref")
+    commits = [Commit(commit, author, address="", message=f"\n\n{_text_at(request, 'body')}")]
+    return [*in_commits(commits), *in_branches([branch])]
 
 
 def _text_at(table: object, *steps: str) -> str:

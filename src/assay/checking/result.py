@@ -1,6 +1,7 @@
 """The result of judging a change."""
 
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from assay.authorship import RecordedLines
@@ -96,8 +97,10 @@ class CheckedChange:
     @property
     def acceptable(self) -> list[dict[str, str]]:
         """Keys of the statements that a baseline can accept, with path and licence."""
-        keys = ("key", "path", "licence")
-        return [{key: getattr(statement, key) for key in keys} for statement in self.statements if statement.key]
+        acceptable = []
+        for statement in filter(attrgetter("key"), self.statements):
+            acceptable.append({"key": statement.key, "path": statement.path, "licence": statement.licence})
+        return acceptable
 
     @property
     def exit_code(self) -> int:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from assay.provenance.settings import SURE, LicenceSettings
+from assay.provenance.settings import LEAST_CONFIDENCE, LicenceSettings
 from assay.settings import Setting
 
 
@@ -15,7 +15,7 @@ class CheckSettings(LicenceSettings):
     index: Annotated[
         str | None, Setting("Index of the sources that copies are looked for in.", metavar="DIR|URL", common=True)
     ] = None
-    min_confidence: Annotated[float, Setting("Least confidence of a match.", least=0, most=1)] = SURE
+    min_confidence: Annotated[float, Setting("Least confidence of a match.", least=0, most=1)] = LEAST_CONFIDENCE
     fail_on_writer: Annotated[
         tuple[str, ...],
         Setting("Exit with 1 if a changed line is: agent, contradicting, unrecorded. Repeatable.", common=True),

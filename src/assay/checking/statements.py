@@ -57,8 +57,8 @@ def statements_of(
         lines: changed lines by who wrote them.
         signals: declarations of who wrote the change.
     """
-    statements = [*_licences(code, rules.licences), *_not_read(code, rules)]
-    statements = [_accepted(statement, rules.baseline) for statement in statements]
+    acceptable = [*_licences(code, rules.licences), *_not_read(code, rules)]
+    statements = [_accepted(statement, rules.baseline) for statement in acceptable]
     statements += _agents(signals, rules, lines)
     return tuple(sorted(dict.fromkeys(statements), key=lambda statement: SEVERITY[statement.level]))
 
@@ -126,11 +126,11 @@ def _stated(
         notice = licence_notice(_only(text, added[path]))
         # words that are no known notice need not be one
         licence = own_licence(tag, None if notice == UNKNOWN_LICENCE else notice)
-        if licence and (rules.deny(licence) or rules.leave_open(licence)):
+        if licence and _level(rules, licence) != "notice":
             lines = enumerate(lines_of(text), 1)
             near = (number for number, line in lines if number in added[path] and "licen" in line.casefold())
             words, place = f"A changed file states the licence {licence}", next(near, min(added[path]))
-            yield _statement(rules, licence, words, path, line=place)
+            yield _statement(rules, licence, words, path=path, line=place)
 
 
 def _licence_files(change: SourceChange, rules: LicenceRules) -> Iterator[JudgedStatement]:
@@ -138,11 +138,13 @@ def _licence_files(change: SourceChange, rules: LicenceRules) -> Iterator[Judged
     for file in change.licences():
         words, licence = f"{PurePosixPath(file.path).name} {file}", file.after or ""
         if licence == UNKNOWN_LICENCE:  # accepted in this wording alone
-            yield _statement(rules, licence, words, file.path, content=(file.content,))
+            yield _statement(rules, licence, words, path=file.path, content=(file.content,))
         elif licence and licence != file.before:
-            yield _statement(rules, licence, words, file.path)
+            yield _statement(rules, licence, words, path=file.path)
         else:
-            yield JudgedStatement("stated-licence", words, file.path, 0, "notice", licence)
+            yield JudgedStatement(
+                rule="stated-licence", text=words, path=file.path, line=0, level="notice", licence=licence
+            )
 
 
 def _tags(change: SourceChange, files: Sequence[WrittenPath], rules: LicenceRules) -> Iterator[JudgedStatement]:
@@ -158,8 +160,21 @@ def _tags(change: SourceChange, files: Sequence[WrittenPath], rules: LicenceRule
 
 
 def _statement(
-    rules: LicenceRules, licence: str, words: str, path: str, *, line: int = 0, content: tuple[str, ...] = ()
+    rules: LicenceRules, licence: str, words: str, *, path: str, line: int = 0, content: tuple[str, ...] = ()
 ) -> JudgedStatement:
-    level: Level = "error" if rules.deny(licence) else "warning" if rules.leave_open(licence) else "notice"
-    key = "" if level == "notice" else accepted_key(path, licence, *content)
-    return JudgedStatement("stated-licence", words, path, line, level, licence, key=key)
+    level = _level(rules, licence)
+    return JudgedStatement(
+        rule="stated-licence",
+        text=words,
+        path=path,
+        line=line,
+        level=level,
+        licence=licence,
+        key="" if level == "notice" else accepted_key(path, licence, *content),
+    )
+
+
+def _level(rules: LicenceRules, licence: str) -> Level:
+    if rules.deny(licence):
+        return "error"
+    return "warning" if rules.leave_open(licence) else "notice"

@@ -1,5 +1,6 @@
 """The command `assay`."""
 
+import gc
 import os
 import sys
 import tempfile
@@ -252,6 +253,7 @@ def main() -> None:
         sys.exit(INTERNAL_ERROR)
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code before it gets here
         sys.stderr.write("assay: interrupted; computed values are cached, run the same command again to continue\n")
+    gc.freeze()  # the collector would walk all modules once more while Python ends: half a second after torch
     sys.exit(code if isinstance(code, int) else 0)
 
 

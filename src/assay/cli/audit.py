@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.api import AuditSettings
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import (
@@ -20,6 +18,7 @@ from assay.cli.options import (
 from assay.cli.terminal import echo
 from assay.cli.unused import refuse_unused_rewriting
 from assay.datasets import DataSelection, UnseenText
+from assay.leakage import AuditSettings
 from assay.models import ModelSettings
 from assay.scoring import ScoreSelection
 
@@ -87,36 +86,36 @@ def audit_command(
     """
     from assay import audit
     from assay.cli.present import present_run
-    from assay.datasets import read_dataset
+    from assay.datasets import unread
     from assay.errors import NothingToCompare
-    from assay.leakage import Obstacle, rule
+    from assay.leakage import UndecidedRulesError, rules_of
     from assay.run import Run
     from assay.scores import requests
-    from assay.types import Undecided
 
     refuse_unused_rewriting(context, chosen)
-    rules = [rule(text) for text in fail_on or []]
-    names = [request.name for request in requests(chosen.specification())]
-    for read_rule in rules:
-        read_rule.check_score(names)
-    if not settings.compares(unseen=unseen.data is not None or same_form is not None):
-        _stop_if_undecided({read_rule: read_rule.obstacle_without_unseen() for read_rule in rules}, "Nothing was run.")
     default = Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}"
     run = Run(out or default, "audit", numbered=out is None, force=force)
+    names = [request.name for request in requests(chosen.specification())]
+    compares = settings.compares(unseen=unseen.data is not None or same_form is not None)
+    rules: list[Rule] = []
     try:
+        rules = rules_of(fail_on or (), names, compares=compares)
         result = audit(
             model,
-            partial(read_dataset, benchmark, data),
-            unseen=None if unseen.data is None else partial(read_dataset, unseen.data, unseen.selection),
-            same_form=None if same_form is None else partial(read_dataset, same_form, unseen.selection),
+            unread(benchmark, data),
+            unseen=unseen.data and unread(unseen.data, unseen.selection),
+            same_form=same_form and unread(same_form, unseen.selection),
             scores=chosen,
             settings=settings,
             model_settings=model_settings,
             out=run,
         )
+    except UndecidedRulesError as error:
+        raise _undecided(error.obstacles, "Nothing was run.") from error
     except NothingToCompare as error:
-        _stop_if_undecided({each: Obstacle(Undecided.NO_UNSEEN_TEXT, str(error)) for each in rules})
-        raise
+        if not rules:
+            raise
+        raise _undecided({rule: rule.uncompared(str(error)) for rule in rules}) from error
     present_run(run.path, summary=True, draw=False)  # `audit` wrote the page
     apply(rules, result, allow_confounded=settings.allow_confounded)
 
@@ -125,32 +124,33 @@ def apply(rules: "Sequence[Rule]", result: "Audit", *, allow_confounded: bool) -
     """Print which rules fired, passed or cannot be decided; exit with 1 if one fired, else with 3 if one is open."""
     from assay.cli.terminal import OUTPUT_SETTINGS
 
-    obstacles = {rule: rule.obstacle(result, allow_confounded=allow_confounded) for rule in rules}
-    fired = [rule for rule, obstacle in obstacles.items() if obstacle is None and rule.fires(result)]
-    for finding in fired:
-        echo(f"assay: finding: {finding.text}", err=True)
-    for passed in rules if not OUTPUT_SETTINGS.get().quiet else ():
-        if passed not in fired and obstacles[passed] is None:
-            set_aside = "" if passed.is_strict(result) else ", by the numbers alone (--allow-confounded)"
-            echo(f"assay: passed: {passed.text}: {passed.measured(result)}{set_aside}", err=True)
+    fired, passed, obstacles = [], [], {}
+    for rule in rules:
+        obstacle = rule.obstacle(result, allow_confounded=allow_confounded)
+        if obstacle is not None:
+            obstacles[rule] = obstacle
+        elif rule.fires(result):
+            fired.append(rule)
+        else:
+            passed.append(rule)
+    for rule in fired:
+        echo(f"assay: finding: {rule.text}", err=True)
+    for rule in () if OUTPUT_SETTINGS.get().quiet else passed:
+        set_aside = "" if rule.is_strict(result) else ", by the numbers alone (--allow-confounded)"
+        echo(f"assay: passed: {rule.text}: {rule.measured(result)}{set_aside}", err=True)
+    undecided = _undecided(obstacles)
     if fired:
-        _print_undecided(obstacles)
         raise typer.Exit(1)
-    _stop_if_undecided(obstacles)
+    if obstacles:
+        raise undecided
 
 
-def _stop_if_undecided(obstacles: "Mapping[Rule, Obstacle | None]", addition: str = "") -> None:
-    """Print the rules that cannot be decided, and exit with 3 if there are any."""
-    if _print_undecided(obstacles, addition):
-        raise typer.Exit(UNDECIDED)
-
-
-def _print_undecided(obstacles: "Mapping[Rule, Obstacle | None]", addition: str = "") -> bool:
-    undecided = {rule: obstacle for rule, obstacle in obstacles.items() if obstacle is not None}
-    for rule, obstacle in undecided.items():
+def _undecided(obstacles: "Mapping[Rule, Obstacle]", addition: str = "") -> typer.Exit:
+    """Print the rules that cannot be decided; return the exit with 3."""
+    for rule, obstacle in obstacles.items():
         line = f"assay: cannot tell: {rule.text}: {obstacle.reason}. {obstacle.explanation} {addition}"
         echo(line.rstrip(), err=True)
-    return bool(undecided)
+    return typer.Exit(UNDECIDED)
 
 
 def slug(name: str) -> str:

@@ -75,17 +75,17 @@ def describe_calibration(calibration: "IndexCalibration", path: str) -> "Report"
     """Return the share of unrelated code that reaches each similarity, by language, channel and length."""
     from assay.reports import Column, Report, Row, Table
 
-    rows = [
-        Row((table.language or "unknown", channel, entry.shortest, entry.n, *map(entry.rate, SHOWN)))
-        for table in calibration.tables
-        for channel, bins in table.channels.items()
-        for entry in bins
-    ]
+    rows = []
+    for table in calibration.tables:
+        for channel, bins in table.channels.items():
+            for entry in bins:
+                shares = map(entry.rate, SHOWN)
+                rows.append(Row((table.language or "unknown", channel, entry.shortest, entry.n, *shares)))
     names = ("language", "channel", "tokens from", "n", *(f"{value:.0%}" for value in SHOWN))
     functions, removed = (calibration.provenance[key] for key in ("functions", "near_duplicates_removed"))
     rates: list[ColumnKind] = ["number"] * len(SHOWN)
     columns = tuple(map(Column, names, ("text", "text", "count", "count", *rates)))
-    tables = (Table("rates", "Share of unrelated code that reaches a similarity", columns, tuple(rows)),)
+    tables = (Table("rates", "Share of unrelated code that reaches a similarity", columns, rows=tuple(rows)),)
     return Report(
         "Calibration",
         f"{path}: {functions} functions, {removed} near-duplicates removed",

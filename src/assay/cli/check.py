@@ -75,9 +75,9 @@ def check_command(
     if write_baseline is not None:
         written = findings.write_baseline(
             write_baseline,
-            result.copies,
-            result.code.texts,
-            result.acceptable,
+            denials=result.copies,
+            texts=result.code.texts,
+            stated=result.acceptable,
             replace_it=OUTPUT_SETTINGS.get().force,
         )
         echo(f"assay: note: {written}, once the base commit has it; findings on writers cannot be accepted", err=True)

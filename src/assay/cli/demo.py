@@ -59,16 +59,16 @@ def demo_command(
 
     **Example**: `assay demo --out my-demo`
     """
-    from assay.api import facts_of, plan_scores
     from assay.cli.present import chosen_format, present_run
     from assay.cli.terminal import OUTPUT_SETTINGS
-    from assay.ground_truth import demo_audit, demo_functions
-    from assay.leakage import write_run
+    from assay.demo import demo_audit
+    from assay.ground_truth import demo_functions
+    from assay.leakage import facts_of, write_run
     from assay.models import ModelSettings
     from assay.progress import progress_bar
     from assay.run import Run
     from assay.scores import flagged
-    from assay.scoring import Opener, ScoreSelection
+    from assay.scoring import Opener, ScoreSelection, plan_scores
 
     run = Run(out or DEFAULT_FOLDER, "audit", numbered=out is None, force=force)
     run.refuse_finished()
@@ -90,8 +90,8 @@ def demo_command(
 
 def show_planted(functions: "Dataset", out: Path, settings: "ModelSettings") -> None:
     """Plant a leak, audit the model with and without it, and print both verdicts beside the truth."""
-    from assay.api import plant_leak
     from assay.cli.terminal import echo
+    from assay.demo import plant_leak
     from assay.errors import MissingExtra
     from assay.leakage import answer_of
     from assay.progress import warn
@@ -111,8 +111,8 @@ def show_planted(functions: "Dataset", out: Path, settings: "ModelSettings") -> 
 def show_traced(functions: "Dataset", out: Path) -> None:
     """Trace a function under other names back to its place; print it, and leave the files to repeat it with."""
     from assay.cli.terminal import echo
+    from assay.demo import traced_function
     from assay.files import write_text
-    from assay.ground_truth import traced_function
 
     index = out / "functions.index"
     renamed = traced_function(functions.samples, index)

@@ -97,7 +97,7 @@ def add_command(
     from assay.api import fill_index, writable_index
 
     with writable_index(at) as index:
-        counts = fill_index(index, corpora, which, columns)
+        counts = fill_index(index, corpora, which, columns=columns)
     show_counts(counts, at)
 
 
@@ -244,13 +244,14 @@ def described_counts(counts: "BuildCounts", at: str) -> "Report":
     rate = f", {counts.bytes / counts.seconds / 1e6:.1f} MB/s" if counts.bytes else ""
     reasons = sorted([*counts.skipped.items(), *counts.notes.items()], key=lambda pair: -pair[1])
     columns = (Column("reason"), Column("files", "count"))
+    table = Table("reasons", "Skipped files and notes", columns, rows=tuple(map(Row, reasons)))
     any_code = counts.documents or counts.duplicates or counts.unchanged
     return Report(
         title="Build",
         statement=f"{counts.files:,} files: {counts.read:,} read, {counts.unchanged:,} unchanged, "
         f"{counts.gone:,} gone, {sum(counts.skipped.values()):,} skipped; {counts.documents:,} new documents, "
         f"{counts.duplicates:,} known ones; {counts.seconds:.1f} s{rate}",
-        tables=(Table("reasons", "Skipped files and notes", columns, tuple(map(Row, reasons))),) if reasons else (),
+        tables=(table,) if reasons else (),
         notes=(f"The index is {at}.", *(() if any_code else (NOTHING_READ,))),
         data=asdict(counts),
     )
@@ -276,9 +277,9 @@ def described_index(described: Mapping[str, Any]) -> "Report":
         counted = described[title.lower()]
         columns = (Column(name), Column(head, "count"))
         if counted:
-            tables.append(Table(title.lower(), title, columns, tuple(map(Row, counted.items()))))
-    rows = tuple(Row((name,)) for name in described["sources"])
-    tables.insert(0, Table("sources", "Sources", (Column("source"),), rows))
+            tables.append(Table(title.lower(), title, columns, rows=tuple(map(Row, counted.items()))))
+    rows = tuple(map(Row, zip(described["sources"], strict=True)))
+    tables.insert(0, Table("sources", "Sources", (Column("source"),), rows=rows))
     # a server does not report sizes
     details = (", ".join(f"{part} {decimal(size)}" for part, size in sizes.items()),) if sizes else ()
     return Report(title="Index", statement=statement, tables=tuple(tables), data=described, details=details)

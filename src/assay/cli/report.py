@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from assay.api.report_settings import ReportSettings
 from assay.cli.groups import grouped
 from assay.cli.unused import refuse_unused
+from assay.leakage import ReportSettings
 
 
 @grouped

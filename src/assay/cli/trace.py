@@ -12,11 +12,12 @@ from assay.cli.code_files import source_files
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import STANDARD_OUTPUT, At, further_file
-from assay.cli.trace_options import GateSettings, MatchSettings
+from assay.cli.trace_options import GateSettings
 from assay.cli.unused import options_of_command_line
 from assay.datasets import DataSelection
 from assay.errors import DataError
 from assay.files import write_json
+from assay.provenance.settings import MatchSettings
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.corpora import SourceText
@@ -92,12 +93,15 @@ def trace_command(
         raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim or --benchmark")
     rules = _rules(gate)
     _check(code or [], benchmark, gate, verbatim=verbatim, write_clean=write_clean)
-    _refuse_unused(context, "--verbatim" if verbatim else "--benchmark" if benchmark else TRACING)
+    question = TRACING
+    if benchmark or verbatim:
+        question = "--verbatim" if verbatim else "--benchmark"
+    _refuse_unused(context, question)
     with open_for_search(at, vectors=False if verbatim else NEEDS_VECTORS.get(search.method)) as index:
         if not len(index):
             raise DataError(f"{at}: the index holds no document; expected one that `assay index build CORPUS` filled")
         if benchmark is not None:
-            trace_whole_benchmark(benchmark, which, index, search, clean=write_clean)
+            trace_whole_benchmark(benchmark, which, index, settings=search, clean=write_clean)
             return
         if verbatim:
             print_passages(source_files(code or [], which.language), index, search.top)
@@ -110,9 +114,7 @@ def trace_command(
             parts=parts_of if search.by == "function" else _whole,
             method=search.method,
             top=search.top,
-            settings=TraceSettings(
-                min_similarity=search.min_similarity, min_confidence=search.min_confidence, boilerplate=templates
-            ),
+            settings=TraceSettings(thresholds=search, boilerplate=templates),
         )
     _finish(files, rules, gate, sarif=sarif, top=search.top)
 

@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.terminal import Terminal, echo
-from assay.cli.trace_options import MatchSettings
 from assay.datasets import DataSelection
+from assay.provenance.settings import MatchSettings
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.corpora import SourceText
-    from assay.provenance import Searchable
+    from assay.provenance import Passage, Searchable
 
 SOLUTION = "solution"
 """The part of a benchmark that is code; it is traced unless --part names another."""
@@ -26,11 +27,9 @@ def print_passages(files: "Sequence[SourceText]", index: "Searchable", top: int)
     from assay.provenance import verbatim_passages
     from assay.provenance.findings import describe_passages, place_text
 
-    passages = [
-        (file, passage)
-        for file in files
-        for passage in verbatim_passages(file.text, index, language=file.language, top=top)
-    ]
+    passages: list[tuple[SourceText, Passage]] = []
+    for file in files:
+        passages += product([file], verbatim_passages(file.text, index, language=file.language, top=top))
     form = chosen_format()
     if form != "table":
         show(describe_passages(passages), form)
@@ -38,19 +37,21 @@ def print_passages(files: "Sequence[SourceText]", index: "Searchable", top: int)
     cut = Terminal().is_terminal
     for file, passage in passages:
         place = passage.places[0]
-        more = f" and {len(passage.places) - 1} more" if len(passage.places) > 1 else ""
-        begin = " ".join(passage.text.split())
-        shown = f"{begin[:LONGEST_LINE]}…" if cut and len(begin) > LONGEST_LINE else begin
+        where = place_text(place)
+        if len(passage.places) > 1:
+            where += f" and {len(passage.places) - 1} more"
+        shown = " ".join(passage.text.split())
+        if cut and len(shown) > LONGEST_LINE:
+            shown = f"{shown[:LONGEST_LINE]}…"
         echo(
-            f"{file.path}:{passage.lines.first}: {passage.words} words as in {place_text(place)}{more} "
-            f"({place.origin.licence}): {shown}"
+            f"{file.path}:{passage.lines.first}: {passage.words} words as in {where} ({place.origin.licence}): {shown}"
         )
     if not passages:
         echo("no passage of the text occurs word for word in the corpus")
 
 
 def trace_whole_benchmark(
-    name: str, which: DataSelection, index: "Searchable", search: MatchSettings, *, clean: Path | None
+    name: str, which: DataSelection, index: "Searchable", *, settings: MatchSettings, clean: Path | None
 ) -> None:
     """Look for the samples of a benchmark, print the result, and write the benchmark without those that occur."""
     from assay.cli.present import show
@@ -69,8 +70,8 @@ def trace_whole_benchmark(
             dataset.samples,
             index,
             benchmark=called,
-            method=search.method,
-            sure=search.min_confidence,
+            method=settings.method,
+            sure=settings.min_confidence,
             progress=report,
         )
     show(result.describe())

@@ -1,6 +1,8 @@
 """Traced files on the screen, in a pipe or as JSON."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -37,10 +39,10 @@ def print_files(files: "Sequence[TracedFile]", judgement: "Judgement | None", to
         for line in rest:
             console.print(Text(line), soft_wrap=True)
         if OUTPUT_SETTINGS.get().verbose:
-            _print_details(console, files, denials, top, judgement)
+            _print_details(console, files, denials, top=top, judgement=judgement)
     else:
-        _print_lines(files, denials, top, judgement)
-    for note in dict.fromkeys(note for file in files for note in file.notes):
+        _print_lines(files, denials, top=top, judgement=judgement)
+    for note in dict.fromkeys(chain.from_iterable(map(attrgetter("notes"), files))):
         echo(f"assay: note: {note}", err=True)
     for sentence in gate_sentences(judgement) if judgement else ():
         echo(f"assay: gate: {sentence}", err=True)
@@ -50,6 +52,7 @@ def _print_details(
     console: Terminal,
     files: "Sequence[TracedFile]",
     denials: "Mapping[int, Denial]",
+    *,
     top: int,
     judgement: "Judgement | None",
 ) -> None:
@@ -69,7 +72,7 @@ def _print_details(
 
 
 def _print_lines(
-    files: "Sequence[TracedFile]", denials: "Mapping[int, Denial]", top: int, judgement: "Judgement | None"
+    files: "Sequence[TracedFile]", denials: "Mapping[int, Denial]", *, top: int, judgement: "Judgement | None"
 ) -> None:
     from assay.provenance.findings import finding_line, shown_findings, trace_verdict
 
@@ -79,6 +82,7 @@ def _print_lines(
     if len(files) == 1 and not files[0].findings:
         echo(f"{files[0].file.path}: {trace_verdict(files)}")
     else:
-        functions = sum(part.kind == "function" for file in files for part, _ in file.parts)
+        parts = chain.from_iterable(map(attrgetter("parts"), files))
+        functions = sum(part.kind == "function" for part, _ in parts)
         count = f"{number_of(len(files), 'file')} with {number_of(functions, 'function')} traced"
         echo(f"assay: {count}: {trace_verdict(files)}", err=True)

@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
+from assay.code.parse.python_source import REFUSALS
 from assay.types import Generator, Rejected
 
 RENAMING = """\
@@ -112,8 +113,8 @@ def replies(
     for tokens, places in sorted(alike.items()):
         batch = [prompts[place][0] for place in places]
         answers = generator.generate(batch, max_new_tokens=tokens, temperature=temperature, seed=seed)
-        answers_by_place.update(zip(places, answers, strict=True))
-    return [answers_by_place[place] for place in range(len(prompts))]
+        answers_by_place |= zip(places, answers, strict=True)
+    return list(map(answers_by_place.__getitem__, range(len(prompts))))
 
 
 _FENCED = re.compile(r"\A```[\w-]*\n(.*)\n```\Z", re.DOTALL)
@@ -135,13 +136,16 @@ def strings_in(reply: str) -> tuple[str, ...] | None:
         except (ValueError, RecursionError):
             return None
         return tuple(items) if items and all(isinstance(item, str) for item in items) else None
-    lines = [line.strip() for line in body.splitlines() if line.strip()]
-    marked = [_NUMBERED.match(line) is not None for line in lines]
-    if not lines or (any(marked) and not all(marked)):
+    lines = list(filter(None, map(str.strip, body.splitlines())))
+    if len(set(map(bool, map(_NUMBERED.match, lines)))) != 1:  # no line, or numbers before some of them only
         return None
-    read = [_quoted(_NUMBERED.sub("", line).rstrip(",")) for line in lines]
-    strings = tuple(line for line in read if line is not None)
-    return strings if len(strings) == len(lines) else None
+    strings = []
+    for line in lines:
+        string = _quoted(_NUMBERED.sub("", line).rstrip(","))
+        if string is None:
+            return None
+        strings.append(string)
+    return tuple(strings)
 
 
 def string_in(reply: str) -> str:
@@ -161,7 +165,7 @@ def _quoted(line: str) -> str | None:
     for read in (json.loads, ast.literal_eval):
         try:
             value = read(line)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+        except REFUSALS:
             continue
         if isinstance(value, str):
             return value

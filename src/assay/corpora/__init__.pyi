@@ -34,6 +34,7 @@ from .git import is_shallow as is_shallow
 from .git import tree_files as tree_files
 from .lines import LineRange as LineRange
 from .lines import code_lines as code_lines
+from .lines import line_numbers as line_numbers
 from .lines import lines_of as lines_of
 from .lines import lines_text as lines_text
 from .lines import merge_lines as merge_lines

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any, Final, Self, cast
 
@@ -147,12 +148,12 @@ class Archive:
                 seen.add(member.path)
                 facts = surroundings.facts_of(member.path).over(Facts())
                 content = InMemory(member.content)
-                yield Entry(member.path, member.stamp, member.size, content, facts, share=member.share)
+                yield Entry(member.path, member.stamp, member.size, content=content, facts=facts, share=member.share)
 
     def _zip(self, *, only_metadata: bool) -> "Iterator[_Member | Skipped]":
         with _one_line(self.path), zipfile.ZipFile(self.path) as archive:
             members = archive.infolist()
-            total = sum(member.file_size for member in members)
+            total = sum(map(attrgetter("file_size"), members))
             packed = self.path.stat().st_size
             self.limits.check(self.path, entries=len(members), total=total, packed=packed)
             for member in members:
@@ -166,10 +167,11 @@ class Archive:
                 elif member.flag_bits & 1:
                     yield Skipped(path, "encrypted")
                 elif not only_metadata or describes_neighbours(path):
-                    yield self._zip_member(archive, member, path, LARGEST_METADATA if only_metadata else self.largest)
+                    largest = LARGEST_METADATA if only_metadata else self.largest
+                    yield self._zip_member(archive, member, path, largest=largest)
 
     def _zip_member(
-        self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str, largest: int
+        self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str, *, largest: int
     ) -> "_Member | Skipped":
         try:
             content = b""
@@ -178,7 +180,7 @@ class Archive:
                     content = stream.read(largest + 1)
         except (*_BROKEN, OSError, RuntimeError):  # this member alone; the others may be intact
             return Skipped(path, "corrupt")
-        return _Member(path, f"{member.file_size}:{member.CRC:08x}", member.file_size, content)
+        return _Member(path, f"{member.file_size}:{member.CRC:08x}", size=member.file_size, content=content)
 
     def _tar(self, *, only_metadata: bool) -> "Iterator[_Member | Skipped]":
         packed = self.path.stat().st_size
@@ -203,17 +205,18 @@ class Archive:
                     elif not only_metadata or describes_neighbours(path):
                         share = raw.tell() / max(packed, 1)
                         largest = LARGEST_METADATA if only_metadata else self.largest
-                        yield self._tar_member(archive, member, path, largest, share)
+                        yield self._tar_member(archive, member, path, largest=largest, share=share)
 
     @staticmethod
     def _tar_member(
-        archive: tarfile.TarFile, member: tarfile.TarInfo, path: str, largest: int, share: float
+        archive: tarfile.TarFile, member: tarfile.TarInfo, path: str, *, largest: int, share: float
     ) -> "_Member":
         stream = archive.extractfile(member) if member.size <= largest else None
         content = stream.read() if stream else b""
         if stream and len(content) < member.size:
             raise EOFError("cut off")
-        return _Member(path, f"{member.size}:{zlib.crc32(content):08x}:{member.mtime}", member.size, content, share)
+        stamp = f"{member.size}:{zlib.crc32(content):08x}:{member.mtime}"
+        return _Member(path, stamp, size=member.size, content=content, share=share)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -54,8 +55,9 @@ class WrittenPath:
         return self.mode.startswith(_REGULAR) and self.after != self.before
 
     def __str__(self) -> str:
-        kind = "" if self.mode.startswith(_REGULAR) else " (submodule)" if self.mode == _SUBMODULE else " (link)"
-        return self.path + kind
+        if self.mode.startswith(_REGULAR):
+            return self.path
+        return f"{self.path} (submodule)" if self.mode == _SUBMODULE else f"{self.path} (link)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +114,8 @@ class SourceChange:
         Raises:
             DataError: there is no such commit, or the two have none in common.
         """
-        last, names = _existing(repository, "HEAD" if head is None else head), DEFAULT_BRANCHES
-        candidates = ((name, commit) for name in names if (commit := _commit(repository, name)))
-        onto, commit = next(candidates, ("", "")) if base is None else (base, _existing(repository, base))
-        if not commit:
-            raise DataError(f"{repository}: received none of the branches {', '.join(names)}, expected --base COMMIT")
+        last = _existing(repository, "HEAD" if head is None else head)
+        onto, commit = _default_branch(repository) if base is None else (base, _existing(repository, base))
         try:
             fork = git_output(repository, "merge-base", commit, last).strip()
         except DataError as error:
@@ -127,7 +126,7 @@ class SourceChange:
         # a shallow clone of one branch names it as the default one, and nothing would be judged
         if base is None and fork == last and is_shallow(repository):
             raise DataError(f"{repository}: received a shallow clone without its default branch, expected a whole one")
-        return cls(repository, commit, fork, last, onto)
+        return cls(repository, base=commit, fork=fork, head=last, onto=onto)
 
     @classmethod
     def staged(cls, repository: Path) -> "SourceChange":
@@ -137,7 +136,7 @@ class SourceChange:
             DataError: the repository has no commit.
         """
         last = _existing(repository, "HEAD")
-        return cls(repository, last, last, "")
+        return cls(repository, base=last, fork=last, head="")
 
     def at_base(self, path: str) -> bytes | None:
         """Return a file as the base has it; None without one.
@@ -153,7 +152,9 @@ class SourceChange:
         """Return a path relative to the root of the repository; one outside of it is absolute."""
         # without following links: the change could have made one of them
         whole = Path(os.path.normpath(Path.cwd() / path))
-        return (whole.relative_to(self.repository) if whole.is_relative_to(self.repository) else whole).as_posix()
+        if whole.is_relative_to(self.repository):
+            whole = whole.relative_to(self.repository)
+        return whole.as_posix()
 
     @cached_property
     def written(self) -> tuple[WrittenPath, ...]:
@@ -167,7 +168,8 @@ class SourceChange:
         for described in records:
             _, mode, before, after, kind = described.split(" ")
             earlier = next(records)
-            paths.append(WrittenPath(next(records) if kind[0] in "RC" else earlier, earlier, mode, before, after))
+            path = next(records) if kind[0] in "RC" else earlier
+            paths.append(WrittenPath(path, earlier, mode=mode, before=before, after=after))
         return tuple(paths)
 
     def licences(self) -> Iterator[LicenceChange]:
@@ -181,18 +183,20 @@ class SourceChange:
             moved = PurePosixPath(file.earlier).parent != PurePosixPath(file.path).parent
             if not describes_neighbours(file.path) or (file.before == file.after and not moved):
                 continue
-            is_new, is_text = moved or not file.before.strip("0"), is_licence_text(file.path)
-            before = None if is_new else _stated(file.path, self._content(file.before, file.path))
-            has_content = not file.is_removed and file.mode != _SUBMODULE
-            content = self._content(file.after, file.path) if has_content else b""
-            after = None if file.is_removed else _stated(file.path, content)
-            is_field = before and not is_readme(file.path) and b"licen" in content.lower()
-            if after is None and not file.is_removed and (is_text or is_field):
-                after = UNKNOWN_LICENCE
+            is_text = is_licence_text(file.path)
+            before = after = None
+            is_new = moved or not file.before.strip("0")
+            if not is_new:
+                before = _stated(file.path, self._content(file.before, file.path))
+            if not file.is_removed:
+                content = b"" if file.mode == _SUBMODULE else self._content(file.after, file.path)
+                is_field = before and not is_readme(file.path) and b"licen" in content.lower()
+                after = _stated(file.path, content) or (UNKNOWN_LICENCE if is_text or is_field else None)
             if is_text and before is None and not is_new:
                 before = UNKNOWN_LICENCE
             if before != after or (is_text and before):
-                yield LicenceChange(file.path, before, after, "" if file.is_removed else file.after)
+                content_after = "" if file.is_removed else file.after
+                yield LicenceChange(file.path, before=before, after=after, content=content_after)
 
     def _content(self, digest: str, place: str, limit: int = LARGEST_METADATA) -> bytes:
         try:
@@ -252,6 +256,19 @@ def _stated(path: str, content: bytes) -> str | None:
     return alone.facts_of(path).nearest
 
 
+def _default_branch(repository: Path) -> tuple[str, str]:
+    """Return the name of the default branch, and its last commit.
+
+    Raises:
+        DataError: there is none.
+    """
+    for name in DEFAULT_BRANCHES:
+        if commit := _commit(repository, name):
+            return name, commit
+    names = ", ".join(DEFAULT_BRANCHES)
+    raise DataError(f"{repository}: received none of the branches {names}, expected --base COMMIT")
+
+
 def _existing(repository: Path, name: str) -> str:
     """Return the digest of a commit.
 
@@ -278,11 +295,11 @@ def _commit(repository: Path, name: str) -> str | None:
 
 def added_lines(diff: str) -> Mapping[str, frozenset[int]]:
     """Return the lines that a unified diff adds, by the path of the changed file."""
-    added: dict[str, set[int]] = {}
+    added: dict[str, set[int]] = defaultdict(set)
     for hunk in hunks(diff):
         path = re.sub("^[ab]/", "", unquoted(hunk.path)) if hunk.path.startswith('"') else hunk.path
         signs = (sign for sign, _ in hunk.lines if sign != "-")
-        added.setdefault(path, set()).update(n for n, sign in enumerate(signs, hunk.first_line) if sign == "+")
+        added[path].update(number for number, sign in enumerate(signs, hunk.first_line) if sign == "+")
     return {path: frozenset(numbers) for path, numbers in added.items()}
 
 

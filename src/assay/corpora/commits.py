@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from itertools import repeat
 from operator import attrgetter
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def texts_before(repository: Path, before: date) -> Iterator[SourceText]:
             size = size_of(digest) if mode.startswith("100") else None  # links and submodules hold no code
             if size is None:
                 continue
-            entry = Entry(path, digest, size, Blob(repository, digest), Facts())
+            entry = Entry(path, digest, size, content=Blob(repository, digest), facts=Facts())
             if text := entry_text(entry, DEFAULT):
                 yield text
 
@@ -150,8 +151,9 @@ def commit_messages(
     """
     chosen = [*revisions]
     if path is not None:
-        within = path.resolve().relative_to(repository.resolve()).as_posix()
-        chosen = [*revisions, "--", within] if path.is_dir() else ["--follow", *revisions, "--", within]
+        chosen += ["--", path.resolve().relative_to(repository.resolve()).as_posix()]
+        if not path.is_dir():
+            chosen.insert(0, "--follow")
     if not git_output(repository, "rev-list", "--max-count=1", "--all").strip():
         return  # a repository without a commit declares nothing
     options = ("log", "-z", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--format=%H%x00%an%x00%ae%x00%B")
@@ -240,8 +242,9 @@ class GitHistory:
         """
         if self._blamed[0] == path:
             return self._blamed[1]
-        blamed = sorted(blame(self.path, self.revision, path, "-w", "-M"), key=attrgetter("place"))
-        ages = [age for lines in blamed for age in [_age(lines.author_time, lines.committer_time)] * lines.count]
+        ages: list[Age] = []
+        for lines in sorted(blame(self.path, self.revision, path, "-w", "-M"), key=attrgetter("place")):
+            ages += repeat(_age(lines.author_time, lines.committer_time), lines.count)
         self._blamed = path, ages  # functions of one file come one after the other
         return ages
 

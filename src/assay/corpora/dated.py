@@ -94,7 +94,8 @@ def dated_files(
                 if not isinstance(entry, Entry):
                     skipped(entry.reason)
                     continue
-                dated = _dated(entry, project_named(source.name), history, released, settings)
+                name = project_named(source.name)
+                dated = _dated(entry, name, history=history, released=released, settings=settings)
                 if isinstance(dated, DatedFile):
                     yield dated
                 else:
@@ -110,14 +111,16 @@ def _as_of(source: CorpusSource, before: date) -> CorpusSource | None:
 
 
 def _dated(
-    entry: Entry, name: str, history: GitHistory | None, released: date | None, settings: CorpusSettings
+    entry: Entry, name: str, *, history: GitHistory | None, released: date | None, settings: CorpusSettings
 ) -> DatedFile | Reason | str:
-    released_age = None if released is None else Age(released, released)
-    age = released_age if history is None else history.files.get(entry.path)
+    age = Age(released, released) if released else None
+    if history is not None:
+        age = history.files.get(entry.path)
     if age is None:
         return UNDATED
     text = text_or_reason(entry, settings)
     if not isinstance(text, SourceText):
         return text
     licence = licence_of_file(entry.facts.metadata, text.text, entry.facts.nearest)
-    return DatedFile(text, entry.facts.repository or name, licence, age, history)
+    repository = entry.facts.repository or name
+    return DatedFile(text, repository, licence=licence, age=age, history=history)

@@ -147,7 +147,15 @@ class Facts:
 
     def origin(self, source: str, path: str, licence: str) -> Origin:
         """Return the origin of a document that begins at the file's first line."""
-        return Origin(source, path, self.repository, self.commit, licence, self.author, self.url)
+        return Origin(
+            source=source,
+            path=path,
+            repository=self.repository,
+            commit=self.commit,
+            licence=licence,
+            author=self.author,
+            url=self.url,
+        )
 
 
 NO_FACTS = Facts()

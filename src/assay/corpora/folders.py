@@ -215,7 +215,8 @@ def _kind(item: os.DirEntry[str]) -> _Kind:
 def _entry(file: Path, path: str, status: os.stat_result, facts: Facts) -> Entry:
     if not stat.S_ISREG(status.st_mode):
         raise DataError(f"{file}: neither a file nor a folder, expected one of them")
-    return Entry(path, f"{status.st_size}:{status.st_mtime_ns}", status.st_size, OnDisk(file), facts)
+    stamp = f"{status.st_size}:{status.st_mtime_ns}"
+    return Entry(path, stamp, status.st_size, content=OnDisk(file), facts=facts)
 
 
 def _path(below: str, name: str) -> str:

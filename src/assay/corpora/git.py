@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from threading import Event, Timer
 from typing import IO
@@ -131,7 +132,9 @@ class GitRepository:
                     facts = _facts(web, path, commit).over(surroundings.facts_of(path))
                     version = digest if self.all_history else ""
                     share = commit.number / commits if commits and commit is not None else None
-                    yield Entry(path, digest, size, Blob(self.path, digest), facts, version, share)
+                    yield Entry(
+                        path, digest, size, content=Blob(self.path, digest), facts=facts, version=version, share=share
+                    )
 
     def _missing(self) -> frozenset[str]:
         """Return the digests of objects that a partial clone lacks; a request for one of them would end git."""
@@ -436,7 +439,8 @@ def _stored_bytes(repository: Path) -> int:
     with suppress(OSError):
         borrowed = (own / "objects/info/alternates").read_bytes()[:LARGEST_METADATA].splitlines()
         places += [own / "objects" / os.fsdecode(line) for line in borrowed if b"\0" not in line]
-    return sum(pack.stat().st_size for place in places for pack in place.glob("pack/*.pack") if pack.is_file())
+    packs = chain.from_iterable(place.glob("pack/*.pack") for place in places)
+    return sum(pack.stat().st_size for pack in packs if pack.is_file())
 
 
 def _succeeds(repository: Path, *arguments: str) -> bool:

@@ -1,8 +1,10 @@
 """Lines of a text: their numbers, and those that hold code."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 
@@ -18,6 +20,11 @@ class LineRange:
 
     first: int
     last: int
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of the lines."""
+        return range(self.first, self.last + 1)
 
     def __str__(self) -> str:
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
@@ -37,6 +44,11 @@ def merge_lines(ranges: Iterable[LineRange]) -> tuple[LineRange, ...]:
         else:
             merged.append(lines)
     return tuple(merged)
+
+
+def line_numbers(ranges: Iterable[LineRange]) -> Iterator[int]:
+    """Yield the number of each line."""
+    return chain.from_iterable(map(attrgetter("numbers"), ranges))
 
 
 def lines_text(lines: Iterable[LineRange]) -> str:

@@ -54,7 +54,8 @@ def _stdin(settings: CorpusSettings, columns: ColumnNames) -> CorpusSource:
     if settings.form not in {None, "table", "file"}:
         raise DataError(f"standard input read as {settings.form}: expected table or file")
     name = settings.name or "stdin"
-    return Stream(sys.stdin.buffer, name, settings.largest, columns, settings.form, path=name)
+    stream = sys.stdin.buffer
+    return Stream(stream, name, settings.largest, columns=columns, form=settings.form, path=name)
 
 
 def _on_disk(corpus: str, settings: CorpusSettings, columns: ColumnNames) -> list[CorpusSource]:
@@ -67,11 +68,8 @@ def _on_disk(corpus: str, settings: CorpusSettings, columns: ColumnNames) -> lis
         if not inside:
             raise DataError(f"{path}: a folder without any {settings.form}")
         # each file is a source of its own, so that an unchanged one is skipped by its stamp
-        return [
-            _opened(file, f"{name}/{file.relative_to(path).as_posix()}", settings.form, settings, columns)
-            for file in inside
-        ]
-    return [_opened(path, name, settings.form or _form(path), settings, columns)]
+        return [_opened(file, f"{name}/{file.relative_to(path).as_posix()}", settings, columns) for file in inside]
+    return [_opened(path, name, settings, columns)]
 
 
 def _form(path: Path) -> CorpusForm:
@@ -82,7 +80,8 @@ def _form(path: Path) -> CorpusForm:
     return "table" if is_table(path) else "file"
 
 
-def _opened(path: Path, name: str, form: CorpusForm, settings: CorpusSettings, columns: ColumnNames) -> CorpusSource:
+def _opened(path: Path, name: str, settings: CorpusSettings, columns: ColumnNames) -> CorpusSource:
+    form = settings.form or _form(path)
     path = Path(os.path.realpath(path))
     if (form in {"folder", "git"}) != path.is_dir():
         raise DataError(f"{path}: a {'folder' if path.is_dir() else 'file'}, expected what can be read as {form}")
@@ -94,7 +93,7 @@ def _opened(path: Path, name: str, form: CorpusForm, settings: CorpusSettings, c
         case "table":
             return TableFile(path, name, columns)
         case _:
-            return Folder(path, name, not settings.no_ignore, settings.exclude)
+            return Folder(path, name, honour_ignore=not settings.no_ignore, exclude=settings.exclude)
 
 
 _FORGE = re.compile(r"https?://(?:www\.)?(?:git[^/]*|codeberg\.org|bitbucket\.org)/([^/]+/[^/]+?)(?:\.git)?/?")

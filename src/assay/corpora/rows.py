@@ -77,7 +77,9 @@ class TableFile:
             with self.path.open("rb") as raw, decompressed(raw) as stream:
                 size = max(1, self.path.stat().st_size)
                 lines = _NoBomb(stream, raw, self.path)
-                yield from json_lines(lines, str(self.path), self.path.name, self.columns, lambda: raw.tell() / size)
+                yield from json_lines(
+                    lines, str(self.path), self.path.name, columns=self.columns, share=lambda: raw.tell() / size
+                )
         except (OSError, EOFError, pa.ArrowException) as fault:
             if isinstance(fault, OSError) and fault.errno is not None:
                 raise file_error(self.path, fault) from fault
@@ -113,10 +115,10 @@ class Stream:
         """See `CorpusSource`."""
         first = self.stream.readline(LONGEST_LINE)
         if self.form == "table" or (self.form is None and _is_row(first)):
-            yield from json_lines(self.stream, self.name, self.name, self.columns, first=(first,))
+            yield from json_lines(self.stream, self.name, self.name, columns=self.columns, first=(first,))
             return
         raw = first + self.stream.read(max(0, self.largest + 1 - len(first)))
-        yield Entry(self.path, hashlib.sha256(raw).hexdigest(), len(raw), InMemory(raw))
+        yield Entry(self.path, hashlib.sha256(raw).hexdigest(), len(raw), content=InMemory(raw))
 
 
 def is_parquet(path: Path) -> bool:
@@ -180,7 +182,7 @@ def json_lines(
             continue
         if len(keys) < 100:  # noqa: PLR2004  enough for a message
             keys.update(row)
-        entry = _entry(row, f"{name}:{number}", columns, share())
+        entry = _entry(row, f"{name}:{number}", columns, share=share())
         texts += isinstance(entry, Entry)
         yield entry
     if not texts and keys and not _column("text", keys, columns):
@@ -216,7 +218,9 @@ def _entry(row: Mapping[str, Any], where: str, columns: ColumnNames, share: floa
         return None if value is None or value == "" or isinstance(value, list | dict) else str(value)
 
     repository, path = words("repository"), words("path")
-    shown = "/".join(part.strip("/") for part in (repository, path) if part) if path else where
+    shown = where
+    if path:
+        shown = f"{repository.strip('/')}/{path.strip('/')}" if repository else path.strip("/")
     content = cell("text")
     if isinstance(content, bytes):
         try:
@@ -235,7 +239,7 @@ def _entry(row: Mapping[str, Any], where: str, columns: ColumnNames, share: floa
         language=language_named(language) if language else None,
     )
     stamp = words("digest") or hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-    return Entry(shown, stamp, len(content), InMemory(content), facts, share=share)
+    return Entry(shown, stamp, len(content), content=InMemory(content), facts=facts, share=share)
 
 
 def _licence(value: object) -> str | None:

@@ -4,6 +4,7 @@ import os
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -55,13 +56,17 @@ class FileCount:
     @property
     def done(self) -> int:
         """Files that are done."""
-        return sum(size.done for size in self._sizes.values())
+        return sum(map(attrgetter("done"), self._sizes.values()))
 
     @property
     def total(self) -> int | None:
         """Approximate number of all files; None while there is no estimate."""
-        parts = [self._files(size) for size in self._sizes.values()]
-        return None if None in parts else sum(files for files in parts if files is not None)
+        total = 0
+        for files in map(self._files, self._sizes.values()):
+            if files is None:
+                return None
+            total += files
+        return total
 
     def _files(self, source: _SourceSize) -> int | None:
         if source.share == 1:
@@ -71,9 +76,12 @@ class FileCount:
         if source.share:
             return round(source.done / source.share)
         # what is left has about as many files for each byte (or commit) as what was read of its kind
-        alike = [other for other in self._sizes.values() if other.kind == source.kind]
-        done = sum(other.size * other.share for other in alike)
-        return round(source.size * sum(other.done for other in alike) / done) if done and source.size else None
+        files, done = 0, 0.0
+        for other in self._sizes.values():
+            if other.kind == source.kind:
+                files += other.done
+                done += other.size * other.share
+        return round(source.size * files / done) if done and source.size else None
 
 
 def _size_of(source: CorpusSource) -> _SourceSize:

@@ -67,19 +67,20 @@ class FromScanCode:
         Raises:
             DataError: the program fails, or its answer cannot be read.
         """
-        notices = [_notice(entry) for entry in entries]
-        digests = [hashlib.sha256(notice).hexdigest() for notice in notices]
         answers: dict[str, str | None] = parse_json(self.cache.read_bytes()) if self.cache.is_file() else {}
-        missing = {
-            digest: (notice, PurePosixPath(entry.path).suffix)
-            for digest, notice, entry in zip(digests, notices, entries, strict=True)
-            if notice and digest not in answers
-        }
+        digests = []
+        missing = {}
+        for entry in entries:
+            notice = _notice(entry)
+            digest = hashlib.sha256(notice).hexdigest()
+            digests.append(digest)
+            if notice and digest not in answers:
+                missing[digest] = notice, PurePosixPath(entry.path).suffix
         if missing:
             answers |= self._scanned(missing)
             self.cache.parent.mkdir(parents=True, exist_ok=True)
             write_json(self.cache, answers)
-        return [answers.get(digest) for digest in digests]
+        return list(map(answers.get, digests))
 
     def _scanned(self, notices: dict[str, tuple[bytes, str]]) -> dict[str, str | None]:
         with tempfile.TemporaryDirectory(prefix="assay-") as place:
@@ -103,7 +104,9 @@ def _notice(entry: Entry) -> bytes:
         content = entry.content.read(NOTICE)
     except OSError:
         return b""
-    return (content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)[:NOTICE]
+    if isinstance(content, str):
+        content = content.encode("utf-8", "surrogatepass")
+    return content[:NOTICE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +156,10 @@ class Licensed:
             entries = [file for file in batch if isinstance(file, Entry)]
             licences = iter(self.licences.of_entries(entries, folder))
             for file in batch:
-                licence = next(licences) if isinstance(file, Entry) else None
-                if licence is None or not isinstance(file, Entry):
-                    yield file
-                else:
+                if isinstance(file, Entry) and (licence := next(licences)) is not None:
                     yield replace(file, facts=replace(file.facts, stated=licence))
+                else:
+                    yield file
 
 
 def with_licences(sources: Sequence[CorpusSource], named: str, cache: Path) -> list[CorpusSource]:

@@ -130,10 +130,10 @@ class Surroundings:
         """Read a licence text; files named after their licences, as LICENSE-MIT and LICENSE-APACHE, leave a choice."""
         self._state(folder, _TEXT, licence)
         named = _CHOICE.match(name)
-        word = ((named["after"] or named["before"]) if named else "").casefold()
-        if licence and word and licence.casefold().startswith(word[:6]):
+        if licence and named:
+            word = (named["after"] or named["before"] or "").casefold()
             choices = self._choices.setdefault(folder, [])
-            if licence not in choices:
+            if word and licence.casefold().startswith(word[:6]) and licence not in choices:
                 choices.append(licence)
 
     def _state(self, folder: str, strength: int, licence: str | None) -> None:
@@ -168,8 +168,10 @@ def _author(metadata: Message) -> str | None:
 
 
 def _addresses(metadata: Message) -> dict[str, str | None]:
-    labelled = [str(value).partition(",") for value in metadata.get_all("Project-URL", [])]
-    addresses = {label.strip().casefold(): address.strip() for label, _, address in labelled}
+    addresses = {}
+    for value in map(str, metadata.get_all("Project-URL", [])):
+        label, _, address = value.partition(",")
+        addresses[label.strip().casefold()] = address.strip()
     repository = next((addresses[label] for label in _REPOSITORY_LABELS if label in addresses), None)
     stated = str(metadata.get("Home-page") or "UNKNOWN")
     home = addresses.get("homepage") if stated == "UNKNOWN" else stated

@@ -4,7 +4,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -86,7 +86,7 @@ def by_function(texts: Iterable[SourceText]) -> Iterator[SourceText]:
     """Yield the functions of each file; a file without functions, or that cannot be split, as a whole."""
     for file in texts:
         for piece in pieces(file.text, file.language, "function").pieces:
-            yield SourceText(file.path, piece.text, file.language, piece.name, piece.first_line, piece.kind)
+            yield replace(file, text=piece.text, name=piece.name, first_line=piece.first_line, kind=piece.kind)
 
 
 def parts_of(file: SourceText) -> tuple[SourceText, ...]:
@@ -102,7 +102,7 @@ def parts_of(file: SourceText) -> tuple[SourceText, ...]:
     except Unparsable:
         return (file,)
     inside = [
-        SourceText(file.path, function.text, file.language, function.name, function.first_line, "function")
+        replace(file, text=function.text, name=function.name, first_line=function.first_line, kind="function")
         for function in functions
     ]
     outside = outside_functions(file.text, functions)
@@ -214,17 +214,22 @@ def pieces(text: str, language: str | None, granularity: Granularity = "both") -
         language: as `Sample.language` spells it, or None.
         granularity: "file", "function", or "both".
     """
-    whole = Piece("file", None, 1, text)
+    whole = Piece("file", name=None, first_line=1, text=text)
     if granularity == "file" or language is None or language not in languages_with("functions"):
         return Pieces((whole,), parsed=True)
     try:
         functions = functions_in(text, language)
     except Unparsable:
         return Pieces((whole,), parsed=False)
-    inside = tuple(Piece("function", function.name, function.first_line, function.text) for function in functions)
+    inside = tuple(
+        Piece("function", name=function.name, first_line=function.first_line, text=function.text)
+        for function in functions
+    )
     # a document is its text: a file that is one function would be that function a second time
     is_function = len(inside) == 1 and inside[0].text.strip("\n") == text.strip("\n")
-    return Pieces(inside if is_function or (granularity == "function" and inside) else (whole, *inside), parsed=True)
+    if is_function or (granularity == "function" and inside):
+        return Pieces(inside, parsed=True)
+    return Pieces((whole, *inside), parsed=True)
 
 
 def outside_functions(text: str, functions: Sequence[Function]) -> str:

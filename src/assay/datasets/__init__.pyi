@@ -43,3 +43,6 @@ from .sources.stream import require_exists as require_exists
 from .sources.stream import walk as walk
 from .sources.text import is_binary as is_binary
 from .sources.text import wide_encoding as wide_encoding
+from .texts import Texts as Texts
+from .texts import dataset_of as dataset_of
+from .texts import unread as unread

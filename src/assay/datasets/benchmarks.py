@@ -143,17 +143,19 @@ def _hub_parts(info: BenchmarkInfo, hub: Mapping[str, Any], selection: Selection
         selection: the request.
     """
     subset = selection.subset or info.default_subset or next(iter(info.subsets), None)
-    split, config = (str(hub[key]).format(subset=subset) if key in hub else None for key in ("split", "config"))
+    split, config = (str(hub.get(key, "")).format(subset=subset) or None for key in ("split", "config"))
     # a data set that has a split for each subset has no other splits to choose from
-    split = split if "{subset}" in hub.get("split", "") else selection.split or split
+    if "{subset}" not in hub.get("split", ""):
+        split = selection.split or split
     name = str(info.hub_id)
     if "languages" not in hub:
-        return (HubPart(name, config, split, hub.get("files", {})),)
-    return tuple(
-        HubPart(name, language, split, {"test": hub["file"].format(language=language)})
-        for language in hub["languages"]
-        if selection.language in (None, language_named(language))
-    )
+        return (HubPart(name, config=config, split=split, files=hub.get("files", {})),)
+    parts = []
+    for language in hub["languages"]:
+        if selection.language in (None, language_named(language)):
+            files = {"test": hub["file"].format(language=language)}
+            parts.append(HubPart(name, config=language, split=split, files=files))
+    return tuple(parts)
 
 
 _BUILT_IN: Mapping[str, BenchmarkInfo] = _built_in()

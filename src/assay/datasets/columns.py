@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, filterfalse
 from pathlib import PurePosixPath
 
 from assay.datasets.selection import Labels
@@ -38,35 +39,39 @@ def inferred_groups(
         columns: of the table.
         ids: the column of ids; it counts as a column of paths if all its values are names of code files.
     """
-    folded = {column.casefold(): column for column in reversed(columns)}
-    for name in ORIGIN_COLUMNS:
-        if name in folded and _groups(origins := [_origin(row.get(folded[name])) for row in table]):
-            return folded[name], origins
-    by_path = [folded[name] for name in PATH_COLUMNS if name in folded]
+    for column in _usual_columns(ORIGIN_COLUMNS, columns):
+        origins = _origins(table, column)
+        if _groups(origins):
+            return column, origins
+    by_path = [*_usual_columns(PATH_COLUMNS, columns)]
     if ids is not None and all(language_of(str(row.get(ids))) for row in table):
         by_path.append(ids)
     for column in by_path:
-        paths = [_origin(row.get(column)) for row in table]
-        if _groups(directories := leading_parts(paths)):
+        directories = leading_parts(_origins(table, column))
+        if _groups(directories):
             return column, directories
     return None
 
 
 def leading_parts(paths: Sequence[str | None]) -> list[str | None]:
     """Return the shortest leading part of each path that gives `ENOUGH` groups, and the whole paths where none does."""
-    parts = [None if path is None else PurePosixPath(path.replace("\\", "/")).parts for path in paths]
-    deepest = max((len(part) for part in parts if part is not None), default=0)
+    parts = [PurePosixPath(path.replace("\\", "/")).parts for path in paths if path is not None]
     # the coarsest cut that gives enough groups: fine groups would hide that files of a project are alike
-    for depth in range(1, deepest + 1):
-        leading = [None if part is None else "/".join(part[:depth]) for part in parts]
-        if len({part for part in leading if part is not None}) >= ENOUGH and _groups(leading):
-            return leading
+    for depth in range(1, max(map(len, parts), default=0) + 1):
+        leading = ["/".join(part[:depth]) for part in parts]
+        if len(set(leading)) >= ENOUGH and _groups(leading):
+            following = iter(leading)  # one for each path: rows without a path are in none of the groups
+            return [path if path is None else next(following) for path in paths]
     return list(paths)
 
 
-def _groups(names: Sequence[str | None]) -> bool:
+def _groups(names: Iterable[str | None]) -> bool:
     named = [name for name in names if name is not None]
     return 1 < len(set(named)) < len(named)
+
+
+def _origins(table: Iterable[SourceRow], column: str) -> list[str | None]:
+    return [_origin(row.get(column)) for row in table]
 
 
 def _origin(value: object) -> str | None:
@@ -130,31 +135,29 @@ def samples_from(
     if not table:
         raise DataError(f"{source}: no rows, expected at least one")
     # rows of JSON may lack columns: the table has the columns of all of them
-    columns = tuple(dict.fromkeys(column for row in table for column in row))
+    columns = tuple(dict.fromkeys(chain.from_iterable(table)))
     texts = _text_columns(mapping.text, columns, source)
     if mapping.text is None and texts[0] != TEXT_COLUMNS[0]:
         note(f"the text was taken from the column {texts[0]!r}; --columns text=NAME names another")
     for column in texts:
         if column not in columns:
             check_nested(table, column, source)
-    ids = _named(mapping.id, columns, source, "id") if mapping.id != ROW_NUMBERS or ROW_NUMBERS in columns else None
-    if mapping.id is None:
-        ids = usual_column(ID_COLUMNS, columns)
-    group = _named(mapping.group, columns, source, "group") or usual_column(GROUP_COLUMNS, columns)
-    inferred = None if group else inferred_groups(table, columns, ids)
-    if inferred:
+    ids = usual_column(ID_COLUMNS, columns)
+    if mapping.id is not None:
+        numbered = mapping.id == ROW_NUMBERS and ROW_NUMBERS not in columns
+        ids = None if numbered else _named(mapping.id, columns, source, role="id")
+    group = _named(mapping.group, columns, source, role="group") or usual_column(GROUP_COLUMNS, columns)
+    if group:
+        groups = [_word(nested_value(row, group)) for row in table]
+    elif inferred := inferred_groups(table, columns, ids):
         column, groups = inferred
-        named_groups = len({name for name in groups if name is not None})
+        named_groups = len({*groups} - {None})
         note(f"groups were taken from the column {column!r} ({named_groups} groups); another can be named as the group")
     else:
-        groups = [_word(None if group is None else nested_value(row, group)) for row in table]
+        groups = [None] * len(table)
     language_column, language = _language(mapping.language, columns, source)
-    labels = _labels(table, columns, mapping, source, note)
-    used = (
-        {*texts, ids, group, language_column}
-        if mapping.label is None
-        else {*texts, ids, group, language_column, mapping.label}
-    )
+    labels = _labels(table, columns, mapping, source=source, note=note)
+    used = {*texts, ids, group, language_column, mapping.label}
     missing = 0
     for number, row in enumerate(table):
         text, absent = _text(row, texts, f"{source}: row {number + 1}")
@@ -179,9 +182,9 @@ def _word(value: object) -> str | None:
 
 def shortened(values: Iterable[object]) -> str:
     """Return values for a message: the first few, and how many more."""
-    shown = [str(value) for value in values]
+    shown = list(map(str, values))
     more = len(shown) - _SHOWN
-    return ", ".join(shown[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(shown[:_SHOWN]) + f" and {more} more" * (more > 0)
 
 
 def membership(value: object) -> str | None:
@@ -190,7 +193,7 @@ def membership(value: object) -> str | None:
     Raises:
         ValueError: the value means neither.
     """
-    word = "" if value is None else str(value).strip().casefold()
+    word = str(value).strip().casefold()
     if word in _MEMBER:
         return MEMBER
     if word in _NONMEMBER:
@@ -206,11 +209,11 @@ def memberships(values: Sequence[object], where: str) -> list[str | None]:
     Raises:
         DataError: values of no known meaning; all of them are listed.
     """
-    unknown = list(dict.fromkeys(repr(value) for value in values if not _is_membership(value)))
+    unknown = dict.fromkeys(map(repr, filterfalse(_is_membership, values)))
     if unknown:
         usual = "1/0, true/false, member/nonmember or seen/unseen"
         raise DataError(f"{where} holds {shortened(unknown)}; expected membership ({usual})")
-    return [membership(value) for value in values]
+    return list(map(membership, values))
 
 
 def _is_membership(value: object) -> bool:
@@ -238,7 +241,7 @@ def check_nested(rows: Sequence[Mapping[str, object]], column: str, source: str)
         DataError: none has; the columns that there are, nested ones with dots, are listed.
     """
     if all(nested_value(row, column) is None for row in rows):
-        present = shortened(dict.fromkeys(name for row in rows for name in _leaves(row)))
+        present = shortened(dict.fromkeys(chain.from_iterable(map(_leaves, rows))))
         raise DataError(f"{source}: no row has a nested column {column!r}; found the columns {present}")
 
 
@@ -253,12 +256,16 @@ def _leaves(row: Mapping[str, object], prefix: str = "") -> Iterator[str]:
 
 def usual_column(names: Sequence[str], columns: Sequence[str]) -> str | None:
     """Return the first of the usual names that is a column, whatever its case."""
+    return next(_usual_columns(names, columns), None)
+
+
+def _usual_columns(names: Sequence[str], columns: Sequence[str]) -> Iterator[str]:
     # reversed, so that of two columns that differ in case alone the first one counts
     folded = {column.casefold(): column for column in reversed(columns)}
-    return next((folded[name] for name in names if name in folded), None)
+    return (folded[name] for name in names if name in folded)
 
 
-def _named(column: str | None, columns: Sequence[str], source: str, role: str) -> str | None:
+def _named(column: str | None, columns: Sequence[str], source: str, *, role: str) -> str | None:
     if column is not None and column not in columns and column.partition(".")[0] not in columns:
         raise DataError(f"{source}: no {role} column {column!r}; found the columns {shortened(columns)}")
     return column
@@ -275,20 +282,21 @@ def _text_columns(requested: str | None, columns: Sequence[str], source: str) ->
         return (usual,)
     parts = (requested,) if requested in columns else tuple(requested.split("+"))
     for part in parts:
-        _named(part, columns, source, "text")
+        _named(part, columns, source, role="text")
     return parts
 
 
 def _text(row: Mapping[str, object], columns: Sequence[str], where: str) -> tuple[str, bool]:
     """Return the text of a row, and True if any part of it is absent."""
-    # pandas writes a missing text as the number NaN
-    values = [None if _is_nan(value := nested_value(row, column)) else value for column in columns]
-    for column, value in zip(columns, values, strict=True):
-        if value is not None and not isinstance(value, str):
+    texts = []
+    for column in columns:
+        value = nested_value(row, column)
+        if isinstance(value, str):
+            texts.append(value)
+        elif value is not None and not _is_nan(value):  # pandas writes a missing text as the number NaN
             raise DataError(f"{where}: {column!r} holds {type(value).__name__} {str(value)[:40]!r}, expected text")
-    if None in values:
-        return "", True
-    return "".join(value for value in values if isinstance(value, str)), False
+    is_absent = len(texts) < len(columns)
+    return "" if is_absent else "".join(texts), is_absent
 
 
 def _is_nan(value: object) -> bool:
@@ -319,7 +327,7 @@ def _language(requested: str | None, columns: Sequence[str], source: str) -> tup
 
 
 def _labels(
-    table: Sequence[SourceRow], columns: Sequence[str], mapping: ColumnMapping, source: str, note: Note
+    table: Sequence[SourceRow], columns: Sequence[str], mapping: ColumnMapping, *, source: str, note: Note
 ) -> Sequence[str | None]:
     """Return one label for each row.
 
@@ -327,10 +335,10 @@ def _labels(
     also hold words: 0 and 1 often mean something else (written by a person or a model), and a wrong guess would
     look like a result.
     """
-    if named := _named(mapping.label, columns, source, "label"):
+    if named := _named(mapping.label, columns, source, role="label"):
         values = [nested_value(row, named) for row in table]
         if mapping.labels == "as-is":
-            return [None if value is None else str(value) for value in values]
+            return list(map(_word, values))
         return memberships(values, f"{source}: the label column {named!r}")
     column = usual_column((*MEMBERSHIP_COLUMNS, "label"), columns)
     if column is None:

@@ -4,11 +4,13 @@ import hashlib
 import json
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
+from operator import is_not
 from typing import Self
 
 from assay.datasets.selection import RepeatedIds
@@ -69,17 +71,18 @@ class Dataset:
         if not read:
             raise DataError(f"{source}: no samples for {name}, expected at least one")
         kept = tuple(map(_encodable, read))
-        numbered = _numbered(kept) if repeated == "number" else kept
-        _check_ids(numbered, source)
         all_notes = tuple(notes)
-        if changed := sum(after is not before for after, before in zip(numbered, kept, strict=True)):
-            all_notes += (f"{changed} samples repeat an id: each got a number behind its id",)
-        kept = numbered
+        if repeated == "number":
+            numbered = _numbered(kept)
+            if changed := sum(map(is_not, numbered, kept)):
+                all_notes += (f"{changed} samples repeat an id: each got a number behind its id",)
+            kept = numbered
+        _check_ids(kept, source)
         if mended := sum(_LONE_SURROGATE.search(sample.id + sample.text) is not None for sample in read):
             all_notes += (f"lone surrogates became U+FFFD in {mended} sample{'s' * (mended > 1)}",)
         if empty := sum(not sample.text.strip() for sample in kept):
             all_notes += (f"{empty} sample{'s have' if empty > 1 else ' has'} {EMPTY}",)
-        return cls(name, kept, source, _digest(kept), all_notes)
+        return cls(name, samples=kept, source=source, digest=_digest(kept), notes=all_notes)
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -87,12 +90,15 @@ class Dataset:
     @cached_property
     def members(self) -> tuple[Sample, ...]:
         """Samples that are known to be in the training data."""
-        return tuple(sample for sample in self.samples if sample.label == MEMBER)
+        return self._labelled(MEMBER)
 
     @cached_property
     def nonmembers(self) -> tuple[Sample, ...]:
         """Samples that are known not to be in the training data."""
-        return tuple(sample for sample in self.samples if sample.label == NONMEMBER)
+        return self._labelled(NONMEMBER)
+
+    def _labelled(self, label: str) -> tuple[Sample, ...]:
+        return tuple(sample for sample in self.samples if sample.label == label)
 
     @property
     def labelled(self) -> bool:
@@ -137,7 +143,8 @@ def _numbered(samples: tuple[Sample, ...]) -> tuple[Sample, ...]:
 
 
 def _check_ids(samples: tuple[Sample, ...], source: str) -> None:
-    twice = [name for name, count in Counter(sample.id for sample in samples).items() if count > 1]
+    counts = Counter(sample.id for sample in samples)
+    twice = [name for name, count in counts.items() if count > 1]
     if twice:
         raise DataError(
             f"{source}: {len(twice)} ids occur more than once (the first: {twice[0]!r}), "
@@ -174,16 +181,13 @@ def split_by_group(
     """
     if any(share <= 0 for share in fractions.values()) or not math.isclose(sum(fractions.values()), 1.0):
         raise ValueError(f"received fractions {dict(fractions)}, expected positive shares that sum to 1")
-    bounds = list(accumulate(fractions.values()))
-    parts: dict[str, list[Sample]] = {name: [] for name in fractions}
-    names = list(fractions)
+    # the hash of a group is its place on the line from 0 to 1, which the fractions cut into parts; the last bound may
+    # fall short of 1 by rounding, and is left out: the last part takes what lies above the others
+    bounds = list(accumulate(fractions.values()))[:-1]
+    parts: list[list[Sample]] = [[] for _ in fractions]
     for sample in samples:
-        # the hash of a group is its place on the line from 0 to 1, which the fractions cut into parts
-        position = _position(sample, seed)
-        # the last bound may fall short of 1 by rounding: the last part takes what lies above it
-        chosen = next((name for name, bound in zip(names, bounds, strict=True) if position < bound), names[-1])
-        parts[chosen].append(sample)
-    return {name: tuple(part) for name, part in parts.items()}
+        parts[bisect_right(bounds, _position(sample, seed))].append(sample)
+    return dict(zip(fractions, map(tuple, parts), strict=True))
 
 
 def _position(sample: Sample, seed: int) -> float:

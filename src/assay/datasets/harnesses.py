@@ -30,12 +30,11 @@ def harness_rows(name: str) -> Iterator[SourceRow]:
         DataError: the task cannot be loaded.
         MissingExtra: the harness is not installed.
     """
-    is_lm_eval = name.startswith(LM_EVAL)
-    task = name.partition(":")[2]
-    require("lm_eval" if is_lm_eval else "inspect_ai", purpose=f"task {name}")
+    package, rows_of = ("lm_eval", _lm_eval_rows) if name.startswith(LM_EVAL) else ("inspect_ai", _inspect_rows)
+    require(package, purpose=f"task {name}")
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            rows = _lm_eval_rows(task) if is_lm_eval else _inspect_rows(task)
+            rows = rows_of(name.partition(":")[2])
     except DataError:
         raise
     except Exception as error:  # a task runs code of others, which may raise anything
@@ -63,14 +62,11 @@ def _lm_eval_rows(name: str) -> list[SourceRow]:
     loaded = next(iter(_single_tasks(get_task_dict([name], manager))))
     docs = list(loaded.eval_docs)
     columns = usual_column(ID_COLUMNS, tuple(docs[0])) if docs else None
-    return [
-        {
-            "id": str(doc[columns]) if columns else f"{name}/{number}",
-            "text": _text(loaded.doc_to_text(doc)),
-            "target": _text(loaded.doc_to_target(doc)),
-        }
-        for number, doc in enumerate(docs)
-    ]
+    rows: list[SourceRow] = []
+    for number, doc in enumerate(docs):
+        row_id = str(doc[columns]) if columns else f"{name}/{number}"
+        rows.append({"id": row_id, "text": _text(loaded.doc_to_text(doc)), "target": _text(loaded.doc_to_target(doc))})
+    return rows
 
 
 def _single_tasks(tasks: Any) -> Iterator[Any]:  # noqa: ANN401  lm-eval nests groups of tasks
@@ -85,15 +81,15 @@ def _inspect_rows(name: str) -> list[SourceRow]:
     tasks = load_tasks([name])
     if not tasks:
         raise DataError(f"inspect has no task {name!r}; expected the name of an installed task, or FILE.py@NAME")
-    return [
-        {
-            "id": str(sample.id if sample.id is not None else f"{name}/{number}"),
-            "text": sample.input if isinstance(sample.input, str) else "\n".join(m.text for m in sample.input),
-            "target": _text(sample.target),
-        }
-        for number, sample in enumerate(tasks[0].dataset)
-    ]
+    rows: list[SourceRow] = []
+    for number, sample in enumerate(tasks[0].dataset):
+        row_id = f"{name}/{number}" if sample.id is None else str(sample.id)
+        text = sample.input
+        if not isinstance(text, str):
+            text = "\n".join(message.text for message in text)
+        rows.append({"id": row_id, "text": text, "target": _text(sample.target)})
+    return rows
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -39,7 +39,7 @@ class HubPart:
     files: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        named = f"{self.id} {self.config}" if self.config else self.id
+        named = " ".join(filter(None, (self.id, self.config)))
         return f"{named}, split {self.split}" if self.split else named
 
 
@@ -109,7 +109,7 @@ def _load(part: HubPart, *, offline: bool) -> Any:  # noqa: ANN401  datasets pub
 @contextmanager
 def _without_requests() -> Iterator[None]:
     """Let the hub's packages read their caches alone; they obey HF_HUB_OFFLINE only if it is set before the import."""
-    settings: list[Any] = [importlib.import_module(name) for name in ("huggingface_hub.constants", "datasets.config")]
+    settings: list[Any] = list(map(importlib.import_module, ("huggingface_hub.constants", "datasets.config")))
     before = [module.HF_HUB_OFFLINE for module in settings]
     try:
         for module in settings:

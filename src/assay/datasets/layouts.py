@@ -9,8 +9,10 @@
 A public file keeps every column, so that harnesses run it as they run the original.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from assay.datasets.columns import ID_COLUMNS, LANGUAGE_COLUMNS, TEXT_COLUMNS, usual_column
 from assay.datasets.sources import SourceRow
@@ -114,15 +116,18 @@ def layout_of(rows: Sequence[SourceRow], columns: TaskColumns, source: str) -> T
     """
     if not rows:
         raise DataError(f"{source}: no tasks, expected at least one")
-    present = [name for name in rows[0] if all(row.get(name) is not None for row in rows)]
-    if columns.text is None:
-        for layout in TASK_LAYOUTS:
-            if set(layout.needs) <= set(present):
-                return layout
+    present = list(filter(partial(_is_full, rows), rows[0]))
+    for layout in TASK_LAYOUTS if columns.text is None else ():
+        if set(layout.needs) <= set(present):
+            return layout
     text = columns.text or usual_column(TEXT_COLUMNS, tuple(present))
     if text is None or text not in present:
         raise DataError(f"{source}: no column {columns.text or 'of texts'}; found {', '.join(present)}")
     return TaskLayout("table", (text,), code=(text,))
+
+
+def _is_full(rows: Sequence[SourceRow], column: str) -> bool:
+    return all(row.get(column) is not None for row in rows)
 
 
 def ids_of(rows: Sequence[SourceRow], layout: TaskLayout, columns: TaskColumns, source: str) -> list[str]:
@@ -133,10 +138,10 @@ def ids_of(rows: Sequence[SourceRow], layout: TaskLayout, columns: TaskColumns, 
     """
     names = ("question_id", *ID_COLUMNS)
     column = columns.id or usual_column(names, tuple(rows[0]))
-    if column is None or any(row.get(column) is None for row in rows):
+    if column is None or not _is_full(rows, column):
         raise DataError(f"{source}: no column {columns.id or 'of ids'}, expected one such as task_id")
     ids = [f"{layout.id_prefix}{row[column]}" for row in rows]
-    repeated = sorted({name for name in ids if ids.count(name) > 1}) if len(set(ids)) < len(ids) else []
+    repeated = sorted(name for name, count in Counter(ids).items() if count > 1)
     if repeated:
         raise DataError(f"{source}: {len(repeated)} ids occur more than once (the first: {repeated[0]!r})")
     return ids
@@ -157,7 +162,7 @@ def task_table(rows: Sequence[SourceRow], columns: TaskColumns, source: str) -> 
         DataError: no row, no column of texts or of ids, or an id that occurs twice.
     """
     layout = layout_of(rows, columns, source)
-    ids = ids_of(rows, layout, columns, source)
+    ids = ids_of(rows, layout=layout, columns=columns, source=source)
     return layout, ids, [language_of_row(row, name, columns) for row, name in zip(rows, ids, strict=True)]
 
 
@@ -168,7 +173,9 @@ def cells_of(row: Mapping[str, object], columns: Sequence[str]) -> Iterator[tupl
         if isinstance(value, str):
             yield (column, -1), value
         elif isinstance(value, list):
-            yield from (((column, place), item) for place, item in enumerate(value) if isinstance(item, str))
+            for place, item in enumerate(value):
+                if isinstance(item, str):
+                    yield (column, place), item
 
 
 def with_cells(row: Mapping[str, object], cells: Mapping[CellAddress, str]) -> dict[str, object]:
@@ -185,8 +192,12 @@ def with_cells(row: Mapping[str, object], cells: Mapping[CellAddress, str]) -> d
 
 def scored_text(row: Mapping[str, object], layout: TaskLayout) -> str:
     """Return the text of a task that a model is asked about: as the loaders of the benchmarks put it together."""
-    statement = "".join(f"{text}\n" for _, text in cells_of(row, layout.statement))
-    return statement + "".join(text for _, text in cells_of(row, layout.code))
+    return "".join([*map("{}\n".format, _texts(row, layout.statement)), *_texts(row, layout.code)])
+
+
+def _texts(row: Mapping[str, object], columns: Sequence[str]) -> Iterator[str]:
+    for _address, text in cells_of(row, columns):
+        yield text
 
 
 def runnable(
@@ -196,11 +207,10 @@ def runnable(
 
     EvalPlus has inputs in place of tests: the copy must return on each what the original returns.
     """
-    code = "".join(text for _, text in cells_of(row, layout.code))
-    tests = "\n".join(text for _, text in cells_of(row, layout.tests))
+    code, tests = "".join(_texts(row, layout.code)), "\n".join(_texts(row, layout.tests))
     entry = row.get("entry_point")
     if language == "python" and not tests and isinstance(row.get("base_input"), list) and isinstance(entry, str):
-        old = "".join(text for _, text in cells_of(original, layout.code))
+        old = "".join(_texts(original, layout.code))
         return (
             f"import copy\nold, new = {{}}, {{}}\nexec({old!r}, old)\nexec({code!r}, new)\n"
             f"for values in {row['base_input']!r}:\n"
@@ -209,8 +219,8 @@ def runnable(
         )
     if not tests:
         return None
-    before = "".join(f"{text}\n" for _, text in cells_of(row, layout.before))
-    program = f"{before}{code}\n\n{tests}\n"
+    before = map("{}\n".format, _texts(row, layout.before))
+    program = f"{''.join(before)}{code}\n\n{tests}\n"
     if layout.name == "humaneval" and language == "python" and isinstance(entry, str):
         return f"{program}\ncheck({entry})\n"
     return f"{program}\nunittest.main()\n" if layout.name == "bigcodebench" else program

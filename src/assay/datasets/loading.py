@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from fnmatch import fnmatchcase
-from itertools import islice, tee
+from itertools import islice, starmap, tee
 from pathlib import Path
 
 from assay.datasets.benchmarks import BenchmarkInfo, benchmark, is_benchmark
@@ -81,11 +81,14 @@ def official_files(info: BenchmarkInfo, selection: Selection, folder: Path) -> l
     If names of files contain the requested split, only those files.
     """
     names = {file: file.relative_to(folder).as_posix() for file in data_files(folder)}
-    patterns = (f"*/{pattern}" for pattern in _patterns(info, selection))
-    fitting = ([file for file, name in names.items() if fnmatchcase(f"/{name}", pattern)] for pattern in patterns)
-    files = next((matches for matches in fitting if matches), list(names))
-    of_split = [file for file in files if selection.split and _names_split(names[file], selection.split)]
-    return of_split or files
+    files = list(names)
+    for pattern in _patterns(info, selection):
+        fitting = [file for file, name in names.items() if fnmatchcase(f"/{name}", f"*/{pattern}")]
+        if fitting:
+            files = fitting
+            break
+    split = selection.split
+    return [file for file in files if split and _names_split(names[file], split)] or files
 
 
 def _patterns(info: BenchmarkInfo, selection: Selection) -> tuple[str, ...]:
@@ -103,7 +106,7 @@ def _names_split(path: str, split: str) -> bool:
 
 def _with_split(rows: Iterable[SourceRow], path: str, selection: Selection) -> Iterator[SourceRow]:
     """Yield rows with their split if the path names it."""
-    candidates = (selection.split, *_SPLITS) if selection.split else _SPLITS
+    candidates = filter(None, (selection.split, *_SPLITS))
     split = next((name for name in candidates if _names_split(path, name)), None)
     for row in rows:
         yield row if split is None or row.get("split") else {**row, "split": split}
@@ -144,10 +147,10 @@ def read_datasets(name_or_path: str | Path, selections: Sequence[DataSelection])
         _refuse(name, "a benchmark has its own columns", chosen, "text", "id", "label", "group")
         requests = [_checked(info, each) for each in selections]
         # rows are streamed: samples of a part are made while the file is read
-        rows, source = _rows_of_benchmark(info, requests[0], chosen.data, notes.append)
+        rows, source = _rows_of_benchmark(info, selection=requests[0], data=chosen.data, note=notes.append)
         # `tee` reads the source once, however many texts are taken from a row
         texts = [
-            _samples(info, copy, request, source, notes.append)
+            _samples(info, copy, request, source=source, note=notes.append)
             for copy, request in zip(tee(rows, len(requests)), requests, strict=True)
         ]
         title = info.name
@@ -203,11 +206,11 @@ def _rows_of_benchmark(
     if data is None:
         return rows_from_hub(info, selection), f"hub {', '.join(map(str, info.hub(selection))) or info.name}"
     path = Path(data).expanduser()
-    return local_rows(info, selection, path, note), str(path)
+    return local_rows(info, selection=selection, path=path, note=note), str(path)
 
 
 def _samples(
-    info: BenchmarkInfo, rows: Iterator[SourceRow], selection: Selection, source: str, note: Note
+    info: BenchmarkInfo, rows: Iterator[SourceRow], selection: Selection, *, source: str, note: Note
 ) -> Iterator[Sample]:
     """Yield the samples of a benchmark's rows that are of the requested language and split."""
     seen: dict[tuple[str, str], None] = {}
@@ -228,14 +231,15 @@ def _samples(
                 yield sample
     if seen and not selected:
         request = " and ".join(filter(None, (selection.language, selection.split and f"split {selection.split}")))
-        present = shortened(f"{language} ({split})" for language, split in seen)
+        present = shortened(starmap("{} ({})".format, seen))
         raise DataError(f"{source}: no sample of {request}; found {present}")
     if bare:
         note(f"{bare} sample{'s have' if bare > 1 else ' has'} no solution: the text is the prompt alone")
 
 
 def _check_columns(info: BenchmarkInfo, row: SourceRow, where: str) -> None:
-    absent = [names for names in info.columns if all(row.get(name) is None for name in names.split("|"))]
+    present = {name for name, value in row.items() if value is not None}
+    absent = [names for names in info.columns if present.isdisjoint(names.split("|"))]
     if absent:
         raise DataError(
             f"{where} has no {shortened(absent)}, expected the columns of {info.title} "
@@ -253,7 +257,7 @@ def _checked(info: BenchmarkInfo, chosen: DataSelection) -> Selection:
     ):
         if value is not None and value not in values:
             raise DataError(f"{info.name}: received {option} {value!r}, expected {' or '.join(values) or 'none'}")
-    return Selection(chosen.part or "full", chosen.subset, language, chosen.split)
+    return Selection(chosen.part or "full", subset=chosen.subset, language=language, split=chosen.split)
 
 
 def _refuse(name: str, reason: str, chosen: DataSelection, *options: str) -> None:

@@ -50,7 +50,7 @@ def hunks(patch: str) -> Iterator[Hunk]:
 
 def patch_side(patch: str, side: Side, *, context: bool = True) -> str:
     """One side of the whole patch: its hunks, an empty line between two of them."""
-    return "\n".join(text for hunk in hunks(patch) if (text := hunk.side(side, context=context)))
+    return "\n".join(filter(None, (hunk.side(side, context=context) for hunk in hunks(patch))))
 
 
 def patched_files(patch: str) -> tuple[str, ...]:

@@ -62,14 +62,16 @@ def both_classes(positive: BooleanArray) -> None:
         raise DataError(f"{positives} positive and {len(positive) - positives} negative samples; expected both classes")
 
 
-def group_codes(groups: Sequence[Hashable], size: int) -> Indices:
+def group_codes(groups: Sequence[Hashable] | None, size: int) -> Indices:
     """Return the number of each sample's group, intp [size], counted from 0 in order of appearance.
 
-    None is no group: such a sample is a group of its own.
+    None is no group: such a sample is a group of its own; None for all means that all are.
 
     Raises:
         DataError: another number of groups than samples.
     """
+    if groups is None:
+        return np.arange(size, dtype=np.intp)
     if len(groups) != size:
         raise DataError(f"{len(groups)} groups for {size} scores; expected one group a score")
     seen: dict[Hashable, int] = {}

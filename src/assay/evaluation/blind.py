@@ -20,6 +20,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -28,7 +29,7 @@ from numpy.typing import ArrayLike
 from assay.errors import DataError
 from assay.evaluation.arrays import Indices, group_codes, labels
 from assay.evaluation.bootstrap import RESAMPLES, SEED
-from assay.evaluation.ranking_result import Ranking, rank_all, rank_score
+from assay.evaluation.ranking_result import Ranking, rank_all
 from assay.evaluation.shape import lexical_shape
 from assay.types import BooleanArray, Float64Array
 
@@ -114,14 +115,12 @@ class BlindFeatures:
     def of(cls, texts: Sequence[str]) -> Self:
         """Return the features of texts."""
         pattern = re.compile(WORD_PATTERN)
-        shape = np.array([lexical_shape(text) for text in texts]).reshape(len(texts), -1)
-        # a word is hashed into its bucket, so that it cannot be read from the features
-        buckets = (
-            Counter(zlib.crc32(word.encode("utf-8", "surrogatepass")) % BUCKETS for word in pattern.findall(head))
-            for head in (text[:LONGEST_HEAD] for text in texts)
-        )
-        words = tuple(dict(sorted(counts.items())) for counts in buckets)
-        return cls(shape, words)
+        shape = np.array(list(map(lexical_shape, texts))).reshape(len(texts), -1)
+        words = []
+        for text in texts:
+            buckets = Counter(map(_bucket, pattern.findall(text[:LONGEST_HEAD])))
+            words.append(dict(sorted(buckets.items())))
+        return cls(shape, tuple(words))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -129,6 +128,11 @@ class BlindFeatures:
     def joined(self, other: "BlindFeatures") -> "BlindFeatures":
         """Return the features of these texts, then of others."""
         return BlindFeatures(np.concatenate([self.shape, other.shape]), (*self.words, *other.words))
+
+
+def _bucket(word: str) -> int:
+    """Return the bucket that a word is hashed into: it cannot be read from there."""
+    return zlib.crc32(word.encode("utf-8", "surrogatepass")) % BUCKETS
 
 
 def blind_baseline(
@@ -159,7 +163,7 @@ def blind_baseline(
     """
     scores = blind_scores(texts, positive, groups, folds=folds, seed=seed)
     if isinstance(scores, str):
-        return BlindBaseline(None, None, False, (), scores)
+        return BlindBaseline(ranking=None, kind=None, separates=False, all=(), reason=scores)
     truths = labels(positive, len(texts))
     rankings = tuple(rank_all(scores, truths, groups, resamples=resamples, seed=seed).values())
     best = max(rankings, key=lambda ranking: ranking.auroc.value)
@@ -167,9 +171,10 @@ def blind_baseline(
     # the better of two was taken, so that its own interval is too hopeful: a stricter one has to confirm it
     if separates:
         name = best.name
-        strict = rank_score(name, scores[name], truths, groups, resamples=resamples, seed=seed, level=DECISION_LEVEL)
+        only = {name: scores[name]}
+        strict = rank_all(only, truths, groups, resamples=resamples, seed=seed, level=DECISION_LEVEL)[name]
         separates = strict.auroc.low > CHANCE
-    return BlindBaseline(best, best.name, separates, rankings)
+    return BlindBaseline(ranking=best, kind=best.name, separates=separates, all=rankings)
 
 
 def blind_scores(
@@ -194,15 +199,15 @@ def blind_scores(
     reason = _too_few(truths, group)
     if reason is not None:
         return reason
-    folds_of_samples = grouped_folds(truths, group, folds, seed)
+    folds_of_samples = grouped_folds(truths, group=group, folds=folds, seed=seed)
     if any(len(np.unique(truths[fitted])) == 1 for fitted, _ in folds_of_samples):
         return "the groups cannot be divided into folds with both classes to fit on"
     if isinstance(texts, BlindFeatures):
         shape, words = texts.shape, {HASHED_WORDS: _logistic(_hashed_words(texts), truths, folds_of_samples)}
     else:
-        shape = np.array([lexical_shape(text) for text in texts])
+        shape = np.array(list(map(lexical_shape, texts)))
         words = {BAG_OF_WORDS: _logistic(_bag_of_words(texts), truths, folds_of_samples)}
-    return words | {LEXICAL_SHAPE: _logistic(shape, truths, folds_of_samples, with_squares)}
+    return words | {LEXICAL_SHAPE: _logistic(shape, truths=truths, folds=folds_of_samples, design=with_squares)}
 
 
 def _too_few(truths: BooleanArray, group: Indices) -> str | None:
@@ -250,9 +255,10 @@ def _hashed_words(features: BlindFeatures) -> "csr_matrix":
     from scipy.sparse import csr_matrix  # noqa: PLC0415  as above
     from sklearn.feature_extraction.text import TfidfTransformer  # noqa: PLC0415  as above
 
-    rows = np.repeat(np.arange(len(features)), [len(words) for words in features.words])
-    buckets = [bucket for words in features.words for bucket in words]
-    counts = [float(count) for words in features.words for count in words.values()]
+    # one entry for each word of each text: its row is the text, its column the bucket
+    rows = np.repeat(np.arange(len(features)), list(map(len, features.words)))
+    buckets = list(chain.from_iterable(features.words))
+    counts = np.array([*chain.from_iterable(words.values() for words in features.words)], np.float64)
     bags = csr_matrix((counts, (rows, buckets)), shape=(len(features), BUCKETS))
     return TfidfTransformer(sublinear_tf=True).fit_transform(bags)
 

@@ -72,7 +72,7 @@ class Resamples:
         if resamples < 1:
             raise DataError(f"{resamples} resamples; expected at least 1")
         codes = group_codes(groups, len(kinds))
-        return cls(codes, _strata(codes, kinds), resamples, seed)
+        return cls(codes, strata=_strata(codes, kinds), size=resamples, seed=seed)
 
     def weights(self) -> Iterator[Float64Array]:
         """Yield sample weights in blocks [r, n], R rows in all."""
@@ -94,15 +94,17 @@ class Resamples:
         influence = (joint - picked[:, None] * np.nan_to_num(replicates).mean(0)) / self.size
         lost = np.isnan(replicates).sum(0)
         enough = (2 * lost < self.size) & (self.size - lost > 1)
-        variance = np.array([np.nanvar(r, ddof=1) if e else np.nan for r, e in zip(replicates.T, enough, strict=True)])
-        errors, freedom = standard_errors(variance, influence, self.strata, self.size)
-        return Spread(values, errors, freedom, lost)
+        variance = np.full(len(values), np.nan)
+        # a column without two values has no variance, and numpy would warn of it
+        for column in np.flatnonzero(enough):
+            variance[column] = np.nanvar(replicates[:, column], ddof=1)
+        errors, freedom = standard_errors(variance, influence=influence, strata=self.strata, size=self.size)
+        return Spread(values, errors=errors, freedom=freedom, lost=lost)
 
     def support(self, *classes: BooleanArray) -> Support:
         """Return the numbers of groups and samples of the classes, one mask [n] for each class."""
-        return Support(
-            tuple(len(np.unique(self.group[mask])) for mask in classes), min(int(mask.sum()) for mask in classes)
-        )
+        groups = tuple(len(np.unique(self.group[mask])) for mask in classes)
+        return Support(groups, int(np.sum(classes, axis=1).min()))
 
     def _draws(self) -> Iterator[Float64Array]:
         """Yield how often each group was drawn, in blocks [r, groups]."""
@@ -176,7 +178,7 @@ def standard_errors(
     varies = total > 0
     safe = np.where(varies, total, 1)
     inflated = np.where(varies, variance * safe / np.where(raw > 0, raw, 1), variance)
-    fewest = float(min(len(stratum) for stratum in strata) - 1)
+    fewest = float(min(map(len, strata)) - 1)
     satterthwaite = np.where(varies, safe**2 / np.where(varies, np.sum(squares_per_freedom, 0), 1), fewest)
     kurtosis = np.sum(variances_of_squares, 0)
     heavy = np.where(kurtosis > 0, 2 * safe**2 / np.where(kurtosis > 0, kurtosis, 1), np.inf)
@@ -218,9 +220,9 @@ def _strata(group: Indices, classes: BooleanArray) -> tuple[Indices, ...]:
     present = np.zeros((int(group.max()) + 1, int(kind.max()) + 1), np.bool_)
     present[group, kind] = True
     _, stratum = np.unique(present, axis=0, return_inverse=True)
-    strata = [np.flatnonzero(stratum.ravel() == s) for s in range(int(stratum.max()) + 1)]
-    alone = [s for s in strata if len(s) == 1]
-    shared = sorted((s for s in strata if len(s) > 1), key=len)
+    strata = sorted((np.flatnonzero(stratum.ravel() == s) for s in range(int(stratum.max()) + 1)), key=len)
+    single = sum(len(groups) == 1 for groups in strata)
+    alone, shared = strata[:single], strata[single:]
     # a stratum of one group never varies: it joins the largest other stratum, or all such groups form one
     if len(alone) == 1 and shared:
         shared[-1] = np.append(shared[-1], alone[0])

@@ -12,6 +12,7 @@ Storey's estimate of the null share (Marandon, Lei, Mary and Roquain 2024).
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Self
 
 import numpy as np
@@ -149,7 +150,7 @@ class UnseenTail:
         """
         scores = scorable(unseen_scores, "unseen scores")
         scored = ~np.isnan(scores)
-        codes = group_codes([None] * len(scores) if groups is None else groups, len(scores))[scored]
+        codes = group_codes(groups, len(scores))[scored]
         if not len(codes):
             return cls(0, 0, np.nan)
         codes, values = np.unique(codes, return_inverse=True)[1], scores[scored]
@@ -216,13 +217,19 @@ def flag_rate(
     tested = ~np.isnan(values)
     hits = values[tested] <= alpha
     flagged, samples = int(hits.sum()), len(hits)
-    codes = group_codes(
-        [None] * samples if groups is None else [g for g, counts in zip(groups, tested, strict=True) if counts], samples
-    )
-    chance, p_value = _at_chance(flagged, samples, alpha, tail, design_effect(hits, codes))
+    codes = group_codes(groups if groups is None else list(compress(groups, tested)), samples)
+    chance, p_value = _at_chance(flagged, samples=samples, alpha=alpha, tail=tail, inflation=design_effect(hits, codes))
     extra = None if tail is None or not samples else _threshold_uncertainty(values[tested], alpha, tail)
     rate = grouped_share(hits, codes.tolist(), level=level, also=extra)
-    return FlagRate(flagged, samples, len(values) - samples, alpha, rate, chance, p_value)
+    return FlagRate(
+        flagged,
+        samples=samples,
+        unscorable=len(values) - samples,
+        alpha=alpha,
+        rate=rate,
+        chance=chance,
+        p_value=p_value,
+    )
 
 
 def _threshold_uncertainty(p_values: Float64Array, alpha: float, tail: UnseenTail) -> tuple[Uncertainty, int]:
@@ -254,7 +261,7 @@ def _at_chance(
     if k in (0, tail.texts + 1):
         return chance, float(k > 0 or not flagged)
     below = (tail.texts + 1 - k) / tail.inflation
-    return chance, beta_binomial_tail(flags, trials, k / tail.inflation, below)
+    return chance, beta_binomial_tail(flags, trials=trials, above=k / tail.inflation, below=below)
 
 
 def beta_binomial_tail(count: int, trials: int, above: float, below: float) -> float:

@@ -73,7 +73,7 @@ def kernel_divergence(
         DataError: fewer than two samples, another shape, NaN or zero embeddings, or all embeddings are the same.
     """
     check_embeddings(before, after)
-    first, second = gammas(before, after, settings, seed) if settings.kernel == "rbf" else (1.0, 1.0)
+    first, second = gammas(before, after, settings, seed=seed)
     change = total = 0.0
     for pair in pairs(before, after, normalised=settings.kernel != "dot"):
         if not settings.gating or settings.kernel == "dot":
@@ -90,7 +90,7 @@ def kernel_divergence(
 def mean_kernel(before: Embeddings, settings: KernelSettings = KernelSettings(), *, seed: int = 0) -> float:
     """Return the mean entry of the kernel matrix before fine-tuning: the ablation without it."""
     check_embeddings(before, before)
-    gamma, _ = gammas(before, before, settings, seed) if settings.kernel == "rbf" else (1.0, 1.0)
+    gamma, _ = gammas(before, before, settings, seed=seed)
     total = 0.0
     for pair in pairs(before, before, normalised=settings.kernel != "dot"):
         entries = pair.products if settings.kernel == "dot" else pair.gated(settings.kernel, gamma, gamma)[0]
@@ -183,11 +183,13 @@ def pairs(before: Embeddings, after: Embeddings, *, normalised: bool) -> Iterato
 
 
 def gammas(before: Embeddings, after: Embeddings, settings: KernelSettings, seed: int) -> tuple[float, float]:
-    """Return γ of both sides.
+    """Return γ of both sides; 1 where the kernel has none.
 
     Raises:
         DataError: the median distance is 0.
     """
+    if settings.kernel != "rbf":
+        return 1.0, 1.0
     if settings.gamma is not None:
         return settings.gamma, settings.gamma
     first = 1 / median_distance(before, seed)

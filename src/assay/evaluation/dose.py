@@ -74,10 +74,8 @@ def dose_response(
     if (amounts > 0).all() or not (amounts > 0).any():
         raise DataError(f"doses from {amounts.min():g} to {amounts.max():g}; expected dose 0 and doses above it")
     draws = Resamples.of(groups, amounts, resamples=resamples, seed=seed)
-    return tuple(
-        _point(name, float(dose), values=values, amounts=amounts, draws=draws)
-        for dose in np.unique(amounts[amounts > 0])
-    )
+    present = map(float, np.unique(amounts[amounts > 0]))
+    return tuple(_point(name, dose, values=values, amounts=amounts, draws=draws) for dose in present)
 
 
 def dose_correlation(
@@ -111,7 +109,9 @@ def _point(name: str, dose: float, *, values: Float64Array, amounts: Float64Arra
     samples, unscorable = int(dosed.sum()), int((amounts == dose).sum() - dosed.sum())
     if not samples or not (judged & ~dosed).any():
         missing = unknown()
-        return DosePoint(name, dose, samples, unscorable, missing, missing, missing)
+        return DosePoint(
+            name, dose=dose, samples=samples, unscorable=unscorable, mean=missing, auroc=missing, tpr_at_fpr_5=missing
+        )
     sweep = Sweep.over(values[judged], dosed[judged])
 
     def statistic(weights: Float64Array) -> Float64Array:
@@ -126,7 +126,7 @@ def _point(name: str, dose: float, *, values: Float64Array, amounts: Float64Arra
     mean = spread.estimate(0, draws.support(dosed), within=None)
     auroc = spread.estimate(1, support)
     tpr = tpr_estimate(spread, 2, support, fpr=FALSE_POSITIVE_RATE, negatives=int(unseen.sum()))
-    return DosePoint(name, dose, samples, unscorable, mean, auroc, tpr)
+    return DosePoint(name, dose=dose, samples=samples, unscorable=unscorable, mean=mean, auroc=auroc, tpr_at_fpr_5=tpr)
 
 
 def _checked(scores: ArrayLike, doses: ArrayLike) -> tuple[Float64Array, Float64Array]:

@@ -25,8 +25,8 @@ class Estimate:
     """
 
     value: float
-    low: float
-    high: float
+    low: float = math.nan
+    high: float = math.nan
     level: float = 0.95
     groups: tuple[int, ...] = ()
     reason: str | None = None
@@ -65,7 +65,7 @@ def counted(groups: tuple[int, ...]) -> str:
 
 def unknown(level: float = 0.95) -> Estimate:
     """Return the estimate of a value that could not be measured."""
-    return Estimate(math.nan, math.nan, math.nan, level, reason="not measured")
+    return Estimate(math.nan, level=level, reason="not measured")
 
 
 def _short(value: float) -> str:

@@ -1,13 +1,14 @@
 """Flagged share of a model beyond that of another model, on the same texts."""
 
 from collections.abc import Hashable, Sequence
+from itertools import compress
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.evaluation.bootstrap import SEED, grouped_bootstrap
 from assay.evaluation.estimate import Estimate, unknown
-from assay.types import BooleanArray, Float64Array
+from assay.types import Float64Array
 
 EXCESS_LEVEL = 0.9
 """Of the interval: each of its ends is a one-sided bound at 95 %."""
@@ -33,18 +34,19 @@ def flagged_excess(
         alpha: nominal false-positive rate of a flag.
         seed: of the resamples.
     """
-    sides = [np.column_stack([np.asarray(model[at], np.float64) for model in (first, second)]) for at in (0, 1)]
-    kept: list[BooleanArray] = [np.asarray(np.isfinite(side).all(axis=1)) for side in sides]
-    values, unseen = (side[chosen] for side, chosen in zip(sides, kept, strict=True))
+    tasks, others = (np.column_stack(side).astype(np.float64) for side in zip(first, second, strict=True))
+    kept = tuple(np.asarray(np.isfinite(side).all(axis=1)) for side in (tasks, others))
+    values, unseen = tasks[kept[0]], others[kept[1]]
     if not len(values) or not len(unseen):
         return unknown(EXCESS_LEVEL)
     names: list[Hashable] = []
     for place, (side, chosen) in enumerate(zip(groups, kept, strict=True)):
-        names += [None if name is None else (place, name) for name, keeps in zip(side, chosen, strict=True) if keeps]
+        # a task and an unseen text may have groups of one name: the side keeps them apart
+        names += [None if name is None else (place, name) for name in compress(side, chosen)]
     is_task = np.arange(len(names)) < len(values)
     # for each model: unseen texts in rising order, and how many of them lie below each task
     orders = [np.argsort(unseen[:, model], kind="stable") for model in (0, 1)]
-    below = [np.searchsorted(unseen[orders[model], model], values[:, model], side="left") for model in (0, 1)]
+    below = [np.searchsorted(np.sort(unseen[:, model]), values[:, model], side="left") for model in (0, 1)]
 
     def statistic(weights: Float64Array) -> Float64Array:
         """Weights [r, n + m] → excess [r, 1]."""

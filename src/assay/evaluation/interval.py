@@ -83,25 +83,25 @@ def interval(
         level: of the interval.
     """
     if math.isnan(value):
-        return Estimate(value, math.nan, math.nan, level, support.groups, "not measured")
+        return without_interval(value, support, "not measured", level=level)
     if support.fewest < GROUPS_FOR_INTERVAL:
         reason = f"too few groups for an interval: {counted(support.groups)}"
-        return without_interval(value, support, reason, level)
+        return without_interval(value, support, reason, level=level)
     if math.isnan(uncertainty.error):
-        return without_interval(value, support, "no interval: resamples of the groups lose a class", level)
+        return without_interval(value, support, "no interval: resamples of the groups lose a class", level=level)
     if within is None:
         half = uncertainty.quantile(level) * uncertainty.error
-        return Estimate(value, value - half, value + half, level, support.groups)
+        return Estimate(value, low=value - half, high=value + half, level=level, groups=support.groups)
     start, end = within
     width = end - start
     scaled = Uncertainty(uncertainty.error / width, uncertainty.freedom)
-    low, high = _wilson((value - start) / width, scaled, support, level)
-    return Estimate(value, start + low * width, start + high * width, level, support.groups)
+    low, high = _wilson((value - start) / width, observed=scaled, support=support, level=level)
+    return Estimate(value, low=start + low * width, high=start + high * width, level=level, groups=support.groups)
 
 
 def without_interval(value: float, support: Support, reason: str, level: float = LEVEL) -> Estimate:
     """Return a value without an interval, and the reason."""
-    return Estimate(value, math.nan, math.nan, level, support.groups, reason)
+    return Estimate(value, level=level, groups=support.groups, reason=reason)
 
 
 def pseudo_error(support: Support) -> float:

@@ -49,9 +49,9 @@ class ShingleIndex:
     def __init__(self, texts: Sequence[str]) -> None:
         self._crc_of: dict[str, int] = {}
         sets = [shingles(text, self._crc_of) for text in texts]
-        self.sizes = np.array([len(s) for s in sets], dtype=np.int64)
+        self.sizes = np.array(list(map(len, sets)), dtype=np.int64)
         owners = np.repeat(np.arange(len(sets)), self.sizes)
-        flat = np.concatenate(sets) if sets else np.empty(0, dtype=np.uint64)
+        flat = np.concatenate([np.empty(0, dtype=np.uint64), *sets])
         order = np.argsort(flat, kind="stable")
         self._owners = owners[order]
         self._shingles, self._starts = np.unique(flat[order], return_index=True)
@@ -67,8 +67,7 @@ class ShingleIndex:
         where = np.minimum(where, len(self._shingles) - 1)
         hits = where[self._shingles[where] == query]
         owners = [self._owners[self._starts[hit] : self._ends[hit]] for hit in hits]
-        joined = np.concatenate(owners) if owners else np.empty(0, dtype=np.int64)
-        return np.bincount(joined, minlength=len(self.sizes))
+        return np.bincount(np.concatenate([np.empty(0, dtype=np.int64), *owners]), minlength=len(self.sizes))
 
     def largest_containment(self, others: Iterable[str]) -> NDArray[np.float64]:
         """Return for each indexed text the largest share of its shingles that any single text of `others` has."""

@@ -98,7 +98,9 @@ def set_test(
     if min(counts) >= MINIMUM_GROUPS:
         # samples are sorted by group, so a group is a stretch and its sum one `reduceat`
         starts = np.flatnonzero(np.diff(group, prepend=-1))
-        compared = [ranks] if not top else [ranks, (ranks > len(ranks) * (1 - top)).astype(np.float64)]
+        compared = [ranks]
+        if top:
+            compared.append((ranks > len(ranks) * (1 - top)).astype(np.float64))
 
         def statistic(sides: BooleanArray) -> Float64Array:
             largest: Float64Array = np.max([studentised(sides, values, starts) for values in compared], axis=0)
@@ -110,11 +112,11 @@ def set_test(
         reached, left, most = 0, permutations, max(1, SIDES_AT_ONCE // len(ranks))
         while left:
             drawn = min(left, most)
-            statistics = statistic(permuted(inside, group, drawn, random))
+            statistics = statistic(permuted(inside, group=group, count=drawn, random=random))
             reached += int((statistics >= observed - 1e-12).sum())
             left -= drawn
         p_value = (1 + reached) / (permutations + 1)
-    return SetTest(p_value, superiority, n, counts[0], m, counts[1])
+    return SetTest(p_value, superiority=superiority, samples=n, groups=counts[0], unseen=m, unseen_groups=counts[1])
 
 
 def studentised(inside: BooleanArray, values: Float64Array, starts: Indices) -> Float64Array:

@@ -74,13 +74,11 @@ class FlagTest:
             + xlogy(counts, flagged)
             + xlog1py(leaked - counts, -flagged)
         )
-        rest = [
-            beta_binomial_tail(self.critical - int(count), self.trials - leaked, self.above, self.below)
-            if probability
-            else 0.0
-            for count, probability in zip(counts, chosen, strict=True)
-        ]
-        return float(chosen @ np.array(rest))
+        rest, others = np.zeros(leaked + 1), self.trials - leaked
+        for count in np.flatnonzero(chosen):  # each tail is a sum of its own, and most probabilities underflow to 0
+            missing = self.critical - int(count)
+            rest[count] = beta_binomial_tail(missing, trials=others, above=self.above, below=self.below)
+        return float(chosen @ rest)
 
 
 def flag_test(
@@ -104,7 +102,7 @@ def flag_test(
         AssayError: too few unseen texts, see `conformal_p_values`.
     """
     values, unseen = scorable(scores), scorable(unseen_scores, "unseen scores")
-    codes = group_codes([None] * len(values) if groups is None else groups, len(values))[~np.isnan(values)]
+    codes = group_codes(groups, len(values))[~np.isnan(values)]
     values, unseen = values[~np.isnan(values)], unseen[~np.isnan(unseen)]
     if not len(values):
         return None
@@ -121,7 +119,13 @@ def flag_test(
         return None
     # with ties at the threshold fewer unseen texts lie above it than k - 1
     above = int((unseen > np.sort(unseen)[-k]).sum())
-    return FlagTest(trials, critical, (above + 1) / tail.inflation, (tail.texts - above) / tail.inflation, inflation)
+    return FlagTest(
+        trials,
+        critical=critical,
+        above=(above + 1) / tail.inflation,
+        below=(tail.texts - above) / tail.inflation,
+        inflation=inflation,
+    )
 
 
 def detectable_leak(
@@ -147,11 +151,11 @@ def detectable_leak(
     values = scorable(scores)
     values = values[~np.isnan(values)]
     if not len(values):
-        return DetectableLeak(np.nan, POWER, 0, 0, np.nan)
+        return DetectableLeak(np.nan, power=POWER, samples=0, tied=0, tied_value=np.nan)
     distinct, counts = np.unique(values, return_counts=True)
     most = int(counts.max())
     tied, tied_value = (most, float(distinct[counts.argmax()])) if most > 1 else (0, np.nan)
-    nothing = DetectableLeak(np.nan, POWER, len(values), tied, tied_value)
+    nothing = DetectableLeak(np.nan, power=POWER, samples=len(values), tied=tied, tied_value=tied_value)
     test = flag_test(scores, unseen_scores, tail, alpha=alpha, groups=groups)
     if test is None:
         return nothing
@@ -175,9 +179,7 @@ def seen_share_bound(rates: Sequence[FlagRate]) -> float:
     Returns:
         0 where nothing is proved; NaN without intervals.
     """
-    bounds = [
-        (rate.rate.low - rate.chance) / (1 - rate.chance)
-        for rate in rates
-        if rate.rate.has_interval and rate.chance < 1
-    ]
-    return max(0.0, *bounds) if bounds else np.nan
+    useful = [rate for rate in rates if rate.rate.has_interval and rate.chance < 1]
+    if not useful:
+        return np.nan
+    return max(0.0, *((rate.rate.low - rate.chance) / (1 - rate.chance) for rate in useful))

@@ -76,7 +76,7 @@ class Sweep:
         order = np.argsort(-scores, kind="stable")
         ordered = scores[order]
         ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], np.True_))
-        return cls(order, ends, positive[order], ordered[ends])
+        return cls(order, ends=ends, positive=positive[order], thresholds=ordered[ends])
 
     def counts(self, weights: Float64Array) -> SweepCounts:
         """Return the cumulative counts at every threshold for `weights` [..., n]."""

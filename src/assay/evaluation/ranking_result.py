@@ -70,16 +70,14 @@ class Ranking:
         notes = []
         if not (self.positives and self.negatives):
             notes.append(f"{self.positives} positives and {self.negatives} negatives could be scored: no metric.")
-        notes.extend(
-            f"TPR at {rate:.0%} FPR allows no false positive at all with {self.negatives} negatives "
-            f"(it takes {round(1 / rate)} to allow one)."
-            for rate in self.tpr_at_fpr
-            if 0 < self.negatives < round(1 / rate)
-        )
+        for rate in self.tpr_at_fpr:
+            least = round(1 / rate)
+            if 0 < self.negatives < least:
+                allows = f"TPR at {rate:.0%} FPR allows no false positive at all with {self.negatives} negatives"
+                notes.append(f"{allows} (it takes {least} to allow one).")
         if self.positives and self.negatives and not self.auroc.has_interval:
-            notes.append(
-                f"{self.auroc.reason} (members + non-members); it takes {GROUPS_FOR_INTERVAL} a class.".capitalize()
-            )
+            reason = f"{self.auroc.reason} (members + non-members); it takes {GROUPS_FOR_INTERVAL} a class."
+            notes.append(reason.capitalize())
         if self.auroc.warning:
             notes.append(self.auroc.warning)
         return tuple(notes)
@@ -138,8 +136,9 @@ def rank_all(
     for name, column in columns.items():
         estimates, lost = [unknown(level)] * METRICS, 0
         if spread is not None and name in measurable:
-            support = draws.support(column.used & truths, column.used & ~truths)
-            estimates = _estimates(spread, first[name], support, int((column.used & ~truths).sum()), level)
+            negatives = column.used & ~truths
+            support = draws.support(column.used & truths, negatives)
+            estimates = _estimates(spread, first[name], support, negatives=int(negatives.sum()), level=level)
             lost = int(spread.lost[first[name]])
         rankings[name] = column.ranking(estimates, groups=len(np.unique(draws.group[column.used])), lost=lost)
     return rankings
@@ -162,16 +161,15 @@ def tpr_estimate(
     if not estimate.has_interval or round(fpr * negatives, 9) >= ALLOWED_FALSE_POSITIVES:
         return estimate
     reason = f"too few non-members for an interval: {negatives}, expected {round(ALLOWED_FALSE_POSITIVES / fpr)}"
-    return without_interval(estimate.value, support, reason, level)
+    return without_interval(estimate.value, support, reason, level=level)
 
 
-def _estimates(spread: Spread, first: int, support: Support, negatives: int, level: float) -> list[Estimate]:
+def _estimates(spread: Spread, first: int, support: Support, *, negatives: int, level: float) -> list[Estimate]:
     """Return AUROC, AUPRC and TPRs of the score whose metrics begin at column `first`."""
-    rates = enumerate(FALSE_POSITIVE_RATES, first + 2)
-    return [
-        *(spread.estimate(column, support, level=level) for column in (first, first + 1)),
-        *(tpr_estimate(spread, i, support, fpr=rate, negatives=negatives, level=level) for i, rate in rates),
-    ]
+    estimates = [spread.estimate(column, support, level=level) for column in (first, first + 1)]
+    for column, rate in enumerate(FALSE_POSITIVE_RATES, first + 2):
+        estimates.append(tpr_estimate(spread, column, support, fpr=rate, negatives=negatives, level=level))
+    return estimates
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,7 +185,7 @@ class _Column:
     def of(cls, name: str, scores: ArrayLike, truths: BooleanArray) -> Self:
         values = scorable(scores, f"scores of {name!r}")
         labels(truths, len(values))
-        return cls(name, values, truths, ~np.isnan(values))
+        return cls(name, values=values, truths=truths, used=~np.isnan(values))
 
     @property
     def measurable(self) -> bool:

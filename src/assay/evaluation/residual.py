@@ -12,6 +12,7 @@ of the benchmark over its own groups.
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from scipy.special import stdtrit
 
 from assay.errors import DataError
 from assay.evaluation.arrays import Indices, group_codes
-from assay.evaluation.estimate import Estimate, unknown
+from assay.evaluation.estimate import Estimate
 from assay.types import BooleanArray, Float64Array
 
 RESIDUAL_LEVEL = 0.9
@@ -47,10 +48,10 @@ class FormResidual:
     """
 
     estimate: Estimate
-    error: float
-    freedom: float
-    supported: float
-    nearest: float
+    error: float = math.nan
+    freedom: float = math.nan
+    supported: float = math.nan
+    nearest: float = math.nan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,23 +102,21 @@ def form_residual(benchmark: RegressedSide, unseen: RegressedSide) -> FormResidu
     counts = (_distinct(own_groups), _distinct(codes))
     if counts[1] < FEWEST_GROUPS or counts[0] < 2:  # noqa: PLR2004  no spread
         reason = f"{counts[1]} groups of unseen text with all values, expected at least {FEWEST_GROUPS}"
-        missing = unknown(RESIDUAL_LEVEL)
-        none = Estimate(missing.value, missing.low, missing.high, RESIDUAL_LEVEL, counts, reason)
-        return FormResidual(none, math.nan, math.nan, math.nan, math.nan)
+        return FormResidual(Estimate(math.nan, level=RESIDUAL_LEVEL, groups=counts, reason=reason))
     inverse_sizes = (1 / np.bincount(codes))[codes]
     weights = inverse_sizes * (len(codes) / inverse_sizes.sum())
     centre = np.average(covariates, axis=0, weights=weights)
     scale = np.sqrt(np.average((covariates - centre) ** 2, axis=0, weights=weights))
     scale[scale == 0] = 1.0
     rows, own_rows = (np.column_stack([np.ones(len(x)), (x - centre) / scale]) for x in (covariates, own_known))
-    fit = _Fit(rows, weights, _penalty(rows, values, weights, codes))
+    fit = _Fit(rows, weights, _penalty(rows, values=values, weights=weights, codes=codes))
     coefficients = fit.coefficients(values)
     spread = math.sqrt(float(np.average((values - np.average(values, weights=weights)) ** 2, weights=weights)))
     if spread == 0:
-        none = Estimate(0.0, math.nan, math.nan, RESIDUAL_LEVEL, counts, "all unseen texts have one value")
-        return FormResidual(none, math.nan, math.nan, math.nan, math.nan)
+        reason = "all unseen texts have one value"
+        return FormResidual(Estimate(0.0, level=RESIDUAL_LEVEL, groups=counts, reason=reason))
     residuals = own - own_rows @ coefficients
-    of_fit, freedom = _cr2(fit, values, codes, own_rows.mean(axis=0))
+    of_fit, freedom = _cr2(fit, values=values, codes=codes, contrast=own_rows.mean(axis=0))
     of_own = float((np.bincount(own_groups, residuals - residuals.mean()) ** 2).sum()) / len(own) ** 2
     of_own *= counts[0] / (counts[0] - 1)
     total = of_fit + of_own
@@ -125,11 +124,11 @@ def form_residual(benchmark: RegressedSide, unseen: RegressedSide) -> FormResidu
     value, error = float(residuals.mean()) / spread, math.sqrt(total) / spread
     half = float(stdtrit(freedom, (1 + RESIDUAL_LEVEL) / 2)) * error
     return FormResidual(
-        Estimate(value, value - half, value + half, RESIDUAL_LEVEL, counts),
-        error,
-        freedom,
-        float((fit.leverage(own_rows) <= np.quantile(fit.leverage(rows), SUPPORT)).mean()),
-        _by_nearest(own, own_rows, values, rows) / spread,
+        Estimate(value, low=value - half, high=value + half, level=RESIDUAL_LEVEL, groups=counts),
+        error=error,
+        freedom=freedom,
+        supported=float((fit.leverage(own_rows) <= np.quantile(fit.leverage(rows), SUPPORT)).mean()),
+        nearest=_by_nearest(own, own_rows=own_rows, values=values, rows=rows) / spread,
     )
 
 
@@ -140,7 +139,7 @@ def _complete(side: RegressedSide) -> tuple[Float64Array, Float64Array, Indices]
         counts = f"{len(values)} scores, {len(rows)} rows and {len(side.groups)} groups"
         raise DataError(f"{counts}; expected as many of each")
     kept: BooleanArray = np.isfinite(values) & np.isfinite(rows).all(axis=1)
-    codes = group_codes([group for group, keep in zip(side.groups, kept, strict=True) if keep], int(kept.sum()))
+    codes = group_codes(list(compress(side.groups, kept)), int(kept.sum()))
     return values[kept], rows[kept], codes
 
 

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Callable
+from operator import ne, not_
 
 import numpy as np
 
@@ -36,11 +37,11 @@ def lexical_shape(text: str) -> Float64Array:
     text = text[:LONGEST_TEXT]
     size = max(1, len(text))
     lines, words = text.splitlines() or [""], text.split() or [""]
-    widths = np.array([len(line) for line in lines])
+    widths = np.array(list(map(len, lines)))
     data = text.encode("utf-8", "surrogatepass")
     counts = {c: text.count(c) for c in set(text)}
-    shares = [sum(n for c, n in counts.items() if in_class(c)) / size for in_class in CHARACTER_CLASSES]
-    indents = [len(line) - len(line.lstrip()) for line in lines]
+    shares = [sum(map(counts.__getitem__, filter(in_class, counts))) / size for in_class in CHARACTER_CLASSES]
+    indents = widths - list(map(len, map(str.lstrip, lines)))
     return np.array(
         [
             np.log1p(length),
@@ -48,12 +49,12 @@ def lexical_shape(text: str) -> Float64Array:
             np.log1p(widths.max()),
             widths.mean(),
             widths.std(),
-            np.mean([len(word) for word in words]),
+            np.mean(list(map(len, words))),
             len(set(words)) / len(words),
             len(zlib.compress(data)) / max(1, len(data)),
             np.mean(indents),
-            sum(not line.strip() for line in lines) / len(lines),
-            sum(line != line.rstrip() for line in lines) / len(lines),
+            sum(map(not_, map(str.strip, lines))) / len(lines),
+            sum(map(ne, lines, map(str.rstrip, lines))) / len(lines),
             *shares,
         ]
     )

@@ -17,6 +17,7 @@ samples lowered by the allowance: that of λ, and that of those which still reac
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Literal
 
 import numpy as np
@@ -28,6 +29,7 @@ from assay.evaluation.arrays import Indices, group_codes, scorable
 from assay.evaluation.bootstrap import RESAMPLES, SEED, Resamples
 from assay.evaluation.calibration import UnseenTail, conformal_p_values, exceeding, flag_rate
 from assay.evaluation.estimate import GROUPS_FOR_INTERVAL, Estimate, counted, unknown
+from assay.evaluation.interval import without_interval
 from assay.evaluation.permutation_test import TOP
 from assay.types import BooleanArray, Float64Array
 
@@ -131,10 +133,10 @@ def contaminated_share(
         raise DataError(f"{len(groups)} + {len(unseen_groups)} groups for {len(values)} + {len(unseen)} scores")
     kept = ~np.isnan(pooled)
     pooled, side = pooled[kept], side[kept]
-    kept_groups = [group for group, keep in zip([*groups, *unseen_groups], kept, strict=True) if keep]
+    kept_groups = list(compress([*groups, *unseen_groups], kept))
     n, m = int(side.sum()), int((~side).sum())
     if not n or not m:
-        return ContaminatedShare(unknown(SHARE_LEVEL), unknown(SHARE_LEVEL), n, m)
+        return ContaminatedShare(unknown(SHARE_LEVEL), top=unknown(SHARE_LEVEL), samples=n, unseen=m)
     top = _top_share(pooled, side, kept_groups)
     draws = Resamples.of(kept_groups, side, resamples=resamples, seed=seed)
     lowered = np.where(side, pooled - allowance, pooled)
@@ -157,17 +159,19 @@ def contaminated_share(
     inside = min(1.0, max(0.0, value))
     if support.fewest < GROUPS_FOR_INTERVAL or math.isnan(uncertainty.error):
         reason = f"too few groups for an interval: {counted(support.groups)}"
-        return ContaminatedShare(Estimate(inside, math.nan, math.nan, SHARE_LEVEL, support.groups, reason), top, n, m)
+        estimate = without_interval(inside, support, reason, level=SHARE_LEVEL)
+        return ContaminatedShare(estimate, top=top, samples=n, unseen=m)
     half = uncertainty.quantile(SHARE_LEVEL) * uncertainty.error
     least = value - half
     if allowance:
         both = (1 + SHARE_LEVEL) / 2  # the better of two bounds
         # what exceeds the allowance, seen twice: over all ranks, and in the top, where texts seen often stand out
-        beyond, exceeding_it = spread.uncertainty(1), _top_share(lowered, side, kept_groups, both)
+        beyond, exceeding_it = spread.uncertainty(1), _top_share(lowered, own=side, groups=kept_groups, level=both)
         bounds = [float(spread.values[1]) - beyond.quantile(both) * beyond.error, (exceeding_it.low - TOP) / (1 - TOP)]
         least = min(least, max((bound for bound in bounds if not math.isnan(bound)), default=0.0))
     low, high = (min(1.0, max(0.0, end)) for end in (least, value + half))
-    return ContaminatedShare(Estimate(inside, low, high, SHARE_LEVEL, support.groups), top, n, m)
+    estimate = Estimate(value=inside, low=low, high=high, level=SHARE_LEVEL, groups=support.groups)
+    return ContaminatedShare(estimate, top=top, samples=n, unseen=m)
 
 
 def detectable_share(
@@ -198,7 +202,7 @@ def detectable_share(
     m = int(kept.sum())
     if not groups or m < 2:  # noqa: PLR2004  no spread
         return math.inf
-    codes = group_codes([group for group, keep in zip(unseen_groups, kept, strict=True) if keep], m)
+    codes = group_codes(list(compress(unseen_groups, kept)), m)
     own_codes = group_codes(list(groups), len(groups))
     ranks = rankdata(values[kept]) / m
     quantiles = float(ndtri(1 - ALPHA / 2) + ndtri(POWER))
@@ -225,15 +229,9 @@ def _top_share(
     unseen = scores[~own]
     if exceeding(TOP, len(unseen)) < 1:
         return unknown(level)
-    sides = [[group for group, inside in zip(groups, own, strict=True) if inside == side] for side in (True, False)]
-    rate = flag_rate(
-        conformal_p_values(scores[own], unseen),
-        TOP,
-        groups=sides[0],
-        unseen=UnseenTail.of(unseen, sides[1], TOP),
-        level=level,
-    )
-    return rate.rate
+    own_groups, unseen_groups = list(compress(groups, own)), list(compress(groups, ~own))
+    p_values, tail = conformal_p_values(scores[own], unseen), UnseenTail.of(unseen, unseen_groups, TOP)
+    return flag_rate(p_values, TOP, groups=own_groups, unseen=tail, level=level).rate
 
 
 def _intraclass(values: Float64Array, codes: Indices) -> float:

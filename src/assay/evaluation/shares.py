@@ -38,7 +38,7 @@ def grouped_share(
     truths = labels(hits, np.size(hits))
     if not len(truths):
         return unknown(level)
-    codes = group_codes([None] * len(truths) if groups is None else groups, len(truths))
+    codes = group_codes(groups, len(truths))
     count, value = int(codes.max()) + 1, float(truths.mean())
     # a group adds the sum of its deviations: samples that agree within it do not cancel out
     influence = np.bincount(codes, truths - value) / len(truths)
@@ -51,7 +51,7 @@ def grouped_share(
     if count < len(truths) or not estimate.has_interval:
         return estimate
     low, high = wilson_ends(value, len(truths), float(ndtri((1 + level) / 2)))
-    return Estimate(value, low, high, level, support.groups)
+    return Estimate(value, low=low, high=high, level=level, groups=support.groups)
 
 
 def grouped_mean(values: ArrayLike, groups: Sequence[Hashable] | None = None) -> Estimate:
@@ -69,7 +69,7 @@ def grouped_mean(values: ArrayLike, groups: Sequence[Hashable] | None = None) ->
         return unknown()
     if set(np.unique(numbers)) <= {0.0, 1.0}:
         return grouped_share(numbers == 1, groups)
-    codes = group_codes([None] * len(numbers) if groups is None else groups, len(numbers))
+    codes = group_codes(groups, len(numbers))
     influence = np.bincount(codes, numbers - numbers.mean()) / len(numbers)
     support = Support((int(codes.max()) + 1,), len(numbers))
     return interval(float(numbers.mean()), _uncertainty(influence), support, within=RATE)
@@ -90,10 +90,12 @@ def difference_of_means(values: ArrayLike, first: ArrayLike, groups: Sequence[Ha
         DataError: lengths differ.
     """
     numbers = np.asarray(values, np.float64)
-    inside = labels(first, len(numbers)).astype(bool) if len(numbers) else np.zeros(0, bool)
+    if not len(numbers):
+        return unknown()
+    inside = labels(first, len(numbers))
     if not inside.any() or inside.all():
         return unknown()
-    codes = group_codes([None] * len(numbers) if groups is None else groups, len(numbers))
+    codes = group_codes(groups, len(numbers))
     count = int(codes.max()) + 1
     influence = np.zeros(count)
     means = []
@@ -124,13 +126,12 @@ def design_effect(hits: BooleanArray, codes: Indices) -> float:
         codes: [n], the group of each sample, from 0.
     """
     samples = len(hits)
-    count = int(codes.max()) + 1 if samples else 0
-    share = float(hits.mean()) if samples else 0.0
-    if count == samples:
+    if not samples:
         return 1.0
-    if count == 1:
+    count, share = int(codes.max()) + 1, float(hits.mean())
+    if count == 1 < samples:
         return np.nan
-    if share in (0.0, 1.0):
+    if count == samples or share in (0.0, 1.0):
         return 1.0
     influence = np.bincount(codes, hits - share) / samples
     return max(1.0, float((influence**2).sum() * count / (count - 1) / (share * (1 - share) / samples)))

@@ -138,7 +138,7 @@ def density_ratio(
             raise AssayError(f"{usable.sum()} {name} with all features; weights need {MINIMUM_UNSEEN} in two groups")
     rows = np.flatnonzero(complete)
     logits = np.full(len(both), np.nan)
-    for fitted, scored in grouped_folds(positive[rows], codes[rows], FOLDS, seed):
+    for fitted, scored in grouped_folds(positive[rows], group=codes[rows], folds=FOLDS, seed=seed):
         design = with_squares(both[rows], fitted)
         model = LogisticRegression(max_iter=1000).fit(design[fitted], positive[rows[fitted]])
         # the log-odds of a fit are log density ratio + log prior odds; only the first is wanted

@@ -1,4 +1,4 @@
-"""Ground truth made on purpose: texts of the shipped models, how often each saw them, and altered copies of code."""
+"""Texts of known truth: those of the shipped models, and how often each model saw them."""
 
 import lazy_loader
 

@@ -17,16 +17,14 @@ from importlib.resources import files
 from pathlib import Path
 
 from assay.code import functions_in
+from assay.datasets import Dataset
 from assay.errors import DataError
 from assay.ground_truth.manifest import ManifestEntry, read_manifest
 from assay.types import MEMBER, NONMEMBER, Sample
 
-# Functions of the interpreter's standard library, the texts of known dose.
-#
-# The texts come from the user's own interpreter at run time; none of them is shipped. This module needs the standard
-# library alone.
-
-# Tests, bundled wheels, platform configuration and demos are not library code.
+NEVER_SEEN = 6
+"""Never-seen functions of the demonstration per function of each dose, as in the corpus: all doses share them."""
+# tests, bundled wheels, platform configuration and demos are not library code
 _LEFT_OUT = frozenset(
     """__phello__ __pycache__ _bundled dist-packages idle_test lib-dynload pydoc_data site-packages test tests
     turtledemo""".split()  # noqa: SIM905  a word list
@@ -200,3 +198,25 @@ def _samples(entries: dict[str, ManifestEntry], texts: dict[str, str]) -> list[S
             )
         )
     return samples
+
+
+def demo_functions(per_dose: int | None = None) -> Dataset:
+    """Return standard-library functions with known doses, from the running interpreter.
+
+    Args:
+        per_dose: at most so many functions of each dose, and `NEVER_SEEN` times as many that were never seen;
+            None for all.
+    """
+    library = known_dose_functions()
+    counts: dict[object, int] = {}
+    samples = []
+    for sample in library.samples:
+        dose = sample.metadata["dose"]
+        counts[dose] = counts.get(dose, 0) + 1
+        if per_dose is None or counts[dose] <= per_dose * (1 if dose else NEVER_SEEN):
+            samples.append(sample)
+    note = (
+        f"{library.matched} of {library.listed} standard-library functions of known dose are in this Python "
+        f"unchanged (the model was trained on Python {library.trained_on})."
+    )
+    return Dataset.of("standard-library functions", samples, source="this interpreter's standard library", notes=[note])

@@ -92,7 +92,11 @@ class Language:
         return self.syntax[0].grammar
 
     @property
+    def reserved(self) -> frozenset[str]:
+        """Words that no program may use as a name."""
+        return self.lexical.reserved if self.lexical else frozenset()
+
+    @property
     def unavailable(self) -> frozenset[str]:
         """Words that a new name in a text must not be."""
-        reserved = self.lexical.reserved if self.lexical else frozenset()
-        return reserved | self.predeclared | self.library | self.special_methods
+        return self.reserved | self.predeclared | self.library | self.special_methods

@@ -4,9 +4,10 @@ import builtins
 import keyword
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
+from functools import partial
+from itertools import chain
 from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any
@@ -38,23 +39,20 @@ def _lexical(entry: Mapping[str, Any] | str) -> LexicalRules:
     """Return lexical rules; a name stands for those of another language."""
     if isinstance(entry, str):
         return _lexical(_TABLE[entry]["lexical"])
-    marks: dict[str, Any] = {
-        key: _CHOICES[key][value.upper()] if key in _CHOICES else value for key, value in entry["marks"].items()
-    }
-    rest: dict[str, Any] = {
-        key: _words(value) if key in {"reserved", "directives", "headers"} else value
-        for key, value in entry.items()
-        if key != "marks"
-    }
-    return LexicalRules(Marks(**marks), **rest)
+    marks = dict(entry["marks"])
+    for key in _CHOICES.keys() & marks:
+        marks[key] = _CHOICES[key][marks[key].upper()]
+    rest = {key: _words(entry[key]) for key in ("reserved", "directives", "headers") if key in entry}
+    return LexicalRules(**{**entry, **rest, "marks": Marks(**marks)})
 
 
-def _syntax(entry: Mapping[str, str]) -> list[FunctionSyntax]:
-    """Return a value for each grammar of an entry."""
-    kinds: dict[str, Any] = {key: _words(value) for key, value in entry.items() if key not in {"grammars", "names"}}
+def _syntax(entry: Mapping[str, str]) -> Iterator[FunctionSyntax]:
+    """Yield a value for each grammar of an entry."""
+    kinds: dict[str, Any] = {key: _words(value) for key, value in entry.items() if key != "grammars"}
     if "names" in entry:
         kinds["names"] = tuple(entry["names"].split())  # in order: the first field that a node has counts
-    return [FunctionSyntax(grammar=grammar, **kinds) for grammar in entry["grammars"].split()]
+    for grammar in entry["grammars"].split():
+        yield FunctionSyntax(grammar=grammar, **kinds)
 
 
 def _language(name: str, entry: Mapping[str, Any]) -> Language:
@@ -65,34 +63,38 @@ def _language(name: str, entry: Mapping[str, Any]) -> Language:
         if key == "lexical":
             values[key] = _lexical(value)
         elif key == "syntax":
-            values[key] = tuple(syntax for part in value for syntax in _syntax(part))
+            values[key] = tuple(chain.from_iterable(map(_syntax, value)))
         elif key in {"suffixes", "aliases"}:
             values[key] = tuple(value.split())
+        elif key in {"predeclared", "library", "special_methods"}:
+            values[key] = _words(value)
         else:
-            values[key] = _words(value) if key in _SETS else value
-    for key in _INHERITED if "like" in entry else ():
-        values[key] |= _words(_TABLE[entry["like"]][key])
+            values[key] = value
+    if "like" in entry:
+        for key in _INHERITED:
+            values[key] |= _words(_TABLE[entry["like"]][key])
     if name == "python":
         values["predeclared"] |= {*keyword.kwlist, *keyword.softkwlist, *dir(builtins)}
     return Language(**values)
 
 
-_SETS = frozenset(field.name for field in fields(Language) if field.type == frozenset[str])
-DESCRIBED: Mapping[str, Mapping[str, Any]] = {
+_DESCRIBED: Mapping[str, Mapping[str, Any]] = {
     name: entry for name, entry in _TABLE.items() if name not in {"others", "neutral"}
 }
 """Entries of the table with more than suffixes, by name."""
+_ENTRIES: Mapping[str, Mapping[str, Any]] = {**_DESCRIBED, **_TABLE["others"]}
 
-LANGUAGES: Mapping[str, Language] = MappingProxyType(
-    {name: _language(name, entry) for name, entry in {**DESCRIBED, **_TABLE["others"]}.items()}
-)
+LANGUAGES: Mapping[str, Language] = MappingProxyType({name: _language(name, entry) for name, entry in _ENTRIES.items()})
 """All languages, by name."""
 
 NEUTRAL = _lexical(_TABLE["neutral"]["lexical"])
 """Lexical rules for texts in every other language."""
 
-_NAMES = {alias: language.name for language in LANGUAGES.values() for alias in language.aliases}
-_SUFFIXES = {suffix: language.name for language in LANGUAGES.values() for suffix in language.suffixes}
+_NAMES: dict[str, str] = {}
+_SUFFIXES: dict[str, str] = {}
+for _name, _entry in LANGUAGES.items():
+    _NAMES |= dict.fromkeys(_entry.aliases, _name)
+    _SUFFIXES |= dict.fromkeys(_entry.suffixes, _name)
 
 
 def language_of(path: str) -> str | None:
@@ -125,8 +127,8 @@ def languages_with(capability: Capability) -> tuple[str, ...]:
 
 def lexical_rules(name: str | None) -> LexicalRules:
     """Return the lexical rules of a language under any of its names; `NEUTRAL` where it has none, and for None."""
-    language = None if name is None else LANGUAGES.get(language_named(name))
-    return NEUTRAL if language is None or language.lexical is None else language.lexical
+    language = LANGUAGES.get(language_named(name or ""))
+    return (language and language.lexical) or NEUTRAL
 
 
 # Phrases by which a text shows its language, from the table of languages.
@@ -134,14 +136,14 @@ def lexical_rules(name: str | None) -> LexicalRules:
 # They are looked for in the text without comments and without the content of its strings. A phrase counts once, however
 # often it occurs, so a long text of one idiom weighs no more than a short one of several.
 
-SIGNS: Mapping[str, tuple[re.Pattern[str], ...]] = {
-    name: tuple(re.compile(pattern, re.MULTILINE) for pattern in entry.get("signs", ()))
-    for name, entry in DESCRIBED.items()
+SIGNS: Mapping[str, Sequence[re.Pattern[str]]] = {
+    name: list(map(partial(re.compile, flags=re.MULTILINE), entry.get("signs", ())))
+    for name, entry in _DESCRIBED.items()
 }
 """Language → phrases by which a text shows it: each is usual in this language and rare in the others."""
 
-BASES: Mapping[str, str] = {name: entry["contains"] for name, entry in DESCRIBED.items() if "contains" in entry}
+BASES: Mapping[str, str] = {name: entry["contains"] for name, entry in _DESCRIBED.items() if "contains" in entry}
 """Languages that contain nearly all of another one, whose phrases count for them too."""
 
-OUTLINES: Mapping[str, tuple[str, ...]] = {name: tuple(entry.get("outlines", ())) for name, entry in DESCRIBED.items()}
+OUTLINES: Mapping[str, Sequence[str]] = {name: entry.get("outlines", ()) for name, entry in _DESCRIBED.items()}
 """Code around a fragment that makes a text of it: a method stands in a class, statements in a function."""

@@ -1,65 +1,42 @@
 """Notes of an audit: the limits of its data, and what the rules of the papers call leaked."""
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 
 from assay.evaluation import grouped_share, unseen_note
-from assay.leakage.calibration_file import UnseenScores
-from assay.leakage.summarising import groups_of
-from assay.scoring import Plan
-from assay.types import MEMBER, NONMEMBER, Float64Array, Sample
+from assay.leakage.contrasting import ComparedAudit
+from assay.leakage.inputs import Ties
+from assay.leakage.measuring import MeasuredAudit
+from assay.leakage.naturalness import naturalness_notes
+from assay.leakage.weighting import weights_note
+from assay.scores import ScoreRequest
+from assay.types import MEMBER, NONMEMBER, Float64Array
 
-Ties = Literal["strict", "inclusive"]
 LABELLED: Mapping[str, str] = {MEMBER: "members", NONMEMBER: "non-members"}
 TWO_MODELS = (
     "this score needs two models and is not to be ranked against scores of one model. It shows "
     "leakage only where {model} is the audited model from before the suspected training, or one that cannot have seen "
     "the samples."
 )
-
-
-def calibration_notes(unseen: int, calibration: UnseenScores | None) -> list[str]:
-    """Return the limits of the calibration: a small set, or a file without its text."""
-    notes = [unseen_note(unseen)] if unseen else []
-    if calibration and calibration.features is None:
-        notes.append(
-            "The calibration file is of an earlier version and holds no properties of its texts, so nothing shows "
-            "whether they are like the benchmark: run `assay calibrate` again."
-        )
-    return [note for note in notes if note]
-
-
-def group_notes(audited: Sequence[Sample], fresh: Sequence[Sample], calibration: UnseenScores | None) -> Iterator[str]:
-    """Yield a note on each set of texts without groups."""
-    consequence = (
-        "have no groups, so each counts as independent. Where some are siblings, of one project, file or task, "
-        "intervals are then too narrow, and the blind baseline may separate the texts by their siblings"
-    )
-    if all(sample.group is None for sample in audited):
-        yield f"The samples {consequence}: name their column with --columns group=NAME."
-    if fresh and all(sample.group is None for sample in fresh):
-        yield f"The unseen texts {consequence}: name their column with --unseen-columns group=NAME."
-    if calibration is not None and calibration.groups is None:
-        yield f"The unseen texts of the calibration file {consequence}: use `assay calibrate --columns group=NAME`."
-
-
-def one_class_note(samples: Sequence[Sample]) -> list[str]:
-    """Return a note where all labels are the same, so that nothing can be ranked."""
-    labels = [sample.label for sample in samples if sample.label in (MEMBER, NONMEMBER)]
-    if len(set(labels)) != 1:
-        return []
-    return [f"All {len(labels)} labelled samples are {labels[0]}s; AUROC and TPR need both classes."]
-
-
-def tier_notes(plan: Plan) -> list[str]:
-    """Return a note for each score of two models."""
-    names = [request.name for request in plan.requests if request.definition.access == "two models"]
-    return [f"{name}: {TWO_MODELS.format(model=plan.models['reference'].name)}" for name in names]
-
-
+SAME_FORM = (
+    "The unseen text counts as text of the same form. That is exact if it was drawn at random from the same tasks; "
+    "where it was written later, it supposes that it is alike."
+)
+COVERED_GROUPS = (
+    "There is unseen text of the groups of the benchmark, so no allowance was made for projects that the model knows "
+    "from other texts."
+)
+NO_FEATURES = (
+    "The calibration file is of an earlier version and holds no properties of its texts, so nothing shows "
+    "whether they are like the benchmark: run `assay calibrate` again."
+)
+WITHOUT_GROUPS = (
+    "have no groups, so each counts as independent. Where some are siblings, of one project, file or task, "
+    "intervals are then too narrow, and the blind baseline may separate the texts by their siblings"
+)
 NAMES_NOTE = (
     " Its rate on unseen text depends on the model and on the names of the variants: on a real model of 135 million"
     " parameters it flagged 99 % of ordinary functions."
@@ -67,58 +44,107 @@ NAMES_NOTE = (
 """Printed wherever the rule of a score over variants is applied: users must not take its rate for a leak."""
 
 
-def rule_notes(
-    plan: Plan,
-    samples: Sequence[Sample],
-    values: Mapping[str, Float64Array],
-    unseen: Mapping[str, Float64Array],
-    *,
-    ties: Ties = "strict",
-    fresh: Sequence[Sample] = (),
-) -> list[str]:
-    """Return what the rule of a score's own paper calls leaked, in the samples and where nothing can have leaked."""
-    labels = np.array([sample.label or "" for sample in samples])
-    notes = []
-    for request in plan.requests:
-        rule = request.definition.rule
-        if rule is None:
-            continue
-        column, groups = values[request.name], groups_of(samples)
-        parts = {
-            words: (column[labels == label], [g for g, own in zip(groups, labels, strict=True) if own == label])
-            for label, words in LABELLED.items()
-            if label in labels
-        }
-        parts = parts or {"samples": (column, groups)}
-        if unseen:
-            scores = unseen[request.name]
-            parts["unseen texts"] = (scores, groups_of(fresh, "unseen") if fresh else [None] * len(scores))
-        shares = ", ".join(f"{share_above(rule, *part, ties)} {words}" for words, part in parts.items())
-        chance = (
-            f"; if names meant nothing it would be {100 / (request.variants + 1):.0f} %" if request.variants else ""
-        )
-        unmeasured = "" if len(parts) > 1 else " On text never seen it may call as many: measure that with --unseen."
-        names_note = NAMES_NOTE if request.variants and request.definition.access == "gray" else ""
-        notes.append(
-            f"{request.name}: the rule of its paper, a value {'above' if ties == 'strict' else 'of at least'} "
-            f"{rule:g}, calls leaked {shares}{chance}. That rule is not calibrated.{names_note}"
-            f"{ties_note(rule, [part for part, _ in parts.values()], ties)}{unmeasured}"
-        )
-    return notes
+def notes_of(compared: ComparedAudit) -> Iterator[str]:
+    """Yield what a reader needs to know of the data of an audit, in the order of its steps."""
+    measured, inputs = compared.measured, compared.measured.inputs
+    unseen = measured.unseen
+    yield from inputs.labels.notes
+    yield from _label_notes(measured)
+    yield from _score_notes(measured)
+    yield from rule_notes(measured)
+    if unseen.values:
+        yield from naturalness_notes(inputs.plan, unseen.values, unseen.groups)
+    yield from measured.overlap
+    if measured.control is not None and measured.control.note:
+        yield measured.control.note
+    own = compared.compared.get(inputs.primary)
+    if own is not None and own.is_covered:
+        yield SAME_FORM if own.same_form else COVERED_GROUPS
+    yield from weights_note(inputs.decision.weights, compared.ratio)
+    if unseen.values:
+        yield from filter(None, [unseen_note(len(unseen.values[inputs.primary]))])
+    calibration = inputs.comparison.calibration
+    if calibration and calibration.features is None:
+        yield NO_FEATURES
+    if unseen.values:
+        yield from _group_notes(measured)
 
 
-def ties_note(rule: float, columns: Iterable[Float64Array], ties: Ties) -> str:
-    """Return a note on the samples that equal their best variant, common where a model reproduces nothing of either."""
-    equal = sum(int((column == rule).sum()) for column in columns)
-    how = "not counted" if ties == "strict" else "counted"
-    return f" {equal} equal their best variant and are {how}." if equal else ""
+def _label_notes(measured: MeasuredAudit) -> Iterator[str]:
+    """Yield a note where all labels are the same, so that nothing can be ranked."""
+    labels = [sample.label for sample in measured.inputs.samples if sample.label in LABELLED]
+    if len(set(labels)) == 1:
+        yield f"All {len(labels)} labelled samples are {labels[0]}s; AUROC and TPR need both classes."
+
+
+def _score_notes(measured: MeasuredAudit) -> Iterator[str]:
+    """Yield a note for each score of two models."""
+    plan = measured.inputs.plan
+    for entry in plan.requests:
+        if entry.definition.access == "two models":
+            yield f"{entry.name}: {TWO_MODELS.format(model=plan.models['reference'].name)}"
+
+
+def _group_notes(measured: MeasuredAudit) -> Iterator[str]:
+    """Yield a note on each set of texts without groups."""
+    inputs, fresh = measured.inputs, measured.fresh
+    calibration = inputs.comparison.calibration
+    if all(sample.group is None for sample in inputs.samples):
+        yield f"The samples {WITHOUT_GROUPS}: name their column with --columns group=NAME."
+    if fresh and all(sample.group is None for sample in fresh):
+        yield f"The unseen texts {WITHOUT_GROUPS}: name their column with --unseen-columns group=NAME."
+    if calibration is not None and calibration.groups is None:
+        yield f"The unseen texts of the calibration file {WITHOUT_GROUPS}: use `assay calibrate --columns group=NAME`."
+
+
+def rule_notes(measured: MeasuredAudit) -> Iterator[str]:
+    """Yield what the rule of a score's own paper calls leaked, in the samples and where nothing can have leaked."""
+    for entry in measured.inputs.plan.requests:
+        if entry.definition.rule is not None:
+            yield _rule_note(entry, entry.definition.rule, measured)
+
+
+def _rule_note(entry: ScoreRequest, rule: float, measured: MeasuredAudit) -> str:
+    ties, sides = measured.inputs.decision.ties, _sides(entry.name, measured)
+    shares = ", ".join(f"{share_above(rule, *side, ties)} {words}" for words, side in sides.items())
+    sign, counted = ("above", "not counted") if ties == "strict" else ("of at least", "counted")
+    sentences = [f"{entry.name}: the rule of its paper, a value {sign} {rule:g}, calls leaked {shares}"]
+    if entry.variants:
+        sentences.append(f"; if names meant nothing it would be {100 / (entry.variants + 1):.0f} %")
+    sentences.append(". That rule is not calibrated.")
+    if entry.variants and entry.definition.access == "gray":
+        sentences.append(NAMES_NOTE)
+    # common where a model reproduces nothing of either
+    equal = sum(int((column == rule).sum()) for column, _ in sides.values())
+    if equal:
+        sentences.append(f" {equal} equal their best variant and are {counted}.")
+    if len(sides) == 1:
+        sentences.append(" On text never seen it may call as many: measure that with --unseen.")
+    return "".join(sentences)
+
+
+def _sides(score: str, measured: MeasuredAudit) -> dict[str, tuple[Float64Array, Sequence[Hashable]]]:
+    """Return sets of texts in words → values of a score and groups: by label, and of unseen text."""
+    labels = np.array([sample.label or "" for sample in measured.inputs.samples])
+    column, groups = measured.values[score], measured.groups
+    sides: dict[str, tuple[Float64Array, Sequence[Hashable]]] = {}
+    for label, words in LABELLED.items():
+        own = labels == label
+        if own.any():
+            sides[words] = column[own], list(compress(groups, own))
+    sides = sides or {"samples": (column, groups)}
+    if measured.unseen.values:
+        scores = measured.unseen.values[score]
+        # the groups of a calibration file count for no interval of a paper's rule
+        sides["unseen texts"] = scores, measured.unseen.groups if measured.fresh else [None] * len(scores)
+    return sides
 
 
 def share_above(rule: float, column: Float64Array, groups: Sequence[Hashable], ties: Ties) -> str:
     """The share of the scorable values that exceeds the rule: `45 % [40, 50; 31 groups] of 394`."""
     scored = ~np.isnan(column)
     above = column[scored] > rule if ties == "strict" else column[scored] >= rule
-    share = grouped_share(above, [group for group, counts in zip(groups, scored, strict=True) if counts])
+    share = grouped_share(above, list(compress(groups, scored)))
     if math.isnan(share.value):
         return "none of 0"
     ends = f"{100 * share.low:.0f}, {100 * share.high:.0f}; {share.support}" if share.has_interval else share.reason

@@ -4,7 +4,7 @@ The file also holds what a blind baseline may see of the texts (`BlindFeatures`)
 they are like the benchmark.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -49,6 +49,12 @@ class UnseenScores:
         """Number of unseen texts that were scored."""
         return max((len(column) for column in self.values.values()), default=0)
 
+    @property
+    def group_keys(self) -> list[Hashable]:
+        """The group of each text; a text without one is its own."""
+        codes = range(self.texts) if self.groups is None else self.groups
+        return [("unseen", code) for code in codes]
+
     @classmethod
     def measure(cls, samples: tuple[Sample, ...], plan: Plan, *, source: str, progress: Progress | None = None) -> Self:
         """Score known-unseen text."""
@@ -86,7 +92,9 @@ class UnseenScores:
         Raises:
             DataError: it cannot be written.
         """
-        values = {name: [None if np.isnan(v) else v for v in column.tolist()] for name, column in self.values.items()}
+        values = {}
+        for name, column in self.values.items():
+            values[name] = [None if np.isnan(v) else v for v in column.tolist()]
         content = {
             "format": FORMAT,
             "source": self.source,

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.codec import encode
@@ -65,13 +65,13 @@ def compare(audits: Mapping[str, Audit], figure: str, score: str | None = None) 
     """
     if figure not in TITLES:
         raise DataError(f"figure {figure!r}: expected one of {', '.join(TITLES)}")
-    runs: dict[str, ComparedRun] = {}
+    runs = []
     for run, audit in audits.items():
         name = score or audit.primary
         if name not in audit.values:
             raise DataError(f"{run}: score {name!r} was not run; expected one of {', '.join(audit.values)}")
         summary = audit.summary(name)
-        runs[run] = ComparedRun(
+        compared = ComparedRun(
             run=run,
             model=audit.model,
             benchmark=audit.benchmark,
@@ -81,7 +81,8 @@ def compare(audits: Mapping[str, Audit], figure: str, score: str | None = None) 
             samples=summary.scored,
             decision=summary.decision,
         )
-    return tuple(runs.values())
+        runs.append(compared)
+    return tuple(runs)
 
 
 def describe_comparison(runs: Sequence[ComparedRun], figure: str) -> Report:
@@ -93,14 +94,15 @@ def describe_comparison(runs: Sequence[ComparedRun], figure: str) -> Report:
     benchmarks = tuple(dict.fromkeys(run.benchmark for run in runs))
     names = _row_names(runs)
     by_place = {(names[run.run], run.benchmark): run for run in runs}
+    rows = []
+    for model in dict.fromkeys(names[run.run] for run in runs):
+        cells = [_cell(by_place.get((model, benchmark)), figure) for benchmark in benchmarks]
+        rows.append(Row((model, *cells)))
     table = Table(
         name="comparison",
         title=title,
         columns=(Column("model", "name"), *(Column(benchmark, kind) for benchmark in benchmarks)),
-        rows=tuple(
-            Row((model, *(_cell(by_place.get((model, benchmark)), figure) for benchmark in benchmarks)))
-            for model in dict.fromkeys(names[run.run] for run in runs)
-        ),
+        rows=tuple(rows),
         caption=tuple(_caption(runs, figure)),
     )
     return Report(
@@ -152,44 +154,46 @@ def _is_undecided(run: ComparedRun, figure: str) -> bool:
 def _chance(summary: ScoreSummary, figure: str) -> float | None:
     if figure == "auroc":
         return 0.5
-    return summary.calibration.flagged.chance if figure == "flagged" and summary.calibration else None
+    if figure != "flagged" or summary.calibration is None:
+        return None
+    return summary.calibration.flagged.chance
 
 
-def _caption(runs: Sequence[ComparedRun], figure: str) -> list[str]:
-    scores = sorted({run.score for run in runs})
-    sizes = sorted({run.samples for run in runs})
-    sentences = [f"By {listed(scores)}; {_range(sizes)} samples a run."]
+def _caption(runs: Sequence[ComparedRun], figure: str) -> Iterator[str]:
+    scores, sizes = sorted({run.score for run in runs}), sorted({run.samples for run in runs})
+    yield f"By {listed(scores)}; {_range(sizes)} samples a run."
     if any(isinstance(run.value, Estimate) for run in runs):
-        sentences.append("In brackets: 95 % intervals.")
+        yield "In brackets: 95 % intervals."
     chances = sorted({run.chance for run in runs if run.chance is not None and not math.isnan(run.chance)})
     if chances and figure == "flagged":
-        sentences.append(f"Chance flags {listed(list(dict.fromkeys(map(percent, chances))))}.")
+        yield f"Chance flags {listed(list(dict.fromkeys(map(percent, chances))))}."
     if chances and figure == "auroc":
-        sentences.append("Chance is .5.")
-    sentences += _agreement(runs)
+        yield "Chance is .5."
+    yield from _agreement(runs)
     reasons = sorted({str(run.decision.reason) for run in runs if _is_undecided(run, figure)})
     if reasons:
-        sentences.append(f"†: no verdict follows from this figure ({listed(reasons)}).")
-    return sentences
+        yield f"†: no verdict follows from this figure ({listed(reasons)})."
 
 
-def _agreement(runs: Sequence[ComparedRun]) -> list[str]:
-    """Return, for each pair of model and benchmark with several runs, whether their verdicts agree."""
-    sentences = []
-    for model, benchmark in dict.fromkeys((run.model, run.benchmark) for run in runs):
-        verdicts = [run.decision.verdict for run in runs if (run.model, run.benchmark) == (model, benchmark)]
-        reached = [str(verdict) for verdict in verdicts if verdict is not Verdict.CANNOT_TELL]
-        if len(verdicts) < 2:  # noqa: PLR2004  nothing to agree with
-            continue
-        if len(set(reached)) > 1:
-            holds = f"does not hold: the runs say {listed(list(dict.fromkeys(reached)))}"
-        elif len(reached) == len(verdicts):
-            holds = f"holds in all {len(verdicts)} runs"
-        else:
-            holds = f"is {reached[0]} in {len(reached)} of {len(verdicts)} runs" if reached else "is open in all runs"
-            holds += "; the others cannot tell" if reached else ""
-        sentences.append(f"The verdict on {benchmark} under {model} {holds}.")
-    return sentences
+def _agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
+    """Yield, for each pair of model and benchmark with several runs, whether their verdicts agree."""
+    verdicts: dict[tuple[str, str], list[Verdict]] = {}
+    for run in runs:
+        verdicts.setdefault((run.model, run.benchmark), []).append(run.decision.verdict)
+    for (model, benchmark), several in verdicts.items():
+        if len(several) > 1:
+            yield f"The verdict on {benchmark} under {model} {_holds(several)}."
+
+
+def _holds(verdicts: Sequence[Verdict]) -> str:
+    reached = [str(verdict) for verdict in verdicts if verdict is not Verdict.CANNOT_TELL]
+    if len(set(reached)) > 1:
+        return f"does not hold: the runs say {listed(list(dict.fromkeys(reached)))}"
+    if len(reached) == len(verdicts):
+        return f"holds in all {len(verdicts)} runs"
+    if not reached:
+        return "is open in all runs"
+    return f"is {reached[0]} in {len(reached)} of {len(verdicts)} runs; the others cannot tell"
 
 
 def _range(sizes: Sequence[int]) -> str:

@@ -1,11 +1,11 @@
 """The audit as a report."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from assay.evaluation import Estimate
+from assay.evaluation import Estimate, FlagRate, Ranking
 from assay.leakage.answer import answer_of
 from assay.leakage.description.details import details_of
 from assay.leakage.description.figures import figures
@@ -21,13 +21,14 @@ from assay.reports import (
     Report,
     SampleColumn,
     SampleList,
-    area_with_interval,
+    area_interval,
     describe,
     percent,
     percent_interval,
     short_p_value,
+    three_decimals,
 )
-from assay.types import NONMEMBER, Decision, Verdict
+from assay.types import NONMEMBER, Sample, Verdict
 
 DOSE = "dose"
 P = "p: how often unseen text scores as high"
@@ -78,106 +79,71 @@ def describe_run(folder: Path) -> Report:
 
 def facts(audit: Audit) -> tuple[Fact, ...]:
     """Return the main figures of the primary score and its coverage, each with its interval or its chance level."""
-    summary, decision = audit.summary(audit.primary), audit.decision
-    missing = summary.total - summary.scored
-    return (
-        *([] if summary.doses else [_verdict_fact(summary, decision)]),
-        *_share_facts(audit),
-        *_ranking_facts(audit, summary),
-        *_calibration_facts(audit, summary),
-        Fact("Samples scored", f"{summary.scored:,}", f"{missing:,} could not be" if missing else "all of them"),
-    )
+    return tuple(_facts(audit, audit.summary(audit.primary)))
 
 
-def _share_facts(audit: Audit) -> list[Fact]:
-    share, bound = audit.share, audit.upper_bound()
-    entries = []
-    if share is not None:
-        entries.append(
-            Fact("Share that looks trained on", percent(share.value), _interval(share, percent_interval(share)))
-        )
+def _facts(audit: Audit, summary: ScoreSummary) -> Iterator[Fact]:
+    if not summary.doses:
+        yield _verdict_fact(summary)
+    if audit.share is not None:
+        yield Fact("Share that looks trained on", percent(audit.share.value), _with_level(audit.share))
+    bound = audit.upper_bound()
     if bound is not None:
-        entries.append(Fact(f"Seen {BOUND_AT} times or more, at most", percent(bound), "95 % bound"))
-    return entries
+        yield Fact(f"Seen {BOUND_AT} times or more, at most", percent(bound), "95 % bound")
+    if summary.ranking is not None:
+        yield from _ranking_facts(audit.primary, summary.ranking)
+    if summary.calibration is not None:
+        yield from _calibration_facts(audit, summary, summary.calibration)
+    missing = summary.total - summary.scored
+    yield Fact("Samples scored", f"{summary.scored:,}", f"{missing:,} could not be" if missing else "all of them")
 
 
-def _ranking_facts(audit: Audit, summary: ScoreSummary) -> list[Fact]:
-    if summary.ranking is None:
-        return []
-    area = summary.ranking.auroc
-    value, _, bounds = area_with_interval(area, basis=False).partition(" ")
-    over = f" over {area.support}" if area.support else ""
-    interval = _interval(area, bounds.strip("[]").replace(", ", " to ") + over)
-    rates = sorted(summary.ranking.tpr_at_fpr.items(), reverse=True)
-    return [
-        Fact(f"AUROC of {audit.primary}", value, f"{interval}; chance .5"),
-        *(
-            Fact(
-                f"TPR at {percent(rate)} FPR",
-                percent(estimate.value),
-                f"{_interval(estimate, percent_interval(estimate))}; chance {percent(rate)}",
-            )
-            for rate, estimate in rates
-        ),
-    ]
-
-
-def _verdict_fact(summary: ScoreSummary, decision: Decision) -> Fact:
+def _verdict_fact(summary: ScoreSummary) -> Fact:
+    decision = summary.decision
+    if decision.reason is not None:
+        return Fact("Verdict", decision.verdict, decision.reason)
     by_same_form = decision.verdict is Verdict.CONTAMINATED and summary.ranking is None
-    level = SAME_FORM_LEVEL if by_same_form else LEVEL
-    note = decision.reason or f"evidence: p ≤ {level:g}"
-    if decision.reason is None and summary.form is not None:
+    note = f"evidence: p ≤ {SAME_FORM_LEVEL if by_same_form else LEVEL:g}"
+    if summary.form is not None:
         note = f"evidence: a residual wholly above {summary.form.margin:.1f}"
-    if decision.reason is None and summary.test is not None:
+    if summary.test is not None:
         note = f"p {short_p_value(summary.test.p_value)}; {note}"
     return Fact("Verdict", decision.verdict, note)
 
 
-def _calibration_facts(audit: Audit, summary: ScoreSummary) -> list[Fact]:
-    calibration = summary.calibration
-    if calibration is None:
-        return []
+def _ranking_facts(score: str, ranking: Ranking) -> Iterator[Fact]:
+    area = ranking.auroc
+    yield Fact(f"AUROC of {score}", three_decimals(area.value), f"{_with_level(area, area_interval)}; chance .5")
+    for rate, share in sorted(ranking.tpr_at_fpr.items(), reverse=True):
+        note = f"{_with_level(share)}; chance {percent(rate)}"
+        yield Fact(f"TPR at {percent(rate)} FPR", percent(share.value), note)
+
+
+def _calibration_facts(audit: Audit, summary: ScoreSummary, calibration: Calibration) -> Iterator[Fact]:
     if calibration.false_positives is not None:
-        rate, chance = calibration.false_positives.rate, calibration.false_positives.chance
         name = "Never-seen samples flagged" if summary.doses else "Non-members flagged"
-        return [Fact(name, percent(rate.value), f"{_interval(rate, percent_interval(rate))}; chance {percent(chance)}")]
-    flagged = calibration.flagged
-    return [
-        Fact(
-            "Samples flagged",
-            percent(flagged.rate.value),
-            f"{_interval(flagged.rate, percent_interval(flagged.rate))}; chance {percent(flagged.chance)}",
-        ),
-        *_control_facts(calibration),
-        *_naming_facts(audit),
-        Fact("Unseen texts", f"{calibration.unseen:,}", calibration.source),
-    ]
-
-
-def _naming_facts(audit: Audit) -> list[Fact]:
-    """Return how many single samples are named; nothing where no score can name any."""
+        yield _flag_fact(name, calibration.false_positives)
+        return
+    yield _flag_fact("Samples flagged", calibration.flagged)
+    control = calibration.control
+    if control is not None:
+        never = f"; {control.model}, which never saw the benchmark"
+        yield _flag_fact("Flagged under the control", control.flagged, never)
     named = named_samples(audit)
-    if named.score is None:
-        return []
-    return [Fact("Single samples named", f"{len(named.samples):,}", f"by {named.score}, q ≤ {named.level:g}")]
+    if named.score is not None:
+        yield Fact("Single samples named", f"{len(named.samples):,}", f"by {named.score}, q ≤ {named.level:g}")
+    yield Fact("Unseen texts", f"{calibration.unseen:,}", calibration.source)
 
 
-def _control_facts(calibration: Calibration) -> list[Fact]:
-    if calibration.control is None:
-        return []
-    flagged = calibration.control.flagged
-    bounds = _interval(flagged.rate, percent_interval(flagged.rate))
-    return [
-        Fact(
-            "Flagged under the control",
-            percent(flagged.rate.value),
-            f"{bounds}; chance {percent(flagged.chance)}; {calibration.control.model}, which never saw the benchmark",
-        )
-    ]
+def _flag_fact(name: str, flagged: FlagRate, addition: str = "") -> Fact:
+    note = f"{_with_level(flagged.rate)}; chance {percent(flagged.chance)}{addition}"
+    return Fact(name, percent(flagged.rate.value), note)
 
 
-def _interval(estimate: Estimate, bounds: str) -> str:
-    return f"{percent(estimate.level)} interval {bounds}" if estimate.has_interval else estimate.reason or "no interval"
+def _with_level(estimate: Estimate, interval: Callable[[Estimate], str] = percent_interval) -> str:
+    """Return an interval with its level, or why there is none."""
+    level = f"{percent(estimate.level)} interval " if estimate.has_interval else ""
+    return f"{level}{interval(estimate)}"
 
 
 def _gate_notes(audit: Audit) -> list[str]:
@@ -193,30 +159,40 @@ def _gate_notes(audit: Audit) -> list[str]:
 
 def sample_list(audit: Audit) -> SampleList:
     """Return the samples with their values, the primary score first; empty columns are left out."""
-    rows = {sample.id: row for row, sample in enumerate(audit.samples)}
-    first, *others = [_score_column(audit, name) for name in sorted(audit.values, key=lambda n: n != audit.primary)]
-    naming = naming_score(audit)
+    samples, naming = audit.samples, naming_score(audit)
+    first, *others = (_score_column(audit, name) for name in audit.primary_first)
     columns = [first, *_p_columns(audit, audit.primary)]
     if naming is not None and naming != audit.primary:
         columns += _p_columns(audit, naming)
     summary = [P] if any(column.kind == "p_value" for column in columns) else []
     if naming is not None and names_samples(audit.summary(naming)):
         summary.append(Q)
-    samples = audit.samples
-    properties = [
-        SampleColumn("Label", [sample.label for sample in samples], "text"),
-        SampleColumn("Times seen", [sample.metadata.get(DOSE) for sample in samples], "number"),
-        SampleColumn("Group", [sample.group for sample in samples], "text"),
-    ]
-    columns += [column for column in properties if any(value is not None for value in column.values)]
+    columns += filter(
+        _has_values,
+        (
+            SampleColumn("Label", [sample.label for sample in samples], "text"),
+            SampleColumn("Times seen", [sample.metadata.get(DOSE) for sample in samples], "number"),
+            SampleColumn("Group", [sample.group for sample in samples], "text"),
+        ),
+    )
+    places = {sample.id: place for place, sample in enumerate(samples)}
+    is_labelled = any(sample.label == NONMEMBER for sample in samples)
     return SampleList(
-        # a sample's own view lists its metadata; the dose has a column
-        samples=tuple(replace(s, metadata={k: v for k, v in s.metadata.items() if k != DOSE}) for s in samples),
+        samples=tuple(map(_without_dose, samples)),
         columns=(*columns, *others),
-        tokens={rows[tokens.sample_id]: tokens for tokens in audit.tokens if tokens.sample_id in rows},
-        compared_with=NONMEMBER if any(sample.label == NONMEMBER for sample in samples) else None,
+        tokens={places[tokens.sample_id]: tokens for tokens in audit.tokens if tokens.sample_id in places},
+        compared_with=NONMEMBER if is_labelled else None,
         summary=f"{'; '.join(summary)}." if summary else "",
     )
+
+
+def _has_values(column: SampleColumn) -> bool:
+    return any(value is not None for value in column.values)
+
+
+def _without_dose(sample: Sample) -> Sample:
+    """Return a sample whose own view does not list its dose, which has a column."""
+    return replace(sample, metadata={key: value for key, value in sample.metadata.items() if key != DOSE})
 
 
 def _p_columns(audit: Audit, score: str) -> list[SampleColumn]:

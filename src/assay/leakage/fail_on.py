@@ -9,11 +9,11 @@ decide has an obstacle, and never passes.
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from assay.errors import DataError, did_you_mean
+from assay.errors import DataError, NothingToCompare, did_you_mean
 from assay.evaluation import Estimate, FlagRate
 from assay.leakage.naming import NO_NAMES, may_name
 from assay.leakage.results import Audit, ScoreSummary
@@ -145,6 +145,10 @@ class Rule:
             return None  # a verdict may also rest on labels
         return _lacking(self.figure, figure)
 
+    def uncompared(self, explanation: str) -> Obstacle:
+        """Return why the rule cannot be decided where an audit ended because there is nothing to compare with."""
+        return Obstacle(Undecided.NO_UNSEEN_TEXT, explanation)
+
     def check_score(self, names: Sequence[str]) -> None:
         """Check that the score of the rule is among those that will be run.
 
@@ -195,6 +199,18 @@ class Rule:
         return (estimate.reason if isinstance(estimate, Estimate) else None) or "not measured on this data"
 
 
+class UndecidedRulesError(NothingToCompare):
+    """Rules that nothing can decide, whatever the model gives.
+
+    Attributes:
+        obstacles: rule → why.
+    """
+
+    def __init__(self, obstacles: Mapping[Rule, Obstacle]) -> None:
+        super().__init__("; ".join(f"{rule.text}: {obstacle.explanation}" for rule, obstacle in obstacles.items()))
+        self.obstacles = obstacles
+
+
 def _lacking(name: str, figure: AuditFigure) -> Obstacle:
     return Obstacle(figure.lacking or Undecided.NOT_MEASURED, f"{name} needs {figure.needs}; this run has none.")
 
@@ -223,3 +239,27 @@ def rule(text: str) -> Rule:
     except ValueError:
         raise DataError(f"--fail-on {text!r}: {match['limit']!r} is not a number") from None
     return Rule(text.strip(), match["score"], figure, end, match["sign"], limit)
+
+
+def rules_of(texts: Iterable[str], scores: Sequence[str], *, compares: bool) -> list[Rule]:
+    """Read the rules of an audit, before anything runs.
+
+    Args:
+        texts: of the rules.
+        scores: that will be run.
+        compares: there will be something to compare with.
+
+    Raises:
+        DataError: one is not a rule, or names another score.
+        UndecidedRulesError: one needs unseen text, and there will be none.
+    """
+    rules = list(map(rule, texts))
+    obstacles = {}
+    for each in rules:
+        each.check_score(scores)
+        obstacle = None if compares else each.obstacle_without_unseen()
+        if obstacle is not None:
+            obstacles[each] = obstacle
+    if obstacles:
+        raise UndecidedRulesError(obstacles)
+    return rules

@@ -31,7 +31,7 @@ TESTED_SCORE = headline_score("gray").name
 scores of the second model made the placebos no narrower."""
 LEAST_SUPPORTED = 0.8
 """Share of the benchmark that has to be of the kind of the unseen text."""
-LEVEL = 0.95
+CONFIDENCE = 0.95
 """Of every one-sided limit."""
 LEAK, TIMES = 0.2, 2
 """The leak that "no evidence" rules out: this part of the benchmark, seen so often."""
@@ -79,7 +79,7 @@ class Placebos:
 
     @property
     def _factor(self) -> float:
-        return float(stdtrit(self.freedom, LEVEL)) * math.sqrt(1 + 1 / self.count)
+        return float(stdtrit(self.freedom, CONFIDENCE)) * math.sqrt(1 + 1 / self.count)
 
     def hidden(self, residual: float, error: float) -> float:
         """Return the upper 95 % limit of what a leak may have added to a residual."""
@@ -197,7 +197,7 @@ def power(groups: int, share: float = LEAK, *, parent: bool, seed: int = 0) -> f
     draws = random.standard_t(shipped.freedom, SIMULATED)
     clean = shipped.median + np.where(draws > 0, shipped.above, shipped.below) * draws
     residuals = clean + shipped.effect * share / LEAK + error * random.standard_normal(SIMULATED)
-    half = float(stdtrit(max(2.0, groups - 1), LEVEL)) * error
+    half = float(stdtrit(max(2.0, groups - 1), CONFIDENCE)) * error
     return float((residuals - half > shipped.margin).mean())
 
 

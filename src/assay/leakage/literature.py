@@ -3,10 +3,14 @@
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from assay.leakage.measured_model import MeasuredModel
+from assay.leakage.measured_model import MeasuredModel, TuningOptions
 from assay.leakage.results import GradientGate, MethodResult
+from assay.leakage.texts import AuditedTexts
+from assay.models import CachedLogProbScorer, StatisticsCache
 from assay.scores import EMBEDDINGS, DatasetInputs, DatasetRequest, Work
+from assay.scoring import Plan, Progress
 
 GRADIENTS = (Work("mean gradient", 3), Work("mean gradient", 3, "unseen"))
 
@@ -29,7 +33,7 @@ class Literature:
         Raises:
             MissingCapability: a method needs weights or hidden states, and the model shows none.
         """
-        works = dict.fromkeys(work for request in self.requests for work in request.work)
+        works = dict.fromkeys(chain.from_iterable(request.work for request in self.requests))
         tunes = any("fine-tuning" in work.name for work in works)
         if tunes or EMBEDDINGS in works:
             _ = self.model.weights
@@ -66,3 +70,40 @@ def run_method(request: DatasetRequest, inputs: DatasetInputs) -> MethodResult:
     start = time.perf_counter()
     score = request(inputs)
     return MethodResult(request.name, request.detector.title, score, round(time.perf_counter() - start, 3))
+
+
+def literature_of(
+    methods: Sequence[DatasetRequest],
+    plan: Plan,
+    texts: AuditedTexts,
+    *,
+    tuning: TuningOptions,
+    cache: StatisticsCache | None,
+    progress: Progress | None,
+) -> Literature:
+    """Return the methods of the literature with the audited model as they use it.
+
+    Args:
+        methods: that are asked for.
+        plan: of the audit.
+        texts: the benchmark and the unseen text.
+        tuning: how the model is fine-tuned.
+        cache: of statistics and hidden states; None runs without.
+        progress: called after every batch.
+
+    Raises:
+        MissingCapability: a method needs weights or hidden states, and the model shows none.
+    """
+    scorer = plan.models["target"]
+    measured = MeasuredModel(
+        scorer.scorer if isinstance(scorer, CachedLogProbScorer) else scorer,
+        texts.dataset.samples,
+        texts.unseen,
+        tuning=tuning,
+        cache=cache,
+        frequencies=plan.frequencies,
+        progress=progress,
+    )
+    literature = Literature(measured, methods)
+    literature.work()  # what this model cannot give is refused before anything runs
+    return literature

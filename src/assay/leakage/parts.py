@@ -6,8 +6,7 @@ model runs twice. Each part of the benchmark is compared with the same part of t
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
@@ -90,31 +89,28 @@ class PartKeeper:
                 column[index] = math.nan
 
 
-@dataclass(frozen=True, slots=True)
-class PartGroups:
-    """Groups of the samples of a benchmark and of the unseen texts."""
-
-    samples: Sequence[object]
-    unseen: Sequence[object]
-
-
-def by_part(values: Mapping[str, Float64Array], groups: PartGroups, alpha: float) -> tuple[PartResult, ...]:
+def by_part(
+    values: Mapping[str, Float64Array],
+    groups: Sequence[Hashable],
+    unseen_groups: Sequence[Hashable],
+    *,
+    alpha: float,
+) -> tuple[PartResult, ...]:
     """Return what is flagged of each part; parts that too few texts of either side have are left out.
 
     Args:
         values: part → its score of each sample, then of each unseen text.
-        groups: of both.
+        groups: of the samples.
+        unseen_groups: of the unseen texts.
         alpha: nominal false-positive rate.
     """
     results = []
-    for part in COLUMNS:
-        if part not in values:
-            continue
-        own, unseen = np.split(values[part], [len(groups.samples)])
+    for part in filter(values.__contains__, COLUMNS):
+        own, unseen = np.split(values[part], [len(groups)])
         if np.sum(~np.isnan(own)) < FEWEST_SAMPLES or np.sum(~np.isnan(unseen)) < MINIMUM_UNSEEN:
             continue
-        tail = UnseenTail.of(unseen, groups.unseen, alpha)
-        rate = flag_rate(conformal_p_values(own, unseen), alpha, groups=groups.samples, unseen=tail)
+        tail = UnseenTail.of(unseen, unseen_groups, alpha)
+        rate = flag_rate(conformal_p_values(own, unseen), alpha, groups=groups, unseen=tail)
         results.append(PartResult(part, rate, tail.texts))
     return tuple(results)
 

@@ -21,12 +21,13 @@ from assay.evaluation import (
     Effect,
     UnseenTail,
     conformal_p_values,
-    detectable_share,
     flag_rate,
 )
+from assay.leakage.contrasting import ALPHA
+from assay.leakage.inputs import headline_of
 from assay.leakage.results import BEYOND, PlantedDose, PlantedPower
-from assay.leakage.summarising import ALPHA, groups_of
-from assay.leakage.texts import AuditedTexts
+from assay.leakage.settings import AuditSettings
+from assay.leakage.texts import AuditedTexts, groups_of
 from assay.leakage.unseen_test import Compared
 from assay.leakage.verdict import Evidence, comparability, unfit_score
 from assay.models import CachedScorer, StatisticsCache, is_remote
@@ -100,91 +101,74 @@ class Plot:
         return int(self.doses.sum())
 
 
-@dataclass(frozen=True, slots=True)
-class PlantOptions:
-    """Doses that are planted in a copy of the audited model.
+def check_planting(model: str, texts: AuditedTexts, settings: AuditSettings, *, access: str) -> None:
+    """Check, before a model is opened, that doses can be planted in the unseen texts.
 
-    Attributes:
-        doses: times that a planted text is trained on, in rising order; none plants nothing.
-        rate: learning rate; None for `PLANTED_RATE`.
-        seed: which texts are planted, and the order of the training.
+    Raises:
+        DataError: there are no unseen texts, or too few, or the benchmark has labels.
+        MissingCapability: the model only generates text, or is behind a server.
     """
+    if is_remote(model):
+        raise _without_weights(model)
+    if access != "gray":
+        raise MissingCapability("--plant trains a copy of the model: expected --access gray and a model with weights")
+    if texts.fresh is None:
+        raise DataError("--plant trains on a part of the unseen texts: expected --unseen DATA")
+    if any(sample.label in (MEMBER, NONMEMBER) for sample in texts.dataset.samples):
+        raise DataError(f"--plant states the power of a verdict without labels; {texts.dataset.name} has labels")
+    plot_of(texts.unseen, settings.plant, seed=settings.seed)
 
-    doses: tuple[int, ...]
-    rate: float | None
-    seed: int
 
-    def check(self, model: str, texts: AuditedTexts, access: str) -> None:
-        """Check, before a model is opened, that texts can be planted.
+def open_planting(
+    settings: AuditSettings,
+    plan: Plan,
+    texts: AuditedTexts,
+    *,
+    cache: StatisticsCache | None,
+    folder: Path | None,
+    progress: Progress | None,
+) -> Planting:
+    """Return the model that is tuned, and how; print the cost.
 
-        Raises:
-            DataError: there are no unseen texts, or too few, or the benchmark has labels.
-            MissingCapability: the model only generates text, or is behind a server.
-        """
-        if not self.doses:
-            return
-        if is_remote(model):
-            raise _without_weights(model)
-        if access != "gray":
-            raise MissingCapability(
-                "--plant trains a copy of the model: expected --access gray and a model with weights"
-            )
-        if texts.fresh is None:
-            raise DataError("--plant trains on a part of the unseen texts: expected --unseen DATA")
-        if any(sample.label in (MEMBER, NONMEMBER) for sample in texts.dataset.samples):
-            raise DataError(f"--plant states the power of a verdict without labels; {texts.dataset.name} has labels")
-        plot_of(texts.unseen, self.doses, seed=self.seed)
+    Args:
+        settings: of the audit.
+        plan: of the audit.
+        texts: the benchmark and the unseen texts.
+        cache: of statistics under the tuned model; None keeps nothing.
+        folder: of the state of the training; None keeps none.
+        progress: called after each step of the training.
 
-    def opened(
-        self,
-        plan: Plan,
-        primary: ScoreRequest,
-        texts: AuditedTexts,
-        *,
-        cache: StatisticsCache | None,
-        folder: Path | None,
-        progress: Progress | None,
-    ) -> Planting | None:
-        """Return the model that is tuned and its settings, and print the cost; None where nothing is planted.
+    Raises:
+        MissingCapability: the model does not show its weights, or the score takes more than one pass.
+    """
+    from assay.models import TransformersModel  # noqa: PLC0415  it imports torch
 
-        Args:
-            plan: of the audit.
-            primary: score of the headline.
-            texts: the benchmark and the unseen texts.
-            cache: of statistics under the tuned model; None keeps nothing.
-            folder: of the state of the training; None keeps none.
-            progress: called after each step of the training.
-
-        Raises:
-            MissingCapability: the model does not show its weights, or the score takes more than one pass.
-        """
-        if not self.doses:
-            return None
-        from assay.models import TransformersModel  # noqa: PLC0415  it imports torch
-
-        scorer = plan.models["target"]
-        model = scorer.scorer if isinstance(scorer, CachedScorer) else scorer
-        if not isinstance(model, TransformersModel) or not isinstance(scorer, CachedScorer | TransformersModel):
-            raise _without_weights(plan.name)
-        if set(primary.definition.views.values()) != {View()} or primary.variants:
-            raise MissingCapability(
-                f"--plant takes a headline score of one pass, such as mid_pit; received {primary.name} (--primary)"
-            )
-        exposures = plot_of(texts.unseen, self.doses, seed=self.seed).exposures
-        inform(
-            f"planted doses: {exposures:,} training passes, each about three forward passes, and {len(texts.unseen):,} "
-            f"forward passes, beside {len(texts.samples):,} of the audit"
+    scorer = plan.models["target"]
+    model = scorer.scorer if isinstance(scorer, CachedScorer) else scorer
+    if not isinstance(model, TransformersModel) or not isinstance(scorer, CachedScorer | TransformersModel):
+        raise _without_weights(plan.name)
+    primary = settings.primary or headline_of(plan.requests)
+    headline = next(entry for entry in plan.requests if entry.name == primary)
+    if set(headline.definition.views.values()) != {View()} or headline.variants:
+        raise MissingCapability(
+            f"--plant takes a headline score of one pass, such as mid_pit; received {primary} (--primary)"
         )
-        return Planting(
-            model=model,
-            scorer=scorer,
-            doses=self.doses,
-            rate=PLANTED_RATE if self.rate is None else self.rate,
-            seed=self.seed,
-            cache=cache,
-            folder=folder,
-            progress=progress and (lambda record, steps: progress(int(record["step"]), steps)),
-        )
+    doses = tuple(sorted(settings.plant))
+    exposures = plot_of(texts.unseen, doses, seed=settings.seed).exposures
+    inform(
+        f"planted doses: {exposures:,} training passes, each about three forward passes, and {len(texts.unseen):,} "
+        f"forward passes, beside {len(texts.samples):,} of the audit"
+    )
+    return Planting(
+        model=model,
+        scorer=scorer,
+        doses=doses,
+        rate=PLANTED_RATE if settings.plant_rate is None else settings.plant_rate,
+        seed=settings.seed,
+        cache=cache,
+        folder=folder,
+        progress=progress and (lambda record, steps: progress(int(record["step"]), steps)),
+    )
 
 
 def _without_weights(model: str) -> MissingCapability:
@@ -270,7 +254,7 @@ def planted_power(
     groups = groups_of(unseen, "unseen")
     held_out = values[plot.held_out]
     tail = UnseenTail.of(held_out, [groups[at] for at in plot.held_out], ALPHA)
-    allowance = compared._replace(unseen=held_out).allowance()
+    allowance = replace(compared, unseen=held_out).allowance()
     barred = conditions(evidence)
 
     def of_dose(dose: int) -> PlantedDose:
@@ -283,12 +267,7 @@ def planted_power(
         if dose and len(own) and len(others):
             # the verdict takes the allowance off the benchmark, so a leak has only what is left to show
             effect = Effect.of(own - allowance, others)
-            smallest = max(
-                detectable_share(
-                    compared.groups, compared.unseen, compared.unseen_groups, effect, allowance=compared.allowance()
-                ),
-                beyond_control(evidence, flags.rate.value),
-            )
+            smallest = max(compared.smallest_share(effect), beyond_control(evidence, flags.rate.value))
         if evidence.decides_by_form:
             smallest = math.nan  # the residual decides, whose power is stated by `assay.leakage.form_test`
         gain = gains[chosen][np.isfinite(gains[chosen])]

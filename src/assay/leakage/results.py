@@ -343,6 +343,11 @@ class Audit(TabularResult):
         return self.summary(self.primary).decision
 
     @property
+    def primary_first(self) -> list[str]:
+        """The scores by name, the primary one first."""
+        return sorted(self.values, key=lambda name: name != self.primary)
+
+    @property
     def test(self) -> UnseenTest | None:
         """The test behind the verdict; None where labels or flags decided, or nothing did."""
         return self.summary(self.primary).test

@@ -24,13 +24,15 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from assay.codec import decode, encode
-from assay.datasets import check_ratio
+from assay.datasets import Dataset, check_ratio
 from assay.errors import DataError, plain_reason
 from assay.files import atomic_path, parse_json, write_json
 from assay.guard import library_faults
 from assay.leakage.naming import named_samples, names_samples
 from assay.leakage.results import Audit, SampleTokens, ScoreSummary
+from assay.models import gguf_of
 from assay.run import MANIFEST, is_finished
+from assay.scoring import Plan
 from assay.types import Sample, SampleDecision
 
 SCHEMA = 3
@@ -115,6 +117,21 @@ def write_run(folder: str | Path, audit: Audit, manifest: Mapping[str, object], 
     write_json(folder / SUMMARY, summary_of(audit), sort_keys=True)
     write_json(folder / MANIFEST, encode(manifest))
     return folder
+
+
+def facts_of(plan: Plan, dataset: Dataset) -> dict[str, object]:
+    """Return what the record of a run says of its models, its texts and its scores."""
+    models = {}
+    for role, (name, digest) in plan.digests.items():
+        file = gguf_of(plan.models.get(role, plan.generator))
+        models[role] = {"name": name, "digest": digest} | (file.facts() if file else {})
+    data = {
+        "name": dataset.name,
+        "source": dataset.source,
+        "digest": dataset.digest,
+        "samples": len(dataset.samples),
+    }
+    return {"models": models, "data": data, "scores": [request.name for request in plan.requests]}
 
 
 def redacted(audit: Audit) -> Audit:

@@ -4,7 +4,6 @@ It begins as the first screen of an audit does, and can say that nobody can tell
 published in `contamination-statement.schema.json`, which ships with the package.
 """
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,17 +12,15 @@ from assay import __version__
 from assay.codec import encode
 from assay.errors import DataError
 from assay.evaluation import Estimate
-from assay.leakage.answer import VERDICTS, answer_of
+from assay.leakage.answer import answer_of
 from assay.leakage.description.details import bound_sentence, set_aside_sentence
-from assay.leakage.results import Audit
+from assay.leakage.reasons import VERDICTS
+from assay.leakage.results import Audit, MethodResult
 from assay.leakage.unseen_test import BOUND_AT
 from assay.reports import (
     Answer,
-    Cell,
     Column,
-    Missing,
     Report,
-    Row,
     Table,
     area_with_interval,
     listed,
@@ -33,12 +30,6 @@ from assay.reports import (
 from assay.types import Verdict
 
 FORMAT = "assay contamination statement 1"
-SENTENCES: Mapping[Verdict, str] = {
-    Verdict.CONTAMINATED: "{benchmark}, or a part of it, was probably in the training data of {model}.",
-    Verdict.FAMILIAR: "{benchmark}, or text of its form, was probably in the training data of {model}.",
-    Verdict.NO_EVIDENCE: "We found no evidence that {benchmark} was in the training data of {model}.",
-    Verdict.CANNOT_TELL: "We cannot tell whether {benchmark} was in the training data of {model} ({reason}).",
-}
 
 
 def statement_data(runs: Sequence[tuple[Audit, Mapping[str, Any]]]) -> dict[str, Any]:
@@ -59,36 +50,41 @@ def entry(audit: Audit, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entry of one run."""
     share, bound, test, decision = audit.share, audit.upper_bound(), audit.test, audit.decision
     calibration = audit.summary(audit.primary).calibration
-    control = calibration.control if calibration else None
-    target, data, answer = manifest.get("models", {}).get("target", {}), manifest.get("data", {}), answer_of(audit)
+    control = calibration and calibration.control
+    target, data = manifest.get("models", {}).get("target", {}), manifest.get("data", {})
+    unseen: dict[str, Any] = {"texts": 0, "groups": 0, "source": ""}
+    if calibration is not None:
+        unseen = {
+            "texts": calibration.unseen,
+            "groups": calibration.unseen_groups,
+            "source": calibration.source,
+        }
     content: dict[str, Any] = {
         "model": {"name": audit.model, "digest": target.get("digest")},
         "benchmark": {"name": audit.benchmark, "digest": data.get("digest"), "samples": len(audit.samples)},
-        "verdict": decision.verdict.value,
-        "reason": decision.reason.value if decision.reason else None,
+        "verdict": decision.verdict,
+        "reason": decision.reason,
         "explanation": decision.explanation,
-        "answer": list(answer.lines),
+        "answer": list(answer_of(audit).lines),
         "sentence": sentence(audit),
         "set_aside": decision.set_aside,
         "score": audit.primary,
-        "p_value": None if test is None else test.p_value,
-        "p_value_with_allowance": None if test is None else test.p_beyond,
-        "share": None if share is None else interval_of(share),
+        "p_value": test and test.p_value,
+        "p_value_with_allowance": test and test.p_beyond,
+        "share": share and interval_of(share),
         "upper_bound": None if bound is None else {"value": bound, "level": 0.95, "times_seen": BOUND_AT},
-        "unseen": {
-            "texts": calibration.unseen if calibration else 0,
-            "groups": calibration.unseen_groups if calibration else 0,
-            "source": calibration.source if calibration else "",
-        },
-        "control": None if control is None else {"model": control.model, "flat": control.is_flat},
-        "methods": [
-            {"name": m.name, "value": m.score.value, "p_value": m.score.p_value, "called": m.score.called}
-            for m in audit.methods
-        ],
+        "unseen": unseen,
+        "control": control and {"model": control.model, "flat": control.is_flat},
+        "methods": list(map(_method, audit.methods)),
         "began": manifest.get("began"),
     }
     encoded: dict[str, Any] = encode(content)
     return encoded
+
+
+def _method(result: MethodResult) -> dict[str, Any]:
+    score = result.score
+    return {"name": result.name, "value": score.value, "p_value": score.p_value, "called": score.called}
 
 
 def interval_of(estimate: Estimate) -> dict[str, Any]:
@@ -99,8 +95,8 @@ def interval_of(estimate: Estimate) -> dict[str, Any]:
 def sentence(audit: Audit) -> str:
     """Return the statement in one or two sentences that stand alone, to be quoted."""
     decision, bound, share = audit.decision, audit.upper_bound(), audit.share
-    reason = decision.reason.value if decision.reason else ""
-    text = SENTENCES[decision.verdict].format(benchmark=audit.benchmark, model=audit.model, reason=reason)
+    words = VERDICTS[decision.verdict].sentence
+    text = words.format(benchmark=audit.benchmark, model=audit.model, reason=decision.reason)
     if bound is not None:
         text += f" {bound_sentence(bound)}"
     if decision.verdict in (Verdict.CONTAMINATED, Verdict.FAMILIAR) and share is not None:
@@ -122,88 +118,98 @@ def describe_statement(runs: Sequence[tuple[Audit, Mapping[str, Any]]]) -> Repor
     """
     data = statement_data(runs)
     audits = [audit for audit, _ in runs]
-    columns = (
-        Column("model", "name"),
-        Column("benchmark", "name"),
-        Column("verdict", "text"),
-        Column("share that looks trained on", "share"),
-        Column(f"seen {BOUND_AT} times or more, at most", "share"),
-        Column("n", "count"),
-        Column("unseen texts", "count"),
-    )
+    answer = answer_of(audits[0])
+    if len(audits) > 1:
+        counts = Counter(VERDICTS[audit.decision.verdict].title.lower() for audit in audits)
+        answer = Answer(
+            f"{len(audits)} runs", measured=listed([f"{verdict}: {count}" for verdict, count in counts.items()])
+        )
     scores = ", ".join(dict.fromkeys(audit.primary for audit in audits))
     caption = (
         f"By {scores}, against text that the models have not seen. The share is that of texts that look trained on. "
         f"Made with assay {__version__}."
     )
-    several = Counter(VERDICTS[audit.decision.verdict].lower() for audit in audits)
     return Report(
         title="Contamination statement",
         statement="",
-        answer=answer_of(audits[0])
-        if len(audits) == 1
-        else Answer(
-            f"{len(audits)} runs", measured=listed([f"{verdict}: {count}" for verdict, count in several.items()])
-        ),
+        answer=answer,
         details=tuple(map(sentence, audits)),
         tables=(
-            Table("contamination", "Contamination", columns, tuple(map(statement_row, audits)), (caption,)),
-            measurements(runs),
+            Table.of("contamination", "Contamination", audits, columns=STATED, caption=(caption,)),
+            Table.of("measured", "How it was measured", runs, columns=MEASURED, caption=(MEASURED_CAPTION,)),
         ),
         data=data,
         kind="contamination statement",
     )
 
 
-def statement_row(audit: Audit) -> Row:
-    """Return the row of one run."""
-    decision, bound = audit.decision, audit.upper_bound()
+def _verdict(audit: Audit) -> str:
+    decision = audit.decision
+    return f"{decision.verdict} ({decision.reason})" if decision.reason else str(decision.verdict)
+
+
+def _unseen_texts(audit: Audit) -> int:
     calibration = audit.summary(audit.primary).calibration
-    return Row(
-        (
-            audit.model,
-            audit.benchmark,
-            decision.verdict.value + (f" ({decision.reason.value})" if decision.reason else ""),
-            audit.share or Missing("no verdict by the test against unseen text"),
-            Missing("only with “no evidence”") if bound is None else bound,
-            len(audit.samples),
-            calibration.unseen if calibration else 0,
-        )
-    )
+    return calibration.unseen if calibration else 0
 
 
-def measurements(runs: Sequence[tuple[Audit, Mapping[str, Any]]]) -> Table:
-    """Return the table of what each verdict rests on."""
-    columns = (
-        Column("model", "name"),
-        Column("benchmark", "name"),
-        Column("p-value", "p_value"),
-        Column("with an allowance", "p_value"),
-        Column("texts alone (AUROC)", "text"),
-        Column("flagged beyond the control", "text"),
-        Column("unseen text", "text"),
-        Column("date", "text"),
-    )
-    caption = (
-        "p-values: permutation test by group, one-sided; the second after an allowance for projects that the model "
-        "knows from other texts. Texts alone: a baseline that never sees the model; .5 is chance. The control "
-        "is a model that saw neither set."
-    )
-    rows = tuple(Row(measured_cells(*run)) for run in runs)
-    return Table("measured", "How it was measured", columns, rows, (caption,))
+AuditedRun = tuple[Audit, Mapping[str, Any]]
+"""An audit with the manifest of its run folder."""
 
 
-def measured_cells(audit: Audit, manifest: Mapping[str, Any]) -> tuple[Cell, ...]:
-    """Return the row of one run; a figure that it does not have says why."""
-    blind, test, calibration = audit.blind, audit.test, audit.summary(audit.primary).calibration
-    excess = calibration.control.excess if calibration and calibration.control else None
-    return (
-        audit.model,
-        audit.benchmark,
-        Missing("no test was made") if test is None or math.isnan(test.p_value) else test.p_value,
-        Missing("none was made") if test is None or math.isnan(test.p_beyond) else test.p_beyond,
-        area_with_interval(blind.ranking.auroc) if blind and blind.ranking else Missing("not measured"),
-        points_with_interval(excess) if excess is not None and excess.has_interval else Missing("not measured"),
-        calibration.source if calibration else Missing("none"),
-        str(manifest["began"])[:10] if manifest.get("began") else Missing("not recorded"),
-    )
+def _texts_alone(run: AuditedRun) -> str | None:
+    blind = run[0].blind
+    return area_with_interval(blind.ranking.auroc) if blind and blind.ranking else None
+
+
+def _beyond_control(run: AuditedRun) -> str | None:
+    calibration = run[0].summary(run[0].primary).calibration
+    excess = calibration and calibration.control and calibration.control.excess
+    return points_with_interval(excess) if excess and excess.has_interval else None
+
+
+def _source(run: AuditedRun) -> str | None:
+    calibration = run[0].summary(run[0].primary).calibration
+    return calibration.source if calibration else None
+
+
+def _date(run: AuditedRun) -> str | None:
+    began = run[1].get("began")
+    return str(began)[:10] if began else None
+
+
+STATED = (
+    Column("model", "name", lambda audit: audit.model),
+    Column("benchmark", "name", lambda audit: audit.benchmark),
+    Column("verdict", "text", _verdict),
+    Column(
+        "share that looks trained on",
+        "share",
+        lambda audit: audit.share,
+        missing="no verdict by the test against unseen text",
+    ),
+    Column(
+        f"seen {BOUND_AT} times or more, at most",
+        "share",
+        lambda audit: audit.upper_bound(),
+        missing="only with “no evidence”",
+    ),
+    Column("n", "count", lambda audit: len(audit.samples)),
+    Column("unseen texts", "count", _unseen_texts),
+)
+MEASURED = (
+    Column("model", "name", lambda run: run[0].model),
+    Column("benchmark", "name", lambda run: run[0].benchmark),
+    Column("p-value", "p_value", lambda run: run[0].test and run[0].test.p_value, missing="no test was made"),
+    Column("with an allowance", "p_value", lambda run: run[0].test and run[0].test.p_beyond, missing="none was made"),
+    Column("texts alone (AUROC)", "text", _texts_alone),
+    Column("flagged beyond the control", "text", _beyond_control),
+    Column("unseen text", "text", _source, missing="none"),
+    Column("date", "text", _date, missing="not recorded"),
+)
+"""What each verdict rests on."""
+MEASURED_CAPTION = (
+    "p-values: permutation test by group, one-sided; the second after an allowance for projects that the model knows "
+    "from other texts. Texts alone: a baseline that never sees the model; .5 is chance. The control is a model that "
+    "saw neither set."
+)

@@ -1,14 +1,17 @@
 """The texts of an audit: the benchmark, the unseen text that it is compared with, and texts to fit detectors on."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from assay.datasets import Dataset
 from assay.errors import DataError, NothingToCompare
 from assay.evaluation import GROUPS_FOR_INTERVAL, ShingleIndex, check_unseen
+from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.form_test import LEAK, power
 from assay.reports import number_of, percent
-from assay.types import MEMBER, NONMEMBER, Sample
+from assay.types import MEMBER, NONMEMBER, Float64Array, Sample
 
 NEAR = 0.8
 """Share of the smaller text's 5-grams of tokens from which an unseen text counts as one of the benchmark: what a model
@@ -27,20 +30,30 @@ class AuditedTexts:
     Attributes:
         dataset: the benchmark.
         fresh: unseen text that is not in the benchmark; None without any.
+        calibration: instead of unseen text, scores of such text; None without any.
         overlap: a note where unseen texts were in the benchmark.
     """
 
     dataset: Dataset
-    fresh: Dataset | None
-    overlap: tuple[str, ...]
+    fresh: Dataset | None = None
+    calibration: UnseenScores | None = None
+    overlap: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, dataset: Dataset, unseen: Dataset | None, *, needs_unseen: bool) -> "AuditedTexts":
+    def of(
+        cls,
+        dataset: Dataset,
+        unseen: Dataset | None,
+        calibration: UnseenScores | None = None,
+        *,
+        needs_unseen: bool,
+    ) -> "AuditedTexts":
         """Check the texts.
 
         Args:
             dataset: the benchmark.
             unseen: text that the model has certainly not seen.
+            calibration: instead of unseen text, scores of such text.
             needs_unseen: nothing else is compared with, so that a benchmark without labels gets no verdict.
 
         Raises:
@@ -50,11 +63,11 @@ class AuditedTexts:
         if unseen is None:
             if needs_unseen and not _is_labelled(dataset):
                 raise NothingToCompare(f"{dataset.name}: {NO_VERDICT}")
-            return cls(dataset, None, ())
+            return cls(dataset, calibration=calibration)
         kept, overlap = without(unseen.samples, dataset.samples)
         check_unseen(len(kept))
         fresh = Dataset.of(unseen.name, kept, source=unseen.source, notes=unseen.notes)
-        return cls(dataset, fresh, overlap)
+        return cls(dataset, fresh=fresh, calibration=calibration, overlap=overlap)
 
     @property
     def unseen(self) -> tuple[Sample, ...]:
@@ -111,6 +124,24 @@ class AuditedTexts:
     def sources(self) -> dict[str, object]:
         """Return the texts as the manifest of a run names them."""
         return {"unseen": self.fresh and self.fresh.source}
+
+
+def groups_of(samples: Sequence[Sample], side: str = "benchmark") -> list[Hashable]:
+    """Return the key of what must not be split: a sample's group, or the sample itself.
+
+    Args:
+        samples: of one set.
+        side: name of the set, so that samples without a group differ from those of another set.
+    """
+    return [("group", s.group) if s.group is not None else (side, i) for i, s in enumerate(samples)]
+
+
+def doses_of(samples: Sequence[Sample]) -> Float64Array | None:
+    """Return float64 [samples], how often the model saw each; None unless all are known, at 0 and another dose."""
+    doses = [sample.metadata.get("dose") for sample in samples]
+    if not all(isinstance(dose, int) for dose in doses) or 0 not in doses or len(set(doses)) == 1:
+        return None
+    return np.array(doses, np.float64)
 
 
 def without(unseen: Sequence[Sample], audited: Sequence[Sample]) -> tuple[tuple[Sample, ...], tuple[str, ...]]:

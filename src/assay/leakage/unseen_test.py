@@ -7,7 +7,6 @@ twice: on the scores as they are, and after an allowance for that is taken off t
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -77,7 +76,8 @@ class UnseenTest:
         return self.share.upper_at(TIMES_SEEN[times].top)
 
 
-class Compared(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
     """Values of one score and the groups behind them, of a benchmark and of unseen text."""
 
     values: Float64Array
@@ -107,7 +107,16 @@ class Compared(NamedTuple):
 
     def p_value(self, less: float = 0.0, *, permutations: int = PERMUTATIONS, seed: int = 0) -> float:
         """Return the p-value of the permutation test after so much is taken off the scores of the benchmark."""
-        return set_test(self.values - less, *self[1:4], top=TOP, permutations=permutations, seed=seed).p_value
+        test = set_test(
+            self.values - less,
+            self.unseen,
+            groups=self.groups,
+            unseen_groups=self.unseen_groups,
+            top=TOP,
+            permutations=permutations,
+            seed=seed,
+        )
+        return test.p_value
 
     def p_beyond(self, familiarity: float = FAMILIARITY, *, permutations: int = PERMUTATIONS, seed: int = 0) -> float:
         """Return the p-value after the allowance is taken off; NaN where none is made."""
@@ -122,15 +131,27 @@ class Compared(NamedTuple):
 
     def detectable(self) -> dict[int, float]:
         """Return times seen → the smallest share of such texts that the test reveals."""
-        allowance = self.allowance()
-        effects = BEYOND_FAMILIARITY if allowance else TIMES_SEEN
-        return {
-            times: detectable_share(self.groups, self.unseen, self.unseen_groups, effect, allowance=allowance)
-            for times, effect in effects.items()
-        }
+        effects = BEYOND_FAMILIARITY if self.allowance() else TIMES_SEEN
+        return {times: self.smallest_share(effect) for times, effect in effects.items()}
+
+    def smallest_share(self, effect: Effect) -> float:
+        """Return the smallest share of texts of an effect that the test reveals; infinite where none does."""
+        return detectable_share(self.groups, self.unseen, self.unseen_groups, effect=effect, allowance=self.allowance())
 
     def test(self, *, seed: int = 0) -> UnseenTest:
         """Return the test of the benchmark, with the share and the power."""
-        share = contaminated_share(*self[:4], seed=seed, allowance=self.allowance())
-        above = self.superiority(seed=seed)
-        return UnseenTest(self.p_value(seed=seed), self.p_beyond(seed=seed), share, self.detectable(), above)
+        share = contaminated_share(
+            self.values,
+            self.unseen,
+            groups=self.groups,
+            unseen_groups=self.unseen_groups,
+            seed=seed,
+            allowance=self.allowance(),
+        )
+        return UnseenTest(
+            p_value=self.p_value(seed=seed),
+            p_beyond=self.p_beyond(seed=seed),
+            share=share,
+            detectable=self.detectable(),
+            superiority=self.superiority(seed=seed),
+        )

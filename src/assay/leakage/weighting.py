@@ -1,62 +1,50 @@
 """Weights of conformal p-values in an audit: by length, or by the scores of the negative control."""
 
-from collections.abc import Hashable, Sequence
-from typing import Literal
+from collections.abc import Sequence
 
 import numpy as np
 
 from assay.errors import AssayError, DataError
 from assay.evaluation import MINIMUM_UNSEEN, DensityRatio, density_ratio
-from assay.leakage.negative_control import ControlScores
-from assay.types import Sample
-
-Weights = Literal["none", "length", "control"]
+from assay.leakage.inputs import Weights
+from assay.leakage.measuring import MeasuredAudit
+from assay.leakage.texts import groups_of
+from assay.types import Float64Array, Sample
 
 REACHABLE = 0.5
 """Smallest share of samples that have enough unseen texts of their kind to be flagged. With fewer, a clean result would
 only show that nothing could be seen."""
 
 
-def weights_of(
-    kind: Weights,
-    samples: Sequence[Sample],
-    unseen: Sequence[Sample],
-    control: ControlScores | None,
-    groups: Sequence[Hashable],
-    *,
-    alpha: float,
-    seed: int,
-) -> DensityRatio | None:
+def weights_of(measured: MeasuredAudit, *, alpha: float) -> DensityRatio | None:
     """Return the weights of an audit's texts; None for equal ones.
 
+    "length" compares the logarithms of the numbers of characters, "control" the scores under the control.
+
     Args:
-        kind: "length" compares the logarithms of the numbers of characters, "control" the control's scores.
-        samples: the benchmark.
-        unseen: texts that calibrate.
-        control: scores of both under the control; None where there is none.
-        groups: of the samples and then of the unseen texts.
+        measured: scores of the benchmark and of the unseen text.
         alpha: level at which samples are flagged.
-        seed: of the folds behind the weights.
 
     Raises:
         DataError: what the weights need is missing.
         AssayError: too few unseen texts are like the benchmark, or like most of its samples.
     """
+    kind, seed = measured.inputs.decision.weights, measured.inputs.decision.seed
     if kind == "none":
         return None
-    if not unseen:
+    if not measured.fresh:
         raise DataError(f"weights by {kind} need unseen text: expected --unseen DATA")
+    groups = [*measured.groups, *groups_of(measured.fresh, "unseen")]
     if kind == "length":
-        logarithms = [np.log([[max(1, len(sample.text))] for sample in side]) for side in (samples, unseen)]
-        ratio = density_ratio(logarithms[0], logarithms[1], groups, seed=seed)
-    elif control is None:
+        ratio = density_ratio(_lengths(measured.inputs.samples), _lengths(measured.fresh), groups, seed=seed)
+    elif measured.control is None:
         raise DataError("weights by control need a negative control: expected --control MODEL")
     else:
-        ratio = control.weights(groups, seed=seed)
+        ratio = measured.control.weights(groups, seed=seed)
     if ratio.effective_unseen < MINIMUM_UNSEEN:
         raise AssayError(
-            f"by {kind}, the {len(unseen)} unseen texts count as {ratio.effective_unseen:.1f} like the benchmark, "
-            f"expected at least {MINIMUM_UNSEEN}: give unseen text that is more like it, or --weights none"
+            f"by {kind}, the {len(measured.fresh)} unseen texts count as {ratio.effective_unseen:.1f} like the "
+            f"benchmark, expected at least {MINIMUM_UNSEEN}: give unseen text that is more like it, or --weights none"
         )
     reachable = float(np.mean(ratio.smallest_p_values <= alpha))
     if reachable < REACHABLE:
@@ -65,6 +53,11 @@ def weights_of(
             f"{100 * REACHABLE:.0f} %: give unseen text that is more like the others, or --weights none"
         )
     return ratio
+
+
+def _lengths(samples: Sequence[Sample]) -> Float64Array:
+    """Return float64 [samples, 1], the logarithm of the number of characters."""
+    return np.log([[max(1, len(sample.text))] for sample in samples])
 
 
 def weights_note(kind: Weights, ratio: DensityRatio | None) -> tuple[str, ...]:

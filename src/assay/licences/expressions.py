@@ -7,8 +7,9 @@ Anything else is "unknown".
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -17,6 +18,7 @@ from packaging.licenses import InvalidLicenseExpression, canonicalize_license_ex
 
 from assay.licences.names import IS_GNU, UNKNOWN_LICENCE, all_known, all_of
 from assay.licences.notices import licence_by_clauses, licence_notice, licence_of_words
+from assay.licences.phrases import CLASSIFIERS, SPELLINGS
 
 HEAD = 4096
 """Characters at the top of a file in which its licence tag is searched for."""
@@ -34,7 +36,8 @@ _SEVERAL = re.compile(r"\s*[,;#]\s*")
 _PYTHON = re.compile(
     rb"\A\s*A\. HISTORY OF THE SOFTWARE\s.*^PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2\s", re.DOTALL | re.MULTILINE
 )
-_GNU = re.compile(r"\b([AL]?GPL|GFDL)-(\d\.\d)(\+?)(?![\w.+-])")
+_GNU_ONLY = re.compile(r"\b((?:[AL]?GPL|GFDL)-\d\.\d)(?![\w.+-])")
+_GNU_LATER = re.compile(r"\b((?:[AL]?GPL|GFDL)-\d\.\d)\+(?![\w.+-])")
 _OPERATORS = {"AND", "OR", "WITH"}
 
 _Default = TypeVar("_Default")
@@ -48,66 +51,6 @@ class Metadata(Protocol):
         ...
 
 
-CLASSIFIERS: Mapping[str, str] = {
-    "Apache Software License": "Apache-2.0",
-    "BSD License": "BSD-3-Clause",
-    "Boost Software License 1.0 (BSL-1.0)": "BSL-1.0",
-    "CC0 1.0 Universal (CC0 1.0) Public Domain Dedication": "CC0-1.0",
-    "Eclipse Public License 1.0 (EPL-1.0)": "EPL-1.0",
-    "Eclipse Public License 2.0 (EPL-2.0)": "EPL-2.0",
-    "European Union Public Licence 1.1 (EUPL 1.1)": "EUPL-1.1",
-    "European Union Public Licence 1.2 (EUPL 1.2)": "EUPL-1.2",
-    "GNU Affero General Public License v3": "AGPL-3.0-only",
-    "GNU Affero General Public License v3 or later (AGPLv3+)": "AGPL-3.0-or-later",
-    "GNU General Public License v2 (GPLv2)": "GPL-2.0-only",
-    "GNU General Public License v2 or later (GPLv2+)": "GPL-2.0-or-later",
-    "GNU General Public License v3 (GPLv3)": "GPL-3.0-only",
-    "GNU General Public License v3 or later (GPLv3+)": "GPL-3.0-or-later",
-    "GNU Lesser General Public License v2 (LGPLv2)": "LGPL-2.0-only",
-    "GNU Lesser General Public License v2 or later (LGPLv2+)": "LGPL-2.0-or-later",
-    "GNU Lesser General Public License v3 (LGPLv3)": "LGPL-3.0-only",
-    "GNU Lesser General Public License v3 or later (LGPLv3+)": "LGPL-3.0-or-later",
-    "Historical Permission Notice and Disclaimer (HPND)": "HPND",
-    "ISC License (ISCL)": "ISC",
-    "MIT License": "MIT",
-    "MIT No Attribution License (MIT-0)": "MIT-0",
-    "Mozilla Public License 1.1 (MPL 1.1)": "MPL-1.1",
-    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
-    "PostgreSQL License": "PostgreSQL",
-    "Python License (CNRI Python License)": "CNRI-Python",
-    "Python Software Foundation License": "PSF-2.0",
-    "The Unlicense (Unlicense)": "Unlicense",
-    "Universal Permissive License (UPL)": "UPL-1.0",
-    "University of Illinois/NCSA Open Source License": "NCSA",
-    "Zero-Clause BSD (0BSD)": "0BSD",
-    "zlib/libpng License": "Zlib",
-}
-"""Trove classifiers that name one licence, by their last part → SPDX identifier."""
-
-# Short spellings that packages write into free-text fields, lower case; SPDX identifiers need no entry.
-_SPELLINGS = {
-    "2-clause bsd": "BSD-2-Clause",
-    "3-clause bsd": "BSD-3-Clause",
-    "apache": "Apache-2.0",
-    "apache 2.0": "Apache-2.0",
-    "apache 2.0 license": "Apache-2.0",
-    "apache license 2.0": "Apache-2.0",
-    "apache license, version 2.0": "Apache-2.0",
-    "bsd": "BSD-3-Clause",
-    "bsd 2-clause license": "BSD-2-Clause",
-    "bsd 3-clause license": "BSD-3-Clause",
-    "bsd license": "BSD-3-Clause",
-    "gplv2": "GPL-2.0-only",
-    "gplv2+": "GPL-2.0-or-later",
-    "gplv3": "GPL-3.0-only",
-    "gplv3+": "GPL-3.0-or-later",
-    "lgplv3": "LGPL-3.0-only",
-    "lgplv3+": "LGPL-3.0-or-later",
-    "mit license": "MIT",
-    "mpl 2.0": "MPL-2.0",
-}
-
-
 def canonical_licence(expression: str) -> str | None:
     """Return an SPDX expression in its canonical spelling; None if the text is not an expression.
 
@@ -119,12 +62,12 @@ def canonical_licence(expression: str) -> str | None:
         canonical = str(canonicalize_license_expression(expression.strip()))
     except InvalidLicenseExpression:
         return None
-    return _GNU.sub(lambda match: f"{match[1]}-{match[2]}-{'or-later' if match[3] else 'only'}", canonical)
+    return _GNU_LATER.sub(r"\1-or-later", _GNU_ONLY.sub(r"\1-only", canonical))
 
 
 def spelt_licence(words: str) -> str | None:
     """Return the SPDX expression that a short free-text field means, or None."""
-    return _SPELLINGS.get(words.strip().casefold()) or canonical_licence(words)
+    return SPELLINGS.get(words.strip().casefold()) or canonical_licence(words)
 
 
 def licence_tag(text: str) -> str | None:
@@ -135,12 +78,12 @@ def licence_tag(text: str) -> str | None:
     """
     if "spdx-license" not in (head := text[:HEAD]).casefold():
         return None
-    return all_known(licence for tag in _TAG.findall(head) for licence in _in_tag(_TAG_ENDS.sub("", tag))) or None
+    return all_known(chain.from_iterable(map(_in_tag, _TAG.findall(head)))) or None
 
 
-def _in_tag(words: str) -> Iterator[str]:
+def _in_tag(tag: str) -> Iterator[str]:
     """Yield the licences of a tag: of its first expression, and of others behind a comma or a further comment."""
-    first, *others = _SEVERAL.split(words)
+    first, *others = _SEVERAL.split(_TAG_ENDS.sub("", tag))
     yield canonical_licence(first) or UNKNOWN_LICENCE
     yield from filter(None, map(canonical_licence, others))
 
@@ -159,8 +102,8 @@ def stated_licence(metadata: Metadata) -> str | None:
     """
     if expression := metadata.get_all("License-Expression", [""])[0]:
         return canonical_licence(str(expression)) or str(expression)[:LONGEST_EXPRESSION]
-    names = [str(name) for name in metadata.get_all("Classifier", []) if str(name).startswith("License ::")]
-    if any(not name.endswith("OSI Approved") for name in names):
+    names = [name for name in map(str, metadata.get_all("Classifier", [])) if name.startswith("License ::")]
+    if not all(name.endswith("OSI Approved") for name in names):
         return of_classifiers(names)
     return spelt_licence(metadata.get_all("License", [""])[0])
 
@@ -168,9 +111,10 @@ def stated_licence(metadata: Metadata) -> str | None:
 def of_classifiers(classifiers: Iterable[str]) -> str | None:
     """Return the licence of trove classifiers that begin with `License ::`; several leave a choice."""
     names = {classifier.split("::")[-1].strip() for classifier in classifiers} - {"OSI Approved"}
-    licences = {CLASSIFIERS[name] for name in names if name in CLASSIFIERS}
     # a classifier that names no single licence makes the whole statement unknown
-    return " OR ".join(sorted(licences)) or None if len(licences) == len(names) else None
+    if not names or not names <= CLASSIFIERS.keys():
+        return None
+    return " OR ".join(sorted(map(CLASSIFIERS.__getitem__, names)))
 
 
 def licence_of_text(raw: bytes) -> str | None:
@@ -229,4 +173,4 @@ def licence_of_file(metadata: str | None, text: str, nearest: str | None, stated
 
 def identifiers(expression: str) -> frozenset[str]:
     """Return the licences and exceptions that an SPDX expression names."""
-    return frozenset(word for word in re.findall(r"[\w.+:-]+", expression) if word not in _OPERATORS)
+    return frozenset(re.findall(r"[\w.+:-]+", expression)) - _OPERATORS

@@ -5,6 +5,7 @@ import configparser
 import json
 import warnings
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import PurePosixPath
 
 from assay.files import parse_toml
@@ -28,9 +29,9 @@ def licence_of_manifest(name: str, raw: bytes) -> str | None:
 def licence_of_reuse_file(path: str) -> str | None:
     """Return the licence that a file of a LICENSES folder is named after (REUSE specification); None elsewhere."""
     where = PurePosixPath(path)
-    return (
-        canonical_licence(where.stem) if where.parent.name == "LICENSES" and where.suffix in {".txt", ".md"} else None
-    )
+    if where.parent.name != "LICENSES" or where.suffix not in {".txt", ".md"}:
+        return None
+    return canonical_licence(where.stem)
 
 
 def _in_setup_cfg(text: str) -> str | None:
@@ -41,7 +42,7 @@ def _in_setup_cfg(text: str) -> str | None:
     except configparser.Error:
         return None
     classifiers = fields.get("classifiers", fields.get("classifier", "")).splitlines()
-    return _of_fields(fields.get("license", ""), (line.strip() for line in classifiers))
+    return _of_fields(fields.get("license", ""), map(str.strip, classifiers))
 
 
 def _in_setup_py(text: str) -> str | None:
@@ -60,10 +61,10 @@ def _in_setup_py(text: str) -> str | None:
 
 
 def _strings(node: ast.expr | None) -> list[str]:
-    if isinstance(node, ast.Constant):
-        return [node.value] if isinstance(node.value, str) else []
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [node.value]
     if isinstance(node, ast.List | ast.Tuple):
-        return [text for element in node.elts for text in _strings(element)]
+        return list(chain.from_iterable(map(_strings, node.elts)))
     return []
 
 
@@ -114,9 +115,11 @@ def _in_json(text: str) -> str | None:
         case {"license": str(words)} | {"license": {"type": str(words)}}:
             return spelt_licence(words)
         case {"license": [*several]} | {"licenses": [*several]}:
-            names = [entry.get("type") if isinstance(entry, dict) else entry for entry in several]
-            licences = [spelt_licence(name) for name in names if isinstance(name, str)]
-            if not licences or None in licences:  # one unknown licence makes the whole choice unknown
-                return None
-            return " OR ".join(sorted(licence for licence in licences if licence))
+            licences = []
+            for entry in several:
+                name = entry.get("type") if isinstance(entry, dict) else entry
+                if isinstance(name, str):
+                    licences.append(spelt_licence(name) or "")
+            # one unknown licence makes the whole choice unknown
+            return " OR ".join(sorted(licences)) if all(licences) and licences else None
     return None

@@ -8,6 +8,9 @@ part, and not which one. So mentions make the answer "unknown", and never that o
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
+
+from assay.licences.phrases import EXCEPTIONS, VERSIONED
 
 UNKNOWN_LICENCE = "unknown"
 """Of a file for which nothing states a licence."""
@@ -16,6 +19,9 @@ IS_GNU = re.compile(r"(?:[AL]?GPL|GFDL)-")
 
 _LONGEST_GAP = 160
 """Characters between the name of a licence and its version."""
+
+_BEFORE_NAME = 60
+"""Characters before a name in which words state the licence, or say that it does not apply."""
 
 _LATER_WITHIN = 120
 """Characters behind a version in which "or any later version" may stand."""
@@ -46,30 +52,9 @@ _GPL = _gnu("GPL", "1.0", "2.0", "3.0")
 _LGPL = _gnu("LGPL", "2.0", "2.1", "3.0")
 _AGPL = _gnu("AGPL", "1.0", "3.0")
 _GFDL = _gnu("GFDL", "1.1", "1.2", "1.3")
-_OTHERS: tuple[tuple[str, _Family], ...] = (
-    (r"mozilla (?:foundation )?public licen[cs]e|\bmpl\b(?=[ /-]?v?\.?\d)", _Family("MPL", ("1.0", "1.1", "2.0"))),
-    (r"netscape public licen[cs]e|\bnpl\b(?=[ /-]?v?\.?\d)", _Family("NPL", ("1.0", "1.1"))),
-    (r"eclipse public licen[cs]e|\bepl\b(?=[ /-]?v?\.?\d)", _Family("EPL", ("1.0", "2.0"))),
-    (r"common public licen[cs]e|\bcpl\b(?=[ /-]?v?\.?\d)", _Family("CPL", ("1.0",), "CPL-1.0")),
-    (r"ibm public licen[cs]e", _Family("IPL", ("1.0",), "IPL-1.0")),
-    (r"sun public licen[cs]e", _Family("SPL", ("1.0",), "SPL-1.0")),
-    (r"common development and distribution licen[cs]e|\bcddl\b", _Family("CDDL", ("1.0", "1.1"), "CDDL-1.0")),
-    (r"open software licen[cs]e|\bosl\b(?=[ -]?v?\.?\d)", _Family("OSL", ("1.0", "1.1", "2.0", "2.1", "3.0"))),
-    (r"academic free licen[cs]e|\bafl\b(?=[ -]?v?\.?\d)", _Family("AFL", ("1.1", "1.2", "2.0", "2.1", "3.0"))),
-    (r"european union public licen[cs]e|\beupl\b", _Family("EUPL", ("1.0", "1.1", "1.2"))),
-    (r"apple public source licen[cs]e|\bapsl\b", _Family("APSL", ("1.0", "1.1", "1.2", "2.0"))),
-    (r"server side public licen[cs]e", _Family("SSPL", ("1.0",), "SSPL-1.0")),
-    (r"zope public licen[cs]e(?: \(zpl\))?", _Family("ZPL", ("1.1", "2.0", "2.1"))),
-    (r"\bq public licen[cs]e", _Family("QPL", ("1.0",), "QPL-1.0")),
-    (r"cecill(?:-[bc])?\b", _Family("CECILL", ())),
-    (r"creative commons [a-z ,-]{0,60}share ?-?alike|\bcc[ -]by(?:[ -]nc)?[ -]sa\b", _Family("CC-BY-SA", ())),
-    (r"common public attribution licen[cs]e|\bcpal\b", _Family("CPAL", ("1.0",), "CPAL-1.0")),
-    (r"copyleft-next", _Family("copyleft-next", ("0.3.0",))),
-    (r"\bartistic licen[cs]e", _Family("Artistic", ())),
-    (r"sleepycat licen[cs]e", _Family("Sleepycat", ())),
-    (r"aladdin free public licen[cs]e", _Family("Aladdin", ())),
+_OTHERS = tuple(
+    _Family(entry["identifier"], tuple(entry["versions"]), any_version=entry.get("any")) for entry in VERSIONED
 )
-"""Words → licence of which a version, or the words alone, may be copyleft; without versions the answer is unknown."""
 
 _KIND = r"(?:affero|lesser|library|less|free|documentation|the|or|and|\(|\)|/|,|linux| ){0,9}"
 _GNU_LONG = r"\b(?:(?:lesser |library |affero )?gnu(?: ?v ?[123](?:\.\d)?)?[ ,']{0,3}(?:s )?"
@@ -78,7 +63,7 @@ _GNU_LONG += rf"|{_KIND}\bgeneral public licen[cs]e|gnu free documentation licen
 _GNU_SHORT = r"(?:\bgnu[ /-])?(?:\b(?:lesser|library|affero) )?(?<![a-z+])(?:[al]?gpl|g?fdl)(?!(?!v ?[1-3])[a-z])"
 _GNU_AGAIN = r"(?:[ ,]*\(? ?(?:the )?(?:gnu )?(?:[al]?gpl|gfdl)(?![a-z\d+ -]*\d)(?![a-z+]) ?\)?)?"
 _GNU = re.compile(f"(?:{_GNU_LONG}|{_GNU_SHORT}){_GNU_AGAIN}")
-_OTHER = re.compile("|".join(f"(?P<f{number}>{words})" for number, (words, _) in enumerate(_OTHERS)))
+_OTHER = re.compile("|".join(f"(?P<f{number}>{entry['words']})" for number, entry in enumerate(VERSIONED)))
 _ANY_PUBLIC = re.compile(r"(?<!general )(?<!gnu )\bpublic (?:source )?licen[cs]e")
 
 _NUMBER = r"(?P<version>[1-3](?:\.[0-3])?)(?![\d.]*\d)"
@@ -104,18 +89,24 @@ _GRANT = re.compile(
 )
 _REFUSED = re.compile(r"(?:\bnot|\bnon-?|unlike|instead of|compatible with|rather than)(?: \S+){0,3} $|\bnon-?$")
 _COMPATIBLE = re.compile(r"[ -]?(?:compatible|incompatible|compatibility|'d\b)")
-_EXCEPTIONS = (
-    ("classpath", "Classpath-exception-2.0"),
-    ("gcc runtime library exception", "GCC-exception-3.1"),
-    ("bison parser skeleton", "Bison-exception-2.2"),
-)
 
 
 @dataclass(frozen=True, slots=True)
 class _Name:
+    """Where a text names a licence."""
+
     start: int
     end: int
     family: _Family
+
+
+@dataclass(frozen=True, slots=True)
+class _Naming:
+    """What a name says; `licence` is None without a version that exists."""
+
+    family: _Family
+    licence: str | None
+    is_stated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +124,10 @@ class NamedLicences:
 
 def all_of(licences: Iterable[str]) -> str:
     """Join licences that all apply into one expression."""
-    distinct = dict.fromkeys(licences)
-    compound = len(distinct) > 1
-    return " AND ".join(f"({licence})" if compound and " OR " in licence else licence for licence in distinct)
+    distinct = list(dict.fromkeys(licences))
+    if len(distinct) > 1:
+        distinct = [f"({licence})" if " OR " in licence else licence for licence in distinct]
+    return " AND ".join(distinct)
 
 
 def all_known(licences: Iterable[str]) -> str:
@@ -151,9 +143,9 @@ def is_named_again(licence: str, stated: str) -> bool:
 
     The last counts where the licence is that of a name without version.
     """
-    family = next((family.identifier for family in (_GPL, _LGPL, _AGPL, _GFDL) if family.any_version == licence), None)
-    names = (licence, licence.replace("-or-later", "-only"), *([f"{family}-"] if family else []))
-    return any(re.search(rf"\b{re.escape(name)}", stated) for name in names)
+    names = [licence, licence.replace("-or-later", "-only")]
+    names += [f"{family.identifier}-" for family in (_GPL, _LGPL, _AGPL, _GFDL) if family.any_version == licence]
+    return re.search(rf"\b(?:{'|'.join(map(re.escape, names))})", stated) is not None
 
 
 def named_licences(words: str, *, only_grants: bool = False) -> NamedLicences:
@@ -163,36 +155,38 @@ def named_licences(words: str, *, only_grants: bool = False) -> NamedLicences:
         words: see the head of this module.
         only_grants: a version alone states nothing, as in code that is about licences.
     """
-    names = sorted(_names(words), key=lambda name: name.start)
-    named: list[tuple[_Family, str | None, bool]] = []  # None: without a version that exists
-    for at, name in enumerate(names):
-        until = names[at + 1].start if at + 1 < len(names) else len(words)
-        if _REFUSED.search(words[max(0, name.start - 60) : name.start]) or _COMPATIBLE.match(words, name.end):
-            continue
-        version, later = _version(words, name, until)
-        is_stated = (version is not None and not only_grants) or bool(
-            _GRANT.search(words[max(0, name.start - 60) : name.start])
-        )
-        named.append((name.family, _identifier(name.family, version, later=later), is_stated))
+    namings = list(_namings(words, only_grants=only_grants))
     # "the GPL" beside "GPL version 2" is the same licence, named again
-    versioned = {family.identifier for family, licence, _ in named if licence}
+    versioned = {naming.family.identifier for naming in namings if naming.licence}
+    namings = [naming for naming in namings if naming.licence or naming.family.identifier not in versioned]
     stated = dict.fromkeys(
-        licence or family.any_version or UNKNOWN_LICENCE
-        for family, licence, is_stated in named
-        if is_stated and (licence or family.identifier not in versioned)
+        naming.licence or naming.family.any_version or UNKNOWN_LICENCE for naming in namings if naming.is_stated
     )
     # "version 3 or later … a copy of version 3" allows later versions
-    for licence in [name for name in stated if name.endswith("-only") and f"{name[:-5]}-or-later" in stated]:
-        del stated[licence]
-    repeated = {_identifier_without_version(licence) for licence in stated}
-    mentioned = any(
-        not is_stated and family.identifier not in versioned and family.identifier not in repeated
-        for family, _, is_stated in named
-    )
-    mentioned = mentioned or (not names and bool(_ANY_PUBLIC.search(words)))
+    for licence in list(stated):
+        later = licence.replace("-only", "-or-later")
+        if later != licence and later in stated:
+            del stated[licence]
+    repeated = set(map(_identifier_without_version, stated))
+    unstated = {naming.family.identifier for naming in namings if not (naming.is_stated or naming.licence)}
+    is_public = _ANY_PUBLIC.search(words) is not None and not any(_names(words))
     if "CDDL-1.0" in stated and "gpl 1 1" in words:  # the notices of Oracle have the version in an address alone
-        stated = {"CDDL-1.1" if licence == "CDDL-1.0" else licence: None for licence in stated}
-    return NamedLicences(tuple(_with_exception(licence, words) for licence in stated), mentioned)
+        stated = dict.fromkeys("CDDL-1.1" if licence == "CDDL-1.0" else licence for licence in stated)
+    licences = tuple(_with_exception(licence, words) for licence in stated)
+    return NamedLicences(licences, mentioned=is_public or not unstated <= repeated)
+
+
+def _namings(words: str, *, only_grants: bool) -> Iterator[_Naming]:
+    """Yield what each name says, in the order of the text; those of licences that do not apply are left out."""
+    names = sorted(_names(words), key=attrgetter("start"))
+    ends = [*map(attrgetter("start"), names[1:]), len(words)]
+    for name, end in zip(names, ends, strict=False):  # without a name there is one end more
+        before = words[max(0, name.start - _BEFORE_NAME) : name.start]
+        if _REFUSED.search(before) or _COMPATIBLE.match(words, name.end):
+            continue
+        version, later = _version(words, name, end)
+        is_stated = (version is not None and not only_grants) or _GRANT.search(before) is not None
+        yield _Naming(name.family, _identifier(name.family, version, later=later), is_stated)
 
 
 def _names(words: str) -> Iterator[_Name]:
@@ -200,7 +194,7 @@ def _names(words: str) -> Iterator[_Name]:
         for match in _GNU.finditer(words):
             yield _Name(match.start(), match.end(), _gnu_family(match[0]))
     for match in _OTHER.finditer(words):
-        yield _Name(match.start(), match.end(), _OTHERS[int((match.lastgroup or "f0")[1:])][1])
+        yield _Name(match.start(), match.end(), _OTHERS[int((match.lastgroup or "f0")[1:])])
 
 
 def _gnu_family(name: str) -> _Family:
@@ -214,32 +208,28 @@ def _gnu_family(name: str) -> _Family:
 def _version(words: str, name: _Name, until: int) -> tuple[str | None, bool]:
     """Return the version of a licence, and True if later ones are allowed."""
     after = words[name.end : until]
-    near = _JOINED.match(after)
-    if near is None:
-        near = _VERSION.search(after[:_LONGEST_GAP])
-        if near is not None and _FOREIGN.search(after[: near.start()]):
-            near = None
-    if near is not None:
-        behind = after[near.end() : near.end() + _LATER_WITHIN]
-        foreign = _FOREIGN.search(behind)
-        behind = behind[: foreign.start()] if foreign else behind
+    near = _JOINED.match(after) or _VERSION.search(after[:_LONGEST_GAP])
+    # the words of another licence end those of this one; a version that is joined to the name has none before it
+    if near is not None and not _FOREIGN.search(after[: near.start()]):
+        behind, *_ = _FOREIGN.split(after[near.end() : near.end() + _LATER_WITHIN], maxsplit=1)
         return near["version"], bool(_PLUS.match(behind) or _LATER.search(behind))
     before = _BEFORE.search(words[max(0, name.start - 80) : name.start])
     if before is not None:
         return before["version"], before["later"] is not None
     inside = _INSIDE.search(words[name.start : name.end])
-    return (inside["version"], False) if inside is not None else (None, False)
+    return inside and inside["version"], False
 
 
 def _identifier(family: _Family, version: str | None, *, later: bool) -> str | None:
-    full = version if version is None or "." in version else f"{version}.0"
-    if full == "1.0" and family is _LGPL:
-        full = "2.0"
-    if full not in family.versions:
+    if version is not None and "." not in version:
+        version = f"{version}.0"
+    if version == "1.0" and family is _LGPL:
+        version = "2.0"
+    if version not in family.versions:
         return None
     if not family.has_later:
-        return f"{family.identifier}-{full}"
-    return f"{family.identifier}-{full}-{'or-later' if later else 'only'}"
+        return f"{family.identifier}-{version}"
+    return f"{family.identifier}-{version}-{'or-later' if later else 'only'}"
 
 
 def _identifier_without_version(licence: str) -> str:
@@ -247,7 +237,8 @@ def _identifier_without_version(licence: str) -> str:
 
 
 def _with_exception(licence: str, words: str) -> str:
-    if not licence.startswith("GPL-") or "exception" not in words:
-        return licence
-    exception = next((identifier for phrase, identifier in _EXCEPTIONS if phrase in words), None)
-    return f"{licence} WITH {exception}" if exception else licence
+    if licence.startswith("GPL-") and "exception" in words:
+        for phrase, exception in EXCEPTIONS.items():
+            if phrase in words:
+                return f"{licence} WITH {exception}"
+    return licence

@@ -9,8 +9,10 @@ folder.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from assay.licences.names import IS_GNU, UNKNOWN_LICENCE, all_known, all_of, is_named_again, named_licences
+from assay.licences.phrases import NOTICES, README_NAMES, TITLES, Phrases, licences_in, variant_of
 
 HEAD = 12_000
 """Characters of a file in which its notice is searched for."""
@@ -25,6 +27,8 @@ NOTICE = 3000
 """Characters of a licence file without the text of one that are read."""
 
 _PAIR = 2
+_TO_SPACES = str.maketrans("*`_", "   ")
+_NO_QUOTES = str.maketrans("]", " ", '["“”‘’')
 
 _ANNOUNCED = 500
 """Characters at the top of a licence file that may announce a choice of licences."""
@@ -67,74 +71,6 @@ _PROSE = re.compile(
 )
 """A line of words and nothing else: notices stand without marks of comments in texts, and above macros."""
 
-Phrases = tuple[tuple[re.Pattern[str], str], ...]
-"""Words, and the licence that they state."""
-
-
-def _phrases(*pairs: tuple[str, str]) -> Phrases:
-    return tuple((re.compile(pattern), licence) for pattern, licence in pairs)
-
-
-_V2 = r",? ?(?:version |v\.? ?)?2(?:\.0)?\b"
-_ISC = r"permission to use, copy, modify,? and(?:/or)? distribute this software for any purpose with or without fee"
-_MIT = r"permission is hereby granted, free of charge, to any person obtaining a copy"
-_ZLIB = r"permission is granted to anyone to use this software for any purpose"
-_VARIANTS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
-    (
-        "MIT",
-        (
-            (r"be used for good,? (?:and )?not evil", "JSON"),
-            (r"redistributions of source code must retain .{0,900}university of illinois", "NCSA"),
-            (r"university of illinois.{0,900}redistributions of source code must retain", "NCSA"),
-            (r"redistributions of source code must retain|distribute with modifications", UNKNOWN_LICENCE),
-            (r"except as contained in this notice, the names? of the x consortium", "X11"),
-            (r"except as contained in this notice|commons clause|font software", UNKNOWN_LICENCE),
-            (r"furnished to do so[,.]?(?: subject to the following conditions:?)? the software is provided", "MIT-0"),
-            # the grant in full, and between its condition and the disclaimer something else
-            (
-                _MIT + r"(?!.{300,900}substantial portions of the \S+ the \S+ (?:is|are) provided '?as is).{900}",
-                UNKNOWN_LICENCE,
-            ),
-        ),
-    ),
-    (
-        "ISC",
-        (
-            (r"except as contained in this notice, the name of a copyright holder", "curl"),
-            (r"except as contained in this notice|in advertising|supporting documentation", UNKNOWN_LICENCE),
-            (_ISC + r" is hereby granted\.? the software is provided", "0BSD"),
-        ),
-    ),
-    ("Apache-2.0", ((r"commons clause|licen[cs]e 2\.0 with .{0,60}(?:exception|restriction)", UNKNOWN_LICENCE),)),
-    (
-        "Zlib",
-        (
-            (r"info-zip", "Info-ZIP"),
-            (
-                _ZLIB + r"(?!.{0,200}restrictions: 1\.? ?\)? the origin of this software must not be).{300}",
-                UNKNOWN_LICENCE,
-            ),
-        ),
-    ),
-)
-"""Licence → words that make its text another one; "unknown" where these have no single licence."""
-_BSD_VARIANTS: tuple[tuple[str, str], ...] = (
-    (r"end-user documentation included with the redistribution.{0,400}apache software foundation", "Apache-1.1"),
-    (r"advertising materials mentioning.{0,400}apache group", "Apache-1.0"),
-    (r"openssl toolkit|may not be called|may .{0,20}appear in their name|end-user documentation", UNKNOWN_LICENCE),
-    (r"nuclear|you may not use this software for|commercial (?:use|purpose|product)s? (?:is|are|re)", UNKNOWN_LICENCE),
-    (r"views and conclusions contained in", "BSD-2-Clause-Views"),
-    (r"no express or implied licen[cs]es to any party'?s patent rights", "BSD-3-Clause-Clear"),
-    (r"information on how to obtain complete source code", "Sleepycat"),
-    (r"patent licen[cs]e|attribution assurance|original authors?' name|must prominently", UNKNOWN_LICENCE),
-    (r"advertising materials mentioning.{0,400}university of california", "BSD-4-Clause-UC"),
-    (r"advertising materials mentioning", "BSD-4-Clause"),
-    (
-        r"(?:modified|altered) (?:source )?versions? must|not be misrepresented|acknowledge?ment|must be true",
-        UNKNOWN_LICENCE,
-    ),
-)
-"""Words that make a text with the clauses of BSD another licence; "unknown" where they belong to no single one."""
 _UNRECOGNISED = re.compile(
     r"permission to (?:freely )?(?:use|copy|modify|distribute|redistribute)|permission is (?:hereby |also )?granted"
     r"|redistribution and use|(?:may|can) (?:freely )?(?:use|copy|modify|redistribute)[^.]{0,80}(?:provided|as long as)"
@@ -155,49 +91,10 @@ _OF_PROJECT = re.compile(
 )
 _OTHER_WORK = re.compile(r"\bincorporates work covered by the following\b")
 """Words before the notice of another work, that applies beside that of the file."""
-_PHRASES = _phrases(
-    (r"\bapache(?: software)? licen[cs]e" + _V2, "Apache-2.0"),
-    (r"licen[cs]e ?: ?apache[ -]?2(?:\.0)?\b|\bapache[ -]?2(?:\.0)?(?: software)? licen[cs]e", "Apache-2.0"),
-    (_MIT, "MIT"),
-    (r"\bmit(?:/x11|/expat| \(expat\)| x11)?[ -]licen[cs]ed?\b", "MIT"),
-    (r"licen[cs]ed? ?(?:under|as|:)? ?(?:the )?mit\b", "MIT"),
-    (_ISC, "ISC"),
-    (r"\bisc licen[cs]e", "ISC"),
-    (r"distributed under the boost software licen[cs]e", "BSL-1.0"),
-    (r"this is free and unencumbered software released into the public domain", "Unlicense"),
-    (_ZLIB, "Zlib"),
-    (r"(?:3[ -]clause|new|modified|revised) bsd[ -]licen[cs]e|bsd[ -]3[ -]clause", "BSD-3-Clause"),
-    (r"(?:2[ -]clause|simplified) bsd[ -]licen[cs]e|bsd[ -]2[ -]clause", "BSD-2-Clause"),
-    (r"(?:under|licen[cs]e ?:) (?:the )?(?:terms of (?:the )?)?bsd\b(?! ?-|[ -]style)", "BSD-3-Clause"),
-    (r"\bmit ?/ ?(?:x11 ?/ ?)?[al]?gpl|gpl(?: ?v?\d)? ?(?:/|or) ?(?:the )?mit\b", "MIT"),
-    (r"\bbsd ?/ ?[al]?gpl|gpl(?: ?v?\d)? ?(?:/|or) ?(?:the )?bsd\b", "BSD-3-Clause"),
-    (r"\bmit or (?:the )?(?:new |modified |[23]-clause )?(?:bsd|apache)\b", "MIT"),
-    (r"(?:under|terms of) the apache(?: software)? licen[cs]e\b(?!.{0,40}\d)", "Apache-2.0"),
-    (r"under the same terms as perl\b", "Artistic-1.0-Perl OR GPL-1.0-or-later"),
-    (r"cc0 1\.0 universal|creative commons zero", "CC0-1.0"),
-    (r"blue oak model licen[cs]e", "BlueOak-1.0.0"),
-)
-_TITLES = _phrases(
-    (r"apache licen[cs]e version 2\.0, january 2004", "Apache-2.0"),
-    (_MIT, "MIT"),
-    (r"mozilla public licen[cs]e,? version 2\.0|terms of the mozilla public licen[cs]e,? v\. 2\.0", "MPL-2.0"),
-    (r"gnu general public licen[cs]e version 3, 29 june 2007", "GPL-3.0-only"),
-    (r"gnu general public licen[cs]e version 2, june 1991", "GPL-2.0-only"),
-    (r"gnu lesser general public licen[cs]e version 3, 29 june 2007", "LGPL-3.0-only"),
-    (r"gnu lesser general public licen[cs]e version 2\.1, february 1999", "LGPL-2.1-only"),
-    (r"gnu affero general public licen[cs]e version 3, 19 november 2007", "AGPL-3.0-only"),
-    (r"zope public licen[cs]e \(zpl\) version 2\.1", "ZPL-2.1"),
-    (r"academic free licen[cs]e", "AFL-2.1"),
-    (r"blue oak model licen[cs]e version 1\.0\.0", "BlueOak-1.0.0"),
-    *(
-        (pattern.pattern, licence)
-        for pattern, licence in _PHRASES
-        if licence in {"ISC", "Unlicense", "Zlib"} and "licen" not in pattern.pattern
-    ),
-)
 _BSD = re.compile(
     r"redistribution and use in source and binary forms, with or without modification, (?:are|is) permitted"
 )
+_ENDORSE = re.compile(r"(?:neither the names?|the names?) .{0,200}(?:endorse or promote|promote products)")
 _CHOICE = re.compile(
     r"\bdual\b|\boptionally\b|\bor under\b|\balternative\b|\bat your (?:option|choice)|\beither of\b"
     r"|\bunder either\b|\beither under\b|(?<!of )\byour choice\b|\beither (?:the )?gnu"
@@ -226,15 +123,6 @@ _HEADING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _NEXT_HEADING = re.compile(r"^(?:#{1,6}[ \t]|[^\n]+\n[-=~^]{3,}[ \t]*$)", re.MULTILINE)
-_README_NAMES = _PHRASES + _phrases(
-    (r"\bmit\b", "MIT"),
-    (r"\bapache(?: software)?(?: licen[cs]e)?,?[ -]?(?:version |v)?2", "Apache-2.0"),
-    (r"\bisc\b", "ISC"),
-    (r"\bmpl[ -]?(?:v)?2", "MPL-2.0"),
-    (r"\bbsd\b", "BSD-3-Clause"),
-    (r"\bunlicense\b", "Unlicense"),
-    (r"\b0bsd\b", "0BSD"),
-)
 
 
 def licence_notice(text: str) -> str | None:
@@ -245,16 +133,16 @@ def licence_notice(text: str) -> str | None:
     lines = text[:HEAD].splitlines()
     head = list(_head(lines))
     words = _words(head)
-    own = _stated(words, _PHRASES) if _MAY_STATE.search(words) else None
+    own = _stated(words, NOTICES) if _MAY_STATE.search(words) else None
     whole = text[:LARGEST_TEXT].lower()
     if not any(word in whole for word in _COPYLEFT) or not _MENTION.search(whole):
         # most files have neither word, and a word is found sooner than a pattern
         names_public = ("licen" in whole or "alike" in whole) and _ANY_PUBLIC.search(whole)
         return own or (UNKNOWN_LICENCE if names_public else None)
     others = named_licences(_words(_comments(lines[len(head) :])), only_grants=True).stated
-    gnu = [licence for licence in others if IS_GNU.match(licence) and not is_named_again(licence, own or "")]
+    gnu = [licence for licence in filter(IS_GNU.match, others) if not is_named_again(licence, own or "")]
     if gnu:
-        return all_known([*([own] if own else []), *gnu])
+        return all_known(filter(None, [own, *gnu]))
     return own if own and _NAMES_COPYLEFT.search(own) else UNKNOWN_LICENCE
 
 
@@ -263,48 +151,53 @@ def licence_of_readme(text: str) -> str | None:
     heading = _HEADING.search(text)
     if heading is None:
         return None
-    section = text[heading.end() : heading.end() + SECTION]
-    following = _NEXT_HEADING.search(section)
-    return _stated(_words((section[: following.start()] if following else section).splitlines()), _README_NAMES)
+    section, *_ = _NEXT_HEADING.split(text[heading.end() : heading.end() + SECTION], maxsplit=1)
+    return _stated(_words(section.splitlines()), README_NAMES)
 
 
 def licence_by_clauses(licence: str, text: str) -> str:
     """Return the licence of a text that differs little from that of `licence`, but may have another clause."""
     words = _words(text.splitlines())
-    return _bsd(words) if licence in {"BSD-2-Clause", "BSD-3-Clause"} else _variant(licence, words)
+    return _bsd(words) if licence in {"BSD-2-Clause", "BSD-3-Clause"} else variant_of(licence, words) or licence
 
 
 def licence_of_words(text: str) -> str | None:
     """Return the licences whose titles or grants a licence file contains, also with other text around them."""
     words = _words(text.splitlines())
-    named = {_variant(licence, words): None for pattern, licence in _TITLES if pattern.search(words)}
+    named = dict.fromkeys(variant_of(licence, words) or licence for licence in licences_in(words, TITLES))
     if _BSD.search(words) and "ZPL-2.1" not in named and "NCSA" not in named:  # which have the same clauses
         named[_bsd(words)] = None
-    if any(licence.startswith("LGPL-") for licence in named):  # which comes with the text of the full licence
-        named = {licence: None for licence in named if not licence.startswith("GPL-")}
+    others = named_licences(words)
+    gnu = list(filter(IS_GNU.match, others.stated))
     if not named:
-        others = named_licences(words)
-        gnu = [licence for licence in others.stated if IS_GNU.match(licence)]
-        own = _stated(words[:NOTICE], _PHRASES)
-        if own is None:
-            return all_of(gnu) or (UNKNOWN_LICENCE if others.mentioned else None)
-        return (
-            own if own == UNKNOWN_LICENCE else all_of([own, *(name for name in gnu if not is_named_again(name, own))])
-        )
-    if not any(IS_GNU.match(licence) or licence.startswith("MPL") for licence in named):
+        return _without_title(words, gnu, is_mentioned=others.mentioned)
+    if any(licence.startswith("LGPL-") for licence in named):  # which comes with the text of the full licence
+        named = _without(named, "GPL-")
+    if not any(licence.startswith("MPL") or IS_GNU.match(licence) for licence in named):
         # the texts themselves name no GNU licence, so what names one is about other parts of the project
-        others = named_licences(words)
-        named |= dict.fromkeys(licence for licence in others.stated if IS_GNU.match(licence))
-        named |= {UNKNOWN_LICENCE: None} if others.mentioned else {}
+        named |= dict.fromkeys([*gnu, UNKNOWN_LICENCE] if others.mentioned else gnu)
     if len(named) == _PAIR and _ALTERNATIVELY.search(words):
         return _joined(list(named), words)
     # the licences themselves say "either" and "at your option"; a choice is announced before them
     return _joined(list(named), words[:_ANNOUNCED])
 
 
+def _without_title(words: str, gnu: list[str], *, is_mentioned: bool) -> str | None:
+    """Return the licence of the notice in a licence file that has the title of none, and of the GNU licences in it."""
+    own = _stated(words[:NOTICE], NOTICES)
+    if own == UNKNOWN_LICENCE:
+        return own
+    if own is not None:
+        return all_of([own, *(name for name in gnu if not is_named_again(name, own))])
+    return all_of(gnu) or (UNKNOWN_LICENCE if is_mentioned else None)
+
+
+def _without(named: Iterable[str], beginning: str) -> dict[str, None]:
+    return dict.fromkeys(licence for licence in named if not licence.startswith(beginning))
+
+
 def _stated(words: str, phrases: Phrases) -> str | None:
-    parts = [licence for part in _OTHER_WORK.split(words) if (licence := _of_one_work(part, phrases))]
-    return all_known(parts) or None
+    return all_known(filter(None, (_of_one_work(part, phrases) for part in _OTHER_WORK.split(words)))) or None
 
 
 def _of_one_work(words: str, phrases: Phrases) -> str | None:
@@ -312,12 +205,12 @@ def _of_one_work(words: str, phrases: Phrases) -> str | None:
     named = dict.fromkeys(names.stated)
     if _BSD.search(words):
         named[_bsd(words)] = None
-    for pattern, licence in phrases:
+    for licence in licences_in(words, phrases):
         # a BSD text is known by its clauses; its name alone would add another number of them
-        if pattern.search(words) and not (licence.startswith("BSD") and any(name.startswith("BSD") for name in named)):
-            named[_variant(licence, words)] = None
+        if not (licence.startswith("BSD") and any(name.startswith("BSD") for name in named)):
+            named[variant_of(licence, words) or licence] = None
     if "NCSA" in named:
-        named = {licence: None for licence in named if not licence.startswith("BSD")}
+        named = _without(named, "BSD")
     if names.mentioned and not any(map(IS_GNU.match, named)):
         return UNKNOWN_LICENCE
     return _joined(list(named), words) or (UNKNOWN_LICENCE if _is_unrecognised(words) else None)
@@ -343,53 +236,34 @@ def _joined(licences: list[str], words: str) -> str | None:
         return UNKNOWN_LICENCE
     if len(licences) > _PAIR and not _CHOICE_OF_ALL.search(words):
         return UNKNOWN_LICENCE  # a choice between two of them, and nothing says which
-    return " OR ".join(dict.fromkeys(option for licence in sorted(licences) for option in licence.split(" OR ")))
-
-
-def _variant(licence: str, words: str) -> str:
-    """Return the licence that words make of a text that begins as that of `licence`."""
-    variants = dict(_VARIANTS).get(licence, ())
-    return next((other for pattern, other in variants if re.search(pattern, words)), licence)
+    return " OR ".join(dict.fromkeys(" OR ".join(sorted(licences)).split(" OR ")))
 
 
 def _bsd(words: str) -> str:
-    variant = next((licence for pattern, licence in _BSD_VARIANTS if re.search(pattern, words)), None)
-    if variant is not None:
+    if variant := variant_of("BSD", words):
         return variant
-    if (
-        "must retain" in words
-        and "this software is provided" in words
-        and "in binary form" not in words.partition("met:")[2]
-    ):
+    has_source_clause = "must retain" in words and "this software is provided" in words
+    if has_source_clause and "in binary form" not in words.partition("met:")[2]:
         return "BSD-1-Clause"
-    endorses = re.search(r"(?:neither the names?|the names?) .{0,200}(?:endorse or promote|promote products)", words)
-    return "BSD-3-Clause" if endorses else "BSD-2-Clause"
+    return "BSD-3-Clause" if _ENDORSE.search(words) else "BSD-2-Clause"
 
 
 def _words(lines: Iterable[str]) -> str:
     """Return lines in lower case without marks of comments and emphasis, their words separated by single spaces."""
-    plain = " ".join(
-        " ".join(_MARKS.sub("", line) for line in map(str.lower, lines))
-        .replace("*", " ")
-        .replace("`", " ")
-        .replace("_", " ")
-        .split()
-    )
-    return re.sub(r"[\"“”‘’]", "", plain.replace("[", "").replace("]", " "))
+    plain = " ".join(_MARKS.sub("", line) for line in map(str.lower, lines)).translate(_TO_SPACES)
+    return " ".join(plain.split()).translate(_NO_QUOTES)
 
 
 def _comments(lines: Sequence[str]) -> list[str]:
     """Return the comments of a text, lines with a mark and blocks, and its prose where this is most of the text."""
-    blocks = [line for block in _BLOCK.findall("\n".join(lines)) for line in block.splitlines()]
-    filled = [line for line in (_TAG.sub(" ", line) for line in lines) if line.strip()]
-    prose = {line for line in filled if _PROSE.fullmatch(line)}
-    is_document = 2 * sum(line in prose for line in filled) > len(filled)
-    marked = (
-        line
-        for line in filled
-        if _COMMENT_LINE.match(line) or _DECLARATION.match(line) or (is_document and line in prose)
-    )
-    return [*blocks, *marked]
+    comments = list(chain.from_iterable(map(str.splitlines, _BLOCK.findall("\n".join(lines)))))
+    filled = list(filter(str.strip, (_TAG.sub(" ", line) for line in lines)))
+    prose = list(map(_PROSE.fullmatch, filled))
+    is_document = 2 * sum(map(bool, prose)) > len(filled)
+    for line, is_prose in zip(filled, prose, strict=True):
+        if _COMMENT_LINE.match(line) or _DECLARATION.match(line) or (is_document and is_prose):
+            comments.append(line)
+    return comments
 
 
 def _head(lines: Iterable[str]) -> Iterator[str]:
@@ -399,8 +273,7 @@ def _head(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         if end is not None:
             yield line
-            if end in line:
-                end = None
+            end = None if end in line else end
             continue
         stripped = line.lstrip(" \t\ufeff")
         if _PREAMBLE.match(line):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
+from itertools import product, starmap
 
 from license_expression import (
     ExpressionError,
@@ -120,7 +121,7 @@ def _suggestions(rule: str) -> list[str]:
 
 
 def _squeezed(name: str) -> str:
-    return "".join(character for character in name.casefold() if character.isalnum())
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def _node_denied(node: object, rules: LicenceRules) -> bool:
@@ -136,10 +137,9 @@ def _node_denied(node: object, rules: LicenceRules) -> bool:
 
 
 def _any_denied(names: set[str], rules: LicenceRules) -> bool:
-    def meets(patterns: tuple[str, ...]) -> bool:
-        return any(_meets(name, pattern) for pattern in patterns for name in names)
-
-    return not meets(rules.allowed) and (not rules.denied or meets(rules.denied))
+    if any(starmap(_meets, product(names, rules.allowed))):
+        return False
+    return not rules.denied or any(starmap(_meets, product(names, rules.denied)))
 
 
 def _meets(name: str, pattern: str) -> bool:
@@ -168,11 +168,12 @@ def _licensing() -> Licensing:
 @cache
 def _categories() -> Mapping[str, str]:
     """Category of each SPDX identifier, by the identifier as it is spelled."""
-    return {
-        entry["spdx_license_key"]: entry["category"]
-        for entry in get_license_index()
-        if entry.get("spdx_license_key") and not entry["spdx_license_key"].startswith("LicenseRef-")
-    }
+    categories = {}
+    for entry in get_license_index():
+        name = entry.get("spdx_license_key") or _OWN
+        if not name.casefold().startswith(_OWN):
+            categories[name] = entry["category"]
+    return categories
 
 
 @cache

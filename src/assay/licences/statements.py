@@ -5,8 +5,11 @@ with the folder that the tool was given. NOASSERTION says nothing; what is not a
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, product
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ EXPECTED = (
 )
 
 _FIELD = re.compile(r"^(?P<name>[A-Za-z-]+):[ \t]*(?P<value>.*)$")
+_LINE_NUMBERS = re.compile(r"[#:]L?\d[\dL-]*$")
 _REUSE_PLACES = ("REUSE.toml", ".reuse/dep5", "debian/copyright")
 
 
@@ -73,15 +77,15 @@ def read_licences(path: Path) -> StatedLicences:
 
 
 def _of_folder(folder: Path) -> StatedLicences:
-    stated = [read_licences(folder / name) for name in reversed(_REUSE_PLACES) if (folder / name).is_file()]
-    beside = {
-        file.relative_to(folder).as_posix().removesuffix(".license"): licence
-        for file in sorted(folder.rglob("*.license"))
-        if file.is_file() and (licence := licence_tag(file.read_text("utf-8", "replace")))
-    }
+    places = (folder / name for name in reversed(_REUSE_PLACES))
+    stated = list(map(read_licences, filter(Path.is_file, places)))
+    beside = {}
+    for file in filter(Path.is_file, sorted(folder.rglob("*.license"))):
+        if licence := licence_tag(file.read_text("utf-8", "replace")):
+            beside[file.relative_to(folder).as_posix().removesuffix(".license")] = licence
     if not stated and not beside:
         raise DataError(f"{folder}: no REUSE.toml, .reuse/dep5, debian/copyright or .license file; {EXPECTED}")
-    return StatedLicences(beside, tuple(pair for part in stated for pair in part.by_pattern))
+    return StatedLicences(beside, tuple(chain.from_iterable(map(attrgetter("by_pattern"), stated))))
 
 
 def _of_json(content: Any, path: Path) -> StatedLicences:  # noqa: ANN401  whatever the file holds
@@ -101,8 +105,10 @@ def _scancode_files(files: Iterable[Any]) -> Iterator[tuple[str, str]]:
             case {"type": "file", "path": str(path), "detected_license_expression_spdx": str(words)}:
                 yield path, words
             case {"type": "file", "path": str(path), "licenses": [*licences]}:
-                names = (licence.get("spdx_license_key") for licence in licences if isinstance(licence, dict))
-                yield from ((path, name) for name in names if isinstance(name, str))
+                for licence in _dicts(licences):
+                    match licence:
+                        case {"spdx_license_key": str(name)}:
+                            yield path, name
 
 
 def _of_spdx(content: Mapping[str, Any]) -> StatedLicences:
@@ -113,8 +119,7 @@ def _of_spdx(content: Mapping[str, Any]) -> StatedLicences:
     packages = _dicts(content.get("packages"))
     # of several packages nothing says which one a file belongs to
     only = packages[0] if len(packages) == 1 else {}
-    declared = _concluded([only.get("licenseConcluded"), only.get("licenseDeclared")])
-    return _joined(pairs, _all(declared) if declared else None)
+    return _joined(pairs, _concluded([only.get("licenseConcluded"), only.get("licenseDeclared")]))
 
 
 def _of_tag_value(text: str) -> StatedLicences:
@@ -133,9 +138,7 @@ def _of_tag_value(text: str) -> StatedLicences:
                 packages.append(now := {})
             case "SnippetSPDXID":  # a licence of a snippet is not that of its file
                 now = {}
-            case "LicenseConcluded":
-                now["licenseConcluded"] = value
-            case "PackageLicenseConcluded":
+            case "LicenseConcluded" | "PackageLicenseConcluded":
                 now["licenseConcluded"] = value
             case "PackageLicenseDeclared":
                 now["licenseDeclared"] = value
@@ -145,20 +148,16 @@ def _of_tag_value(text: str) -> StatedLicences:
 
 
 def _of_cyclonedx(content: Mapping[str, Any]) -> StatedLicences:
-    pairs = []
+    pairs: list[tuple[str, str]] = []
     for component in _dicts(content.get("components")):
-        licences = _cyclonedx_licences(component)
-        evidence = component.get("evidence")
-        evidence = evidence if isinstance(evidence, dict) else {}
-        licences = licences or _cyclonedx_licences(evidence)
+        evidence = _dict(component.get("evidence"))
+        licences = _cyclonedx_licences(component) or _cyclonedx_licences(evidence)
         places = [str(place.get("location")) for place in _dicts(evidence.get("occurrences"))]
         if component.get("type") == "file":
             places.append(str(component.get("name")))
-        pairs += [(re.sub(r"[#:]L?\d[\dL-]*$", "", place), licence) for place in places for licence in licences]
-    root = content.get("metadata", {})
-    root = root.get("component") if isinstance(root, dict) else None
-    own = _cyclonedx_licences(root) if isinstance(root, dict) else []
-    return _joined(pairs, _all(own) if own else None)
+        paths = [_LINE_NUMBERS.sub("", place) for place in places]
+        pairs += product(paths, licences)
+    return _joined(pairs, _cyclonedx_licences(_dict(_dict(content.get("metadata")).get("component"))))
 
 
 def _cyclonedx_licences(holder: Mapping[str, Any]) -> list[str]:
@@ -171,14 +170,11 @@ def _cyclonedx_licences(holder: Mapping[str, Any]) -> list[str]:
 
 
 def _of_reuse(content: Mapping[str, Any]) -> StatedLicences:
-    pairs = []
+    pairs: list[tuple[str, str]] = []
     for entry in _dicts(content.get("annotations")):
-        paths = entry.get("path")
-        licences = entry.get("SPDX-License-Identifier")
-        several = [licences] if isinstance(licences, str) else _list(licences)
-        licence = _all([str(words) for words in several]) if several else None
-        patterns = [paths] if isinstance(paths, str) else _list(paths)
-        pairs += [(str(pattern), licence) for pattern in patterns if licence]
+        licences = _texts(entry.get("SPDX-License-Identifier"))
+        if licences:
+            pairs += product(_texts(entry.get("path")), [_all(licences)])
     return StatedLicences({}, tuple(pairs))
 
 
@@ -186,7 +182,10 @@ def _of_dep5(text: str) -> StatedLicences:
     pairs = []
     for paragraph in re.split(r"\n[ \t]*\n", text):
         unfolded = re.sub(r"\n[ \t]+", " ", paragraph)
-        fields = {line.partition(":")[0].strip(): line.partition(":")[2].strip() for line in unfolded.splitlines()}
+        fields = {}
+        for line in unfolded.splitlines():
+            name, _, value = line.partition(":")
+            fields[name.strip()] = value.strip()
         licence = re.match(r"License:[ \t]*([^\n]*)", paragraph[paragraph.find("License:") :])
         if "Files" in fields and licence and licence[1].strip():
             expression = _debian(licence[1].strip())
@@ -202,20 +201,23 @@ def _debian(words: str) -> str:
     return _expression(re.sub(r"\b(and|or|with)\b", lambda match: match[0].upper(), words.replace(",", "")))
 
 
-def _joined(pairs: Iterable[tuple[str, str]], of_all: str | None = None) -> StatedLicences:
-    by_path: dict[str, list[str]] = {}
+def _joined(pairs: Iterable[tuple[str, str]], of_all: Sequence[str] = ()) -> StatedLicences:
+    """Return the licences of files, and those of the whole project, as far as they are stated."""
+    by_path: dict[str, list[str]] = defaultdict(list)
     for path, words in pairs:
-        by_path.setdefault(path.removeprefix("./").lstrip("/"), []).append(words)
-    return StatedLicences({path: _all(words) for path, words in by_path.items()}, (), of_all)
+        by_path[path.removeprefix("./").lstrip("/")].append(words)
+    joined = {path: _all(words) for path, words in by_path.items()}
+    return StatedLicences(joined, of_all=_all(of_all) if of_all else None)
 
 
 def _all(licences: Iterable[str]) -> str:
     """Return licences that all apply as one expression."""
     distinct = list(dict.fromkeys(map(_expression, licences)))
-    if UNKNOWN_LICENCE in distinct and len(distinct) > 1:
-        expressions = [f"({licence})" for licence in distinct if licence != UNKNOWN_LICENCE]
-        return " AND ".join([*expressions, UNKNOWN_LICENCE])
-    return distinct[0] if len(distinct) == 1 else " AND ".join(f"({licence})" for licence in distinct)
+    if len(distinct) == 1:
+        return distinct[0]
+    # what is unknown stands last and is no expression, so it has no brackets
+    expressions = [f"({licence})" for licence in distinct if licence != UNKNOWN_LICENCE]
+    return " AND ".join([*expressions, UNKNOWN_LICENCE] if UNKNOWN_LICENCE in distinct else expressions)
 
 
 def _expression(words: str) -> str:
@@ -224,9 +226,8 @@ def _expression(words: str) -> str:
 
 def _concluded(licences: Sequence[object]) -> list[str]:
     """Return the first licence, that was concluded, or the others where it says nothing."""
-    first, *others = licences
-    remaining = [str(words) for words in others if isinstance(words, str) and words != "NOASSERTION"]
-    return [first] if isinstance(first, str) and first != "NOASSERTION" else remaining
+    stated = [words for words in licences if isinstance(words, str) and words != "NOASSERTION"]
+    return stated[:1] if stated and stated[0] is licences[0] else stated
 
 
 def _matches(pattern: str, path: str) -> bool:
@@ -235,9 +236,18 @@ def _matches(pattern: str, path: str) -> bool:
     return pattern in {"*", "**"} or GitIgnoreSpec.from_lines([anchored]).match_file(path)
 
 
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
 def _dicts(value: object) -> list[dict[str, Any]]:
     return [entry for entry in _list(value) if isinstance(entry, dict)]
 
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _texts(value: object) -> list[str]:
+    """Return one text, or each entry of a list as text."""
+    return [value] if isinstance(value, str) else list(map(str, _list(value)))

@@ -1,3 +1,4 @@
+from .batching import PlacedWork as PlacedWork
 from .batching import TokenBudget as TokenBudget
 from .batching import right_padded as right_padded
 from .cache import ModelStore as ModelStore
@@ -24,9 +25,9 @@ from .folders import check_vocabulary as check_vocabulary
 from .forward import IMPOSSIBLE as IMPOSSIBLE
 from .forward import ROWS as ROWS
 from .forward import reduce_logits as reduce_logits
-from .generation import Decoding as Decoding
 from .generation import own_settings_off as own_settings_off
 from .generation import sampling as sampling
+from .generators import Decoding as Decoding
 from .generators import before_first as before_first
 from .generators import in_order as in_order
 from .generators import stream_seeds as stream_seeds
@@ -38,7 +39,6 @@ from .loading import DTYPE_ARGUMENT as DTYPE_ARGUMENT
 from .loading import DTYPES as DTYPES
 from .loading import Checkpoint as Checkpoint
 from .loading import check_config as check_config
-from .loading import context_length as context_length
 from .loading import load_checkpoint as load_checkpoint
 from .loading import one_line as one_line
 from .loading import open_tokenizer as open_tokenizer
@@ -52,7 +52,6 @@ from .names import display_name as display_name
 from .names import is_remote as is_remote
 from .names import is_server as is_server
 from .names import located as located
-from .open import open_builtin_scorer as open_builtin_scorer
 from .open import open_local as open_local
 from .open import open_model as open_model
 from .settings import Bos as Bos
@@ -61,3 +60,4 @@ from .spending import SpendingLimits as SpendingLimits
 from .spending import SpendingMeter as SpendingMeter
 from .spending import tokens_of_length as tokens_of_length
 from .transformers_backend import TransformersModel as TransformersModel
+from .windows import context_length as context_length

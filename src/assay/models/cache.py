@@ -202,7 +202,9 @@ class StatisticsCache:
         except sqlite3.Error as error:
             raise self._problem("cannot be read", error) from error
         models = tuple(CachedModel(*row) for row in rows)
-        return CacheInfo(self.path, sum(model.entries for model in models), size_on_disk(self.path), models)
+        return CacheInfo(
+            path=self.path, entries=sum(model.entries for model in models), bytes=size_on_disk(self.path), models=models
+        )
 
     def clear(self, model: str | None = None) -> int:
         """Delete everything, or the entries of one model (its name, or six or more first digits of its digest).

@@ -2,7 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from itertools import filterfalse, repeat
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -18,7 +21,7 @@ from assay.models.cache import (
     unpack_statistics,
     unsealed,
 )
-from assay.models.generators import in_order, numbered
+from assay.models.generators import in_blocks, in_order, numbered
 from assay.types import (
     Embedder,
     Float32Array,
@@ -55,6 +58,7 @@ class CachedLogProbScorer:
 
     Attributes:
         scorer: the model that computes.
+        needs_ranks: entries of the cache without ranks count as missing.
     """
 
     def __init__(
@@ -62,7 +66,7 @@ class CachedLogProbScorer:
     ) -> None:
         self.scorer, self.name, self.digest = scorer, scorer.name, scorer.digest
         self._entries = ModelStore(cache, scorer.digest, scorer.name, on_problem=on_problem)
-        self._with_ranks = False
+        self.needs_ranks = False
 
     @property
     def tokenizer_digest(self) -> str | None:
@@ -71,15 +75,21 @@ class CachedLogProbScorer:
 
     @property
     def gives_ranks(self) -> bool:
-        """True if the model gives the rank of each token; from then on entries without ranks count as missing."""
-        self._with_ranks = gives(self.scorer, RankedLogProbs)
-        return self._with_ranks
+        """True if the model gives the rank of each token."""
+        return gives(self.scorer, RankedLogProbs)
+
+    def requiring_ranks(self) -> Self:
+        """Return the same model, for which entries of the cache without ranks count as missing."""
+        other = copy(self)
+        other.needs_ranks = True
+        return other
 
     def missing(self, texts: Sequence[str]) -> list[str]:
         """Return the texts, each once, that the cache does not hold."""
-        distinct = list(dict.fromkeys(texts))
-        blocks = (distinct[start : start + LOOKUP] for start in range(0, len(distinct), LOOKUP))
-        return [text for block in blocks for held in [self._lookup(block)] for text in block if text not in held]
+        missing: list[str] = []
+        for block in in_blocks(list(dict.fromkeys(texts)), LOOKUP):
+            missing.extend(filterfalse(self._lookup(block).__contains__, block))
+        return missing
 
     def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Rejected]]]:
         """Yield statistics batch by batch: first what the cache holds, then what the model computes.
@@ -90,32 +100,41 @@ class CachedLogProbScorer:
         indexes: dict[str, list[int]] = {}
         for index, text in enumerate(texts):
             indexes.setdefault(text, []).append(index)
-        distinct = list(indexes)
         missing: list[str] = []
-        for start in range(0, len(distinct), LOOKUP):
-            block = distinct[start : start + LOOKUP]
+        for block in in_blocks(list(indexes), LOOKUP):
             entries = self._lookup(block)
-            missing.extend(text for text in block if text not in entries)
+            missing.extend(filterfalse(entries.__contains__, block))
             if entries:
-                yield [(index, value) for text, value in entries.items() for index in indexes[text]]
+                yield list(_at_each_place(entries.items(), indexes))
         for batch in self.scorer.completed(missing) if missing else ():
+            results = [(missing[position], value) for position, value in batch]
             # stored before it is handed out: whoever has seen a value finds it again after a kill
-            self._entries.write(
-                [
-                    (text_digest(missing[at]), pack_statistics(value))
-                    for at, value in batch
-                    if not isinstance(value, Rejected)
-                ]
-            )
-            yield [(index, value) for position, value in batch for index in indexes[missing[position]]]
+            self._entries.write([_packed(text, value) for text, value in results if not isinstance(value, Rejected)])
+            yield list(_at_each_place(results, indexes))
 
     def _lookup(self, texts: Sequence[str]) -> dict[str, TokenLogProbs]:
         keys = {text_digest(text): text for text in texts}
-        entries = {keys[key]: value for key, value in self._entries.lookup(keys, unpack_statistics).items()}
-        if not self._with_ranks:
-            return entries
+        entries = self._entries.lookup(keys, unpack_statistics)
+        return {keys[key]: value for key, value in entries.items() if self._suffices(value)}
+
+    def _suffices(self, value: TokenLogProbs) -> bool:
         # an entry may be from a run that needed no ranks, or older than they are
-        return {text: value for text, value in entries.items() if isinstance(value, RankedLogProbs) or not len(value)}
+        return not self.needs_ranks or isinstance(value, RankedLogProbs) or not len(value)
+
+
+def _packed(text: str, value: TokenLogProbs) -> tuple[bytes, bytes]:
+    return text_digest(text), pack_statistics(value)
+
+
+Result = TypeVar("Result")
+
+
+def _at_each_place(
+    results: Iterable[tuple[str, Result]], indexes: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[int, Result]]:
+    """Yield the result of each text with every index of the text."""
+    for text, value in results:
+        yield from zip(indexes[text], repeat(value))
 
 
 class CachedScorer(CachedLogProbScorer):
@@ -140,8 +159,8 @@ class CachedScorer(CachedLogProbScorer):
 
     def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
         """Statistics in the order of `texts`; no more than `BLOCK` of them are held."""
-        for start in range(0, len(texts), BLOCK):
-            yield from in_order(self.completed(texts[start : start + BLOCK]))
+        for block in in_blocks(texts, BLOCK):
+            yield from in_order(self.completed(block))
 
 
 class CachedEmbedder:
@@ -158,11 +177,11 @@ class CachedEmbedder:
         keys = {text: vector_key(text, layer, pooling) for text in texts}
         vectors = self._entries.lookup(keys.values(), unpack_vector)
         missing = [text for text, key in keys.items() if key not in vectors]
-        for start in range(0, len(missing), BLOCK):
-            block = missing[start : start + BLOCK]
+        for block in in_blocks(missing, BLOCK):
             rows = self.embedder.hidden_states(block, layer=layer, pooling=pooling)
-            self._entries.write([(keys[text], pack_vector(row)) for text, row in zip(block, rows, strict=True)])
-            vectors |= {keys[text]: row for text, row in zip(block, rows, strict=True)}
+            new = dict(zip(map(keys.__getitem__, block), rows, strict=True))
+            self._entries.write(list(zip(new, map(pack_vector, new.values()), strict=True)))
+            vectors |= new
         if not texts:
             return self.embedder.hidden_states([], layer=layer, pooling=pooling)
         return np.stack([vectors[keys[text]] for text in texts])
@@ -222,11 +241,11 @@ class CachedGenerator:
         seed: int = 0,
     ) -> Iterator[str | Rejected]:
         """Yield continuations in the order of `prompts`; a rejection is not stored."""
-        settings = key_settings(max_new_tokens, temperature, top_p, stop, seed)
+        settings = key_settings(max_new_tokens, temperature=temperature, top_p=top_p, stop=stop, seed=seed)
 
         def write(missing: Sequence[Prompt]) -> Iterable[str | Rejected]:
             return self.model.generate(
-                [str(prompt) for prompt in missing],
+                list(map(str, missing)),
                 max_new_tokens=max_new_tokens,
                 temperature=temperature,
                 top_p=top_p,
@@ -234,8 +253,9 @@ class CachedGenerator:
                 seed=seed,
             )
 
-        requests = list(numbered(prompts)) if temperature > 0 else [(prompt, 0) for prompt in prompts]
-        for answer in self._kept_or(write, requests, settings):
+        # greedy continuations of equal prompts are equal: they share the number 0
+        requests = numbered(prompts) if temperature > 0 else zip(prompts, repeat(0))
+        for answer in self._kept_or(write, list(requests), settings):
             yield answer if isinstance(answer, Rejected) else str(answer)
 
     def missing(
@@ -249,8 +269,8 @@ class CachedGenerator:
         seed: int = 0,
     ) -> list[str]:
         """Return the distinct prompts whose first continuation is not stored; arguments as of `generate`."""
-        settings = key_settings(max_new_tokens, temperature, top_p, stop, seed)
-        keys = {prompt: entry_key(prompt, settings) for prompt in prompts}
+        settings = key_settings(max_new_tokens, temperature=temperature, top_p=top_p, stop=stop, seed=seed)
+        keys = {prompt: entry_key((prompt, 0), settings) for prompt in prompts}
         kept = self._entries.lookup(keys.values(), unpack_answer)
         return [prompt for prompt, key in keys.items() if key not in kept]
 
@@ -265,9 +285,7 @@ class CachedGenerator:
         Each new answer is kept before it is yielded. If one sample of a prompt is missing, all samples of that prompt
         are drawn again, because a model distinguishes them by their number.
         """
-        keys = {
-            request: entry_key(request[0], [*settings, request[1]] if request[1] else settings) for request in requests
-        }
+        keys = {request: entry_key(request, settings) for request in requests}
         kept = self._entries.lookup(keys.values(), unpack_answer)
         # samples of a prompt are told apart by their number alone: for one that is missing, all of them are drawn again
         incomplete = {prompt for (prompt, _), key in keys.items() if key not in kept}
@@ -275,7 +293,8 @@ class CachedGenerator:
             request: kept[key] for request, key in keys.items() if request[0] not in incomplete
         }
         missing = [request for request in keys if request[0] in incomplete]
-        new = iter(zip(missing, write([prompt for prompt, _ in missing]), strict=True)) if missing else iter(())
+        written = write([prompt for prompt, _ in missing]) if missing else ()
+        new = iter(zip(missing, written, strict=True))
         for request in requests:
             # The model answers in the order of `missing`, and a caller may stop early: take no more than is needed.
             while request not in answers:
@@ -307,9 +326,10 @@ class CachedTokenGenerator(CachedGenerator):
             token_prompts = [prompt for prompt in missing if not isinstance(prompt, str)]
             return self.model.continue_tokens(token_prompts, max_new_tokens=max_new_tokens)
 
-        for answer in self._kept_or(write, [(tuple(prompt), 0) for prompt in prompts], ["tokens", max_new_tokens]):
+        requests: list[Numbered] = list(zip(map(tuple, prompts), repeat(0)))
+        for answer in self._kept_or(write, requests, ["tokens", max_new_tokens]):
             if not isinstance(answer, Rejected):  # tokens that were cut to the context are never rejected
-                yield tuple(int(token) for token in answer)
+                yield tuple(map(int, answer))
 
 
 def cached_generator(
@@ -320,15 +340,21 @@ def cached_generator(
     return kind(model, cache, digest=digest, on_problem=on_problem)
 
 
-def key_settings(max_new_tokens: int, temperature: float, top_p: float, stop: Sequence[str], seed: int) -> list[object]:
+def key_settings(
+    max_new_tokens: int, *, temperature: float, top_p: float, stop: Sequence[str], seed: int
+) -> list[object]:
     """Return the settings that a continuation depends on; greedy decoding depends on neither seed nor nucleus."""
-    return ["text", max_new_tokens, list(stop), *([temperature, top_p, seed] if temperature > 0 else [])]
+    settings: list[object] = ["text", max_new_tokens, list(stop)]
+    return [*settings, temperature, top_p, seed] if temperature > 0 else settings
 
 
-def entry_key(prompt: Prompt, settings: list[object]) -> bytes:
+def entry_key(request: Numbered, settings: list[object]) -> bytes:
     """Return the SHA-256 of the prompt and of the settings; no digest of a text alone can be the same."""
-    request = json.dumps(["continuation", *settings, prompt]).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(request).digest()
+    prompt, number = request
+    # the first of equal prompts has the key of a prompt that is asked once
+    numbering = [number] if number else []
+    content = json.dumps(["continuation", *settings, *numbering, prompt])
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()
 
 
 def pack_answer(answer: GeneratedText) -> bytes:

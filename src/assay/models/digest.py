@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +20,10 @@ _CONTENT_NAME = re.compile(r"[0-9a-f]{64}")
 
 def files_digest(folders: Iterable[Path]) -> str:
     """SHA-256 of weights, configurations and code by content; where the files lie does not matter."""
-    files = [pair for folder in folders for pair in _files(folder)]
+    files = list(chain.from_iterable(map(_files, folders)))
     with ThreadPoolExecutor(4) as pool:  # hashing lets go of the interpreter's lock
-        digests = list(pool.map(file_digest, [file for _, file in files]))
-    return combined([[name, digest] for (name, _), digest in zip(files, digests, strict=True)])
+        digests = pool.map(file_digest, [file for _, file in files])
+        return combined([[name, digest] for (name, _), digest in zip(files, digests, strict=True)])
 
 
 def tokenizer_digest(tokenizer: "PreTrainedTokenizerBase") -> str:

@@ -4,6 +4,7 @@ import json
 import string
 from base64 import b64decode
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import IO, Any
 
@@ -127,8 +128,8 @@ def probe(stream: IO[bytes], path: str) -> None:
     runs = [*string.printable, "ab", "a1", "A_", " \n", "\t ", "é", "中", "()", "x = "]
     try:
         # the last character makes a match fail that began well, so that every other way is tried as well
-        for text in (run * RUN + end for end in ("", "!", "\0") for run in runs):
-            tokenizer.encode(text)
+        for end, run in product(("", "!", "\0"), runs):
+            tokenizer.encode(run * RUN + end)
     except BaseException as fault:  # a panic of Rust is no Exception
         raise ModelError(f"{path}: a regular expression tries too many ways, expected {EXPECTED}") from fault
     stream.write(b"true")

@@ -81,7 +81,7 @@ class Forward:
             ModelError: a statistic is not finite.
         """
         with torch.inference_mode():
-            return reduced(*self.source(ids), self.vocabulary_size, positions, targets)
+            return reduced(*self.source(ids), self.vocabulary_size, positions=positions, targets=targets)
 
     def source(self, ids: Tensor) -> tuple[Tensor, Head]:
         """Return what the logits of chosen rows are computed from, [batch, length, …], and how.
@@ -125,9 +125,8 @@ class Forward:
             vectors = states[rows, ends.to(states.device)].float().cpu()
             if not bool(vectors.isfinite().all()):
                 raise ModelError("a hidden state is not finite: expected weights without NaN or infinity")
-            if self.chunked and self._head is not None:
-                return reduced(output[0], self._head, self.vocabulary_size, positions, targets), vectors
-            return reduced(output.logits, _unchanged, self.vocabulary_size, positions, targets), vectors
+            source, head = (output[0], self._head) if chunked and self._head else (output.logits, _unchanged)
+            return reduced(source, head, self.vocabulary_size, positions=positions, targets=targets), vectors
 
     def _hidden(self, ids: Tensor) -> Tensor:
         hidden: Tensor = self._decoder(input_ids=ids, use_cache=False)[0]
@@ -238,7 +237,7 @@ def hidden_states(
         raise ModelError(f"layer {layer}: expected {-layers - 1} to {layers}, the model has {layers} layers")
     rows = [PlacedWork(index, len(ids), ids) for index, ids in enumerate(texts)]
     vectors: dict[int, Float32Array] = {}
-    for batch, result in budget.run(rows, lambda batch: (batch, _pooled(model, batch, layer, pooling))):
+    for batch, result in budget.run(rows, lambda batch: (batch, _pooled(model, batch, layer, pooling=pooling))):
         vectors |= {row.index: vector for row, vector in zip(batch, result, strict=True)}
     if not vectors:
         return np.zeros((0, int(model.config.get_text_config().hidden_size)), np.float32)
@@ -317,7 +316,7 @@ def reduce_logits(logits: Tensor, targets: Tensor) -> Tensor:
     space = torch.empty((3, step, vocabulary), dtype=torch.float32, device=logits.device)
     for start in range(0, count, step):
         rows = slice(start, min(count, start + step))
-        _reduce(logits[rows], targets[rows, None], space[:, : rows.stop - start], result[:, rows])
+        _reduce(logits[rows], targets[rows, None], space[:, : rows.stop - start], result=result[:, rows])
     return result
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain, count, islice, takewhile
 from typing import Any
 
 import torch
@@ -24,7 +24,7 @@ from assay.errors import ModelError
 from assay.models.batching import TokenBudget, apart, original_context
 from assay.models.encoding import TextEncoder, beginning
 from assay.models.forward import device_of, embedding
-from assay.models.generators import before_first, in_order, stream_seeds
+from assay.models.generators import Decoding, before_first, end_tokens, in_blocks, in_order, room_for, stream_seeds
 from assay.models.prefixes import Prefixes, families_of
 
 BUFFER_PROMPTS = 1024
@@ -32,27 +32,6 @@ BUFFER_PROMPTS = 1024
 
 SPLIT_CHARACTER = 4
 """Tokens to decode beside one for each byte of a stop string: a character before it may be split."""
-
-
-@dataclass(frozen=True, slots=True)
-class Decoding:
-    """How to continue: the arguments of `Generator.generate`."""
-
-    max_new_tokens: int
-    temperature: float
-    top_p: float
-    stop: tuple[str, ...]
-    seed: int
-
-    def __post_init__(self) -> None:
-        if self.max_new_tokens < 1:
-            raise ModelError(f"max_new_tokens {self.max_new_tokens}: expected at least 1")
-        if not self.temperature >= 0:
-            raise ModelError(f"temperature {self.temperature}: expected 0 (greedy) or more")
-        if not 0 < self.top_p <= 1:
-            raise ModelError(f"top_p {self.top_p}: expected a number in (0, 1]")
-        if "" in self.stop:
-            raise ModelError("an empty stop string would stop everywhere: expected at least one character")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +73,9 @@ class Continuer:
         encoder, before = self.encoder, len(self.encoder.prefix)
         room = room_for(decoding.max_new_tokens, self.context, before)
         seeds = stream_seeds(decoding.seed, prompts)
-        for start in range(0, len(prompts), BUFFER_PROMPTS):
-            encoded = encoder.encode(prompts[start : start + BUFFER_PROMPTS])
-            begun = ([*encoder.prefix, *text.ids[before:][-room:].tolist()] for text in encoded)
-            ids = [own or [beginning(encoder.tokenizer)] for own in begun]
+        for block in in_blocks(prompts, BUFFER_PROMPTS):
+            cut = (text.ids[before:][-room:].tolist() for text in encoder.encode(block))
+            ids = [[*encoder.prefix, *own] or [beginning(encoder.tokenizer)] for own in cut]
             # torch takes 63 bits
             streams = [seed >> 1 for seed in islice(seeds, len(ids))]
             for prompt, own in zip(ids, self._batched(ids, decoding, streams), strict=True):
@@ -114,22 +92,20 @@ class Continuer:
         decoding = Decoding(max_new_tokens, temperature=0.0, top_p=1.0, stop=(), seed=0)
         before = len(self.encoder.prefix)
         room = room_for(max_new_tokens, self.context, before)
-        for start in range(0, len(prompts), BUFFER_PROMPTS):
-            ids = [[*prompt[:before], *prompt[before:][-room:]] for prompt in prompts[start : start + BUFFER_PROMPTS]]
+        for block in in_blocks(prompts, BUFFER_PROMPTS):
+            ids = [[*prompt[:before], *prompt[before:][-room:]] for prompt in block]
             if not all(ids):
                 raise ModelError("an empty prompt of tokens: expected at least one token")
             yield from map(tuple, self._batched(ids, decoding, [0] * len(ids)))
 
     def _batched(self, prompts: Sequence[list[int]], decoding: Decoding, seeds: Sequence[int]) -> Iterator[list[int]]:
         """Yield the new tokens of each prompt, in order."""
-        work = [
-            _Prompt(index, ids, seed, len(ids) + decoding.max_new_tokens)
-            for index, (ids, seed) in enumerate(zip(prompts, seeds, strict=True))
-        ]
+        tokens = [len(ids) + decoding.max_new_tokens for ids in prompts]
+        work = list(map(_Prompt, count(), prompts, seeds, tokens))
 
         def run(batch: Sequence[_Prompt], shared: Prefixes | None) -> list[tuple[int, list[int]]]:
-            new = self._new_tokens(batch, decoding, shared)
-            return [(prompt.index, own) for prompt, own in zip(batch, new, strict=True)]
+            places = (prompt.index for prompt in batch)
+            return list(zip(places, self._new_tokens(batch, decoding, shared), strict=True))
 
         # A prompt that may cross the border of LongRoPE's two kinds does so at a place of its own: it runs alone.
         crossing, within = apart(work, original_context(self.model.config.get_text_config()))
@@ -141,15 +117,16 @@ class Continuer:
     def _new_tokens(self, batch: Sequence[_Prompt], decoding: Decoding, prefixes: Prefixes | None) -> list[list[int]]:
         """Return the tokens generated after each prompt of a batch, up to the end-of-sequence token."""
         model = self.model
-        width = max(len(prompt.ids) for prompt in batch)
-        ends = end_tokens(model, self.encoder)
+        prompts = [prompt.ids for prompt in batch]
+        width = max(map(len, prompts))
+        ends = end_tokens(model, self.encoder.tokenizer)
         padding = ends[0] if ends else 0
         # padded on the left: every prompt ends in the last column, where generation goes on
         ids = torch.full((len(batch), width), padding)
         mask = torch.zeros_like(ids)
-        for row, prompt in enumerate(batch):
-            ids[row, width - len(prompt.ids) :] = torch.tensor(prompt.ids)
-            mask[row, width - len(prompt.ids) :] = 1
+        for row, prompt in enumerate(prompts):
+            ids[row, width - len(prompt) :] = torch.tensor(prompt)
+            mask[row, width - len(prompt) :] = 1
         device = device_of(embedding(model))
         generate: Any = model.generate
         stopping = StoppingCriteriaList([_StopStrings(self.encoder, decoding.stop, width)] if decoding.stop else [])
@@ -162,45 +139,29 @@ class Continuer:
             pad_token_id=padding,
         )
         with torch.inference_mode(), own_settings_off(model):
-            prompts = [prompt.ids for prompt in batch]
-            computed = None if prefixes is None else prefixes.cache(prompts)
+            computed = {} if prefixes is None else {"past_key_values": prefixes.cache(prompts)}
             output = generate(
                 ids.to(device),
                 attention_mask=mask.to(device),
                 generation_config=settings,
                 logits_processor=sampling(decoding, [prompt.seed for prompt in batch]),
                 stopping_criteria=stopping,
-                **({} if computed is None else {"past_key_values": computed}),
+                **computed,
             )
-            if prefixes is not None and computed is not None:
-                prefixes.keep(computed, prompts)
+            if prefixes is not None:
+                prefixes.keep(computed["past_key_values"], prompts)
         rows: list[list[int]] = output[:, width:].tolist()[: len(batch)]
-        return [row[: next((place for place, token in enumerate(row) if token in ends), len(row))] for row in rows]
-
-
-def room_for(max_new_tokens: int, context: int, special: int) -> int:
-    """Return the tokens of a prompt for which there is room, beside the special ones and those to generate.
-
-    Raises:
-        ModelError: there is room for none.
-    """
-    room = context - max_new_tokens - special
-    if room < 1:
-        raise ModelError(
-            f"max_new_tokens {max_new_tokens} with a context of {context}: expected at most {context - special - 1}, "
-            "so that a prompt fits"
-        )
-    return room
+        return [list(takewhile(lambda token: token not in ends, row)) for row in rows]
 
 
 def _in_families(work: Sequence[_Prompt]) -> list[_Prompt]:
     """The work in an order in which prompts that begin alike stay together, each as long as its family's longest."""
-    families = [[work[place] for place in family] for family in families_of([prompt.ids for prompt in work])]
-    return [
-        replace(prompt, tokens=longest)
-        for family, longest in ((members, max(prompt.tokens for prompt in members)) for members in families)
-        for prompt in family
-    ]
+    ordered: list[_Prompt] = []
+    for family in families_of([prompt.ids for prompt in work]):
+        members = list(map(work.__getitem__, family))
+        longest = max(prompt.tokens for prompt in members)
+        ordered += [replace(prompt, tokens=longest) for prompt in members]
+    return ordered
 
 
 @contextmanager
@@ -256,19 +217,12 @@ class _StopStrings(StoppingCriteria):
 
     def __call__(self, input_ids: Tensor, scores: object, **_: object) -> Tensor:  # noqa: ARG002  as above
         new = input_ids[:, max(self._width, input_ids.shape[1] - self._tail) :].tolist()
-        stopped = [any(end in _text(self._tokenizer, row) for end in self._stop) for row in new]
-        return torch.tensor(stopped, device=input_ids.device)
+        return torch.tensor(list(map(self._stops, new)), device=input_ids.device)
+
+    def _stops(self, ids: list[int]) -> bool:
+        text = _text(self._tokenizer, ids)
+        return any(end in text for end in self._stop)
 
 
 def _text(tokenizer: PreTrainedTokenizerBase, ids: list[int]) -> str:
     return str(tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
-
-
-def end_tokens(model: PreTrainedModel, encoder: TextEncoder) -> list[int]:
-    """Return the end-of-sequence tokens: those that the checkpoint's generation settings name, else the tokenizer's."""
-    stated = getattr(model.generation_config, "eos_token_id", None)
-    if stated is None:
-        stated = encoder.tokenizer.eos_token_id
-    if stated is None:
-        return []
-    return [int(token) for token in stated] if isinstance(stated, list) else [int(stated)]

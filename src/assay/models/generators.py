@@ -1,14 +1,40 @@
-"""Parts of every backend that generates: a seed for each prompt, and the cut before a stop string."""
+"""Parts of every backend that generates: settings, a seed for each prompt, and the cut before a stop string."""
 
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
+from assay.errors import ModelError
 from assay.types import Prompt
+
+if TYPE_CHECKING:  # slow to import
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 SEEDS = 2**31
 """Seeds are below this, which every server takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How to continue: the arguments of `Generator.generate`."""
+
+    max_new_tokens: int
+    temperature: float
+    top_p: float
+    stop: tuple[str, ...]
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.max_new_tokens < 1:
+            raise ModelError(f"max_new_tokens {self.max_new_tokens}: expected at least 1")
+        if not self.temperature >= 0:
+            raise ModelError(f"temperature {self.temperature}: expected 0 (greedy) or more")
+        if not 0 < self.top_p <= 1:
+            raise ModelError(f"top_p {self.top_p}: expected a number in (0, 1]")
+        if "" in self.stop:
+            raise ModelError("an empty stop string would stop everywhere: expected at least one character")
 
 
 def numbered(prompts: Iterable[Prompt]) -> Iterator[tuple[Prompt, int]]:
@@ -34,12 +60,44 @@ def prompt_seeds(seed: int, prompts: Iterable[str]) -> Iterator[int]:
 
 def before_first(text: str, stop: Iterable[str]) -> str:
     """Return the text up to the first place where one of `stop` begins."""
-    return text[: min((place for end in stop if end and (place := text.find(end)) >= 0), default=len(text))]
+    places = map(text.find, filter(None, stop))
+    return text[: min((place for place in places if place >= 0), default=len(text))]
+
+
+def room_for(max_new_tokens: int, context: int, special: int) -> int:
+    """Return the tokens of a prompt for which there is room, beside the special ones and those to generate.
+
+    Raises:
+        ModelError: there is room for none.
+    """
+    room = context - max_new_tokens - special
+    if room < 1:
+        raise ModelError(
+            f"max_new_tokens {max_new_tokens} with a context of {context}: expected at most {context - special - 1}, "
+            "so that a prompt fits"
+        )
+    return room
+
+
+def end_tokens(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase") -> list[int]:
+    """Return the end-of-sequence tokens: those that the checkpoint's generation settings name, else the tokenizer's."""
+    stated = getattr(model.generation_config, "eos_token_id", None)
+    if stated is None:
+        stated = tokenizer.eos_token_id
+    if stated is None:
+        return []
+    return list(map(int, stated if isinstance(stated, list) else [stated]))
 
 
 # Batches finish in any order; readers want the order they asked in.
 
 Value = TypeVar("Value")
+
+
+def in_blocks(items: Sequence[Value], size: int) -> Iterator[Sequence[Value]]:
+    """Yield a sequence in parts of `size`, the last of which may be shorter."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 def in_order(batches: Iterable[Sequence[tuple[int, Value]]]) -> Iterator[Value]:

@@ -260,13 +260,13 @@ def read_gguf(path: Path) -> GgufFile:
         raise ModelError(f"{path}: a GGUF file without weights: expected a model")
     file_types = {kind.value: kind.name.removeprefix("MOSTLY_").removeprefix("ALL_") for kind in gguf.LlamaFileType}
     return GgufFile(
-        path,
-        str(fields["general.architecture"]),
-        file_types.get(file_type) or formats.most_common(1)[0][0],
-        formats.total(),
-        str(fields.get("tokenizer.ggml.model", "")),
-        str(fields.get("tokenizer.ggml.pre", "")),
-        next((str(kind) for kind in scaling if kind != "none"), ""),
+        path=path,
+        architecture=str(fields["general.architecture"]),
+        quantization=file_types.get(file_type) or formats.most_common(1)[0][0],
+        weights=formats.total(),
+        vocabulary=str(fields.get("tokenizer.ggml.model", "")),
+        pre_tokenizer=str(fields.get("tokenizer.ggml.pre", "")),
+        rope_scaling=next((str(kind) for kind in scaling if kind != "none"), ""),
     )
 
 
@@ -292,4 +292,5 @@ def _holder(model: object) -> object:
     """Return what holds the file: the checkpoint of a model of transformers, or the model of llama.cpp itself."""
     for inner in ("scorer", "model"):
         model = getattr(model, inner, model)
-    return getattr(model, "checkpoint", model)
+    # not `model.checkpoint`, which a built-in model loads when it is read; that of any other model is there
+    return getattr(model, "__dict__", {}).get("checkpoint", model)

@@ -13,6 +13,7 @@ from assay.models.cache import ModelStore, pack_statistics, text_digest, unpack_
 from assay.models.cached_models import pack_vector, unpack_vector, vector_key
 from assay.models.encoding import Encoded
 from assay.models.forward import as_statistics
+from assay.models.generators import in_blocks
 from assay.models.transformers_backend import TransformersModel
 from assay.types import Float32Array, TokenStatistics
 
@@ -68,8 +69,7 @@ def measured(
         vectors = {places[key]: row for key, row in store.lookup(places, unpack_vector).items()}
     missing = [text for text in distinct if text not in statistics or text not in vectors]
     with running() if missing else nullcontext():
-        for start in range(0, len(missing), BLOCK):
-            block = missing[start : start + BLOCK]
+        for block in in_blocks(missing, BLOCK):
             for index, own, vector in _run(model, block, layer):
                 statistics[block[index]], vectors[block[index]] = own, vector
             if store is not None:
@@ -109,7 +109,11 @@ def _batch(
     # the hidden state of the last token needs that token as input, which plain statistics leave out
     ends = torch.tensor([row.tokens - 1 for row in batch])
     columns, states = model.forward.with_states(
-        ids, torch.from_numpy(np.concatenate(positions)), torch.from_numpy(np.concatenate(targets)), layer, ends
+        ids=ids,
+        positions=torch.from_numpy(np.concatenate(positions)),
+        targets=torch.from_numpy(np.concatenate(targets)),
+        layer=layer,
+        ends=ends,
     )
     results, start = [], 0
     for row, vector in zip(batch, states.numpy(), strict=True):

@@ -19,8 +19,7 @@ from assay.errors import ModelError, require
 from assay.models.digest import combined
 from assay.models.encoding import encodable
 from assay.models.forward import ROWS, as_statistics, reduce_logits
-from assay.models.generation import Decoding, room_for
-from assay.models.generators import before_first, prompt_seeds
+from assay.models.generators import Decoding, before_first, prompt_seeds, room_for
 from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, read_gguf
 from assay.models.names import LLAMA_PREFIX
 from assay.models.settings import ModelSettings
@@ -65,7 +64,7 @@ def open_llama(name: str, settings: ModelSettings) -> "LlamaCppModel":
         )
     except (ValueError, RuntimeError, OSError) as error:
         raise ModelError(f"model {name!r}: llama.cpp cannot load it ({' '.join(str(error).split())[:200]})") from error
-    return LlamaCppModel(name, file, loaded, settings)
+    return LlamaCppModel(name=name, file=file, loaded=loaded, settings=settings)
 
 
 class LlamaCppModel:
@@ -148,7 +147,9 @@ class LlamaCppModel:
         Raises:
             ModelError: a setting out of its range.
         """
-        decoding = Decoding(max_new_tokens, temperature, top_p, tuple(stop), seed)
+        decoding = Decoding(
+            max_new_tokens=max_new_tokens, temperature=temperature, top_p=top_p, stop=tuple(stop), seed=seed
+        )
         room = room_for(max_new_tokens, self.context, len(self.prefix))
         seeds = prompt_seeds(seed, prompts)
         for prompt, own in zip(prompts, islice(seeds, len(prompts)), strict=True):
@@ -168,11 +169,7 @@ class LlamaCppModel:
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Each text as the model reads it."""
-        before = len(self.prefix)
-        return [
-            Tokens((*self.prefix, *ids), self._offsets(text, ids), max(1, before), before)
-            for text, ids in ((text, self._ids(text)) for text in texts)
-        ]
+        return list(map(self._tokens, texts))
 
     def continue_tokens(self, prompts: Sequence[Sequence[int]], *, max_new_tokens: int) -> Iterator[tuple[int, ...]]:
         """Greedy continuations in the order of `prompts`, in tokens.
@@ -189,6 +186,10 @@ class LlamaCppModel:
             self._model.reset()
             new = islice(self._model.generate(ids, temp=0.0), max_new_tokens)
             yield tuple(self._before_end(new))
+
+    def _tokens(self, text: str) -> Tokens:
+        ids, before = self._ids(text), len(self.prefix)
+        return Tokens(ids=(*self.prefix, *ids), offsets=self._offsets(text, ids), first=max(1, before), special=before)
 
     def _before_end(self, tokens: Iterator[int]) -> Iterator[int]:
         for token in tokens:
@@ -239,7 +240,7 @@ class LlamaCppModel:
                 # logits are requested for the last tokens of the call alone, those that predict a token to be scored
                 targets = ids[max(start + 1, window.first) : stop + 1]
                 # positions count from the start of the window: a text behind it would see another context
-                _fill(batch, ids[start:stop], start - window.start, len(targets))
+                _fill(batch=batch, ids=ids[start:stop], position=start - window.start, outputs=len(targets))
                 if code := low.llama_decode(context, batch):
                     raise ModelError(f"{self.name}: llama.cpp cannot run {window.inputs} tokens (code {code})")
                 if len(targets):

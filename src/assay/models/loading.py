@@ -51,13 +51,6 @@ DTYPE_ARGUMENT = "dtype" if tuple(map(int, transformers.__version__.split(".")[:
 """transformers renamed it; the old name warns in new versions, the new one is unknown to old ones."""
 
 
-CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length", "seq_length")
-"""What families call the context length. A sliding window is no context: such models read further."""
-
-NO_LIMIT = 10**9
-"""A tokenizer's model_max_length above this means that it does not know."""
-
-
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A loaded model.
@@ -119,7 +112,14 @@ def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Che
             folders.append(_folder_of(adapter, {}, file="adapter_config.json"))
         if settings.device not in DEVICE_MAPS:
             model = model.to(device)
-    return Checkpoint(name, model.eval(), tokenizer, tuple(folders), gguf, "" if gguf is None else splits_note(gguf))
+    return Checkpoint(
+        name=name,
+        model=model.eval(),
+        tokenizer=tokenizer,
+        folders=tuple(folders),
+        gguf=gguf,
+        note="" if gguf is None else splits_note(gguf),
+    )
 
 
 def source_arguments(source: str, gguf: GgufFile | None, settings: ModelSettings) -> dict[str, Any]:
@@ -222,35 +222,6 @@ def _load_weights(name: str, arguments: dict[str, Any]) -> Any:  # noqa: ANN401 
     return model
 
 
-def context_length(checkpoint: Checkpoint, max_length: int | None, *, default: int | None = None) -> int:
-    """The longest sequence the model takes, or `max_length` where that is shorter.
-
-    Args:
-        checkpoint: a loaded model.
-        max_length: of the user.
-        default: the context where nothing says what it is; None for no such default.
-
-    Raises:
-        ModelError: `max_length` is not in [2, context], or it is None and nothing says what the context is.
-    """
-    config = checkpoint.model.config.get_text_config()
-    stated = [value for name in CONTEXT_NAMES if isinstance(value := getattr(config, name, None), int) and value > 0]
-    if not stated and checkpoint.tokenizer.model_max_length < NO_LIMIT:
-        stated = [checkpoint.tokenizer.model_max_length]
-    if not stated and default is not None:
-        stated = [default]
-    if max_length is None:
-        if not stated:
-            raise ModelError(
-                f"{checkpoint.name}: the configuration states no context length: expected --model-option max-length=N"
-            )
-        return stated[0]
-    if max_length < 2 or (stated and max_length > stated[0]):  # noqa: PLR2004  one token to read, one to predict
-        limit = f"2 to {stated[0]}" if stated else "at least 2"
-        raise ModelError(f"{checkpoint.name}: max_length {max_length}: expected {limit}")
-    return max_length
-
-
 def resolve_device(device: str) -> torch.device:
     """Return the device of that name; of a device map, the device where a model begins.
 
@@ -258,7 +229,8 @@ def resolve_device(device: str) -> torch.device:
         ModelError: no such device here.
         MissingExtra: a device map without accelerate.
     """
-    accelerator = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    kinds = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    accelerator = next(kind for kind, is_here in kinds.items() if is_here)
     if device in DEVICE_MAPS:
         if importlib.util.find_spec("accelerate") is None:
             raise MissingExtra("accelerate", purpose=f"device {device!r}")
@@ -269,7 +241,7 @@ def resolve_device(device: str) -> torch.device:
         raise ModelError(
             f"device {device!r}: expected auto, cpu, cuda, cuda:N, mps or one of {', '.join(DEVICE_MAPS)}"
         ) from error
-    available = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    available = kinds | {"cuda": torch.cuda.device_count()}
     if (place.index or 0) >= available.get(place.type, 0):
         raise ModelError(f"device {device!r} is not here: torch sees {torch.cuda.device_count()} CUDA devices")
     return place
@@ -473,4 +445,9 @@ def open_tokenizer(name: str, *, revision: str | None = None, trust_remote_code:
         if gguf is not None:
             set_splits(loaded, gguf)
         encoder = TextEncoder(loaded)
-    return Tokenizer(name, tokenizer_digest(loaded), 1 + max(loaded.get_vocab().values()), encoder)
+    return Tokenizer(
+        name=name,
+        digest=tokenizer_digest(loaded),
+        vocabulary_size=1 + max(loaded.get_vocab().values()),
+        encoder=encoder,
+    )

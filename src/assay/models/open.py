@@ -16,7 +16,6 @@ from assay.plug_ins import PlugIns
 from assay.types import Generator
 
 if TYPE_CHECKING:
-    from assay.models.builtin_scorer import BuiltinScorer
     from assay.models.llama_cpp_backend import LlamaCppModel
     from assay.models.openai_http import OpenAIChat, OpenAICompletions
     from assay.models.transformers_backend import TransformersModel
@@ -70,15 +69,16 @@ def open_local(name: str, settings: ModelSettings = DEFAULTS, **changes: object)
     return _open_weights(name, replace(settings, **changes))  # type: ignore[arg-type]  # see open_model
 
 
-def open_builtin_scorer(name: str, settings: ModelSettings) -> "BuiltinScorer | None":
-    """Open a built-in model that scores and no more, in a third of the time; None where another way is needed."""
-    if builtin_name(name) is None:
-        return None
-    require("torch", purpose=f"model {name!r}")
-    with garbage_collection_paused():
-        from assay.models.builtin_scorer import BuiltinScorer, reads  # noqa: PLC0415  as torch, in _open_weights
+def _open_local(name: str, settings: ModelSettings) -> "TransformersModel":
+    """Open a model from its weights; a built-in one imports transformers only when it has to."""
+    if builtin_name(name) is not None:
+        require("torch", "transformers", purpose=f"model {name!r}")
+        with garbage_collection_paused():
+            from assay.models.builtin_model import BuiltinModel, reads  # noqa: PLC0415  as torch, in _open_weights
 
-    return BuiltinScorer(name, settings) if reads(name, settings) else None
+        if reads(name, settings):
+            return BuiltinModel(name, settings)
+    return _open_weights(name, settings)
 
 
 def _open_weights(name: str, settings: ModelSettings) -> "TransformersModel":
@@ -122,7 +122,7 @@ MODELS: PlugIns[ModelFactory] = PlugIns(
     accepts=callable,
     description="a function of a name and ModelSettings that returns a model",
     own={
-        BUILTIN: _open_weights,
+        BUILTIN: _open_local,
         "openai": _open_server,
         "openai-chat": _open_server,
         "vllm": _open_vllm,

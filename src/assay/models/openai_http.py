@@ -4,13 +4,9 @@ The class of a model says what its server can do. /completions continues text, a
 server can (see `prompt_log_probs`). /chat/completions answers and gives none.
 """
 
-import math
 import os
 import re
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -19,240 +15,18 @@ from assay.models.digest import combined
 from assay.models.endpoint import Endpoint, Json, Refused
 from assay.models.generators import before_first, in_order, prompt_seeds
 from assay.models.names import openai_name
+from assay.models.prompt_log_probs import (
+    ECHO,
+    PROBED,
+    PROMPT_WAYS,
+    PromptReply,
+    PromptWay,
+    checked,
+    require_log_probabilities,
+    require_predictions,
+)
 from assay.models.spending import SpendingLimits, SpendingMeter
 from assay.types import RankedLogProbs, Rejected, TokenLogProbs
-
-# Log-probabilities of a prompt's tokens from a server: three ways to request them, and the check of what is returned.
-#
-# No standard covers them. vLLM has `prompt_logprobs`, OpenAI's /completions has `echo` with `logprobs`, SGLang has its
-# own end point /generate. A server that does not know a way rejects the request or ignores the field.
-
-PROBED = 5
-"""Likeliest tokens at each position that are requested once, for the check; servers give at least so many."""
-_ROUNDING = 1e-3  # a sure token may come out a little above 0
-_LARGEST_VOCABULARY = 10**6
-_COMPARED = 3
-"""Likeliest tokens that are compared; a server may give the token itself beside them, as the last one."""
-_SAME = 0.25
-"""Largest difference of equal log-probabilities: half precision differs by some hundredths from batch to batch."""
-_SAMPLING = {"temperature": 1, "top_p": 1}
-"""A server that applies temperature or top-p to what it returns changes nothing at 1."""
-
-
-@dataclass(frozen=True, slots=True)
-class PromptReply:
-    """Columns of a reply, one entry for each token of the prompt, not yet checked.
-
-    Attributes:
-        ids: token ids.
-        values: log-probabilities; None for a token without a prediction.
-        ranks: from 1; None where the server gives none.
-        top: log-probabilities of the likeliest tokens at each position; empty where none were requested.
-    """
-
-    ids: Sequence[int]
-    values: Sequence[object]
-    ranks: Sequence[object] | None = None
-    top: Sequence[Sequence[object]] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PromptWay:
-    """A way to request log-probabilities of a prompt.
-
-    Attributes:
-        name: for messages.
-        path: of the end point, relative to the API's address.
-        body: model, text and number of likeliest tokens that are requested at each position → the request.
-        read: reply and text → the columns; None where the reply has none.
-    """
-
-    name: str
-    path: str
-    body: Callable[[str, str, int], Json]
-    read: Callable[[Json, str], PromptReply | None]
-
-
-def _read_prompt_log_probs(reply: Json, text: str) -> PromptReply | None:  # noqa: ARG001  one signature for all ways
-    """Read vLLM's reply: a table for each token of the prompt, the token itself first, with its rank."""
-    positions = _first_choice(reply).get("prompt_logprobs")
-    if not isinstance(positions, list):
-        return None
-    tables = [position if isinstance(position, dict) else {} for position in positions]
-    tokens = [str(next(iter(table), 0)) for table in tables]
-    first: list[object] = [next(iter(table.values()), None) for table in tables]
-    entries = [entry if isinstance(entry, dict) else {} for entry in first]
-    ranks = [entry.get("rank") for entry in entries]
-    return PromptReply(
-        [int(token) if token.isdigit() else 0 for token in tokens],
-        [entry.get("logprob") for entry in entries],
-        ranks if any(rank is not None for rank in ranks) else None,
-        [[e.get("logprob") for e in table.values() if isinstance(e, dict)] for table in tables],
-    )
-
-
-def _read_echo(reply: Json, text: str) -> PromptReply | None:
-    """Read the reply of OpenAI's way: the prompt comes back, each token with its log-probability; ids are hashes."""
-    choice = _first_choice(reply)
-    table, echoed = choice.get("logprobs"), choice.get("text")
-    if not isinstance(table, dict) or not isinstance(echoed, str) or not echoed.startswith(text):
-        return None
-    tokens, values, top = table.get("tokens"), table.get("token_logprobs"), table.get("top_logprobs")
-    if not isinstance(tokens, list) or not isinstance(values, list):
-        return None
-    # some servers generate although max_tokens is 0: their tokens follow the text
-    offsets = table.get("text_offset")
-    if len(echoed) > len(text):
-        if not isinstance(offsets, list) or len(offsets) != len(tokens) or -1 in offsets:  # SGLang has none
-            offsets = list(accumulate((len(str(token)) for token in tokens), initial=0))[:-1]
-        kept = sum(1 for offset in offsets if isinstance(offset, int) and offset < len(text))
-        tokens, values = tokens[:kept], values[:kept]
-    ids = [zlib.crc32(str(token).encode("utf-8", "surrogatepass")) >> 1 for token in tokens]
-    tables = top[: len(tokens)] if isinstance(top, list) else []
-    likeliest = [list(table.values()) if isinstance(table, dict) else [] for table in tables]
-    return PromptReply(ids, values, None, likeliest)
-
-
-def _read_sglang(reply: Json, text: str) -> PromptReply | None:  # noqa: ARG001  one signature for all ways
-    """Read the reply of SGLang's own end point: log-probability, token id and text of each token of the prompt."""
-    content = reply.get("meta_info")
-    rows = content.get("input_token_logprobs") if isinstance(content, dict) else None
-    if not isinstance(content, dict) or not isinstance(rows, list) or not rows:
-        return None
-    pairs = [row if isinstance(row, list) and len(row) > 1 else (None, 0) for row in rows]
-    tops = content.get("input_top_logprobs") or []
-    return PromptReply(
-        [token if isinstance(token, int) else 0 for _, token, *_ in pairs],
-        [value for value, *_ in pairs],
-        None,
-        [[entry[0] for entry in entries] if isinstance(entries, list) else [] for entries in tops],
-    )
-
-
-ECHO = "`echo` with `logprobs`"
-
-PROMPT_WAYS = (
-    PromptWay(
-        "`prompt_logprobs`",
-        "/completions",
-        lambda model, text, top: {"model": model, "prompt": text, "max_tokens": 1, "prompt_logprobs": top, **_SAMPLING},
-        _read_prompt_log_probs,
-    ),
-    PromptWay(
-        ECHO,
-        "/completions",
-        lambda model, text, top: (
-            # llama-cpp-python's server takes 0 for no limit: a first request of 1 finds out what a server gives
-            {"model": model, "prompt": text, "max_tokens": int(top > 0), "echo": True, "logprobs": max(1, top)}
-            | _SAMPLING
-        ),
-        _read_echo,
-    ),
-    PromptWay(
-        "SGLang's `/generate`",
-        "/../generate",
-        lambda _, text, top: {
-            "text": text,
-            "sampling_params": {"max_new_tokens": 0, **_SAMPLING},
-            "return_logprob": True,
-            "logprob_start_len": 0,
-            "top_logprobs_num": top,
-        },
-        _read_sglang,
-    ),
-)
-"""In the order in which they are tried: ranks come with the first alone."""
-
-
-def _first_choice(reply: Json) -> Mapping[str, object]:
-    choices = reply.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return first if isinstance(first, dict) else {}
-
-
-def checked(reply: PromptReply | None, place: str, text: str) -> TokenLogProbs:
-    """Return the arrays, with ranks where there are any, without leading tokens that have no prediction.
-
-    Args:
-        reply: of the server, for `text`.
-        place: address of the end point, for the message.
-        text: the prompt.
-
-    Raises:
-        ModelError: a token has no log-probability, or a value cannot be one.
-    """
-    reply = reply or PromptReply([], [None])
-    start = next((index for index, value in enumerate(reply.values) if value is not None), len(reply.values))
-    numbers = _numbers(reply.values[start:])
-    complete = len(reply.ids) == len(reply.values) and len(numbers) == len(reply.values) - start
-    if not complete or not numbers or max(numbers) > _ROUNDING:
-        if complete and not numbers and len(reply.ids) == 1:  # a text of a single token has no prediction
-            return TokenLogProbs(np.zeros(0, np.int32), np.zeros(0, np.float32))
-        raise ModelError(
-            f"{place}: expected one log-probability for each token of a text of {len(text)} characters, received "
-            "something else"
-        )
-    ids, log_probs = np.array(reply.ids[start:], np.int32), np.minimum(np.array(numbers, np.float32), 0)
-    ranks = [rank for rank in (reply.ranks or ())[start:] if isinstance(rank, int) and rank > 0]
-    if len(ranks) < len(numbers):
-        return TokenLogProbs(ids, log_probs)
-    return RankedLogProbs(ids, log_probs, np.array(ranks, np.int32))
-
-
-def require_log_probabilities(reply: PromptReply, place: str) -> None:
-    """Check that values are raw log-probabilities, and not logits.
-
-    The likeliest tokens together have a probability of at most 1, and the likeliest alone one of at least 1/V.
-
-    Raises:
-        ModelError: at a position they have not.
-    """
-    for values in reply.top:
-        numbers = _numbers(values)
-        # logits would sum to anything: exp is capped, because that of a large logit overflows
-        total = sum(math.exp(min(number, 1)) for number in numbers)
-        if numbers and not 1 / _LARGEST_VOCABULARY <= total <= 1 + len(numbers) * _ROUNDING:
-            raise ModelError(
-                f"{place}: the {len(numbers)} likeliest tokens of a position have a probability of {total:.3g} "
-                "together, so they are no log-probabilities: expected raw ones (vLLM: --logprobs-mode raw_logprobs)"
-            )
-
-
-def require_predictions(reply: PromptReply, other: PromptReply | None, place: str) -> None:
-    """Check that a token's log-probability is that after the tokens before it, and not after itself.
-
-    Where two texts differ for the first time, the same tokens came before, so the same tokens are the likeliest.
-    llama-cpp-python's server shifts its columns by one: there each token is followed by itself.
-
-    Args:
-        reply: of the server, with the likeliest tokens at each position.
-        other: the same for a text that ends in another token.
-        place: address of the end point, for the message.
-
-    Raises:
-        ModelError: the likeliest tokens have other log-probabilities.
-    """
-    pairs = zip(reply.ids, () if other is None else other.ids, strict=False)
-    position = next((index for index, (own, its) in enumerate(pairs) if own != its), None)
-    if position is None or other is None:
-        return
-    compared = zip(_likeliest(reply, position), _likeliest(other, position), strict=False)
-    if any(abs(own - its) > _SAME for own, its in compared):
-        raise ModelError(
-            f"{place}: each token's log-probability is the one after the token itself, not the one before it, as "
-            "llama-cpp-python's server has it: expected a server such as vLLM's, llama:PATH.gguf, which opens the file "
-            "itself, or --access black, for scores of generated text"
-        )
-
-
-def _likeliest(reply: PromptReply, position: int) -> list[float]:
-    tables = reply.top[position : position + 1]
-    return sorted((number for table in tables for number in _numbers(table)), reverse=True)[:_COMPARED]
-
-
-def _numbers(values: Sequence[object]) -> list[float]:
-    return [float(value) for value in values if isinstance(value, int | float) and not math.isnan(value)]
-
 
 KEY = "OPENAI_API_KEY"
 _STOPS = 4  # OpenAI takes no more; the rest is applied to the reply

@@ -154,7 +154,7 @@ class Prefixes:
         if not layers:
             return new, own_slots
         joined = [
-            (torch.cat([keys, more_keys], dim=1), torch.cat([values, more_values], dim=1))
+            (torch.hstack((keys, more_keys)), torch.hstack((values, more_values)))
             for (keys, values), (more_keys, more_values) in zip(layers, new, strict=True)
         ]
         return joined, own_slots
@@ -182,7 +182,7 @@ def continues_from_cache(model: PreTrainedModel) -> bool:
     if not keeps_positions(model):
         return False
     size = len(embedding(model))
-    prompts = [[token * PROBE_STEP % size for token in prompt] for prompt in PROBE]
+    prompts = [(torch.tensor(prompt) * PROBE_STEP % size).tolist() for prompt in PROBE]
     device = device_of(embedding(model))
     run: Any = model
     try:
@@ -223,13 +223,13 @@ def readings_of(heads: Sequence[TokenIdList], path: TokenIdList) -> list[Reading
         kept = common(heads[row], path)
         shared = 0 if last is None else common(heads[row], heads[last])
         if last is None or kept >= shared:
-            reading = Reading(row, kept, None, 0)
+            reading = Reading(row=row, start=kept, source=None, turn=0)
         else:
             # The shared prefix may reach back over several rows: follow the sources to the row that computes its end.
             owner = before[last]
             while owner.start >= shared and owner.source is not None:
                 owner = before[owner.source]
-            reading = Reading(row, shared, owner.row, owner.turn + 1)
+            reading = Reading(row=row, start=shared, source=owner.row, turn=owner.turn + 1)
         before[row] = reading
         readings.append(reading)
         last = row

@@ -4,13 +4,15 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, TypeVar
 
 from assay.errors import ModelError
 from assay.settings import MODEL_OPTION, Setting, Settings
 
 CODE_CHARACTERS_PER_TOKEN = 3
 """Characters of code in one token: fewer than in prose, so that an estimate is rather too high."""
+MOST_TOKENS = 2**40
+"""A server that reports more tokens for a request than this is not believed."""
 PER_PRICE = 1_000_000
 """Tokens that a price is for."""
 
@@ -58,9 +60,9 @@ class SpendingLimits(Settings):
         cost = self.cost(tokens)
         return replace(
             self,
-            max_requests=None if self.max_requests is None else max(0, self.max_requests - requests),
-            max_tokens=None if self.max_tokens is None else max(0, self.max_tokens - tokens),
-            max_cost=None if self.max_cost is None or cost is None else max(0.0, self.max_cost - cost),
+            max_requests=_left(self.max_requests, requests),
+            max_tokens=_left(self.max_tokens, tokens),
+            max_cost=None if cost is None else _left(self.max_cost, cost),
         )
 
     def exceeded(self, requests: int, tokens: int) -> str:
@@ -73,6 +75,13 @@ class SpendingLimits(Settings):
         if self.max_cost is not None and cost is not None and cost > self.max_cost:
             return f"a cost of about {cost:.2g}, max-cost {self.max_cost:g}"
         return ""
+
+
+Amount = TypeVar("Amount", int, float)
+
+
+def _left(limit: Amount | None, spent: Amount) -> Amount | None:
+    return None if limit is None else max(limit - spent, type(limit)())
 
 
 class SpendingMeter:
@@ -126,7 +135,7 @@ class SpendingMeter:
         """Replace an estimate by the tokens that the server reports."""
         usage = reply.get("usage")
         total = usage.get("total_tokens") if isinstance(usage, Mapping) else None
-        if isinstance(total, int):
+        if type(total) is int and 0 <= total < MOST_TOKENS:
             with self._lock:
                 # the estimate was counted already, so only the difference to the reported number is added
                 self.tokens += total - estimate

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -10,13 +12,15 @@ from assay.models.batching import TokenBudget, original_context
 from assay.models.digest import combined, model_digest, tokenizer_digest
 from assay.models.encoding import TextEncoder
 from assay.models.forward import Forward, embedding, hidden_states
-from assay.models.generation import Continuer, Decoding, end_tokens
-from assay.models.loading import Checkpoint, context_length
-from assay.models.prefixes import Prefixes, continues_from_cache
+from assay.models.generators import Decoding, end_tokens
 from assay.models.settings import ModelSettings
 from assay.models.windowed import CPU_ALIKE, CPU_BATCH_TOKENS, WindowedScorer
-from assay.models.windows import resolve_stride
+from assay.models.windows import context_length, resolve_stride
 from assay.types import Float32Array, Pooling, Tokens
+
+if TYPE_CHECKING:  # these import transformers, which a built-in model that only scores does not wait for
+    from assay.models.generation import Continuer
+    from assay.models.loading import Checkpoint
 
 CPU_GENERATION_TOKENS = 4096
 """A step of generation reads all weights for one token of each row, so more rows cost little more than few."""
@@ -36,7 +40,7 @@ class TransformersModel(WindowedScorer):
         forward: the model itself.
     """
 
-    def __init__(self, checkpoint: Checkpoint, settings: ModelSettings = ModelSettings()) -> None:  # noqa: B008  frozen
+    def __init__(self, checkpoint: "Checkpoint", settings: ModelSettings = ModelSettings()) -> None:  # noqa: B008  frozen
         """Settle context, windows and batches.
 
         Args:
@@ -74,27 +78,23 @@ class TransformersModel(WindowedScorer):
     @cached_property
     def digest(self) -> str:
         """SHA-256 of weights, configuration, tokenizer, dtype, windows and BOS; not of the device."""
-        settings = {
-            "dtype": str(self.checkpoint.model.dtype),
-            "context": self.context,
-            "stride": self.stride,
-            "prefix": self.encoder.prefix,
-        }
-        return model_digest(self.checkpoint.folders, self.checkpoint.tokenizer, settings)
+        return self._digest_of(self.checkpoint.folders, self.checkpoint.model.dtype)
 
     @cached_property
     def generation_digest(self) -> str:
         """SHA-256 of the digest and of the tokens that end a continuation, which are in files of their own."""
-        return combined([self.digest, end_tokens(self.checkpoint.model, self.encoder)])
+        return combined([self.digest, end_tokens(self.checkpoint.model, self.checkpoint.tokenizer)])
 
     @cached_property
     def tokenizer_digest(self) -> str:
         """SHA-256 of what the tokenizer does to text."""
-        return tokenizer_digest(self.checkpoint.tokenizer)
+        return tokenizer_digest(self.encoder.tokenizer)
 
     @cached_property
     def shares_prefixes(self) -> bool:
         """True if shared prefixes of prompts can be computed once."""
+        from assay.models.prefixes import continues_from_cache  # noqa: PLC0415  it imports transformers
+
         return continues_from_cache(self.checkpoint.model)
 
     @property
@@ -139,13 +139,16 @@ class TransformersModel(WindowedScorer):
         Raises:
             ModelError: a setting out of its range, or one prompt alone does not fit into memory.
         """
-        return self._continuer().texts(prompts, Decoding(max_new_tokens, temperature, top_p, tuple(stop), seed))
+        return self._continuer().texts(
+            prompts,
+            Decoding(max_new_tokens=max_new_tokens, temperature=temperature, top_p=top_p, stop=tuple(stop), seed=seed),
+        )
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Each text as the model reads it."""
         before = len(self.encoder.prefix)
         return [
-            Tokens(tuple(encoding.ids.tolist()), encoding.offsets, encoding.first, before)
+            Tokens(ids=tuple(encoding.ids.tolist()), offsets=encoding.offsets, first=encoding.first, special=before)
             for encoding in self.encoder.encode(texts)
         ]
 
@@ -161,7 +164,19 @@ class TransformersModel(WindowedScorer):
         """Return the statistics of one batch; see `Forward.statistics`."""
         return self.forward.statistics(ids, positions, targets)
 
-    def _continuer(self) -> Continuer:
+    def _digest_of(self, folders: Sequence[Path], dtype: torch.dtype) -> str:
+        prefix = self.encoder.prefix
+        settings = {"dtype": str(dtype), "context": self.context, "stride": self.stride, "prefix": prefix}
+        return model_digest(folders, self.encoder.tokenizer, settings)
+
+    def _continuer(self) -> "Continuer":
+        from assay.models import generation, prefixes  # noqa: PLC0415  see shares_prefixes
+
         model = self.checkpoint.model
-        prefixes = Prefixes(model) if self.shares_prefixes else None
-        return Continuer(model, self.encoder, self.context, self.generation_budget, prefixes)
+        return generation.Continuer(
+            model=model,
+            encoder=self.encoder,
+            context=self.context,
+            budget=self.generation_budget,
+            prefixes=prefixes.Prefixes(model) if self.shares_prefixes else None,
+        )

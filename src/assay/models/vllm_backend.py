@@ -8,6 +8,7 @@ worst rank, where the other backends count the best.
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from assay.errors import MissingExtra, ModelError
 from assay.models.digest import combined, files_digest, tokenizer_digest
-from assay.models.generators import before_first, prompt_seeds
+from assay.models.generators import before_first, in_blocks, prompt_seeds
 from assay.models.openai_http import SHORT, without_numbers
 from assay.models.settings import ModelSettings
 from assay.types import RankedLogProbs, Rejected, TokenLogProbs
@@ -94,18 +95,16 @@ class VllmModel:
             ModelError: vLLM cannot run the model, or refuses short texts too.
         """
         parameters = self._sampling(max_tokens=1, temperature=0.0, prompt_logprobs=0)
-        for start in range(0, len(texts), CHUNK):
-            chunk = texts[start : start + CHUNK]
+        done = 0
+        for chunk in in_blocks(texts, CHUNK):
             outputs = self._run(chunk, [parameters] * len(chunk))
-            yield [
-                (start + index, output if isinstance(output, Rejected) else self._log_probs(output))
-                for index, output in enumerate(outputs)
-            ]
+            yield list(enumerate(map(self._log_probs, outputs), done))
+            done += len(chunk)
 
     def token_log_probs(self, texts: Sequence[str]) -> Iterator[TokenLogProbs | Rejected]:
         """As `completed`, in the order of `texts`."""
         for batch in self.completed(texts):
-            yield from (value for _, value in batch)
+            yield from map(itemgetter(1), batch)
 
     def generate(
         self,
@@ -123,8 +122,7 @@ class VllmModel:
             ModelError: as `completed`.
         """
         seeds = prompt_seeds(seed, prompts)
-        for start in range(0, len(prompts), CHUNK):
-            chunk = prompts[start : start + CHUNK]
+        for chunk in in_blocks(prompts, CHUNK):
             parameters = [
                 self._sampling(
                     max_tokens=max_new_tokens, temperature=temperature, top_p=top_p, stop=list(stop) or None, seed=own
@@ -158,8 +156,10 @@ class VllmModel:
             raise ModelError(f"{self.name}: vLLM gave {len(outputs)} outputs, expected {len(prompts)}")
         return outputs
 
-    def _log_probs(self, output: Any) -> TokenLogProbs:  # noqa: ANN401  see __init__
+    def _log_probs(self, output: Any) -> TokenLogProbs | Rejected:  # noqa: ANN401  see __init__
         """Return the log-probabilities of the text's tokens; the first position has none."""
+        if isinstance(output, Rejected):
+            return output
         rows = [
             (token, entry[token].logprob, entry[token].rank)
             for token, entry in zip(output.prompt_token_ids, output.prompt_logprobs or (), strict=False)

@@ -68,17 +68,15 @@ class WindowedScorer(ABC):
     def _completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
         encoded = self.encoder.encode(texts)
         columns: list[Float32Array] = [np.empty((len(ROWS), text.scored), np.float32) for text in encoded]
-        passes = [
-            PlacedWork(index, window.inputs, window)
-            for index, text in enumerate(encoded)
-            for window in windows(len(text.ids), context=self.context, stride=self.stride, first=text.first)
-        ]
+        # windows of a text may run in different batches: it is complete when its last one is, in whatever order
+        passes: list[PlacedWork[Window]] = []
+        left: list[int] = []
+        for index, text in enumerate(encoded):
+            own = list(windows(len(text.ids), context=self.context, stride=self.stride, first=text.first))
+            passes.extend(PlacedWork(index, window.inputs, window) for window in own)
+            left.append(len(own))
         if nothing := [(index, TokenStatistics.empty()) for index, text in enumerate(encoded) if not text.scored]:
             yield nothing
-        # windows of a text may run in different batches: it is complete when its last one is, in whatever order
-        left = [0] * len(encoded)
-        for work in passes:
-            left[work.index] += 1
         kinds = apart(passes, self.limit)
         for batch, result in chain.from_iterable(
             self.budget.run(kind, lambda batch: (batch, self._run(batch, encoded)), alike=self.alike) for kind in kinds

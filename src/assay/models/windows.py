@@ -2,10 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from assay.errors import ModelError
 
+if TYPE_CHECKING:  # it imports transformers
+    from assay.models.loading import Checkpoint
+
 DEFAULT_STRIDE = 512
+
+CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length", "seq_length")
+"""What families call the context length. A sliding window is no context: such models read further."""
+
+NO_LIMIT = 10**9
+"""A tokenizer's model_max_length above this means that it does not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +41,42 @@ class Window:
     def scored(self) -> int:
         """Number of tokens scored here."""
         return self.stop - self.first
+
+
+def context_length(checkpoint: "Checkpoint", max_length: int | None, *, default: int | None = None) -> int:
+    """The longest sequence the model takes, or `max_length` where that is shorter.
+
+    Args:
+        checkpoint: a loaded model.
+        max_length: of the user.
+        default: the context where nothing says what it is; None for no such default.
+
+    Raises:
+        ModelError: `max_length` is not in [2, context], or it is None and nothing says what the context is.
+    """
+    config = checkpoint.model.config.get_text_config()
+    for name in CONTEXT_NAMES:
+        stated = getattr(config, name, None)
+        if isinstance(stated, int) and stated > 0:
+            return limited_context(checkpoint.name, stated, max_length)
+    if checkpoint.tokenizer.model_max_length < NO_LIMIT:
+        default = checkpoint.tokenizer.model_max_length
+    return limited_context(checkpoint.name, default, max_length)
+
+
+def limited_context(name: str, stated: int | None, max_length: int | None) -> int:
+    """The context that a model states, None where it states none, or `max_length` where that is shorter.
+
+    Raises:
+        ModelError: see `context_length`.
+    """
+    context = stated if max_length is None else max_length
+    if context is None:
+        raise ModelError(f"{name}: the configuration states no context length: expected --model-option max-length=N")
+    if max_length is not None and not 2 <= max_length <= (stated or max_length):  # noqa: PLR2004  one token to read, one to predict
+        limit = f"2 to {stated}" if stated else "at least 2"
+        raise ModelError(f"{name}: max_length {max_length}: expected {limit}")
+    return context
 
 
 def resolve_stride(stride: int | None, context: int) -> int:

@@ -1,3 +1,4 @@
+from .confidence.calibration import IndexCalibration as IndexCalibration
 from .findings.describing import describe_files as describe_files
 from .findings.finding import SourceFinding as SourceFinding
 from .findings.finding import TracedFile as TracedFile
@@ -12,7 +13,6 @@ from .findings.verbatim import Passage as Passage
 from .findings.verbatim import verbatim_passages as verbatim_passages
 from .index.building import BuildCounts as BuildCounts
 from .index.building import build as build
-from .index.calibration import IndexCalibration as IndexCalibration
 from .index.code_index import CodeIndex as CodeIndex
 from .index.opening import create_index as create_index
 from .index.opening import open_index as open_index
@@ -27,3 +27,4 @@ from .search.opening import query_encoder as query_encoder
 from .search.result import Trace as Trace
 from .search.tracing import TraceSettings as TraceSettings
 from .search.tracing import trace as trace
+from .settings import Thresholds as Thresholds

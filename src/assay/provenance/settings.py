@@ -1,12 +1,46 @@
 """Settings that the commands on copies share."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
 
 from assay.settings import Setting, Settings
 
-SURE = 0.95
-"""Least confidence of a match that is shown unless another is asked for."""
+LEAST_CONFIDENCE = 0.95
+"""Confidence of a match that is shown, unless another is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds(Settings):
+    """Which matches are kept. A copy needs no confidence; a confidence that was not measured reaches none above 0."""
+
+    PANEL: ClassVar[str] = "Search"
+    min_similarity: Annotated[
+        float, Setting("Least share of the code that a match contains.", least=0, most=1, common=True)
+    ] = 0.0
+    min_confidence: Annotated[
+        float, Setting("Least confidence, copies aside; 0 shows all matches.", least=0, most=1, common=True)
+    ] = LEAST_CONFIDENCE
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSettings(Thresholds):
+    """How matches are searched for, and which are kept."""
+
+    PANEL: ClassVar[str] = "Search"
+    top: Annotated[int, Setting("Largest number of sources for each file.", metavar="N", least=1, common=True)] = 5
+    template: Annotated[
+        tuple[Path, ...],
+        Setting("Code to ignore in every text; repeat the option for several.", metavar="FILE"),
+    ] = ()
+    method: Annotated[
+        Literal["union", "hst", "winnowing", "vector"],
+        Setting("Candidates by fingerprints, by vector, or by both."),
+    ] = "union"
+    by: Annotated[
+        Literal["function", "file"],
+        Setting("function: each function, the lines outside of functions and the whole file. file: the whole alone."),
+    ] = "function"
 
 
 @dataclass(frozen=True, slots=True)

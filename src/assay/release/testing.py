@@ -9,13 +9,14 @@ standardised_within within the set of a task, Σ log(1 - ε + ε w).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from assay.datasets import scored_text
 from assay.errors import DataError
 from assay.evaluation import holm_adjusted
+from assay.files import parse_json, write_json
 from assay.models import CachedLogProbScorer, ModelSettings, display_name, is_server, open_model
 from assay.release.making import today
 from assay.release.scored_copies import ReleasedCopies, TaskTest, VersionTest, single_tasks
@@ -256,19 +257,24 @@ def _without_space(text: str) -> str:
     return "".join(text.split())
 
 
-def evidence_of_release(model: str | Generator | LogProbScorer, secret: str | Path) -> ReleaseEvidence:
+def evidence_of_release(
+    model: str | Generator | LogProbScorer, secret: str | Path, *, kept: Path | None = None
+) -> ReleaseEvidence:
     """Return what an audit needs of the test of a release; the test is logged.
 
     Args:
         model: name of a model, or a model.
         secret: the secret file.
+        kept: file of the result, for a run that is continued: each test counts, and this one is then made once.
 
     Raises:
         AssayError: see `run_release_test`.
     """
+    if kept is not None and kept.exists():
+        return ReleaseEvidence(**parse_json(kept.read_bytes()))
     result = run_release_test(model, secret, ReleaseTestSettings(tasks=True), proven_only=True)
     best = result.strongest
-    return ReleaseEvidence(
+    shown = ReleaseEvidence(
         p_value=best.names.p_value,
         adjusted_p_value=best.adjusted,
         named={task.id: task.q_value for task in result.named},
@@ -277,6 +283,10 @@ def evidence_of_release(model: str | Generator | LogProbScorer, secret: str | Pa
         valid=result.valid,
         has_beacon=result.has_beacon,
     )
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_json(kept, asdict(shown))
+    return shown
 
 
 def _logged(

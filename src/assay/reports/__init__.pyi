@@ -44,6 +44,7 @@ from .terminal import print_report as print_report
 from .terminal import print_statement as print_statement
 from .terminal import print_summary as print_summary
 from .terminal import print_table as print_table
+from .wording import area_interval as area_interval
 from .wording import area_with_interval as area_with_interval
 from .wording import cell_text as cell_text
 from .wording import decimal as decimal

@@ -6,23 +6,46 @@ phone: on a wide screen several stand side by side, and text is readable everywh
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import lazy_loader
 import numpy as np
 
+from assay.garbage import garbage_collection_paused
 from assay.reports.report import Measured
 from assay.types import Float64Array
 
 if TYPE_CHECKING:
     import altair as alt
-else:  # a plotting library that cannot be imported costs the figures and not the report
-    alt = lazy_loader.load("altair")
+else:
 
+    class _Altair:
+        """The plotting library, imported when a figure is drawn: one that cannot be imported costs no report.
+
+        It is no lazy module: torch looks at all modules when it is imported, which would load them.
+        """
+
+        def __getattr__(self, name: str) -> object:
+            if "altair" in sys.modules:
+                return getattr(sys.modules["altair"], name)
+            # jsonschema, without which there is no Altair, builds parsers of IRIs for seconds; it does without them
+            # where the package cannot be imported, and no chart has an IRI
+            parsers = sys.modules.setdefault(IRI_PARSERS, None)
+            try:
+                with garbage_collection_paused():
+                    return getattr(importlib.import_module("altair"), name)
+            finally:
+                if parsers is None:
+                    del sys.modules[IRI_PARSERS]
+
+    alt = _Altair()
+
+IRI_PARSERS = "rfc3987_syntax"
 WIDTH, HEIGHT = 400, 320
 MOST_SERIES = 4
 """Lines that can be distinguished by colour and dash."""
@@ -87,21 +110,17 @@ def line_chart(series: Sequence[Series], axes: Axes) -> alt.LayerChart:
         series: at most `MOST_SERIES`, the leading one first.
         axes: see `Axes`.
     """
-    places = {x: place for place, x in enumerate(axes.labels)} if axes.labels else None
-    rows = [
-        {
-            "series": line.name,
-            "x": places[x] if places else x,
-            "value": point.value,
-            "low": point.low if point.has_interval else point.value,
-            "high": point.high if point.has_interval else point.value,
-        }
-        for line in reversed(series)  # the leading series is drawn last, on top
-        for x, point in line.points.items()
-        if not math.isnan(point.value)
-    ]
-    xs = sorted({x for line in series for x, point in line.points.items() if not math.isnan(point.value)})
-    across = _labelled_axis(axes) if axes.labels else _number_axis(xs, axes.x)
+    places = {x: place for place, x in enumerate(axes.labels or ())}
+    rows, xs = [], set()
+    for line in reversed(series):  # the leading series is drawn last, on top
+        for x, point in line.points.items():
+            if not math.isnan(point.value):
+                low, high = (point.low, point.high) if point.has_interval else (point.value, point.value)
+                row = {"series": line.name, "x": places.get(x, x), "value": point.value, "low": low, "high": high}
+                rows.append(row)
+                xs.add(x)
+    ordered = sorted(xs)
+    across = _labelled_axis(axes) if axes.labels else _number_axis(ordered, axes.x)
     up: dict[str, Any] = {
         "axis": alt.Axis(title=axes.y, tickCount=6, format="~p" if axes.percent else alt.Undefined),
         "scale": _from(axes.range),
@@ -136,11 +155,10 @@ def roc_chart(
     """
     diagonal = np.array([0.0, 1.0])
     lines = [*curves, Curve("chance", diagonal, diagonal)]
-    rows = [
-        {"series": line.name, "fpr": float(fpr), "tpr": float(tpr), "order": i}
-        for line in lines
-        for i, (fpr, tpr) in enumerate(zip(line.fpr, line.tpr, strict=True))
-    ]
+    rows = []
+    for line in lines:
+        points = zip(line.fpr.tolist(), line.tpr.tolist(), strict=True)
+        rows += [{"series": line.name, "fpr": fpr, "tpr": tpr, "order": at} for at, (fpr, tpr) in enumerate(points)]
     reached = max(float(np.interp(limit, line.fpr, line.tpr)) for line in lines)
     height = 1.0 if limit == 1 else min(1.0, max(0.2, reached * 1.05))
     axis: dict[str, Any] = {"format": ".0%", "tickCount": 6}
@@ -179,13 +197,11 @@ def histogram(
         colours: class → colour, of those that have one of their own.
     """
     edges = histogram_edges(np.concatenate(list(classes.values()))) if edges is None else edges
-    rows = [
-        {"class": name, "left": float(left), "right": float(right), "share": float(n) / len(values)}
-        for name, values in classes.items()
-        for n, left, right in zip(
-            np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0], edges[:-1], edges[1:], strict=True
-        )
-    ]
+    rows = []
+    for name, values in classes.items():
+        counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
+        bars_of = zip(counts / len(values), edges[:-1], edges[1:], strict=True)
+        rows += [{"class": name, "left": left, "right": right, "share": share} for share, left, right in bars_of]
     others = iter(("var(--series-1)", "var(--series-3)", "var(--series-4)", "var(--series-2)"))
     palette = [(colours or {}).get(name) or next(others, CHANCE_COLOUR) for name in classes]
     scale = alt.Scale(domain=list(classes), range=palette)

@@ -4,9 +4,13 @@ import csv
 import io
 import math
 from collections.abc import Mapping
+from itertools import chain
 
 from assay.escaping import spreadsheet_cell, visible
-from assay.reports.report import Cell, Missing, Report
+from assay.reports.report import Cell, Report, is_measured
+
+ENDINGS = ("", " low", " high")
+"""Of the headings of a measured value: the value, and the ends of its interval."""
 
 
 def render_csv(report: Report) -> str:
@@ -20,35 +24,32 @@ def render_csv(report: Report) -> str:
     if not report.tables:
         figures = report.data if isinstance(report.data, Mapping) else {}
         single = {name: value for name, value in figures.items() if isinstance(value, str | int | float)}
-        lines.writerow([spreadsheet_cell(visible(str(name))) for name in single])
-        lines.writerow([cell for value in single.values() for cell in _values(value, has_ends=False)])
+        lines.writerow(map(_safe, map(str, single)))
+        lines.writerow(map(_text, single.values()))
         return text.getvalue() if single else ""
     table = report.tables[0]
-    measured = [
-        not all(isinstance(row.cells[i], str | int | float | Missing) for row in table.rows)
-        for i in range(len(table.columns))
-    ]
-    endings = [("", " low", " high") if has_ends else ("",) for has_ends in measured]
-    titles = [f"{c.title}{ending}" for c, own in zip(table.columns, endings, strict=True) for ending in own]
-    lines.writerow([spreadsheet_cell(visible(title)) for title in titles])
+    widths = [3 if any(map(is_measured, cells)) else 1 for cells in table.cells]
+    titles = []
+    for column, width in zip(table.columns, widths, strict=True):
+        titles += [_safe(f"{column.title}{ending}") for ending in ENDINGS[:width]]
+    lines.writerow(titles)
     for row in table.rows:
-        cells = zip(row.cells, measured, strict=True)
-        lines.writerow([value for cell, has_ends in cells for value in _values(cell, has_ends=has_ends)])
+        lines.writerow(chain.from_iterable(map(_values, row.cells, widths)))
     return text.getvalue()
 
 
-def _values(cell: Cell, *, has_ends: bool) -> list[str]:
-    if isinstance(cell, Missing):
-        values = [""]
-    elif isinstance(cell, str):
-        values = [spreadsheet_cell(visible(cell))]
-    elif isinstance(cell, int | float):
-        values = [_number(cell)]
-    else:
-        ends = (cell.low, cell.high) if cell.has_interval else (math.nan, math.nan)
-        values = [_number(value) for value in (cell.value, *ends)]
-    return values + [""] * (2 if has_ends and len(values) == 1 else 0)
+def _safe(text: str) -> str:
+    return spreadsheet_cell(visible(text))
 
 
-def _number(value: float) -> str:
-    return "" if math.isnan(value) else repr(value)
+def _values(cell: Cell, width: int) -> list[str]:
+    if not is_measured(cell):
+        return [_text(cell), "", ""][:width]
+    ends = (cell.low, cell.high) if cell.has_interval else (math.nan, math.nan)
+    return list(map(_text, (cell.value, *ends)))
+
+
+def _text(value: Cell) -> str:
+    if isinstance(value, str):
+        return _safe(value)
+    return repr(value) if isinstance(value, int | float) and not math.isnan(value) else ""

@@ -100,19 +100,18 @@ def write_html(report: Report, path: Path) -> Path:
 
 def sections(report: Report) -> tuple[Section, ...]:
     """Return the headings of a page with their figures and tables, all but the figure beside the statement."""
-    rest = report.figures[1:]
-    titles = dict.fromkeys([table.section or table.title for table in report.tables])
-    titles |= dict.fromkeys([figure.section or figure.title for figure in rest])
-    return tuple(
-        Section(
-            title,
-            f"section-{i}-{re.sub(r'[^a-z0-9]+', '-', title.lower()).strip('-')}",
-            report.sections.get(title, ""),
-            tuple(figure for figure in rest if (figure.section or figure.title) == title),
-            tuple(table for table in report.tables if (table.section or table.title) == title),
-        )
-        for i, title in enumerate(titles, 1)
-    )
+    parts: dict[str, tuple[list[Figure], list[Table]]] = {}
+    for table in report.tables:
+        parts.setdefault(table.section or table.title, ([], []))[1].append(table)
+    for figure in report.figures[1:]:
+        parts.setdefault(figure.section or figure.title, ([], []))[0].append(figure)
+    headed = []
+    for number, (title, (figures, tables)) in enumerate(parts.items(), 1):
+        name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+        introduction = report.sections.get(title, "")
+        anchor = f"section-{number}-{name}"
+        headed.append(Section(title, anchor, introduction, figures=tuple(figures), tables=tuple(tables)))
+    return tuple(headed)
 
 
 def shaded(excerpt: Excerpt) -> Iterator[Markup]:
@@ -130,39 +129,39 @@ def shaded(excerpt: Excerpt) -> Iterator[Markup]:
 
 def _contents(report: Report, page_sections: tuple[Section, ...]) -> list[tuple[str, str]]:
     """Anchor and title of each part of the page."""
-    return [
-        *((section.anchor, section.title) for section in page_sections),
-        *([("excerpts", "Side by side")] if report.excerpts else []),
-        *([("sample-list", "Samples")] if report.samples else []),
-        *([("methods", "Methods")] if report.methods else []),
-        *([("notes", "Notes")] if report.notes else []),
-        *([("manifest", "How to repeat")] if report.manifest else []),
-    ]
+    further = (
+        ("excerpts", "Side by side", report.excerpts),
+        ("sample-list", "Samples", report.samples),
+        ("methods", "Methods", report.methods),
+        ("notes", "Notes", report.notes),
+        ("manifest", "How to repeat", report.manifest),
+    )
+    present = [(anchor, title) for anchor, title, content in further if content]
+    return [*((section.anchor, section.title) for section in page_sections), *present]
 
 
 def _command_line(manifest: Mapping[str, object]) -> str:
     """The command that made the run, as one line; empty where the manifest has none."""
     command = manifest.get("command", "")
-    return shlex.join(str(part) for part in command) if isinstance(command, list | tuple) else str(command)
+    return shlex.join(map(str, command)) if isinstance(command, list | tuple) else str(command)
 
 
 def _entry(value: object) -> str:
     """A manifest entry as text: `torch 2.5, numpy 2.1`; `target: name builtin:small, digest 9b1f`."""
     if isinstance(value, Mapping):
         nested = any(isinstance(part, Mapping) for part in value.values())
-        parts = [f"{key}{': ' if nested else ' '}{_entry(part)}" for key, part in value.items()]
-        return ("; " if nested else ", ").join(parts) or "none"
+        colon, comma = (": ", "; ") if nested else (" ", ", ")
+        return comma.join(f"{key}{colon}{_entry(part)}" for key, part in value.items()) or "none"
     if isinstance(value, list | tuple):
         return ", ".join(map(_entry, value)) or "none"
-    if value is None:
-        return "none"
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    return str(value)
 
 
 def _shades() -> Markup:
     """The shades in words, each in its colour."""
-    bounds = [f"below {percent(STEPS[0])}"]
-    bounds += [f"to {percent(step)}" for step in STEPS[1:]] + ["above"]
+    bounds = [f"below {percent(STEPS[0])}", *(f"to {percent(step)}" for step in STEPS[1:]), "above"]
     swatch = Markup('<span class="swatch k{}">{}</span>')
     return Markup(listed([swatch.format(i, words) for i, words in enumerate(bounds)]))  # noqa: S704  escaped by format
 

@@ -1,10 +1,14 @@
 """A report as GitHub Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 
 from assay.escaping import markdown_text
-from assay.reports.report import Report, Row, Table
+from assay.reports.report import Report, RowKind, Table
 from assay.reports.wording import as_text, headings
+
+FORMS: Mapping[RowKind, str] = {"primary": "**`{}`**", "plain": "`{}`", "baseline": "{}"}
+"""Kind of a row → its name: in typewriter face, the primary one bold."""
+LINE_END = "\n"
 
 
 def render_markdown(report: Report) -> str:
@@ -16,30 +20,29 @@ def render_markdown(report: Report) -> str:
         parts.append(markdown_text(line) if at else f"**{markdown_text(line)}**")
     parts += map(markdown_text, report.details)
     if report.facts:
-        facts = [f"{f.name}: {f.value}{f' ({f.note})' if f.note else ''}" for f in report.facts]
-        parts.append("\n".join(f"- {markdown_text(fact)}" for fact in facts))
-    parts += [markdown_table(table) for table in report.tables]
+        parts.append(_list(map(str, report.facts)))
+    parts += map(markdown_table, report.tables)
     if report.notes:
-        parts.append("\n".join(f"- {markdown_text(note)}" for note in report.notes))
+        parts.append(_list(report.notes))
     return "\n\n".join(parts) + "\n"
+
+
+def _list(entries: Iterable[str]) -> str:
+    return "\n".join(f"- {markdown_text(entry)}" for entry in entries)
 
 
 def markdown_table(table: Table) -> str:
     """Return one table, its title above and its caption below."""
-
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(markdown_text(cell.replace("\n", " ")) for cell in cells) + " |"
-
     text = as_text(table)
-    rules = "".join("---|" if column.kind in ("name", "text") else "---:|" for column in table.columns)
-    lines = [f"**{markdown_text(table.title)}**", "", line(headings(table, text)), f"|{rules}"]
-    lines += [line(_marked(table, row, texts)) for row, texts in zip(table.rows, text.rows, strict=True)]
+    rules = ["---|" if column.kind in ("name", "text") else "---:|" for column in table.columns]
+    lines = [f"**{markdown_text(table.title)}**", "", _line(headings(table, text)), f"|{''.join(rules)}"]
+    for row, texts in zip(table.rows, text.rows, strict=True):
+        form = FORMS[row.kind]
+        cells = zip(texts, table.columns, strict=True)
+        lines.append(_line(form.format(cell) if column.kind == "name" else cell for cell, column in cells))
     caption = markdown_text(" ".join(text.caption))
     return "\n".join([*lines, "", caption] if caption else lines)
 
 
-def _marked(table: Table, row: Row, texts: Sequence[str]) -> list[str]:
-    """The cells, names in typewriter face and the primary one bold."""
-    form = {"primary": "**`{}`**", "plain": "`{}`", "baseline": "{}"}[row.kind]
-    pairs = zip(texts, table.columns, strict=True)
-    return [form.format(text) if column.kind == "name" else text for text, column in pairs]
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(markdown_text(cell.replace(LINE_END, ' ')) for cell in cells)} |"

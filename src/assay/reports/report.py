@@ -7,7 +7,7 @@ it into a terminal's text, a page, Markdown, LaTeX or JSON. Nothing here knows a
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeGuard
 
 from assay.codec import encode
 from assay.escaping import json_text
@@ -153,8 +153,20 @@ class Table:
             kind: of the row of an item.
             section: see `Table.section`.
         """
-        rows = tuple(Row(tuple(_cell(column, item) for column in columns), kind(item)) for item in items)
-        return cls(name, title, tuple(columns), rows, tuple(caption), section)
+        rows = []
+        for item in items:
+            rows.append(Row(tuple(_cell(column, item) for column in columns), kind(item)))
+        return cls(name, title, tuple(columns), rows=tuple(rows), caption=tuple(caption), section=section)
+
+    @property
+    def cells(self) -> list[tuple[Cell, ...]]:
+        """The cells of each column, top to bottom."""
+        return list(zip(*(row.cells for row in self.rows), strict=True)) or [()] * len(self.columns)
+
+
+def is_measured(cell: Cell) -> TypeGuard[Measured]:
+    """Return True for a value that may have an interval."""
+    return not isinstance(cell, str | int | float | Missing)
 
 
 def _cell(column: Column, item: object) -> Cell:
@@ -163,7 +175,8 @@ def _cell(column: Column, item: object) -> Cell:
         return Missing(column.missing)
     if isinstance(value, str | int | Missing):
         return value
-    return Missing(column.missing) if math.isnan(value if isinstance(value, float) else value.value) else value
+    number = value if isinstance(value, float) else value.value
+    return Missing(column.missing) if math.isnan(number) else value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,6 +209,11 @@ class Fact:
     name: str
     value: str
     note: str = ""
+
+    def __str__(self) -> str:
+        """Return name, value and note on one line."""
+        note = f" ({self.note})" if self.note else ""
+        return f"{self.name}: {self.value}{note}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import require
 from assay.reports.rendering import RENDERERS, describe, write_report
-from assay.reports.report import Cell, Missing, Report, Table, render_json
+from assay.reports.report import Cell, Missing, Report, Table, is_measured, render_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,13 +68,13 @@ class TabularResult:
 
 def _columns(table: Table) -> Iterator[tuple[str, list[Any]]]:
     """Yield heading and values of each column; one that mixes words and numbers is text."""
-    for at, column in enumerate(table.columns):
-        cells = [row.cells[at] for row in table.rows]
-        title = column.title or f"column {at + 1}"
-        values = [_value(cell) for cell in cells]
+    for number, (column, cells) in enumerate(zip(table.columns, table.cells, strict=True), 1):
+        title, values = column.title or f"column {number}", list(map(_value, cells))
         kinds = {isinstance(value, str) for value in values if value is not None}
-        yield title, [None if value is None else str(value) for value in values] if len(kinds) > 1 else values
-        if not all(isinstance(cell, str | int | float | Missing) for cell in cells):
+        if len(kinds) > 1:
+            values = [value if value is None else str(value) for value in values]
+        yield title, values
+        if any(map(is_measured, cells)):
             yield f"{title} low", [getattr(cell, "low", None) for cell in cells]
             yield f"{title} high", [getattr(cell, "high", None) for cell in cells]
 

@@ -1,6 +1,7 @@
 """SARIF 2.1.0, the format that code hosts accept (OASIS standard, 27 March 2020): what every log of ours has."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
@@ -21,9 +22,11 @@ def sarif_log(rules: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str,
 
 def joined_logs(*logs: Mapping[str, Any]) -> dict[str, Any]:
     """Return several runs as one, with the rules and the results of all."""
-    runs = [run for log in logs for run in log["runs"]]
-    rules = [rule for run in runs for rule in run["tool"]["driver"]["rules"]]
-    return sarif_log(rules, [result for run in runs for result in run["results"]])
+    rules, results = [], []
+    for run in chain.from_iterable(log["runs"] for log in logs):
+        rules += run["tool"]["driver"]["rules"]
+        results += run["results"]
+    return sarif_log(rules, results)
 
 
 def sarif_result(

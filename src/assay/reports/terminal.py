@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Sequence
-from dataclasses import replace
 
 from rich import box
 from rich.console import Console
@@ -11,7 +10,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from assay.escaping import visible
-from assay.reports.report import Column, Fact, Report, Table
+from assay.reports.report import Column, Report, Table
 from assay.reports.wording import TextTable, as_text, listed, number_of
 
 STYLES = {"primary": "bold", "plain": "", "baseline": "yellow"}
@@ -48,7 +47,7 @@ def print_summary(report: Report, console: Console) -> None:
     The notes are printed where no table is left out.
     """
     print_statement(report, console)
-    facts = [Text(_shortened(visible(_line(fact)), console.width)) for fact in report.facts[:MOST_FACTS]]
+    facts = [Text(_shortened(visible(f"  {fact}"), console.width)) for fact in report.facts[:MOST_FACTS]]
     room = SCREEN - len(facts) - sum(_height(text, console) for text in (report.warning, *report.first_lines))
     if report.answer is None:  # an answer is the whole first screen
         for sentence in report.details:
@@ -104,10 +103,6 @@ def print_table(table: Table, console: Console) -> None:
         console.print(Text("\n".join(map(visible, lines)), style="dim italic"))
 
 
-def _line(fact: Fact) -> str:
-    return f"  {fact.name}: {fact.value}" + (f" ({fact.note})" if fact.note else "")
-
-
 def _height(text: str, console: Console) -> int:
     return len(Text(visible(text)).wrap(console, console.width)) if text else 0
 
@@ -119,12 +114,10 @@ def _shortened(line: str, width: int) -> str:
 def _fitting(table: Table, text: TextTable, console: Console) -> tuple[list[RichTable], list[str]]:
     """The parts of the table as they fit, and what they leave out."""
     every = list(range(len(table.columns)))
-    needed = [i for i in every if not table.columns[i].optional]
-    dropped = listed([column.title for column in table.columns if column.optional])
-    columns_note = [f"No room for {dropped}: use a wider terminal."] if dropped else []
-    short = replace(
-        text, notes=("",) * len(every), rows=tuple(tuple(c.partition(" [")[0] for c in row) for row in text.rows)
-    )
+    needed = [place for place in every if not table.columns[place].optional]
+    dropped = [column.title for column in table.columns if column.optional]
+    columns_note = [f"No room for {listed(dropped)}: use a wider terminal."] if dropped else []
+    short = TextTable(("",) * len(every), tuple(map(_without_intervals, text.rows)), text.caption)
     short_note = ["No room for intervals and sizes: use a wider terminal."] if short != text else []
     for columns, shown, left_out in (
         (every, text, []),
@@ -135,10 +128,14 @@ def _fitting(table: Table, text: TextTable, console: Console) -> tuple[list[Rich
         drawing = _drawing(table, shown, columns)
         if _fits(drawing, console):
             return [drawing], left_out
-    return _parts(table, short, needed, console), short_note + columns_note
+    return _parts(table, short, needed, console=console), short_note + columns_note
 
 
-def _parts(table: Table, text: TextTable, columns: Sequence[int], console: Console) -> list[RichTable]:
+def _without_intervals(cells: Sequence[str]) -> tuple[str, ...]:
+    return tuple(cell.partition(" [")[0] for cell in cells)
+
+
+def _parts(table: Table, text: TextTable, columns: Sequence[int], *, console: Console) -> list[RichTable]:
     """The columns in runs that fit beside the rows' names, one column at least in each."""
     name, *rest = columns
     runs: list[list[int]] = [[name]]
@@ -156,25 +153,34 @@ def _fits(drawing: RichTable, console: Console) -> bool:
 def _drawing(table: Table, text: TextTable, columns: Sequence[int]) -> RichTable:
     """The table for rich; names come from data, so nothing in them is read as markup."""
     drawing = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    rows = [[_narrow(text.rows[at][i], table.columns[i]) for i in columns] for at in range(len(table.rows))]
-    for place, i in enumerate(columns):
-        column = table.columns[i]
-        is_text = column.kind in LEFT
+    rows = []
+    for texts in text.rows:
+        rows.append([_narrow(texts[place], table.columns[place]) for place in columns])
+    for at, place in enumerate(columns):
+        column, note = table.columns[place], text.notes[place]
+        is_text, is_first = column.kind in LEFT, at == 0
         # numbers and the names of scores are not broken over lines; long names and those of baselines may be
-        unbroken = [row.kind != "baseline" or place > 0 for row in table.rows]
-        widest = max((len(cells[place]) for cells, whole in zip(rows, unbroken, strict=True) if whole), default=0)
-        lines = [column.title] if is_text else column.title.split(" ")
-        lines += [text.notes[i]] if text.notes[i] else []
+        unbroken = [
+            len(cells[at])
+            for row, cells in zip(table.rows, rows, strict=True)
+            if row.kind != "baseline" or not is_first
+        ]
+        lines = [*([column.title] if is_text else column.title.split(" ")), *filter(None, [note])]
+        width = None
+        if is_first:
+            width = min(max(unbroken, default=0), LONGEST_NAME)
+        elif not is_text:
+            width = max(*unbroken, 0, *map(len, lines))
         drawing.add_column(
             Text("\n".join(lines)),
             justify="left" if is_text else "right",
             no_wrap=not is_text,
-            min_width=min(widest, LONGEST_NAME) if place == 0 else None if is_text else max(widest, *map(len, lines)),
+            min_width=width,
             overflow="fold",
         )
-    for i, (row, cells) in enumerate(zip(table.rows, rows, strict=True)):
-        end = i + 1 < len(table.rows) and row.kind != "baseline" and table.rows[i + 1].kind == "baseline"
-        drawing.add_row(*map(Text, cells), style=STYLES[row.kind], end_section=end)
+    for row, cells, following in zip(table.rows, rows, (*table.rows[1:], None), strict=True):
+        ends = row.kind != "baseline" and following is not None and following.kind == "baseline"
+        drawing.add_row(*map(Text, cells), style=STYLES[row.kind], end_section=ends)
     return drawing
 
 

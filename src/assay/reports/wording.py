@@ -1,10 +1,11 @@
 """Numbers as reports print them: shares in per cent, areas without the leading zero, intervals in brackets."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from assay.reports.report import Cell, ColumnKind, Measured, Missing, Table
+from assay.reports.report import Cell, ColumnKind, Measured, Missing, Table, is_measured
 
 RARE = 0.001
 """Shares below are printed as less than that."""
@@ -25,10 +26,19 @@ def percent(share: float) -> str:
 
 def percent_interval(measured: Measured) -> str:
     """Return `79 % to 87 % over 31 + 28 groups`, or why there is no interval."""
+    return _interval(measured, percent)
+
+
+def area_interval(measured: Measured) -> str:
+    """Return `.801 to .879 over 31 + 28 groups`, or why there is no interval."""
+    return _interval(measured, three_decimals)
+
+
+def _interval(measured: Measured, number: Callable[[float], str]) -> str:
     if not measured.has_interval:
         return measured.reason or "no interval"
     over = f" over {measured.support}" if measured.support else ""
-    return f"{percent(measured.low)} to {percent(measured.high)}{over}"
+    return f"{number(measured.low)} to {number(measured.high)}{over}"
 
 
 def percent_with_interval(measured: Measured, *, basis: bool = True) -> str:
@@ -40,17 +50,17 @@ def percent_with_interval(measured: Measured, *, basis: bool = True) -> str:
     """
     value = percent(measured.value)
     if measured.has_interval:
-        return (
-            f"{value} [{_hundredths(measured.low)}, {_hundredths(measured.high)}{_groups(measured) if basis else ''}]"
-        )
-    reason = measured.reason if basis and not math.isnan(measured.value) else None
-    return f"{value} [{reason}]" if reason else value
+        groups = _groups(measured) if basis else ""
+        return f"{value} [{_hundredths(measured.low)}, {_hundredths(measured.high)}{groups}]"
+    if not basis or not measured.reason or math.isnan(measured.value):
+        return value
+    return f"{value} [{measured.reason}]"
 
 
 def points_with_interval(measured: Measured) -> str:
     """Return a difference of shares: `0.6 percentage points (90 % interval -8.8 to 10)`."""
-    low, high = (f"{_hundredths(end)}" for end in (measured.low, measured.high))
-    return f"{_hundredths(measured.value)} percentage points ({percent(measured.level)} interval {low} to {high})"
+    ends = f"{_hundredths(measured.low)} to {_hundredths(measured.high)}"
+    return f"{_hundredths(measured.value)} percentage points ({percent(measured.level)} interval {ends})"
 
 
 def in_cases(p: float) -> str:
@@ -64,7 +74,10 @@ def short_p_value(p: float) -> str:
     """Return `.41`, `.003`, `< .001`, `–` where unknown."""
     if math.isnan(p):
         return NOTHING
-    return "< .001" if p < RARE else f"{p:.{3 if p < RARE * 10 else 2}f}".removeprefix("0")
+    if p < RARE:
+        return "< .001"
+    digits = 3 if p < RARE * 10 else 2
+    return f"{p:.{digits}f}".removeprefix("0")
 
 
 def named_p_value(p: float) -> str:
@@ -77,8 +90,7 @@ def three_decimals(value: float) -> str:
     """Return an AUROC or a correlation without the leading zero: `.842`, `-.310`, `1.000`."""
     if math.isnan(value):
         return NOTHING
-    text = f"{value:.3f}"
-    text = "0.000" if text == "-0.000" else text
+    text = f"{round(value, 3) + 0.0:.3f}"  # the sum makes 0 of -0
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
@@ -111,12 +123,12 @@ def four_digits(value: float) -> str:
 def number_of(amount: float, noun: str) -> str:
     """Return `1 sample`, `12 samples`, `10,000 samples`."""
     digits = f"{amount:,.0f}" if float(amount).is_integer() else f"{amount:g}"
-    return f"{digits} {noun}" if amount == 1 else f"{digits} {noun}s"
+    return f"{digits} {noun}{'' if amount == 1 else 's'}"
 
 
 def listed(parts: Sequence[str]) -> str:
     """Return `a`, `a and b`, `a, b and c`."""
-    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
 def cell_text(cell: Cell, kind: ColumnKind, *, basis: bool = True) -> str:
@@ -155,44 +167,37 @@ def as_text(table: Table) -> TextTable:
     heading of a column where it is the same there, and else in the cells; why there is no interval stands in the
     caption where it is the same in a column, and else in the cells.
     """
-    columns = [_measured(row.cells[i] for row in table.rows) for i in range(len(table.columns))]
-    supports = [_distinct(cell.support for cell in column if cell.has_interval) for column in columns]
-    reasons = [_distinct(cell.reason or "" for cell in column if not cell.has_interval) for column in columns]
-    everywhere = _distinct(support for column in supports for support in column)
+    behind = list(map(_behind, table.cells))
+    everywhere = _distinct(chain.from_iterable(supports for supports, _ in behind))
     is_shared = len(everywhere) == 1
-    in_cells = [(len(s) > 1 and not is_shared) or len(r) > 1 for s, r in zip(supports, reasons, strict=True)]
-    notes = [
-        "; ".join(filter(None, [column.note, *([] if is_shared or shown else own)]))
-        for column, own, shown in zip(table.columns, supports, in_cells, strict=True)
-    ]
-    rows = tuple(
-        tuple(
-            cell_text(cell, column.kind, basis=shown)
-            for cell, column, shown in zip(row.cells, table.columns, in_cells, strict=True)
-        )
-        for row in table.rows
-    )
+    notes, in_cells = [], []
     without: dict[str, list[str]] = {}
-    for column, own, shown in zip(table.columns, reasons, in_cells, strict=True):
-        if own and not shown:
-            without.setdefault(own[0], []).append(column.title)
-    caption = [
-        *table.caption,
-        *([f"Intervals: {everywhere[0]}."] if is_shared else []),
-        *(f"{listed(titles)}: {reason}." for reason, titles in without.items()),
-        *_missing(table),
-    ]
-    return TextTable(tuple(notes), rows, tuple(caption))
+    for column, (supports, reasons) in zip(table.columns, behind, strict=True):
+        shown = (len(supports) > 1 and not is_shared) or len(reasons) > 1
+        in_cells.append(shown)
+        notes.append("; ".join(filter(None, [column.note, *(() if is_shared or shown else supports)])))
+        if reasons and not shown:
+            without.setdefault(reasons[0], []).append(column.title)
+    rows = []
+    for row in table.rows:
+        cells = zip(row.cells, table.columns, in_cells, strict=True)
+        rows.append(tuple(cell_text(cell, column.kind, basis=shown) for cell, column, shown in cells))
+    caption = list(table.caption)
+    if is_shared:
+        caption.append(f"Intervals: {everywhere[0]}.")
+    caption += [f"{listed(titles)}: {reason}." for reason, titles in without.items()]
+    return TextTable(tuple(notes), tuple(rows), (*caption, *_missing(table)))
 
 
-def _measured(cells: Iterable[Cell]) -> list[Measured]:
-    """The measured values among some cells; those that could not be measured are left out."""
-    measured = [cell for cell in cells if not isinstance(cell, str | int | float | Missing)]
-    return [cell for cell in measured if not math.isnan(cell.value)]
+def _behind(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
+    """Return the groups behind the intervals of a column, and why others are missing; each text once."""
+    measured = [cell for cell in cells if is_measured(cell) and not math.isnan(cell.value)]
+    supports = _distinct(cell.support for cell in measured if cell.has_interval)
+    return supports, _distinct(cell.reason or "" for cell in measured if not cell.has_interval)
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
-    return [text for text in dict.fromkeys(texts) if text]
+    return list(filter(None, dict.fromkeys(texts)))
 
 
 def headings(table: Table, text: TextTable) -> list[str]:
@@ -207,7 +212,8 @@ def _groups(measured: Measured) -> str:
 
 def _missing(table: Table) -> list[str]:
     """Why values are missing, in at most one sentence."""
-    reasons = list(dict.fromkeys(c.reason for row in table.rows for c in row.cells if isinstance(c, Missing)))
+    cells = chain.from_iterable(row.cells for row in table.rows)
+    reasons = _distinct(cell.reason for cell in cells if isinstance(cell, Missing))
     if len(reasons) > REASONS:
         return [f"{NOTHING}: no value, for {len(reasons)} different reasons."]
     return [f"{NOTHING}: {'; '.join(reasons)}."] if reasons else []
@@ -227,4 +233,5 @@ def _hundredths(share: float) -> str:
         return "< 0.1"
     if TWO_DIGITS <= round(share, 3) <= 1 - RARE * 10:
         return f"{100 * share:.0f}"
-    return f"{100 * (share if share >= 1 else min(share, 1 - RARE)):.1f}".removesuffix(".0")
+    capped = share if share >= 1 else min(share, 1 - RARE)
+    return f"{100 * capped:.1f}".removesuffix(".0")

@@ -42,7 +42,8 @@ def fingerprint_hashes(
         AssayError: no profile has that name.
     """
     profile = profile_named(profile) if isinstance(profile, str) else profile
-    each = [languages] * len(texts) if languages is None or isinstance(languages, str) else list(languages)
+    if languages is None or isinstance(languages, str):
+        languages = [languages] * len(texts)
     start = 0
     ends = list(accumulate(map(len, texts)))
     # at least one text, however long, so that every call makes progress
@@ -51,7 +52,7 @@ def fingerprint_hashes(
         characters_before = ends[start] - len(texts[start])
         while stop < len(texts) and ends[stop] - characters_before <= BATCH_CHARACTERS:
             stop += 1
-        yield from _batch(texts[start:stop], each[start:stop], profile)
+        yield from _batch(texts[start:stop], languages[start:stop], profile)
         start = stop
 
 
@@ -65,9 +66,10 @@ def _batch(texts: Sequence[str], languages: Sequence[str | None], profile: Profi
     hashes: list[dict[Form, Hashes]] = [{} for _ in texts]
     for (language, _), members in groups.items():
         rules = lexical_rules(language)
-        of_group = _group([without_separators(texts[at], rules) for at in members], rules, profile)
-        for number, at in enumerate(members):
-            hashes[at] = {form: lists[number] for form, lists in of_group.items()}
+        by_form = _group([without_separators(texts[at], rules) for at in members], rules, profile)
+        for form, lists in by_form.items():
+            for at, own in zip(members, lists, strict=True):
+                hashes[at][form] = own
     return hashes
 
 

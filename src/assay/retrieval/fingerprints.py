@@ -103,4 +103,14 @@ def _winnowed(source: Source, canonical: Canonical, channel: Channel) -> Fingerp
     stops = canonical.stops_of(positions + channel.k - 1)
     lines, columns = source.places(starts)
     last_lines, _ = source.places(stops - 1)
-    return Fingerprints(channel, len(canonical), hashes, positions, starts, stops, lines, columns, last_lines)
+    return Fingerprints(
+        channel=channel,
+        units=len(canonical),
+        hashes=hashes,
+        positions=positions,
+        starts=starts,
+        stops=stops,
+        lines=lines,
+        columns=columns,
+        last_lines=last_lines,
+    )

@@ -557,4 +557,4 @@ class Regions:
 def find_regions(source: Source, rules: LexicalRules) -> Regions:
     """Return the comments and literals of a text, in time and memory linear in its length."""
     starts, stops, kinds, unclosed = scan(source.letters, rules.plain_marks)
-    return Regions(starts, stops, kinds, tuple(unclosed.tolist()))
+    return Regions(starts=starts, stops=stops, kinds=kinds, unterminated=tuple(unclosed.tolist()))

@@ -10,6 +10,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -233,7 +234,7 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
     @property
     def bytes(self) -> int:
         """Size of the files."""
-        return sum(file.size for file in self._files)
+        return sum(map(attrgetter("size"), self._files))
 
     @property
     def segments(self) -> int:
@@ -328,7 +329,7 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
         """Return the smallest files, as many as fit into one."""
         fitting: list[File] = []
         total = 0
-        for file in sorted(files, key=lambda file: file.weight):
+        for file in sorted(files, key=attrgetter("weight")):
             total += file.weight
             if total > self.LARGEST:
                 break
@@ -351,13 +352,13 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
         publish(self.folder, generation, manifest)
         self.generation, self._changed = generation, False
         # a reader that has just read the previous number can still open that generation
-        before = max((number for number in self._kept if number < generation), default=None)
-        self._kept = {} if before is None else {before: self._kept[before]}
-        self._kept[generation] = self._names(manifest)
+        before = sorted(number for number in self._kept if number < generation)[-1:]
+        self._kept = {number: self._kept[number] for number in before} | {generation: self._names(manifest)}
         sweep(self.folder, self._kept)
 
     def _names(self, manifest: Mapping[str, Any]) -> set[str]:
-        return {entry[key] for entry in manifest[self.ENTRIES] for key in ("name", "dead") if key in entry}
+        entries = manifest[self.ENTRIES]
+        return {entry["name"] for entry in entries} | {entry["dead"] for entry in entries if "dead" in entry}
 
     def _place(self, name: str) -> Path:
         # a forged manifest must not open a file elsewhere

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -77,7 +78,7 @@ class VectorIndex(SegmentedIndex[VectorFile, int]):
         if len(documents):
             self._added.append(VectorFile.of(VectorRows.of(documents, vectors), {}))
             self._changed = True
-        if sum(file.weight for file in self._added) >= LARGEST_BUFFER:
+        if sum(map(attrgetter("weight"), self._added)) >= LARGEST_BUFFER:
             self.spill()
 
     def search(self, vector: Float32Array, n: int) -> tuple[DocumentIds, Float32Array]:
@@ -94,8 +95,9 @@ class VectorIndex(SegmentedIndex[VectorFile, int]):
                 f"{self.folder}: damaged: vectors of {self.shape} components, the encoder's have {vector.size}"
             )
         nearest = [file.rows.nearest(vector, n, file.dead) for file in self.visible()]
-        documents = np.concatenate([NO_DOCUMENTS, *(part for part, _ in nearest)])
-        similarities = np.concatenate([np.zeros(0, np.float32), *(part for _, part in nearest)])
+        documents, similarities = map(
+            np.concatenate, zip((NO_DOCUMENTS, np.zeros(0, np.float32)), *nearest, strict=True)
+        )
         # the last key decides first: by similarity, and among equal ones by number
         order = np.lexsort((documents, -similarities))
         documents, similarities = documents[order], similarities[order]

@@ -1,7 +1,7 @@
 """A benchmark without the samples that occur in a corpus."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -34,17 +34,19 @@ def write_clean(path: Path, samples: Sequence[Sample], traced: BenchmarkTrace) -
     if path.suffix != ".jsonl":
         raise DataError(f"{path}: expected a name that ends in .jsonl")
     present = {trace.sample_id: trace for trace in traced.samples if trace.kind in PRESENT_KINDS}
-    clean = [_row(sample) for sample in samples if sample.id not in present]
+    clean = (_row(sample) for sample in samples if sample.id not in present)
     evidence = path.with_name(path.name.removesuffix(".jsonl") + REMOVED)
-    write_text(evidence, _lines([_evidence(trace) for trace in present.values()]))
+    write_text(evidence, _lines(map(_evidence, present.values())))
     write_text(path, _lines(clean))
     return len(present), evidence
 
 
 def _row(sample: Sample) -> dict[str, object]:
-    fields = {"id": sample.id, "text": sample.text}
-    further = {"language": sample.language, "label": sample.label, "group": sample.group}
-    return dict(sample.metadata) | fields | {name: value for name, value in further.items() if value is not None}
+    row = {**sample.metadata, "id": sample.id, "text": sample.text}
+    for name in ("language", "label", "group"):
+        if (value := getattr(sample, name)) is not None:
+            row[name] = value
+    return row
 
 
 def _evidence(trace: SampleTrace) -> dict[str, object]:
@@ -52,9 +54,9 @@ def _evidence(trace: SampleTrace) -> dict[str, object]:
         "id": trace.sample_id,
         "kind": trace.kind,
         "match": None if trace.match is None else asdict(trace.match),
-        "origins": [asdict(origin) for origin in trace.origins],
+        "origins": list(map(asdict, trace.origins)),
     }
 
 
-def _lines(rows: Sequence[dict[str, object]]) -> str:
+def _lines(rows: Iterable[dict[str, object]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)

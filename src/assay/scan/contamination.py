@@ -8,6 +8,7 @@ words of a task with other code.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, get_args
 
 import numpy as np
@@ -15,7 +16,8 @@ import numpy as np
 from assay.corpora import Origin
 from assay.evaluation import Estimate, grouped_share
 from assay.languages import lexical_rules
-from assay.provenance import Searchable, SearchMethod, Trace, trace
+from assay.provenance import Searchable, SearchMethod, StoredDocument, Trace, trace
+from assay.provenance.settings import LEAST_CONFIDENCE
 from assay.reports import TabularResult
 from assay.retrieval import Canonical, Form, Source, characters, find_regions, tokens
 from assay.scan.wording import passages, same_wording
@@ -33,9 +35,6 @@ LEAST_CONTAINMENT = 0.5
 
 COMPARED = 5
 """Documents that each sample is compared with in full."""
-
-LEAST_CONFIDENCE = 0.95
-"""Confidence that a clone of type 2 or a near-duplicate needs: short texts often share a structure by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,8 @@ def trace_benchmark(
         index: of the corpus.
         benchmark: its name.
         method: see `trace`.
-        sure: least confidence of a clone of type 2 and of a near-duplicate; see `Match.confidence`.
+        sure: least confidence of a clone of type 2 and of a near-duplicate, as short texts often share a structure by
+            chance; see `Match.confidence`.
         progress: is called with the samples done and their total.
     """
     places = []
@@ -123,15 +123,22 @@ def trace_benchmark(
         for done, sample in enumerate(samples, 1):
             traced = trace(sample.text, index, language=sample.language, method=method, top=COMPARED)
             calibrated &= all(match.confidence is not None or match.channel == "vector" for match in traced.matches)
-            places.append(_judged(sample, traced, index, sure))
+            places.append(_judged(sample, traced, index, sure=sure))
             if progress is not None:
                 progress(done, len(samples))
-        return BenchmarkTrace(benchmark, tuple(places), len(index), LEAST_CONTAINMENT, sure, calibrated)
+        return BenchmarkTrace(
+            benchmark=benchmark,
+            samples=tuple(places),
+            documents=len(index),
+            near=LEAST_CONTAINMENT,
+            sure=sure,
+            calibrated=calibrated,
+        )
 
 
-def _judged(sample: Sample, traced: Trace, index: Searchable, sure: float) -> SampleTrace:
+def _judged(sample: Sample, traced: Trace, index: Searchable, *, sure: float) -> SampleTrace:
     if traced.too_short is not None:
-        return SampleTrace(sample.id, "too short", None, (), traced.too_short, sample.group)
+        return _sample_trace(sample, "too short", reason=traced.too_short)
     numbers = [match.document_id for match in traced.matches]
     documents = {document.id: document for document in index.documents(numbers)}
     kinds: dict[MatchKind, Match] = {}
@@ -139,9 +146,9 @@ def _judged(sample: Sample, traced: Trace, index: Searchable, sure: float) -> Sa
     for match in traced.matches:
         document = documents[match.document_id]
         is_sure = match.confidence is None or match.confidence >= sure
-        if occurs_in(sample.text, document.text, "characters", sample.language, document.language):
+        if _occurs(sample, document, "characters"):
             kinds.setdefault("type 1", match)
-        elif is_sure and occurs_in(sample.text, document.text, "tokens", sample.language, document.language):
+        elif is_sure and _occurs(sample, document, "tokens"):
             kinds.setdefault("type 2", match)
         elif is_sure and match.channel != "vector" and match.containment >= LEAST_CONTAINMENT:
             kinds.setdefault("near-duplicate", match)
@@ -149,11 +156,25 @@ def _judged(sample: Sample, traced: Trace, index: Searchable, sure: float) -> Sa
             kinds.setdefault(SAME_TASK, match)
     for kind in (*PRESENT_KINDS, SAME_TASK):
         if kind in kinds:
-            match = kinds[kind]
-            return SampleTrace(sample.id, kind, match, traced.origins[match.document_id], None, sample.group)
+            return _sample_trace(sample, kind, kinds[kind], traced.origins)
     nearest = traced.matches[0] if traced.matches else None
-    origins = traced.origins[nearest.document_id] if nearest else ()
-    return SampleTrace(sample.id, "absent", nearest, origins, traced.why_none, sample.group)
+    return _sample_trace(sample, "absent", nearest, traced.origins, reason=traced.why_none)
+
+
+def _sample_trace(
+    sample: Sample,
+    kind: MatchKind,
+    match: Match | None = None,
+    origins: Mapping[int, tuple[Origin, ...]] = MappingProxyType({}),
+    *,
+    reason: str | None = None,
+) -> SampleTrace:
+    places = () if match is None else origins[match.document_id]
+    return SampleTrace(sample.id, kind=kind, match=match, origins=places, reason=reason, group=sample.group)
+
+
+def _occurs(sample: Sample, document: StoredDocument, form: Form) -> bool:
+    return occurs_in(sample.text, document.text, form, language=sample.language, other=document.language)
 
 
 def occurs_in(text: str, document: str, form: Form, language: str | None, other: str | None) -> bool:

@@ -19,7 +19,7 @@ def _(traced: BenchmarkTrace) -> Report:
     """Return the report of a benchmark traced in an index: the share of each kind of match, then the samples."""
     present = [sample for sample in traced.samples if sample.kind in PRESENT_KINDS]
     rate = traced.rate(*PRESENT_KINDS)
-    notes = [] if traced.calibrated else ["confidence was not calibrated for this profile, so it excluded nothing"]
+    notes = [] if traced.calibrated else ["confidence was not measured for this profile, so it excluded nothing"]
     if len(present) > MOST_SAMPLES:
         notes.append(f"the table lists {MOST_SAMPLES} of {len(present)} samples; the JSON has all")
     tables = [_rate_table(traced, len(present), rate)]
@@ -65,7 +65,8 @@ def _sample_table(samples: Sequence[SampleTrace]) -> Table:
         Column("document", get=lambda sample: place_of(sample.match)),
         Column("licence", get=lambda sample: sample.match.licence),
     )
-    return Table.of("samples", "Samples in the corpus", [s for s in samples if s.match is not None], columns)
+    matched = [sample for sample in samples if sample.match is not None]
+    return Table.of("samples", "Samples in the corpus", items=matched, columns=columns)
 
 
 def _benchmark_data(traced: BenchmarkTrace) -> dict[str, object]:
@@ -80,14 +81,15 @@ def _benchmark_data(traced: BenchmarkTrace) -> dict[str, object]:
         "calibrated": traced.calibrated,
         "counts": dict(traced.counts),
         "rates": rates | {"in the corpus": encode(traced.rate(*PRESENT_KINDS))},
-        "per_sample": [
-            {
-                "id": sample.sample_id,
-                "kind": sample.kind,
-                "reason": sample.reason,
-                "match": None if sample.match is None else asdict(sample.match),
-                "origins": [asdict(origin) for origin in sample.origins],
-            }
-            for sample in traced.samples
-        ],
+        "per_sample": list(map(_sample_data, traced.samples)),
+    }
+
+
+def _sample_data(sample: SampleTrace) -> dict[str, object]:
+    return {
+        "id": sample.sample_id,
+        "kind": sample.kind,
+        "reason": sample.reason,
+        "match": None if sample.match is None else asdict(sample.match),
+        "origins": list(map(asdict, sample.origins)),
     }

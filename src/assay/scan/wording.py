@@ -35,8 +35,10 @@ def without_notices(text: str) -> str:
 def passages(text: str) -> Passages:
     """Return the passages of a text, in lower case."""
     prose = _CODE.split(_MARKS.sub("", without_notices(text)).lower())
-    runs = [tuple(_WORD.findall(run)) for run in prose]
-    return frozenset(run[at : at + PASSAGE] for run in runs for at in range(len(run) - PASSAGE + 1))
+    runs: set[tuple[str, ...]] = set()
+    for words in map(_WORD.findall, prose):
+        runs.update(zip(*(words[start:] for start in range(PASSAGE)), strict=False))
+    return frozenset(runs)
 
 
 def same_wording(task: Passages, document: Passages) -> bool:

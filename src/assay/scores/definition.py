@@ -173,6 +173,7 @@ class ScoreDefinition(Detector):
         """Return what the function asks for by the types of its parameters."""
         # the same view under two names is run once: views are values, and the engine takes their union
         views = {name: accepted(inputs.views[view]) for name, view in self.views.items()}
+        # the first token has no prediction, so one token has no statistics
         if not all(map(len, views.values())):
             raise Unscorable("fewer than 2 tokens")
         arguments: dict[str, object] = {**views}

@@ -3,10 +3,10 @@
 A plug-in whose score needs more than statistics of the text declares a derivation, and asks for it by the type of a
 parameter. The engine makes as many of each text as the scores compare at most, and each derivation once for all scores.
 
-    SPANS = Derivation("spans", needs="n copies …", missing="needs a filler …", open=open_spans, required=("filler",))
+    COPIES = Derivation("copies", needs="n copies …", missing="needs a writer …", open=make, required=("writer",))
 
     @score(title=…)
-    def npr(target: Statistics, copies: Annotated[tuple[TokenStatistics, ...], SPANS], *, n: Count = 10) -> float: ...
+    def gain(target: LogProbs, copies: Annotated[tuple[TokenLogProbs, ...], COPIES], *, n: Count = 10) -> float: ...
 """
 
 from collections.abc import Callable, Mapping, Sequence

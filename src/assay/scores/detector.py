@@ -209,6 +209,7 @@ EMBEDDINGS = Work("embeddings", 1)
 
 def tuning_work(tuning: FineTuning) -> tuple[Work, ...]:
     """Return the work of a fine-tuning and of the one pass after it, which gives scores and embeddings."""
+    # equal works are shared, so the name holds all that tells two fine-tunings apart
     way = f"{tuning.epochs} epochs{' of one step' if tuning.whole_batch else ''}"
     return (
         Work(f"fine-tuning on the {tuning.on}, {way}", 3 * tuning.epochs, tuning.on),

@@ -34,6 +34,7 @@ def n_gram_overlap(continuation: Continuation, n: int) -> float:
     true = n_grams(continuation.truth, n)
     if not true:
         raise Unscorable(f"a suffix of fewer than {n} tokens")
+    # sets, as in the paper: a repeated n-gram counts once, wherever it stands
     return len(true & n_grams(continuation.generated, n)) / len(true)
 
 

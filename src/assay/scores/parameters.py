@@ -49,6 +49,7 @@ def _expected(hint: Any, value: Any) -> str | None:  # noqa: ANN401  any annotat
     if get_origin(hint) is Literal:
         values = get_args(hint)
         return None if value in values else " or ".join(map(str, values))
+    # the fields of an `Interval` are named as the functions of `operator` that compare
     bounds, holds = [], True
     for interval in getattr(hint, "__metadata__", ()):
         if isinstance(interval, Interval):

@@ -146,6 +146,7 @@ def by_name(text: TokenLogProbs, variants: Sequence[TokenLogProbs]) -> list[list
     """
     first = [_first_difference(text.token_ids, variant.token_ids) for variant in variants]
     groups: list[list[int]] = []
+    # sorted by the place of the change, variants of one name stand side by side
     last = None
     for index in sorted(range(len(variants)), key=first.__getitem__):
         if last is not None and first[index] <= last + 1:
@@ -158,6 +159,7 @@ def by_name(text: TokenLogProbs, variants: Sequence[TokenLogProbs]) -> list[list
 
 def least_of_names(text: TokenLogProbs, variants: Sequence[TokenLogProbs], values: Sequence[float]) -> float:
     """Return the mean over the names of the smallest value of a name's variants, given one value for each variant."""
+    # the easiest of a name's variants counts: a synonym that is as natural shows that the name was not remembered
     array = np.array(values)
     return mean(np.array([array[group].min() for group in by_name(text, variants)]))
 

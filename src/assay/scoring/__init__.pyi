@@ -1,4 +1,6 @@
 from .asking import ask as ask
+from .choosing import plan_scores as plan_scores
+from .choosing import reported as reported
 from .cutting import CutText as CutText
 from .cutting import Question as Question
 from .cutting import cut_texts as cut_texts

@@ -58,6 +58,7 @@ def continuations_of(
     """
     if model is None or not block.cuts:
         return []
+    # a rewriting often shares its prompt with the text: answers are looked up by question, not by place
     answers = ask(block.questions, model, progress=progress)
     rows: list[dict[Cut, tuple[tuple[Continuation, ...] | Rejected, ...]]] = []
     for samples in zip(*block.cuts.values(), strict=True):

@@ -9,7 +9,7 @@ from assay.types import Generator, LogProbScorer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DerivationModels:
-    """What `assay.scores.Derivation.open` gets: the model that is scored, and how further ones are opened.
+    """The argument of `assay.scores.Derivation.open`: the model that scores, and how further ones are opened.
 
     Attributes:
         target: computes the scores.

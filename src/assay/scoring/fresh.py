@@ -75,6 +75,7 @@ def written_names(model: Generator | LogProbScorer, sets: Sets, prompts: Sequenc
         if isinstance(reply, Rejected):
             continue
         words = list(map(set, map(_WORD.findall, texts)))
+        # words that all copies share say nothing of which copy the model saw
         common = set.intersection(*words)
         written = set(_WORD.findall(reply))
         for text, own in zip(texts, words, strict=True):

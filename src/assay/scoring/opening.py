@@ -152,6 +152,7 @@ class Opener:
 
     def _writer(self, name: str) -> Generator:
         """Open a model that writes names or variants: device and number format are those of the audited model."""
+        # revision, adapter and context are the audited model's own; a server has no device
         kept = ("concurrency", "cache") if is_remote(name) else ("device", "dtype", "cache")
         own = ModelSettings.of(**{setting: getattr(self.settings, setting) for setting in kept})
         return replace(self, settings=own).generator(name)
@@ -171,5 +172,6 @@ def frequencies_for(scorer: LogProbScorer, named: FrequencyTable | None) -> Freq
     """Return the table that the user named; without one, the shipped table if it belongs to the model's tokenizer."""
     if named is not None:
         return named
+    # ids mean nothing under another tokenizer
     shipped = FrequencyTable.load(builtin_folder("small") / "frequencies.npz")
     return shipped if shipped.tokenizer_digest == scorer.tokenizer_digest else None

@@ -6,6 +6,7 @@ from hashlib import sha256
 from itertools import chain
 
 from assay.errors import MissingCapability, ScoreError
+from assay.models import CachedLogProbScorer
 from assay.scores import Cut, Deriver, FrequencyTable, ModelRole, ScoreRequest, SuffixCut, View
 from assay.scoring.rewriters import Deterministic, Rewriter
 from assay.types import Generator, LogProbScorer, RankedLogProbs, TokenGenerator, gives
@@ -121,12 +122,15 @@ def plan(
     plain = [View()] if "target" in models else []
     views = dict.fromkeys(chain(plain, *(request.definition.views.values() for request in requests)))
     check_models(requests, models, derivers or {})
+    # everything is refused here, before hours of scoring end in an error
     for request in requests:
         _check_cut(request, generator)
         for view in request.definition.views.values():
             _check_statistics(request, models[view.role])
         if request.definition.needs_frequencies:
             _check_frequencies(request.name, models["target"], frequencies)
+    if any(request.definition.statistics is RankedLogProbs for request in requests):
+        models = {role: _requiring_ranks(model) for role, model in models.items()}
     return Plan(
         requests=tuple(requests),
         views=tuple(views),
@@ -136,6 +140,10 @@ def plan(
         rewriter=rewriter or Deterministic(),
         derivers=derivers or {},
     )
+
+
+def _requiring_ranks(model: LogProbScorer) -> LogProbScorer:
+    return model.requiring_ranks() if isinstance(model, CachedLogProbScorer) else model
 
 
 def check_models(requests: Sequence[ScoreRequest], roles: Collection[ModelRole], derivations: Collection[str]) -> None:
@@ -181,6 +189,7 @@ def _check_cut(request: ScoreRequest, generator: Generator | None) -> None:
 
 def generator_digest(generator: Generator) -> str:
     """Return the digest of all that continuations depend on; of the name where there is none, as behind an API."""
+    # what a model generates may depend on more than what it scores, such as its chat template
     digest = getattr(generator, "generation_digest", getattr(generator, "digest", None))
     return digest if isinstance(digest, str) else sha256(f"generator {generator.name}".encode()).hexdigest()
 

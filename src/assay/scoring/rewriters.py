@@ -102,6 +102,7 @@ class Deterministic:
     def _pools(self, samples: Sequence[Sample], kinds: Sequence[NameKind]) -> Sequence[NamePool | None]:
         """Return the pool of each sample, None where its language has no variants; equal texts share one."""
         pools: dict[tuple[str, str], NamePool] = {}
+        # a source may be a model: it is asked about all texts of a language at once, about each text once
         for language, texts in _by_language(samples).items():
             pools |= zip([(language, text) for text in texts], self.names.pools(texts, language, kinds), strict=True)
         return [pools.get((sample_language(sample), sample.text)) for sample in samples]
@@ -196,6 +197,7 @@ def _shown(
     samples: Sequence[Sample], replace: Callable[[Sequence[Problem]], Sequence[ReplacedTests]]
 ) -> list[ReplacedTests]:
     """Return other test cases of each sample; each problem is replaced once."""
+    # a problem runs in the sandbox, which costs more than all else here: equal ones run once
     problems = list(map(problem_of, samples))
     distinct = list(dict.fromkeys(filter(None, problems)))
     replaced = dict(zip(distinct, replace(distinct), strict=True))
@@ -217,6 +219,7 @@ def _joined(
     """Change names and test cases together, as far as both can be; what stays is counted."""
     if tests is None:
         return with_short_reason(names, n) if names else rewritten(sample, n, kinds)
+    # what cannot be changed stays as it is: a rewriting of one part is better than none, and the report counts it
     if not tests.variants:
         counts[f"samples keep their test cases: {_short(tests)}"] += 1
         if names is None and kinds:

@@ -123,6 +123,7 @@ def score_stream(
             if isinstance(own := inputs.views.get(View()), TokenLogProbs):
                 for observer in observe:
                     observer(begin + place, own)
+        # what no later block needs is dropped, so memory holds a block and what repeats
         uses.subtract(pairs)
         for pair in dict.fromkeys(pairs):
             if not uses[pair]:
@@ -131,6 +132,7 @@ def score_stream(
 
 def _run(pairs: Sequence[Pair], plan: Plan, statistics: dict[Pair, TokenLogProbs | Rejected]) -> Iterator[int]:
     """Run what is missing in the statistics, each text once; yield the number of texts of each batch."""
+    # one role after the other: a model is used up before the next one needs its memory
     for role in plan.roles:
         missing = [text for other, text in dict.fromkeys(pairs) if other == role and (role, text) not in statistics]
         for batch in plan.models[role].completed(missing):
@@ -151,6 +153,7 @@ def score_sample(index: int, sample_id: str, inputs: SampleInputs, *, plan: Plan
         if isinstance(own, TokenStatistics):
             for words, count in request.definition.counts.items():
                 counts[request.name, words] = count(own)
+    for request in plan.requests:
         for derivation in request.definition.derivations.values():
             derived = inputs.derived[derivation.name]
             if isinstance(derived, Derived):
@@ -164,7 +167,7 @@ def computed(sample_id: str, request: ScoreRequest, inputs: SampleInputs) -> Sco
     try:
         return Score(sample_id, request.name, request(inputs))
     except Unscorable as outcome:
-        return Score(sample_id, request.name, math.nan, str(outcome))
+        return Score(sample_id, request.name, math.nan, reason=str(outcome))
 
 
 def score_samples(

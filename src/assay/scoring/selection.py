@@ -102,17 +102,22 @@ class ScoreSelection(Settings):
         Setting("Token frequencies, for scores that need them (`assay frequencies`).", metavar="FILE"),
     ] = None
 
+    @classmethod
+    def named(cls, scores: "ScoreSelection | str | None") -> "ScoreSelection":
+        """Return the selection of names with commas between them; a selection as it is."""
+        return scores if isinstance(scores, ScoreSelection) else cls(scores)
+
     def specification(self) -> str:
         """Return the requested scores by name, and those that compare variants if there are any.
 
         Raises:
             ScoreError: a score does not exist, or needs the other access.
         """
+        # a black-box audit without a choice takes the headline's own number of rewritings
         by_default = self.access == "black" and not self.scores and not self.variants
         n = registry.headline_score("black").variants() if by_default else self.variants
-        listed = self.scores or (
-            "one-pass" if self.access == "gray" else ",".join(registry.default_scores(self.access))
-        )
+        lists = {"gray": "one-pass", "black": ",".join(registry.default_scores("black"))}
+        listed = self.scores or lists[self.access]
         compared = [s for s in registry.SCORES.values() if n and s.needs_variants and tier(s) == self.access]
         names = [listed, *(f"{s.name}:n={n}" if s.defaults["n"] != n else s.name for s in compared)]
         explicit = set(map(str.strip, listed.split(",")))

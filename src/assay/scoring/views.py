@@ -49,6 +49,7 @@ def with_short_reason(variant_set: VariantSet, n: int) -> Rewritten:
     texts = tuple(variant.text for variant in variant_set.variants)
     if variant_set.reason is None:
         return Rewritten(texts, None)
+    # scores that compare fewer can still be computed
     if texts:
         return Rewritten(texts, f"fewer than {n} distinct variants")
     # the first words give the kind; the rest is about this text alone, and would make every reason a different one

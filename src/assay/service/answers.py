@@ -12,7 +12,7 @@ from assay.errors import AssayError, DataError
 from assay.languages import checked_language, languages_with
 from assay.leakage import describe_run
 from assay.licences import FAMILIES, licence_of_file, read_rules
-from assay.provenance import Searchable, SearchMethod, TracedFile, TraceSettings, trace_file
+from assay.provenance import Searchable, SearchMethod, Thresholds, TracedFile, TraceSettings, trace_file
 from assay.provenance.findings import finding_data, trace_verdict
 from assay.provenance.findings.schema import FindingFields
 from assay.reports import RENDERERS, number_of
@@ -61,7 +61,7 @@ def answer(index: Searchable, request: TraceRequest) -> TraceAnswer:
     if method not in methods:
         raise AssayError(f"method: received {method!r}, expected {', '.join(methods)}: this index has no vectors")
     language = checked_language(request.language) if request.language else None
-    settings = TraceSettings(min_confidence=request.min_confidence)
+    settings = TraceSettings(Thresholds(min_confidence=request.min_confidence))
     with index.snapshot():
         file = SourceText("your code", request.code, language)
         traced = trace_file(file, index, method=method, top=request.top, settings=settings)

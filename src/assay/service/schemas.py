@@ -5,12 +5,13 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from assay.corpora import Origin
-from assay.provenance import SearchMethod
+from assay.provenance import SearchMethod, Thresholds
 from assay.provenance.findings.schema import FindingFields
+from assay.settings import declared
 
 MOST_MATCHES = 100
-LEAST_CONFIDENCE = 0.95
-"""Confidence that a source needs unless a request says otherwise, as on the command line."""
+_, CONFIDENCE = declared(Thresholds)
+"""The threshold as the command line has it."""
 
 LONGEST_NAME = 64
 """Characters of the name of a language."""
@@ -29,7 +30,11 @@ class TraceRequest(BaseModel):
     method: SearchMethod | None = Field(None, description="A method that the index can serve; by default the best.")
     top: int = Field(10, ge=1, le=MOST_MATCHES, strict=True, description="Largest number of sources.")
     min_confidence: float = Field(
-        LEAST_CONFIDENCE, ge=0, le=1, strict=True, description="Least confidence, copies aside; 0 for all."
+        CONFIDENCE.default,
+        ge=CONFIDENCE.setting.least,
+        le=CONFIDENCE.setting.most,
+        strict=True,
+        description=CONFIDENCE.setting.help,
     )
 
 

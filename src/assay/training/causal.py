@@ -110,7 +110,14 @@ def causal_training(
     return Training(
         model=model,
         optimisers=[_optimiser(model, settings)],
-        gradient=CausalGradient(model, rows, batches, processes, settings.micro, settings.dtype == "bfloat16"),
+        gradient=CausalGradient(
+            model=model,
+            rows=rows,
+            batches=batches,
+            processes=processes,
+            micro=settings.micro,
+            bfloat16=settings.dtype == "bfloat16",
+        ),
         steps=steps,
         schedule=trapezoid(steps, warm_up=settings.warm_up, decay=steps if settings.schedule == "linear" else 0),
         clip=settings.clip,
@@ -146,7 +153,7 @@ def tune(
         use_cache = model.config.use_cache
         model.requires_grad_(requires_grad=settings.method == "full")
         tuned = prepared(model, settings)
-        training = causal_training(tuned, rows, settings, processes, seed)
+        training = causal_training(model=tuned, rows=rows, settings=settings, processes=processes, seed=seed)
         train(training, processes=processes, folder=folder, progress=progress)
     tuned.eval().requires_grad_(requires_grad=False)
     model.config.use_cache = use_cache

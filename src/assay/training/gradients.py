@@ -56,7 +56,9 @@ def mean_gradient(
         for each in weights:
             each.requires_grad_(requires_grad=True)
         batches = Batches(len(rows), len(rows) // count, seed)
-        gradient = CausalGradient(tuned, rows, batches, Processes(inner.device), settings.micro)
+        gradient = CausalGradient(
+            model=tuned, rows=rows, batches=batches, processes=Processes(inner.device), micro=settings.micro
+        )
         vectors = []
         for fold in range(count):
             for each in weights:

@@ -202,7 +202,7 @@ def train(
     with torch.random.fork_rng(devices=processes.cuda_devices):
         training.model.train()
         try:
-            return _run(training, processes, folder, stop_after, progress)
+            return _run(training=training, processes=processes, folder=folder, stop_after=stop_after, progress=progress)
         finally:
             training.model.train(mode)
 
@@ -216,14 +216,16 @@ def _run(
 ) -> bool:
     parameters = {name: each for name, each in training.model.named_parameters() if each.requires_grad}
     # before the state is restored, which brings back the scaled rates of its step
-    rates = [[group["lr"] for group in optimiser.param_groups] for optimiser in training.optimisers]
+    rates = list(map(_rates, training.optimisers))
     first, seconds_before = _restore(folder, parameters, training.optimisers) if folder else (0, 0.0)
     if folder and not processes.rank:
         cut_log(folder.path / LOG, first)
     last = training.steps if stop_after is None else min(training.steps, first + stop_after)
     started = saved_at = time.monotonic()
     for step in range(first, last):
-        loss = _step(training, step, list(parameters.values()), rates, processes)
+        loss = _step(
+            training=training, step=step, parameters=list(parameters.values()), rates=rates, processes=processes
+        )
         if processes.rank:
             continue
         now = time.monotonic()
@@ -250,6 +252,10 @@ def _run(
             write_state(folder.path / STATE, state)
     processes.wait()
     return last == training.steps
+
+
+def _rates(optimiser: torch.optim.Optimizer) -> list[float]:
+    return [group["lr"] for group in optimiser.param_groups]
 
 
 def _step(

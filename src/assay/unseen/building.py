@@ -2,8 +2,10 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +44,8 @@ ROUNDS = 5
 Enough = Callable[[int], bool]
 """Number of projects that gave a text → True if there are enough."""
 
+_TEXT, _GROUP = attrgetter("text"), attrgetter("group")
+
 PASSES = 3
 """Fits of the classifier: each on what the one before left."""
 
@@ -75,14 +79,15 @@ class UnseenSet(TabularResult):
     @property
     def groups(self) -> int:
         """Number of repositories."""
-        return len({sample.group for sample in self.samples})
+        return len(set(map(_GROUP, self.samples)))
 
     def json_lines(self) -> str:
         """Return JSON lines that `--unseen` reads without options."""
-        rows = (
-            {"id": s.id, "text": s.text, "group": s.group, "language": s.language, **s.metadata} for s in self.samples
-        )
-        return "".join(json.dumps(row, ensure_ascii=True) + "\n" for row in rows)
+        lines = []
+        for sample in self.samples:
+            fields = {"id": sample.id, "text": sample.text, "group": sample.group, "language": sample.language}
+            lines.append(json.dumps(fields | dict(sample.metadata), ensure_ascii=True) + "\n")
+        return "".join(lines)
 
     def save(self, path: Path) -> None:
         """Write the JSON lines to a file.
@@ -118,7 +123,7 @@ class _Pool:
 
     @property
     def texts(self) -> list[str]:
-        return [sample.text for sample in (*self.benchmark, *self.offered)]
+        return list(map(_TEXT, (*self.benchmark, *self.offered)))
 
     @property
     def positive(self) -> list[bool]:
@@ -140,7 +145,7 @@ class _Pool:
         odds = np.column_stack(list(scores.values()))
         n = len(self.benchmark)
         chosen = matched(odds[:n], odds[n:], rounds=ROUNDS, seed=seed)
-        return replace(self, offered=tuple(self.offered[index] for index in chosen))
+        return replace(self, offered=tuple(map(self.offered.__getitem__, chosen)))
 
 
 class _Collecting:
@@ -159,10 +164,10 @@ class _Collecting:
         """Collect the texts of one corpus after the other; `enough` is asked after each of them."""
         for place, corpus in enumerate(corpora, 1):
             if isinstance(corpus, str):
-                self.texts += candidates([corpus], self.request, self.counts, self._random)
+                self.texts += self._candidates(corpus)
             else:
                 self._add_package(corpus)
-            if place < len(corpora) and enough(len({sample.group for sample in self.texts})):
+            if place < len(corpora) and enough(len(set(map(_GROUP, self.texts)))):
                 self.counts["corpora not needed"] = len(corpora) - place
                 return
 
@@ -172,8 +177,11 @@ class _Collecting:
             self.missing.append(package)
             return
         self.packages.append(package)
-        texts = candidates([str(package.path)], self.request, self.counts, self._random)
-        self.texts += (replace(text, metadata={**text.metadata, **package.facts()}) for text in texts)
+        for text in self._candidates(str(package.path)):
+            self.texts.append(replace(text, metadata={**text.metadata, **package.facts()}))
+
+    def _candidates(self, corpus: str) -> Iterator[Sample]:
+        return candidates([corpus], self.request, counts=self.counts, random=self._random)
 
 
 def build_unseen_set(
@@ -209,15 +217,24 @@ def build_unseen_set(
     collecting = _Collecting(request, folder or PackageFolder())
     counts = collecting.counts
     collecting.run(expanded(corpora, download=download), enough)
-    sources = tuple(collecting.packages), tuple(collecting.missing)
-    offered = _distinct(collecting.texts, like, request.seed, counts)
+    offered = _distinct(collecting.texts, like, counts, seed=request.seed)
     if not offered:
         reasons = [f"{package.requirement}: {package.reason}" for package in collecting.missing[:1]]
         raise DataError(f"{', '.join(corpora)}: no {request.unit} left: {'; '.join([_listed(counts), *reasons])}")
-    dated = _dating(request)
+
+    def chosen_of(texts: Sequence[Sample]) -> UnseenSet:
+        return UnseenSet(
+            samples=_evenly_drawn(texts, request, counts),
+            like=None,
+            benchmark=0,
+            counts=dict(counts),
+            dated=_dating(request),
+            packages=tuple(collecting.packages),
+            not_downloaded=tuple(collecting.missing),
+        )
+
     if like is None:
-        chosen = _evenly_drawn(offered, request, counts)
-        return UnseenSet(chosen, None, 0, dict(counts), None, None, dated, *sources)
+        return chosen_of(offered)
     pool = _Pool(_of_one_language(like.samples, offered), tuple(offered))
     before = pool.baseline(request.seed)
     best, after = pool, before
@@ -229,8 +246,7 @@ def build_unseen_set(
             break
         best, after = narrower, narrower.baseline(request.seed)
     counts["not matched"] = len(offered) - len(best.offered)
-    chosen = _evenly_drawn(best.offered, request, counts)
-    return UnseenSet(chosen, like.name, len(like), dict(counts), before, after, dated, *sources)
+    return replace(chosen_of(best.offered), like=like.name, benchmark=len(like), before=before, after=after)
 
 
 def _evenly_drawn(texts: Sequence[Sample], request: UnseenRequest, counts: Counter[str]) -> tuple[Sample, ...]:
@@ -248,27 +264,27 @@ def _evenly_drawn(texts: Sequence[Sample], request: UnseenRequest, counts: Count
         rounds.append(of_group[texts[index].group])
         of_group[texts[index].group] += 1
     first = order[np.argsort(rounds, kind="stable")[: request.most]]
-    return tuple(texts[index] for index in sorted(first))
+    return tuple(map(texts.__getitem__, sorted(first)))
 
 
-def _distinct(offered: list[Sample], like: Dataset | None, seed: int, counts: Counter[str]) -> list[Sample]:
+def _distinct(offered: list[Sample], like: Dataset | None, counts: Counter[str], *, seed: int) -> list[Sample]:
     """Return candidates without copies of the benchmark's texts and of each other, at most `MOST_CANDIDATES`."""
     if len(offered) > MOST_CANDIDATES:
         drawn = np.random.default_rng(seed).choice(len(offered), MOST_CANDIDATES, replace=False)
         counts["not drawn"] = len(offered) - MOST_CANDIDATES
-        offered = [offered[index] for index in sorted(drawn)]
-    index = ShingleIndex([sample.text for sample in offered])
-    copied = index.near_any([] if like is None else [sample.text for sample in like.samples], NEAR)
+        offered = list(map(offered.__getitem__, sorted(drawn)))
+    index = ShingleIndex(list(map(_TEXT, offered)))
+    copied = index.near_any([] if like is None else list(map(_TEXT, like.samples)), NEAR)
     first = index.first_of_each_kind(REPEATED)
     if like is not None:
         counts["near-duplicates of the benchmark"] = int(copied.sum())
     counts["repeated"] = int((~first & ~copied).sum())
-    return [sample for sample, keep in zip(offered, first & ~copied, strict=True) if keep]
+    return list(compress(offered, first & ~copied))
 
 
 def _of_one_language(samples: Sequence[Sample], offered: Sequence[Sample]) -> tuple[Sample, ...]:
     """Return the benchmark's samples in the languages of the candidates: others would be told apart at once."""
-    languages = {sample.language for sample in offered}
+    languages = set(map(attrgetter("language"), offered))
     return tuple(sample for sample in samples if (sample.language or "python") in languages)
 
 

@@ -91,12 +91,12 @@ def candidates(
         # benchmarks end their lines with LF; a CR at each end would tell the two apart, to a reader and to a model
         file = replace(file, source=replace(file.source, text=file.source.text.replace("\r\n", "\n")))  # noqa: PLW2901
         if request.unit == "file":
-            yield from _whole_file(file, language, request, counts)
+            yield from _whole_file(file, language, request, counts=counts)
         else:
-            yield from _functions(file, language, request, counts, random)
+            yield from _functions(file, language, request, counts=counts, random=random)
 
 
-def _whole_file(file: DatedFile, language: str, request: UnseenRequest, counts: Counter[str]) -> Iterator[Sample]:
+def _whole_file(file: DatedFile, language: str, request: UnseenRequest, *, counts: Counter[str]) -> Iterator[Sample]:
     counts["texts"] += 1
     text = file.source.text
     lengths = request.forms[language].lengths if request.forms else (SHORTEST, len(text))

@@ -1,5 +1,7 @@
 """The report of unseen text: how many texts, why others were left out, and how well they match the benchmark."""
 
+from operator import itemgetter
+
 from assay.evaluation import GROUPS_FOR_INTERVAL, BlindBaseline
 from assay.reports import Column, Missing, Report, Table, area_with_interval, describe, number_of
 from assay.unseen.building import UnseenSet, tells_apart
@@ -21,10 +23,11 @@ def _(unseen: UnseenSet, path: str = "") -> Report:
         path: file that holds it; "" for none.
     """
     repositories = "1 repository" if unseen.groups == 1 else f"{unseen.groups:,} repositories"
-    described = f"{number_of(len(unseen.samples), 'text')} of {repositories}"
-    verb = "is" if len(unseen.samples) == 1 else "are"
-    dated = f", {unseen.dated}{',' if path else ''}" if unseen.dated else ""
-    statement = f"{described}{dated}{f' {verb} in {path}' if path else ''}."
+    statement = f"{number_of(len(unseen.samples), 'text')} of {repositories}"
+    if unseen.dated:
+        statement += f", {unseen.dated}{',' * bool(path)}"
+    if path:
+        statement += f" {_is_or_are(len(unseen.samples))} in {path}"
     details = []
     if unseen.after is not None and tells_apart(unseen.after):
         if not unseen.counts.get("not matched"):
@@ -36,7 +39,7 @@ def _(unseen: UnseenSet, path: str = "") -> Report:
         missing = GROUPS_FOR_INTERVAL - unseen.groups
         details.append(
             f"Below {GROUPS_FOR_INTERVAL} repositories, an audit prints no interval and gives no verdict: {missing} "
-            f"{'is' if missing == 1 else 'are'} missing. Give more."
+            f"{_is_or_are(missing)} missing. Give more."
         )
     if not unseen.dated:
         details.append(
@@ -49,12 +52,16 @@ def _(unseen: UnseenSet, path: str = "") -> Report:
         tables.insert(0, _match_table(unseen, unseen.before, unseen.after))
     return Report(
         title="Unseen text" if unseen.like is None else f"Unseen text in the form of {unseen.like}",
-        statement=statement,
+        statement=f"{statement}.",
         details=tuple(details),
         tables=tuple(tables),
         data=unseen.summary(),
         kind="unseen text",
     )
+
+
+def _is_or_are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _match_table(unseen: UnseenSet, before: BlindBaseline, after: BlindBaseline) -> Table:
@@ -68,8 +75,8 @@ def _match_table(unseen: UnseenSet, before: BlindBaseline, after: BlindBaseline)
         title=f"How well the texts match the {number_of(unseen.benchmark, 'sample')} of {unseen.like}",
         items=rows,
         columns=(
-            Column("", get=lambda row: row[0]),
-            Column("texts", "count", lambda row: row[1]),
+            Column("", get=itemgetter(0)),
+            Column("texts", "count", itemgetter(1)),
             Column("blind AUROC", get=lambda row: _area(row[2])),
         ),
         caption=("The AUROC of a classifier that sees the texts alone; .5 means that it tells nothing apart.",),
@@ -86,6 +93,6 @@ def _count_table(unseen: UnseenSet) -> Table:
     return Table.of(
         name="counts",
         title="What was read, and what was left out",
-        items=[item for item in unseen.counts.items() if item[1]],
-        columns=(Column("", get=lambda item: item[0]), Column("number", "count", lambda item: item[1])),
+        items=filter(itemgetter(1), unseen.counts.items()),
+        columns=(Column("", get=itemgetter(0)), Column("number", "count", itemgetter(1))),
     )

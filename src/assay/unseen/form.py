@@ -7,7 +7,7 @@ the function is its frame. Only frames that several samples share are used, so n
 
 import re
 import textwrap
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -104,14 +104,11 @@ class BenchmarkForm:
 def forms_of(samples: Sequence[Sample]) -> dict[str, BenchmarkForm]:
     """Return language → form of the texts, for the languages in which at least half of the texts hold a function."""
     readable = languages_with("functions")
-    by_language: dict[str, list[str]] = {}
+    by_language: dict[str, list[str]] = defaultdict(list)
     for sample in samples:
-        by_language.setdefault(sample.language or "python", []).append(sample.text)
-    return {
-        language: form
-        for language, texts in by_language.items()
-        if language in readable and (form := _form(language, texts)) is not None
-    }
+        by_language[sample.language or "python"].append(sample.text)
+    forms = {language: _form(language, texts) for language, texts in by_language.items() if language in readable}
+    return {language: form for language, form in forms.items() if form is not None}
 
 
 def _form(language: str, texts: Sequence[str]) -> BenchmarkForm | None:
@@ -125,20 +122,25 @@ def _form(language: str, texts: Sequence[str]) -> BenchmarkForm | None:
         parsed += 1
         first = functions[0]
         top_level += "." not in first.name
-        documentation["sentence" if words else "own" if first.documentation else "none"] += 1
+        documentation[_documentation(words, first)] += 1
         frames[_frame(code, functions)] += 1
     if 2 * parsed < len(texts) or not parsed:
         return None
-    low, high = np.quantile([len(text) for text in texts], QUANTILES)
-    shared = tuple((frame, n) for frame, n in frames.most_common() if n >= max(2, SHARED_FRAME * parsed))
+    low, high = np.quantile(list(map(len, texts)), QUANTILES)
     return BenchmarkForm(
-        language,
-        parsed,
-        documentation.most_common(1)[0][0],
-        2 * top_level > parsed,
-        (int(low), int(high)),
-        shared,
+        language=language,
+        samples=parsed,
+        documentation=documentation.most_common(1)[0][0],
+        top_level=2 * top_level > parsed,
+        lengths=(int(low), int(high)),
+        frames=tuple((frame, n) for frame, n in frames.most_common() if n >= max(2, SHARED_FRAME * parsed)),
     )
+
+
+def _documentation(words: str, function: Function) -> Documentation:
+    if words:
+        return "sentence"
+    return "own" if function.documentation else "none"
 
 
 def _parts(text: str, language: str) -> tuple[str, str]:

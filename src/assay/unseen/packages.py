@@ -192,7 +192,7 @@ def _download(requirement: Requirement, folder: Path) -> Path | NoWheel:
 
 def _package(path: Path) -> Package:
     name, version = _name_and_version(path)
-    return Package(name, version, path, file_digest(path))
+    return Package(name, version, path=path, sha256=file_digest(path))
 
 
 def _name_and_version(path: Path) -> tuple[str, str]:

@@ -7,7 +7,7 @@ import pytest
 from assay.corpora import Document, Origin, SourceText, added_lines, added_parts, parts_of
 from assay.errors import DataError
 from assay.licences import read_rules
-from assay.provenance import CodeIndex, TraceSettings, judge, trace_file
+from assay.provenance import CodeIndex, Thresholds, TraceSettings, judge, trace_file
 from assay.provenance.findings import accept_findings, read_baseline, write_baseline
 
 RULES = read_rules(["copyleft"])
@@ -32,9 +32,7 @@ def index(tmp_path):
 
 
 def judged(text, index, baseline=frozenset(), path="own.py", parts=parts_of):
-    result = trace_file(
-        SourceText(path, text, "python"), index, settings=TraceSettings(min_confidence=0.95), parts=parts
-    )
+    result = trace_file(SourceText(path, text, "python"), index, settings=TraceSettings(Thresholds()), parts=parts)
     return accept_findings(judge([result], RULES), {path: text}, baseline)
 
 

@@ -1,5 +1,6 @@
 """The answer of a trace: a headline for a copy, and none for what is too weak to be one."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from assay.corpora import Document, Origin, SourceText, short_name
 from assay.provenance import CodeIndex, describe_files, trace_file
 from assay.provenance.findings import Denial, Judgement, answer_lines, trace_verdict
+from assay.provenance.findings.describing import place_details
 from support.first_screen import LONGEST_LINE
 
 SHIFT = """
@@ -60,7 +62,7 @@ def traced(tmp_path_factory):
     with CodeIndex.create(tmp_path_factory.mktemp("describing") / "index") as index:
         index.add([Document(text, "python", "file", None, (origin,)) for text in (SHIFT, CONFIG)])
         index.commit()
-        yield lambda path, text: trace_file(SourceText(path, text, "python"), index)
+        yield lambda path, text, language="python": trace_file(SourceText(path, text, language), index)
 
 
 def test_a_copy_is_the_headline_with_licence_lines_and_project(traced):
@@ -77,11 +79,23 @@ def test_what_is_too_little_for_a_copy_is_no_headline(traced):
     own = traced("own.py", OWN)
     assert own.findings
     assert not any(finding.is_copy for finding in own.findings)
-    assert trace_verdict([own]) == "no copy found; similar code in 1 source, too little for a copy"
+    assert trace_verdict([own]) == "no copy found; similar code in 1 source"
     first, *rest = answer_lines([own])
     assert "GPL" not in first
     assert any(line.startswith("    own.py:") and "GPL-2.0-or-later" in line for line in rest)
     assert describe_files([own], 10).statement == first
+
+
+def test_the_words_of_a_confidence_say_whether_it_is_that_of_a_copy(traced):
+    (copied, *_), (own, *_) = traced("copied.py", RENAMED).findings, traced("own.py", OWN).findings
+    assert "; confidence 0.9" in place_details(copied)
+    assert "confidence" not in place_details(own)
+    assert re.search(r"; more alike than \d+\.\d\d % of unrelated code", place_details(own))
+
+
+def test_a_language_without_rates_says_that_its_confidence_was_not_measured(traced):
+    (finding, *_) = traced("copied.txt", RENAMED, "kotlin").findings
+    assert "; confidence not measured" in place_details(finding)
 
 
 def test_of_many_files_only_those_with_a_copy_have_a_headline(traced):

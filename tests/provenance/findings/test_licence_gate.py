@@ -9,7 +9,7 @@ from assay.corpora.lines import code_lines, merge_lines
 from assay.corpora.texts import pieces
 from assay.licences.notices import UNKNOWN_LICENCE
 from assay.licences.rules import LicenceRules, read_rules
-from assay.provenance import CodeIndex, TraceSettings, judge, trace_file
+from assay.provenance import CodeIndex, Thresholds, TraceSettings, judge, trace_file
 from assay.provenance.findings.finding import TracedFile, findings_of
 from assay.provenance.findings.gate import FALSE_ALARMS, NEARLY_A_COPY
 from assay.provenance.search import Trace
@@ -64,7 +64,7 @@ def traced(text, index, rules=COPYLEFT, path="own.py", **options):
     def also(document):
         return any(rules.deny(origin.licence) for origin in document.origins)
 
-    settings = TraceSettings(min_confidence=0.95)
+    settings = TraceSettings(Thresholds())
     return trace_file(SourceText(path, text, "python"), index, settings=settings, also=also, **options)
 
 

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from assay.corpora import Document, Origin
 from assay.corpora.texts import SourceText
 from assay.errors import DataError
-from assay.provenance import CodeIndex, TraceSettings, trace
-from assay.provenance.index.calibration import (
-    ENOUGH,
+from assay.provenance import CodeIndex, Thresholds, TraceSettings, trace
+from assay.provenance.confidence import (
+    CALIBRATION_FILE,
     FEWEST,
-    FILE,
     CalibrationTable,
     IndexCalibration,
     UnrelatedQuery,
@@ -25,6 +24,7 @@ from assay.provenance.index.calibration import (
     measured_bins,
     shipped_calibration,
 )
+from assay.provenance.confidence.rates import ENOUGH
 from assay.provenance.search.calibrating import calibrate_index
 from assay.retrieval import DEFAULT, PAPER
 from assay.retrieval.encoding import open_encoder
@@ -166,7 +166,7 @@ def tokens_of(value):
 
 @given(st.lists(st.tuples(st.integers(1, 300), VALUES), min_size=1, max_size=50))
 def test_a_saved_calibration_is_the_same(tmp_path_factory, measured):
-    path = tmp_path_factory.mktemp("calibration") / FILE
+    path = tmp_path_factory.mktemp("calibration") / CALIBRATION_FILE
     bins = bin_values(measured)
     table = CalibrationTable(None, 3, {"tokens": bins}, {"characters+tokens": bins})
     calibration = IndexCalibration(DEFAULT, (table,), None, {"seed": 0})
@@ -176,21 +176,21 @@ def test_a_saved_calibration_is_the_same(tmp_path_factory, measured):
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": 3}'])
 def test_a_file_that_is_not_a_calibration_is_reported(tmp_path, content):
-    path = tmp_path / FILE
+    path = tmp_path / CALIBRATION_FILE
     path.write_text(content)
     with pytest.raises(DataError, match="expected a calibration of profile 'default'"):
         IndexCalibration.load(path, DEFAULT)
 
 
 def test_a_calibration_of_another_format_is_refused_with_both_versions(tmp_path):
-    path = tmp_path / FILE
+    path = tmp_path / CALIBRATION_FILE
     path.write_text('{"format": 9}')
     with pytest.raises(DataError, match=r"calibration of format 9, written by another version.*expected format 3$"):
         IndexCalibration.load(path, DEFAULT)
 
 
 def test_a_calibration_of_another_profile_is_refused(tmp_path):
-    path = tmp_path / FILE
+    path = tmp_path / CALIBRATION_FILE
     IndexCalibration(PAPER, ()).save(path)
     with pytest.raises(DataError, match="other channels"):
         IndexCalibration.load(path, DEFAULT)
@@ -278,7 +278,7 @@ def test_channels_that_missed_the_target_have_no_confidence_and_the_answer_says_
     result = trace(text, index, language="python", settings=TraceSettings(calibration=replace(measured, tables=tables)))
     assert not result.calibrated
     assert {match.confidence for match in result.matches} == {None}
-    assert "not calibrated for python with profile 'default' by fingerprints alone" in result.notes[0]
+    assert "not measured for python with profile 'default' by fingerprints alone" in result.notes[0]
 
 
 def test_a_language_without_rates_has_no_confidence_and_the_answer_says_so(index):
@@ -289,16 +289,38 @@ def test_a_language_without_rates_has_no_confidence_and_the_answer_says_so(index
     assert (calibrated.calibrated, other.calibrated) == (True, False)
     assert calibrated.matches[0].confidence > 0
     assert {match.confidence for match in other.matches} == {None}
-    assert "no confidence: not calibrated for java with profile 'default'; see `assay index calibrate`" in other.notes
+    assert "confidence not measured for java with profile 'default'; see `assay index calibrate`" in other.notes
+
+
+def test_a_confidence_that_was_not_measured_reaches_no_threshold_above_0_and_a_copy_needs_none(index):
+    calibration = calibrate_index(index, unrelated())
+    copy = index.document(2).text
+    little = "".join(copy.splitlines(keepends=True)[:3]) + "def other(first):\n    return first\n"
+
+    def matches(text, least):
+        return trace(
+            text,
+            index,
+            language="java",
+            settings=TraceSettings(Thresholds(min_confidence=least), calibration=calibration),
+        )
+
+    assert {match.confidence for match in matches(little, 0).matches} == {None}
+    rejected = matches(little, 0.01)
+    assert not rejected.matches
+    assert (
+        rejected.why_none == "what documents of the index share with it is no copy, and its confidence was not measured"
+    )
+    assert matches(copy, 1).matches
 
 
 def test_the_index_takes_its_own_calibration(index):
-    calibrate_index(index, unrelated()).save(index.folder / FILE)
+    calibrate_index(index, unrelated()).save(index.folder / CALIBRATION_FILE)
     text = index.document(2).text
     own = trace(text, index, language="python").matches[0].confidence
     settings = TraceSettings(calibration=calibrate_index(index, unrelated()))
     assert own == trace(text, index, language="python", settings=settings).matches[0].confidence
-    (index.folder / FILE).unlink()
+    (index.folder / CALIBRATION_FILE).unlink()
 
 
 def test_the_calibration_of_an_index_that_has_grown_by_more_than_a_tenth_is_refused(tmp_path):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from assay.corpora import Document, Origin
 from assay.errors import AssayError, CorpusIndexError
-from assay.provenance import CodeIndex, TraceSettings, trace
-from assay.provenance.index.calibration import CalibrationTable, IndexCalibration, bin_values
+from assay.provenance import CodeIndex, Thresholds, TraceSettings, trace
+from assay.provenance.confidence import CalibrationTable, IndexCalibration, bin_values
 from assay.provenance.search.boilerplate import (
     NO_BOILERPLATE,
     Boilerplate,
@@ -189,7 +189,9 @@ def test_unrelated_code_has_no_match_and_a_reason(index):
 def test_a_threshold_is_the_reason_where_it_is(index):
     half = "\n".join(CORPUS[7].text.splitlines()[:5]) + "\n" + function("half")
     assert trace(half, index, language="python").matches
-    found = trace(half, index, language="python", settings=TraceSettings(min_similarity=0.99))
+    found = trace(
+        half, index, language="python", settings=TraceSettings(Thresholds(min_similarity=0.99, min_confidence=0))
+    )
     assert not found.matches
     assert found.why_none == "what documents of the index share with it is too little for a source"
 
@@ -214,27 +216,29 @@ def test_every_method_finds_a_copy(with_vectors, method):
 def test_hst_misses_what_the_vectors_miss_and_union_does_not(with_vectors):
     elsewhere = "".join(f"# {line}\n" for line in CORPUS[8].text.splitlines() * 9)
     query = CORPUS[4].text + elsewhere  # comments are nothing to fingerprints and much to these vectors
-    options = {"language": "python", "settings": TraceSettings(candidates=1, gate=1)}
+    options = {"language": "python", "settings": TraceSettings(candidates=1, nearest=1)}
     assert trace(query, with_vectors, method="hst", **options).matches[0].path == "08.py"
     assert trace(query, with_vectors, method="union", **options).matches[0].path == "04.py"
 
 
 @pytest.mark.parametrize(
-    ("profile", "gate", "expected"), [("default", None, 400), ("paper", None, 100), ("paper", 7, 7)]
+    ("profile", "nearest", "expected"), [("default", None, 400), ("paper", None, 100), ("paper", 7, 7)]
 )
-def test_the_gate_is_the_papers_in_its_profile_and_wider_in_ours(tmp_path, monkeypatch, profile, gate, expected):
+def test_the_nearest_are_as_many_as_in_the_paper_in_its_profile_and_more_in_ours(
+    tmp_path, monkeypatch, profile, nearest, expected
+):
     asked = []
     with made(tmp_path / "index", CORPUS[:3], profile=profile, encoder=LetterEncoder()) as index:
         search = index.candidates_by_vector
         monkeypatch.setattr(index, "candidates_by_vector", lambda text, n: asked.append(n) or search(text, n))
         for method in ("hst", "union"):
-            trace(CORPUS[0].text, index, language="python", method=method, settings=TraceSettings(gate=gate))
+            trace(CORPUS[0].text, index, language="python", method=method, settings=TraceSettings(nearest=nearest))
     assert asked == [expected, expected]
 
 
-def test_a_gate_without_a_place_is_refused(with_vectors):
-    with pytest.raises(AssayError, match="gate 0, expected at least 1 of each"):
-        trace(CORPUS[0].text, with_vectors, settings=TraceSettings(gate=0))
+def test_no_nearest_document_at_all_is_refused(with_vectors):
+    with pytest.raises(AssayError, match="nearest 0, expected at least 1 of each"):
+        trace(CORPUS[0].text, with_vectors, settings=TraceSettings(nearest=0))
 
 
 def test_the_nearest_by_vector_is_listed_behind_matches_of_a_few_fingerprints(tmp_path):
@@ -257,7 +261,9 @@ def test_matches_by_vector_alone_come_last_and_fall_to_an_asked_confidence(with_
     assert channels == sorted(channels)
     assert channels[-1]
     assert found.matches[-1].spans == ()
-    sure = trace(CORPUS[2].text, with_vectors, language="python", top=40, settings=TraceSettings(min_confidence=0.5))
+    sure = trace(
+        CORPUS[2].text, with_vectors, language="python", top=40, settings=TraceSettings(Thresholds(min_confidence=0.5))
+    )
     assert not [match for match in sure.matches if match.channel == "vector"]
 
 
@@ -276,7 +282,7 @@ def vectors_calibrated(digest):
 def test_matches_by_vector_alone_have_the_confidence_of_their_encoder(with_vectors):
     options = {"language": "python", "top": 40}
     query = CORPUS[2].text
-    settings = TraceSettings(min_confidence=0.95, calibration=vectors_calibrated(LetterEncoder.digest))
+    settings = TraceSettings(Thresholds(), calibration=vectors_calibrated(LetterEncoder.digest))
     found = trace(query, with_vectors, settings=settings, **options)
     alone = [match for match in found.matches if match.channel == "vector"]
     assert alone
@@ -285,7 +291,7 @@ def test_matches_by_vector_alone_have_the_confidence_of_their_encoder(with_vecto
     other_encoder = replace(settings, calibration=vectors_calibrated("another"))
     other = trace(query, with_vectors, settings=other_encoder, **options)
     assert not [match for match in other.matches if match.channel == "vector"]
-    assert "this encoder was not calibrated" in other.notes[0]
+    assert "confidence by vector not measured" in other.notes[0]
 
 
 def test_a_near_vector_makes_a_match_of_fingerprints_surer(with_vectors):

@@ -10,6 +10,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import neg
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -26,7 +28,7 @@ from transformers import (
 )
 
 from assay.errors import DataError
-from assay.models import ModelSettings, open_local
+from assay.models import ModelSettings, TransformersModel, open_local
 from assay.scores import Derived, Deriver, requests
 from assay.scoring import plan, score_samples
 from assay.types import Rejected, Sample
@@ -136,7 +138,7 @@ class FixedCopies:
 
 def ours(folder: Path) -> dict[str, list[float]]:
     """Return our values of every compared score."""
-    first, second = (open_local(str(folder / f"decoder-{seed}")) for seed in (1, 2))
+    first, second = decoders_in(folder)
     pair = ModelPair(second, first, ModelSettings())
     derivers: dict[str, Deriver] = {
         "spans": CopyStatistics(FixedCopies(), first),
@@ -144,7 +146,7 @@ def ours(folder: Path) -> dict[str, list[float]]:
         "pair": PairedStatistics(pair),
     }
     asked = requests(f"{METRICS},binoculars,detect_gpt:n=4,npr:n=4,bart_score")
-    samples = [Sample(str(at), text) for at, text in enumerate(TEXTS)]
+    samples = list(map(Sample, map(str, range(len(TEXTS))), TEXTS))
     table = score_samples(samples, plan(asked, {"target": first}, derivers=derivers))
     values = {name.partition(":")[0]: column.tolist() for name, column in table.values.items()}
     crossed = score_samples(samples, plan(requests("fast_detect_gpt"), {"target": pair}))
@@ -170,45 +172,53 @@ def revisions() -> list[str]:
     return [text.replace("a", "value") for text in TEXTS]
 
 
+def decoders_in(folder: Path) -> tuple[TransformersModel, TransformersModel]:
+    """Open both decoders."""
+    return open_local(str(folder / "decoder-1")), open_local(str(folder / "decoder-2"))
+
+
+def of_mgtbench(mgt: Any, model: Any, words: PreTrainedTokenizerFast) -> dict[str, list[float]]:  # noqa: ANN401
+    """Return score → the values of MGTBench, in our orientation."""
+    values: dict[str, list[float]] = {}
+    for text, copies in zip(TEXTS, FixedCopies()(TEXTS, 4), strict=True):
+        inputs = (model, words, "cpu")
+        likelihood, log_rank = mgt.get_ll(text, *inputs), mgt.get_rank(text, *inputs, log=True)
+        perturbed = mgt.get_lls(copies.texts, *inputs)
+        ranks = mgt.get_ranks(copies.texts, *inputs, log=True)
+        own = {
+            "loss": likelihood,
+            "rank": -mgt.get_rank(text, *inputs),
+            "log_rank": -log_rank,
+            "entropy": -mgt.get_entropy(text, *inputs),
+            "lrr": -likelihood / log_rank,
+            "detect_gpt": float((likelihood - np.mean(perturbed)) / (np.std(perturbed) or 1)),
+            "npr": float(np.mean(ranks)) / log_rank,
+        }
+        for score, value in own.items():
+            values.setdefault(score, []).append(value)
+    return values
+
+
 def theirs(code: SimpleNamespace, folder: Path) -> Iterator[tuple[str, str, list[float]]]:
     """Yield source, score and the published values, in our orientation."""
-    first, second = (open_local(str(folder / f"decoder-{seed}")) for seed in (1, 2))
+    first, second = decoders_in(folder)
     model, words = first.checkpoint.model, tokenizer()
-    each = [(text, model, words, "cpu") for text in TEXTS]
-    mgt = code.mgt
-    ranks, logs = [mgt.get_rank(*row) for row in each], [mgt.get_rank(*row, log=True) for row in each]
-    likelihoods = [mgt.get_ll(*row) for row in each]
-    yield "MGTBench", "loss", likelihoods
-    yield "MGTBench", "rank", [-value for value in ranks]
-    yield "MGTBench", "log_rank", [-value for value in logs]
-    yield "MGTBench", "entropy", [-mgt.get_entropy(*row) for row in each]
-    yield "MGTBench", "lrr", [-own / log for own, log in zip(likelihoods, logs, strict=True)]
-    copies = [group.texts for group in FixedCopies()(TEXTS, 4)]
-    changed = [mgt.get_lls(group, model, words, "cpu") for group in copies]
-    yield (
-        "MGTBench",
-        "detect_gpt",
-        [float((own - np.mean(row)) / (np.std(row) or 1)) for own, row in zip(likelihoods, changed, strict=True)],
-    )
-    perturbed = [mgt.get_ranks(group, model, words, "cpu", log=True) for group in copies]
-    yield "MGTBench", "npr", [float(np.mean(row)) / own for own, row in zip(logs, perturbed, strict=True)]
+    for score, values in of_mgtbench(code.mgt, model, words).items():
+        yield "MGTBench", score, values
     rows = [words(text, return_tensors="pt", return_token_type_ids=False) for text in TEXTS]
     with torch.inference_mode():
         logits = [model(**row).logits[:, :-1] for row in rows]
         others = [second.checkpoint.model(**row).logits[:, :-1] for row in rows]
     labels = [row.input_ids[:, 1:] for row in rows]
     fast, base = code.fast.get_sampling_discrepancy_analytic, code.baselines
-    for name, function, sign in (
-        ("loss", base.get_likelihood, 1),
-        ("rank", base.get_rank, 1),
-        ("log_rank", base.get_logrank, 1),
-        ("entropy", base.get_entropy, -1),  # the published function gives the entropy itself
-    ):
-        yield "fast-detect-gpt", name, [sign * function(row, ids) for row, ids in zip(logits, labels, strict=True)]
-    yield "fast-detect-gpt", "fast_detect_gpt", [fast(row, row, ids) for row, ids in zip(logits, labels, strict=True)]
-    crossed = [fast(other, row, ids) for other, row, ids in zip(others, logits, labels, strict=True)]
-    yield "fast-detect-gpt", "fast_detect_gpt of two models", crossed
-    yield "Binoculars", "binoculars", [binocular(code, model, second.checkpoint.model, row) for row in rows]
+    yield "fast-detect-gpt", "loss", list(map(base.get_likelihood, logits, labels))
+    yield "fast-detect-gpt", "rank", list(map(base.get_rank, logits, labels))
+    yield "fast-detect-gpt", "log_rank", list(map(base.get_logrank, logits, labels))
+    # the published function gives the entropy itself
+    yield "fast-detect-gpt", "entropy", list(map(neg, map(base.get_entropy, logits, labels)))
+    yield "fast-detect-gpt", "fast_detect_gpt", list(map(fast, logits, logits, labels))
+    yield "fast-detect-gpt", "fast_detect_gpt of two models", list(map(fast, others, logits, labels))
+    yield "Binoculars", "binoculars", list(map(partial(binocular, code, model, second.checkpoint.model), rows))
     scorer = code.bart.BARTScorer.__new__(code.bart.BARTScorer)
     restored = open_seq2seq(str(folder / "bart"))
     scorer.device, scorer.max_length, scorer.tokenizer = "cpu", 512, restored.checkpoint.tokenizer
@@ -244,19 +254,19 @@ def speed(code: SimpleNamespace, count: int) -> dict[str, object]:
     """Return the seconds of the published loops and of ours for the same scores, in turns, on `builtin:small`."""
     model = open_local("builtin:small")
     network, words = model.checkpoint.model, model.checkpoint.tokenizer
-    samples = [Sample(str(at), f"# text {at}\n" + TEXTS[at % len(TEXTS)] * 4, "python") for at in range(count)]
-    texts = [sample.text for sample in samples]
-    mgt = code.mgt
+    texts = [f"# text {at}\n" + TEXTS[at % len(TEXTS)] * 4 for at in range(count)]
+    samples = [Sample(str(at), text, "python") for at, text in enumerate(texts)]
+    mgt, inputs = code.mgt, (network, words, "cpu")
 
     def published_metrics() -> None:
         for text in texts:
-            mgt.get_ll(text, network, words, "cpu")
-            mgt.get_rank(text, network, words, "cpu")
-            mgt.get_rank(text, network, words, "cpu", log=True)
-            mgt.get_entropy(text, network, words, "cpu")
+            mgt.get_ll(text, *inputs)
+            mgt.get_rank(text, *inputs)
+            mgt.get_rank(text, *inputs, log=True)
+            mgt.get_entropy(text, *inputs)
             # LRR computes both of its parts again
-            mgt.get_ll(text, network, words, "cpu")
-            mgt.get_rank(text, network, words, "cpu", log=True)
+            mgt.get_ll(text, *inputs)
+            mgt.get_rank(text, *inputs, log=True)
 
     def our_metrics() -> None:
         score_samples(samples, plan(requests("loss,rank,log_rank,entropy,lrr"), {"target": model}))
@@ -273,8 +283,8 @@ def speed(code: SimpleNamespace, count: int) -> dict[str, object]:
 
     def published_perturbed() -> None:
         for group in FixedCopies()(texts, 4):
-            mgt.get_lls(group.texts, network, words, "cpu")
-            mgt.get_ranks(group.texts, network, words, "cpu", log=True)
+            mgt.get_lls(group.texts, *inputs)
+            mgt.get_ranks(group.texts, *inputs, log=True)
 
     def our_perturbed() -> None:
         derivers: dict[str, Deriver] = {"spans": CopyStatistics(FixedCopies(), model)}

@@ -62,18 +62,21 @@ def _drawn(samples: list[Sample], names: dict[str, str], per_class: int | None) 
 def _semeval(data: Data) -> Iterator[Sample]:
     # its own labels are inverted against the map of the task, so the generator decides
     for number, row in enumerate(pq.read_table(data["semeval2026-task13"] / "task_a_trial.parquet").to_pylist()):
-        yield Sample(f"semeval/{number}", row["code"], LANGUAGES[row["language"]], row["generator"])
+        language = LANGUAGES[row["language"]]
+        yield Sample(f"semeval/{number}", row["code"], language=language, label=row["generator"])
 
 
 def _classeval(data: Data) -> Iterator[Sample]:
     for row in _rows(data["classeval"] / "classeval.jsonl.gz"):
-        yield Sample(f"classeval/{row['id']}", row["text"], row["language"], row["label"], row["group"])
+        name = f"classeval/{row['id']}"
+        yield Sample(name, row["text"], language=row["language"], label=row["label"], group=row["group"])
 
 
 def _debugbench(data: Data) -> Iterator[Sample]:
     for number, row in enumerate(_rows(data["debugbench"] / "generated.jsonl.gz")):
         language = LANGUAGES.get(row["language"], row["language"])
-        yield Sample(f"debugbench/{number}", row["text"], language, row["label"], row["group"])
+        name = f"debugbench/{number}"
+        yield Sample(name, row["text"], language=language, label=row["label"], group=row["group"])
 
 
 def solutions(folder: Path, name: str) -> Iterator[Sample]:
@@ -83,12 +86,14 @@ def solutions(folder: Path, name: str) -> Iterator[Sample]:
         for line in path.read_text("utf-8").splitlines():
             row = json.loads(line)
             task, generator = row["task_id"], path.parent.name
-            yield Sample(f"{name}/{generator}/{task}", row["solution"], "python", generator, task)
+            identifier = f"{name}/{generator}/{task}"
+            yield Sample(identifier, row["solution"], language="python", label=generator, group=task)
             if task not in people:
                 people.add(task)
                 # a solution of MBPP is a whole function, one of HumanEval the body below its prompt
                 prompt = row["prompt"] if name == "humaneval" else ""
-                yield Sample(f"{name}/human/{task}", prompt + row["canonical_solution"], "python", "human", task)
+                text = prompt + row["canonical_solution"]
+                yield Sample(f"{name}/human/{task}", text, language="python", label="human", group=task)
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

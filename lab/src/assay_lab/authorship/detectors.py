@@ -31,8 +31,11 @@ def run_detectors(scale: tuple[int, tuple[str, ...]], seed: int, data: Data) -> 
     """Zero-shot detectors of generated code on a fixed small sample of real data, under several surrogates."""
     tasks, names = scale
     samples = fixed_sample(data, tasks)
-    models = [*names, *(str(data[name]) for name in ("model",) if name in data)]
-    return Result([row for name in models for row in under(name, samples)])
+    models = [*names, str(data["model"])] if "model" in data else names
+    rows: list[dict[str, object]] = []
+    for name in models:
+        rows += under(name, samples)
+    return Result(rows)
 
 
 def fixed_sample(data: Data, tasks: int) -> dict[str, list[Sample]]:
@@ -40,10 +43,10 @@ def fixed_sample(data: Data, tasks: int) -> dict[str, list[Sample]]:
     labelled = collections(data)
     chosen: dict[str, list[Sample]] = {}
     for name in WITH_TASKS:
-        own = [s for s, c in zip(labelled.samples, labelled.collections, strict=True) if c == name]
         by_task: dict[str, dict[str, Sample]] = {}
-        for sample in own:
-            by_task.setdefault(str(sample.group), {})[str(sample.label)] = sample
+        for sample, collection in zip(labelled.samples, labelled.collections, strict=True):
+            if collection == name:
+                by_task.setdefault(str(sample.group), {})[str(sample.label)] = sample
         whole = [by_task[task] for task in sorted(by_task) if len(by_task[task]) > 1 and "human" in by_task[task]]
         rows: list[Sample] = []
         for at, task in enumerate(whole[:tasks]):
@@ -74,7 +77,8 @@ def under(name: str, samples: Mapping[str, list[Sample]]) -> list[dict[str, obje
         about = {"model": Path(name).name, "collection": collection}
         for score, values in table.values.items():
             kept = ~np.isnan(values)
-            area = rank_score(score, values[kept], positive[kept], groups[kept].tolist()).auroc
+            ranking = rank_score(score, values[kept], positive=positive[kept], groups=groups[kept].tolist())
+            area = ranking.auroc
             rows.append({**about, "score": score, "auroc": with_ends(area), "n": int(kept.sum())})
         failures = {f"{score}: {words}": count for (score, words), count in table.counts.items() if count}
         rows.append({**about, "failures": failures, "processor seconds": time.process_time() - started})

@@ -14,6 +14,8 @@ Written down before any figure was seen:
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from assay.evaluation import rank_score
 from assay.models import StatisticsCache, cached_scorer, default_control, open_model
 from assay.scores import requests
 from assay.scoring import plan, score_samples
-from assay.types import Float64Array, Int64Array, Sample, TokenScorer
+from assay.types import Float64Array, Int64Array, TokenScorer
 from assay_lab.authorship.collections import COLLECTIONS, SOURCES, collections
 from assay_lab.classifiers.evaluating import calibrated
 from assay_lab.classifiers.fitting import fitted_weights, ngrams_of
@@ -51,11 +53,9 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
     for name, part in both.rows_of("collection").items():
         out = np.flatnonzero(np.isin(names, SOURCES.get(name, (name,))))
         training = np.setdiff1d(np.flatnonzero(~np.isin(groups, groups[out])), out)
-        scores = {
-            **{title: _fit(both, matrix, training)(matrix[part]) for title, matrix in matrices.items()},
-            "invariant": _fit_invariant(both, matrices["code only"], training)(matrices["code only"][part]),
-            "zero-shot": zero_shot[part],
-        }
+        scores = {title: _fit(both, matrix, training)(matrix[part]) for title, matrix in matrices.items()}
+        scores["invariant"] = _fit_invariant(both, matrices["code only"], training)(matrices["code only"][part])
+        scores["zero-shot"] = zero_shot[part]
         own = both.take(part)
         after = calibrated(own, scores[BASE]) if own.human.sum() >= 2 * FEWEST else None
         rates = after and {"people": rate_data(after.false_positives), "generated": rate_data(after.true_positives)}
@@ -71,28 +71,22 @@ def compared(labelled: LabelledCode, scores: Mapping[str, Float64Array]) -> dict
     result: dict[str, Any] = {"people": int(labelled.human.sum()), "generated": int(machine.sum())}
     for title in METHODS:
         kept = ~np.isnan(scores[title])
-        own = [group for group, inside in zip(groups, kept, strict=True) if inside]
-        area = rank_score("score", scores[title][kept], machine[kept], own).auroc
-        result[title] = with_ends(area)
+        own = list(compress(groups, kept))
+        ranking = rank_score("score", scores[title][kept], positive=machine[kept], groups=own)
+        result[title] = with_ends(ranking.auroc)
         if title != BASE:
-            difference = paired_difference(scores[title], scores[BASE], machine, groups)
+            difference = paired_difference(scores[title], scores[BASE], positive=machine, groups=groups)
             result[title]["less the floor"] = with_ends(difference.estimate)
     return result
 
 
 def without_words(labelled: LabelledCode) -> LabelledCode:
     """Return the texts without comments and docstrings."""
-    samples = tuple(
-        Sample(
-            s.id,
-            without_spans(s.text, sorted([*comment_spans(s.text, s.language), *docstring_spans(s.text, s.language)])),
-            s.language,
-            s.label,
-            s.group,
-        )
-        for s in labelled.samples
-    )
-    return LabelledCode(samples, labelled.codes, labelled.human, labelled.collections, labelled.groups)
+    samples = []
+    for sample in labelled.samples:
+        spans = [*comment_spans(sample.text, sample.language), *docstring_spans(sample.text, sample.language)]
+        samples.append(replace(sample, text=without_spans(sample.text, sorted(spans)), metadata={}))
+    return replace(labelled, samples=tuple(samples))
 
 
 Margins = Callable[[Any], Float64Array]
@@ -121,11 +115,11 @@ def _zero_shot(labelled: LabelledCode, most: int) -> Float64Array:
         raise TypeError(f"{model.name} gives no distributions")
     chosen: list[int] = []
     for rows in labelled.rows_of("collection").values():
-        chosen += [row for side in (True, False) for row in rows[labelled.human[rows] == side][:most].tolist()]
+        human = labelled.human[rows]
+        chosen += [*rows[human][:most].tolist(), *rows[~human][:most].tolist()]
     scorer = cached_scorer(model, StatisticsCache())
-    table = score_samples(
-        [labelled.samples[row] for row in chosen], plan(requests("fast_detect_gpt"), {"target": scorer})
-    )
+    samples = [labelled.samples[row] for row in chosen]
+    table = score_samples(samples, plan(requests("fast_detect_gpt"), {"target": scorer}))
     values = np.full(len(labelled), np.nan)
     values[chosen] = table.values["fast_detect_gpt"]
     return values

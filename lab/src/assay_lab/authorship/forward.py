@@ -12,6 +12,8 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import product
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ from assay.errors import DataError
 from assay.evaluation import grouped_share
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import with_ends
+from assay_lab.result_rows import where
 
 EARLY, LATE = date(2017, 1, 1), date(2020, 1, 1)
 DEVELOPED = ("bottle", "tornado", "flask", "junit4", "express", "gin")
@@ -47,15 +50,14 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
     for name in (*DEVELOPED, *CONFIRMING):
         if (data["repositories"] / name).exists():
             part = "developed" if name in DEVELOPED else "confirming"
-            rows.append({"name": name, "part": part, **measured(data["repositories"] / name, most, judged, seed)})
-    for part in ("developed", "confirming"):
-        for way in ("with the check", "without the check"):
-            shares = [
-                row[way]["value"] for row in rows if row.get("part") == part and way in row and row[way]["judged"]
-            ]
-            if shares:
-                worst, mean = max(shares), float(np.mean(shares))
-                rows.append({"name": f"{part}, {way}", "mean": mean, "worst": worst, "projects": len(shares)})
+            figures = measured(data["repositories"] / name, most=most, count=judged, seed=seed)
+            rows.append({"name": name, "part": part, **figures})
+    for part, way in product(("developed", "confirming"), ("with the check", "without the check")):
+        projects = [row[way] for row in where(rows, part=part) if way in row]
+        shares = [share["value"] for share in projects if share["judged"]]
+        if shares:
+            worst, mean = max(shares), float(np.mean(shares))
+            rows.append({"name": f"{part}, {way}", "mean": mean, "worst": worst, "projects": len(shares)})
     return Result(rows)
 
 
@@ -73,26 +75,29 @@ def measured(repository: Path, most: int, count: int, seed: int) -> dict[str, An
     row: dict[str, Any] = {"reference": len(reference), "functions": len(units)}
     ways = {"with the check": reference, "without the check": replace(reference, checks=())}
     for way, own in ways.items():
-        row[way] = flagged(answer_pieces(units, codes, scored, (), own))
-    row["announced"] = [[c.language, c.newer, c.at_nominal, c.flagged, c.level, c.effect] for c in reference.checks]
+        row[way] = flagged(answer_pieces(units, codes=codes, scored=scored, signals=(), reference=own))
+    announced = attrgetter("language", "newer", "at_nominal", "flagged", "level", "effect")
+    row["announced"] = list(map(announced, reference.checks))
     row["expected"] = foreseen(reference, row["with the check"]["judged"])
     return row
 
 
 def newer_functions(repository: Path, count: int, seed: int) -> list[CodeUnit]:
     """Return functions of the tree of 2020 that the tree of 2017 does not have, drawn at random."""
-    old, new = (
-        {
-            u.text: u
-            for text in texts_before(repository, day)
-            for u in units_of(text.path, text.text, text.language, "function")
-        }
-        for day in (EARLY, LATE)
-    )
+    old, new = functions_before(repository, EARLY), functions_before(repository, LATE)
     units = [unit for text, unit in new.items() if text not in old and unit.language]
     rows = judged_rows(codes_of(units), None)
     drawn = np.sort(np.random.default_rng(seed).permutation(rows)[:count])
     return [units[row] for row in drawn.tolist()]
+
+
+def functions_before(repository: Path, day: date) -> dict[str, CodeUnit]:
+    """Return text → function of the tree at a day."""
+    functions: dict[str, CodeUnit] = {}
+    for text in texts_before(repository, day):
+        own = units_of(text.path, text=text.text, language=text.language, by="function")
+        functions |= {unit.text: unit for unit in own}
+    return functions
 
 
 def flagged(detection: Detection) -> dict[str, Any]:
@@ -100,7 +105,7 @@ def flagged(detection: Detection) -> dict[str, Any]:
     hits = [row.unusual for row in detection.judged]
     share = grouped_share(hits, [row.unit.path for row in detection.judged])
     about: dict[str, Any] = {"flagged": sum(hits), "judged": len(hits), "no answer": dict(detection.abstentions)}
-    return about | ({name: None if np.isnan(end) else end for name, end in with_ends(share).items()})
+    return about | with_ends(share)
 
 
 def foreseen(reference: Reference, pieces: int) -> Sequence[int] | None:

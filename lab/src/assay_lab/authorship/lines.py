@@ -24,7 +24,6 @@ have both, the pieces are pooled, and the interval is over repositories.
 
 import re
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -54,6 +53,7 @@ from assay_lab.classifiers.fitting import fit_classifier
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import with_ends
 from assay_lab.provenance.alterations import ALTERATIONS
+from assay_lab.result_rows import column, grouped, where
 
 BEFORE = date(2021, 1, 1)
 A_COMMIT = 3
@@ -102,7 +102,7 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
                 continue
             pieces = pieces_of(data["repositories"] / name, count, seed)
             for detector, settings in detectors.items():
-                found = judged(data["repositories"] / name, pieces, settings, most, seed)
+                found = judged(data["repositories"] / name, pieces, settings=settings, most=most, seed=seed)
                 outcomes += ({"detector": detector, **outcome} for outcome in found)
                 rows.append({"name": name, "detector": detector, **by_group(found)})
     rows += summaries(outcomes, tuple(detectors))
@@ -111,19 +111,21 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
 
 def pieces_of(repository: Path, count: int, seed: int) -> list[Piece]:
     """Return the new functions of the three groups, at most `count` of each."""
-    days = dict(
-        line.split() for line in git_output(repository, "log", "--no-merges", "--format=%H %cs", "HEAD").splitlines()
-    )
+    log = git_output(repository, "log", "--no-merges", "--format=%H %cs", "HEAD")
+    days = dict(map(str.split, log.splitlines()))
     middle = middle_day(repository, BEFORE)
     if middle is None:
         raise DataError(f"{repository}: expected commits before {BEFORE}")
     signals = [signal for signal in in_commits(recent_commits(repository)) if signal.is_about_code]
     models = {signal.commit: model_of(signal.text) for signal in reversed(signals)}
-    groups = {
-        "people": [c for c, day in days.items() if middle.isoformat() <= day < BEFORE.isoformat()],
-        "agent": [c for c, day in days.items() if c in models],
-        "unrecorded": [c for c, day in days.items() if day >= SINCE.isoformat() and c not in models],
-    }
+    groups: dict[str, list[str]] = {"people": [], "agent": [], "unrecorded": []}
+    for commit, day in days.items():
+        if middle.isoformat() <= day < BEFORE.isoformat():
+            groups["people"].append(commit)
+        if commit in models:
+            groups["agent"].append(commit)
+        elif day >= SINCE.isoformat():
+            groups["unrecorded"].append(commit)
     pieces: list[Piece] = []
     for group, commits in groups.items():
         own: list[Piece] = []
@@ -131,12 +133,18 @@ def pieces_of(repository: Path, count: int, seed: int) -> list[Piece]:
             if len(own) >= count:
                 break
             commit = commits[at]
-            added = list(new_functions(repository, commit))
-            rows = judged_rows(codes_of(added), None)
-            chosen = [added[row] for row in np.random.default_rng(seed).permutation(rows)[:A_COMMIT].tolist()]
-            own += [Piece(unit, group, repository.name, days[commit][:4], models.get(commit, "")) for unit in chosen]
+            for unit in drawn_functions(repository, commit, seed):
+                year, model = days[commit][:4], models.get(commit, "")
+                own.append(Piece(unit=unit, group=group, repository=repository.name, year=year, model=model))
         pieces += own[:count]
     return pieces
+
+
+def drawn_functions(repository: Path, commit: str, seed: int) -> list[CodeUnit]:
+    """Return new functions of a commit that can be judged, at most `A_COMMIT`, at random."""
+    added = list(new_functions(repository, commit))
+    rows = judged_rows(codes_of(added), None)
+    return [added[row] for row in np.random.default_rng(seed).permutation(rows)[:A_COMMIT].tolist()]
 
 
 def new_functions(repository: Path, commit: str) -> Iterator[CodeUnit]:
@@ -148,11 +156,12 @@ def new_functions(repository: Path, commit: str) -> Iterator[CodeUnit]:
         if unit.language is None or unit.surroundings is None:
             continue
         added = {line for _, line in unit.surroundings.lines}
-        for function in units_of(unit.path, unit.surroundings.text, unit.language, "function"):
+        text = unit.surroundings.text
+        for function in units_of(unit.path, text=text, language=unit.language, by="function"):
             lines = function.text.rstrip("\n").split("\n")
-            own = [line.strip() for line in lines if line.strip()]
+            own = list(filter(None, map(str.strip, lines)))
             is_new = added.issuperset(range(function.first_line, function.first_line + len(lines)))
-            if function.name and is_new and sum(line in removed for line in own) < MOVED * len(own):
+            if function.name and is_new and sum(map(removed.__contains__, own)) < MOVED * len(own):
                 yield function
 
 
@@ -163,7 +172,7 @@ def model_of(words: str) -> str:
 
 
 def judged(
-    repository: Path, pieces: Sequence[Piece], settings: DetectorSettings, most: int, seed: int
+    repository: Path, pieces: Sequence[Piece], *, settings: DetectorSettings, most: int, seed: int
 ) -> list[dict[str, Any]]:
     """Return the outcome of each piece as it is, and altered."""
     middle = middle_day(repository, BEFORE)
@@ -174,15 +183,17 @@ def judged(
     opened = DetectorChoice(settings).open()
     outcomes = []
     for kind in KINDS:
-        altered = [
-            (piece, ALTERATIONS[kind](piece.unit.text, str(piece.unit.language), seed))
-            for piece in pieces
-            if kind == KINDS[0] or piece.group != "unrecorded"
-        ]
-        kept = [(piece, replace(piece.unit, text=text)) for piece, text in altered if text]
-        units = [unit for _, unit in kept]
-        detection = answer_pieces(units, codes_of(units), opened.score(units, None), (), reference)
-        for (piece, unit), row in zip(kept, detection.results, strict=True):
+        kept, units = [], []
+        for piece in pieces:
+            text = ""
+            if kind == KINDS[0] or piece.group != "unrecorded":
+                text = ALTERATIONS[kind](piece.unit.text, str(piece.unit.language), seed)
+            if text:
+                kept.append(piece)
+                units.append(replace(piece.unit, text=text))
+        scored = opened.score(units, None)
+        detection = answer_pieces(units, codes=codes_of(units), scored=scored, signals=(), reference=reference)
+        for piece, unit, row in zip(kept, units, detection.results, strict=True):
             if row.judgement is not None and row.judgement.bound is not None:
                 outcomes.append(
                     {
@@ -202,15 +213,15 @@ def judged(
 def by_group(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return flagged and judged functions of a repository by alteration and group, and the AUROC of agents."""
     row: dict[str, Any] = {}
-    for key in dict.fromkeys((o["kind"], o["group"]) for o in outcomes):
-        flags = [o["flagged"] for o in outcomes if (o["kind"], o["group"]) == key]
-        row[", ".join(key)] = {"flagged": sum(flags), "judged": len(flags)}
-    plain = [o for o in outcomes if o["kind"] == KINDS[0]]
+    for key, own in grouped(outcomes, "kind", "group").items():
+        row[", ".join(key)] = {"flagged": sum(column(own, "flagged")), "judged": len(own)}
+    agents = where(outcomes, kind=KINDS[0], group="agent")
     for other in ("people", "unrecorded"):
-        both = [o for o in plain if o["group"] in {"agent", other}]
-        if len({o["group"] for o in both}) > 1:
-            truth = [o["group"] == "agent" for o in both]
-            ranking = rank_score("score", [o["value"] for o in both], truth, [None] * len(both))
+        others = where(outcomes, kind=KINDS[0], group=other)
+        if agents and others:
+            values = column([*agents, *others], "value")
+            truth = [True] * len(agents) + [False] * len(others)
+            ranking = rank_score("score", values, positive=truth, groups=[None] * len(values))
             row[f"AUROC beside {other}"] = ranking.auroc.value
     return row
 
@@ -218,15 +229,12 @@ def by_group(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def summaries(outcomes: Sequence[Mapping[str, Any]], detectors: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the share flagged of each group and alteration, then of models and years."""
     for detector in detectors:
-        own = [o for o in outcomes if o["detector"] == detector]
-        for kind, group in dict.fromkeys((o["kind"], o["group"]) for o in own):
-            part = [o for o in own if (o["kind"], o["group"]) == (kind, group)]
-            counts = Counter((o["repository"], o["flagged"]) for o in part)
-            names = sorted({o["repository"] for o in part})
-            shares = [
-                {"flagged": counts[name, True], "judged": counts[name, True] + counts[name, False]} for name in names
-            ]
-            in_flagged = sum(o["lines"] for o in part if o["flagged"]) / sum(o["lines"] for o in part)
+        own = where(outcomes, detector=detector)
+        for (kind, group), part in grouped(own, "kind", "group").items():
+            shares = []
+            for _, of_project in sorted(grouped(part, "repository").items()):
+                shares.append({"flagged": sum(column(of_project, "flagged")), "judged": len(of_project)})
+            in_flagged = sum(column(where(part, flagged=True), "lines")) / sum(column(part, "lines"))
             yield {
                 "detector": detector,
                 "kind": kind,
@@ -236,11 +244,9 @@ def summaries(outcomes: Sequence[Mapping[str, Any]], detectors: Sequence[str]) -
                 **mean_share(shares),
             }
         for by, group in (("model", "agent"), ("year", "agent"), ("year", "unrecorded")):
-            part = [o for o in own if o["kind"] == KINDS[0] and o["group"] == group]
-            for value in sorted({o[by] for o in part}):
-                chosen = [o for o in part if o[by] == value]
-                projects = [o["repository"] for o in chosen]
-                share = grouped_share([o["flagged"] for o in chosen], projects)
+            for value, chosen in sorted(grouped(where(own, kind=KINDS[0], group=group), by).items()):
+                projects = column(chosen, "repository")
+                share = grouped_share(column(chosen, "flagged"), projects)
                 yield {
                     "detector": detector,
                     "group": group,

@@ -40,6 +40,7 @@ from assay.errors import DataError
 from assay.evaluation import flag_rate
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import with_ends
+from assay_lab.result_rows import column
 
 EARLY, LATE = date(2017, 1, 1), date(2020, 1, 1)
 SINCE = date(2024, 1, 1)
@@ -66,34 +67,34 @@ class Piece:
 
 
 def measured(
-    repository: Path, commits: int, most: int, unit: ReferenceUnit, older: Sequence[Piece]
+    repository: Path, unit: ReferenceUnit, *, commits: int, most: int, older: Sequence[Piece]
 ) -> tuple[list[Piece], dict[str, Any]]:
     """Return the pieces of a repository with their bounds for another unit, and a description of the reference.
 
     Args:
         repository: its root.
+        unit: of the reference.
         commits: that the pieces are drawn from.
         most: pieces of a language and length class in the reference.
-        unit: of the reference.
         older: the pieces with their bounds for other units; empty where there are none yet.
     """
     units, owners = later_units(repository, commits)
     codes = codes_of(units)
-    pieces = older or [
-        Piece(repository.name, owner[:12], str(unit.language), len(code.tokens))
-        for unit, owner, code in zip(units, owners, codes, strict=True)
-    ]
+    pieces = list(older)
+    if not older:
+        for added, owner, code in zip(units, owners, codes, strict=True):
+            language, tokens = str(added.language), len(code.tokens)
+            pieces.append(Piece(repository=repository.name, commit=owner[:12], language=language, tokens=tokens))
     try:
         reference = reference_of(repository, unit, most)
     except DataError as error:
-        return list(pieces), {"none": str(error)}
-    detection = answer_pieces(units, codes, DetectorChoice().open().score(units, None), (), reference)
-    bounds = [row.judgement.bound if row.judgement else None for row in detection.results]
-    judged = [
-        piece if bound is None else replace(piece, bounds={**piece.bounds, unit: bound})
-        for piece, bound in zip(pieces, bounds, strict=True)
-    ]
-    return judged, {
+        return pieces, {"none": str(error)}
+    scored = DetectorChoice().open().score(units, None)
+    detection = answer_pieces(units, codes=codes, scored=scored, signals=(), reference=reference)
+    for at, row in enumerate(detection.results):
+        if row.judgement and row.judgement.bound is not None:
+            pieces[at] = replace(pieces[at], bounds={**pieces[at].bounds, unit: row.judgement.bound})
+    return pieces, {
         "texts": len(reference),
         "cells": {", ".join(key): len(scores) for key, scores in reference.cells.items()},
         "realised": detection.realised.rate.value if detection.realised else None,
@@ -123,8 +124,8 @@ def recent_commits(repository: Path) -> list[Commit]:
     """Return the commits since 2024, merges left out."""
     shape = "--format=%H%x00%an%x00%ae%x00%B%x00"
     log = git_output(repository, "log", "--no-merges", f"--since={SINCE.isoformat()}T00:00:00Z", shape, "HEAD")
-    fields = [field.strip() for field in log.split("\0")[:-1]]
-    return [Commit(*row) for row in zip(fields[::4], fields[1::4], fields[2::4], fields[3::4], strict=True)]
+    fields = list(map(str.strip, log.split("\0")[:-1]))
+    return list(map(Commit, fields[::4], fields[1::4], fields[2::4], fields[3::4]))
 
 
 def declared(repository: Path) -> dict[str, Any]:
@@ -148,11 +149,13 @@ def rates(pieces: Sequence[Piece], references: Mapping[str, Mapping[str, Any]]) 
         "length": lambda piece: str(length_class(piece.tokens)),
         "older patches of its language and length": own_class,
     }
-    by_part = {
-        part: {name: _rates([piece for piece in pieces if of(piece) == name]) for name in sorted(set(map(of, pieces)))}
-        for part, of in parts.items()
-    }
-    over = {unit: mean_share([row[unit] for row in by_part["repository"].values()]) for unit in UNITS}
+    by_part = {}
+    for part, of in parts.items():
+        groups: dict[str, list[Piece]] = {}
+        for piece in pieces:
+            groups.setdefault(of(piece), []).append(piece)
+        by_part[part] = {name: _rates(own) for name, own in sorted(groups.items())}
+    over = {unit: mean_share(column(by_part["repository"].values(), unit)) for unit in UNITS}
     return {"all": _rates(pieces), "mean over repositories": over} | by_part
 
 
@@ -170,9 +173,9 @@ def _rates(pieces: Sequence[Piece]) -> dict[str, Any]:
     """Return the pieces and their commits, and for each unit of a reference the share of bounds of at most 5 %."""
     row: dict[str, Any] = {"pieces": len(pieces), "commits": len({piece.commit for piece in pieces})}
     for unit in UNITS:
-        judged = [(piece.bounds[unit], piece.commit) for piece in pieces if unit in piece.bounds]
-        bounds, groups = zip(*judged, strict=True) if judged else ((), ())
-        rate = flag_rate(np.array(bounds), NOMINAL, groups=groups)
+        judged = [piece for piece in pieces if unit in piece.bounds]
+        bounds = np.array([piece.bounds[unit] for piece in judged])
+        rate = flag_rate(bounds, NOMINAL, groups=tuple(piece.commit for piece in judged))
         row[unit] = {"flagged": rate.flagged, "judged": rate.samples, **with_ends(rate.rate)}
     return row
 
@@ -182,17 +185,22 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
     commits, most = scale
     pieces: list[Piece] = []
     references: dict[str, dict[str, Any]] = {}
-    for repository in sorted(path for path in data["repositories"].iterdir() if path.is_dir()):
+    for repository in folders_in(data["repositories"]):
         own: list[Piece] = []
+        of_units = references.setdefault(repository.name, {})
         for unit in UNITS:
-            own, references.setdefault(repository.name, {})[unit] = measured(repository, commits, most, unit, own)
+            own, of_units[unit] = measured(repository, unit, commits=commits, most=most, older=own)
         pieces += own
     rows: list[dict[str, Any]] = [{"part": part, **row} for part, row in rates(pieces, references).items()]
     rows += ({"part": "reference", "repository": name, **row} for name, row in references.items())
-    if "declared" in data:
-        folders = sorted(path for path in data["declared"].iterdir() if path.is_dir())
-        rows += ({"part": "declared", "repository": folder.name, **declared(folder)} for folder in folders)
+    for folder in folders_in(data["declared"]) if "declared" in data else ():
+        rows.append({"part": "declared", "repository": folder.name, **declared(folder)})
     return Result(rows)
+
+
+def folders_in(place: Path) -> list[Path]:
+    """Return the folders in a folder, sorted."""
+    return sorted(filter(Path.is_dir, place.iterdir()))
 
 
 EXPERIMENTS = (

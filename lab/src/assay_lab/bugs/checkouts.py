@@ -4,7 +4,7 @@ A benchmark of patches holds hunks. With a checkout of the project both sides of
 the benchmark names a commit for is read from git, and the other side is made by turning the hunks around.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from assay.datasets import BUGGY_TO_FIXED, Hunk, hunks
 from assay.errors import DataError
 from assay.types import Sample
 from assay_lab.bugs.content import CHANGED
-from assay_lab.bugs.pairs import SamplePair
+from assay_lab.bugs.pairs import SamplePair, files_of
 from assay_lab.bugs.repositories import repository_of
 
 FIXED_COMMITS = ("revision_id_fixed", "fixed_commit_id", "commit_hash", "hash")
@@ -58,8 +58,8 @@ def with_whole_files(
 def _whole(pair: SamplePair, root: Path) -> SamplePair | str:
     """Return a bug with whole files, or the reason why it has none."""
     metadata = pair.fixed.metadata
-    patch, files = metadata.get("patch"), metadata.get("files")
-    if not isinstance(patch, str) or not patch.strip() or not isinstance(files, tuple | list) or not files:
+    patch = metadata.get("patch")
+    if not isinstance(patch, str) or not patch.strip() or not files_of(pair):
         return "the benchmark has no patch of it"
     repository = checkout_of(pair, root)
     if repository is None:
@@ -67,11 +67,13 @@ def _whole(pair: SamplePair, root: Path) -> SamplePair | str:
     commit, is_fixed = _commit(metadata)
     if commit is None:
         return "the benchmark names no commit of it"
+    # a patch may lead from the fix to the bug, and the commit may be that of either side
     forwards = metadata.get("direction") == BUGGY_TO_FIXED
-    by_file: dict[str, list[Hunk]] = {}
+    by_file: defaultdict[str, list[Hunk]] = defaultdict(list)
     for hunk in hunks(patch):
-        by_file.setdefault(hunk.path, []).append(hunk)
-    texts: list[tuple[str, str]] = []
+        by_file[hunk.path].append(hunk)
+    at_commit: list[str] = []
+    turned_texts: list[str] = []
     for path, changes in by_file.items():
         try:
             text = git_output(repository, "show", f"{commit}:{path}")
@@ -80,9 +82,10 @@ def _whole(pair: SamplePair, root: Path) -> SamplePair | str:
         other = turned(text, changes, to_new=forwards != is_fixed)
         if other is None:
             return "the patch does not fit the file at the commit"
-        texts.append((text, other) if is_fixed else (other, text))
-    fixed, buggy = ("\n".join(side) for side in zip(*texts, strict=True))
-    return SamplePair(_whole_side(pair.fixed, fixed), _whole_side(pair.buggy, buggy))
+        at_commit.append(text)
+        turned_texts.append(other)
+    fixed, buggy = (at_commit, turned_texts) if is_fixed else (turned_texts, at_commit)
+    return SamplePair(_whole_side(pair.fixed, "\n".join(fixed)), _whole_side(pair.buggy, "\n".join(buggy)))
 
 
 def _whole_side(side: Sample, text: str) -> Sample:
@@ -100,7 +103,9 @@ def turned(text: str, changes: Sequence[Hunk], *, to_new: bool) -> str | None:
     parts: list[str] = []
     rest = text if text.endswith("\n") else f"{text}\n"
     for hunk in changes:
-        before, after = (hunk.side("old"), hunk.side("new")) if to_new else (hunk.side("new"), hunk.side("old"))
+        before, after = hunk.side("old"), hunk.side("new")
+        if not to_new:
+            before, after = after, before
         at = rest.find(before)
         if at < 0:
             return None
@@ -120,7 +125,9 @@ def checkout_of(pair: SamplePair, root: Path) -> Path | None:
         relative = folder.relative_to(root).as_posix().casefold()
         if relative in candidates and folder.is_dir() and is_repository(folder):
             return folder
-    return root if is_repository(root) else None
+    if is_repository(root):
+        return root
+    return None
 
 
 def _commit(metadata: Mapping[str, object]) -> tuple[str | None, bool]:

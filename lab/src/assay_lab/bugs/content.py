@@ -15,7 +15,7 @@ from assay.corpora import Origin
 from assay.evaluation import Estimate, grouped_share
 from assay.provenance import Searchable, SearchMethod, StoredDocument, trace
 from assay_lab.bugs.membership import NO_EVIDENCE, CopyEvidence, evidence_of, prepare
-from assay_lab.bugs.pairs import SamplePair
+from assay_lab.bugs.pairs import SamplePair, issue_of
 
 ContentSide = Literal["issue", "buggy", "fixed", "file"]
 CONTENT_SIDES: tuple[ContentSide, ...] = ("issue", "buggy", "fixed", "file")
@@ -91,12 +91,10 @@ def candidates_for(
 
 def texts_of_bug(pair: SamplePair) -> Mapping[ContentSide, str]:
     """Return the texts of a bug that are not empty, by side."""
-    metadata = pair.fixed.metadata
-    issue = metadata.get("problem_statement")
     fixed, buggy = (side.metadata.get(CHANGED, side.text) for side in (pair.fixed, pair.buggy))
-    file = pair.fixed.text if CHANGED in metadata else None
-    texts = {"issue": issue, "buggy": buggy, "fixed": fixed, "file": file}
-    return {side: text for side in CONTENT_SIDES if isinstance(text := texts[side], str) and text.strip()}
+    file = pair.fixed.text if CHANGED in pair.fixed.metadata else ""
+    texts = dict(zip(CONTENT_SIDES, (issue_of(pair), buggy, fixed, file), strict=True))
+    return {side: text for side, text in texts.items() if isinstance(text, str) and text.strip()}
 
 
 def evidence_among(text: str, language: str | None, candidates: PossibleCopies) -> ContentEvidence:
@@ -129,10 +127,18 @@ def content_memberships(
     """
     memberships: dict[ContentSide, ContentMembership] = {}
     for side in CONTENT_SIDES:
-        rows = [(content[side], group) for content, group in zip(contents, groups, strict=True) if side in content]
-        judged = [(evidence.is_present, group) for evidence, group in rows if evidence.reason is None]
-        if rows:
-            present = [is_present for is_present, _ in judged]
-            share = grouped_share(present, [group for _, group in judged])
-            memberships[side] = ContentMembership(len(judged), len(rows) - len(judged), sum(present), share)
+        present: list[bool] = []
+        of_judged: list[str | None] = []
+        too_short = 0
+        for content, group in zip(contents, groups, strict=True):
+            if side in content and content[side].reason is None:
+                present.append(content[side].is_present)
+                of_judged.append(group)
+            elif side in content:
+                too_short += 1
+        if present or too_short:
+            share = grouped_share(present, of_judged)
+            memberships[side] = ContentMembership(
+                judged=len(present), too_short=too_short, present=sum(present), share=share
+            )
     return memberships

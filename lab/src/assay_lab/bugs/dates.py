@@ -1,5 +1,6 @@
 """Slices by date: figures of the texts from before and after the day from which a model can have seen nothing."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Literal
@@ -8,7 +9,7 @@ from assay.evaluation import Estimate
 from assay.types import Float64Array, Sample
 from assay_lab.bugs.content import content_memberships
 from assay_lab.bugs.exposure import PairExposure
-from assay_lab.bugs.pairs import SamplePair
+from assay_lab.bugs.pairs import SamplePair, bug_groups
 from assay_lab.bugs.preference import mean_of, preference
 from assay_lab.bugs.probes import ProbeName, ProbeResult
 
@@ -36,11 +37,10 @@ def date_of(sample: Sample) -> date | None:
 
 def slices_of(samples: Sequence[Sample], cutoff: date) -> Mapping[Slice, list[int]]:
     """Return slice → its texts; a slice without a text, and texts without a date, are left out."""
-    dates = [date_of(sample) for sample in samples]
-    rows: dict[Slice, list[int]] = {
-        "before": [at for at, day in enumerate(dates) if day is not None and day < cutoff],
-        "after": [at for at, day in enumerate(dates) if day is not None and day >= cutoff],
-    }
+    rows: dict[Slice, list[int]] = {name: [] for name in SLICES}
+    for at, day in enumerate(map(date_of, samples)):
+        if day is not None:
+            rows["before" if day < cutoff else "after"].append(at)
     return {name: of for name, of in rows.items() if of}
 
 
@@ -61,17 +61,18 @@ def rates_by_slice(
         probes: results of the probes; empty where none was run.
         exposures: [bugs]; empty where no index was searched.
     """
-    rates: dict[str, dict[Slice, Estimate]] = {}
+    rates: defaultdict[str, dict[Slice, Estimate]] = defaultdict(dict)
     for name, rows in slices.items():
-        groups = [pairs[row].fixed.group for row in rows]
-        rates.setdefault("fix likelier", {})[name] = preference(values[list(rows)], groups).share
-        ids = {pairs[row].id for row in rows}
+        bugs = list(map(pairs.__getitem__, rows))
+        groups = bug_groups(bugs)
+        rates["fix likelier"][name] = preference(values[list(rows)], groups).share
+        ids = {bug.id for bug in bugs}
         for probe, result in probes.items():
             tasks = [at for at, of_bug in enumerate(result.ids) if of_bug in ids]
-            of_tasks = [result.groups[at] for at in tasks]
-            rates.setdefault(f"probe of the {probe}, right", {})[name] = mean_of(result.values[tasks], of_tasks)
+            of_tasks = list(map(result.groups.__getitem__, tasks))
+            rates[f"probe of the {probe}, right"][name] = mean_of(result.values[tasks], of_tasks)
         if exposures:
             by_side = content_memberships([exposures[row].content for row in rows], groups)
             for side, membership in by_side.items():
-                rates.setdefault(f"{side} in the corpus", {})[name] = membership.share
+                rates[f"{side} in the corpus"][name] = membership.share
     return rates

@@ -1,26 +1,30 @@
 """The study of bug benchmarks as a report."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from typing import Any, TypeVar
 
+from assay.evaluation import Estimate
 from assay.reports import (
     Cell,
     Column,
+    ColumnKind,
     Fact,
     Figure,
     Missing,
     Report,
     Row,
     Table,
+    describe,
     listed,
     number_of,
     percent,
     percent_with_interval,
 )
-from assay_lab.bugs.content import CONTENT_SIDES, ContentEvidence
-from assay_lab.bugs.dates import SLICES
-from assay_lab.bugs.exposure import EXPOSURES, PairExposure, counted_exposures
+from assay_lab.bugs.content import CONTENT_SIDES
+from assay_lab.bugs.dates import SLICES, Slice
+from assay_lab.bugs.exposure import EXPOSURES, PairExposure, SideEvidence, counted_exposures
 from assay_lab.bugs.membership import ENOUGH, LEAST_EVIDENCE
 from assay_lab.bugs.preference import Preference
 from assay_lab.bugs.probes import ProbeResult
@@ -43,30 +47,37 @@ WARNING = (
 )
 
 
-def describe_study(study: BugStudy) -> Report:
+def all_bugs(studied: StudiedSet) -> Preference:
+    """Return the preference over all bugs of a set."""
+    return studied.preference["all"]
+
+
+@describe.register
+def _(study: BugStudy) -> Report:
     """Return the report of a study."""
-    bugs = [each for each in study.sets if each.preference and not each.is_control]
-    tables = [averages_table(study.sets), preference_table([each for each in study.sets if each.preference], study)]
-    if any(each.rewritten for each in bugs):
-        tables.append(rewritten_table(bugs))
-    if any(each.repositories for each in bugs):
-        tables.append(repository_table(bugs))
-    if any(each.exposures for each in bugs):
-        tables += [content_table(bugs), content_evidence_table(bugs), exposure_table(bugs), evidence_table(bugs)]
-    if any(each.probes for each in bugs):
-        tables.append(probe_table(bugs))
+    paired = [each for each in study.sets if each.preference]
+    bugs = [each for each in paired if not each.is_control]
+    tables = [averages_table(study.sets), preference_table(paired, study)]
+    makers: dict[str, tuple[Callable[[Sequence[StudiedSet]], Table], ...]] = {
+        "rewritten": (rewritten_table,),
+        "repositories": (repository_table,),
+        "exposures": (content_table, content_evidence_table, exposure_table, evidence_table),
+        "probes": (probe_table,),
+    }
+    for part, of_part in makers.items():
+        if any(getattr(each, part) for each in bugs):
+            tables += [table(bugs) for table in of_part]
     if any(each.slices for each in study.sets):
         tables.append(slice_table(study.sets))
     if any(each.rates for each in study.sets):
         tables.append(dated_rate_table(study.sets))
     names = listed([each.name for each in study.sets])
-    ratios = study.ratios()
     figure = Figure(
-        "nll-ratios",
-        "Ratios of the mean NLL",
-        f"Mean NLL of the set in the column over that of the set in the row, for {names}.",
-        partial(heat_map, ratios),
-        "Above 1: the set in the row is more familiar than the set in the column.",
+        name="nll-ratios",
+        title="Ratios of the mean NLL",
+        description=f"Mean NLL of the set in the column over that of the set in the row, for {names}.",
+        chart=partial(heat_map, study.ratios()),
+        caption="Above 1: the set in the row is more familiar than the set in the column.",
     )
     return Report(
         title=f"What does {study.model} remember of {names}?",
@@ -78,46 +89,54 @@ def describe_study(study: BugStudy) -> Report:
         kind="study of bug benchmarks",
         warning=WARNING,
         sections=SECTIONS,
-        facts=tuple(
-            Fact(f"{each.name}: fix likelier than bug", percent(all_bugs(each).share.value), "chance is 50 %")
-            for each in bugs
-        ),
+        facts=tuple(map(_fact, bugs)),
     )
 
 
-def all_bugs(studied: StudiedSet) -> Preference:
-    """Return the preference over all bugs of a set."""
-    return studied.preference["all"]
+def _fact(bugs: StudiedSet) -> Fact:
+    return Fact(f"{bugs.name}: fix likelier than bug", percent(all_bugs(bugs).share.value), "chance is 50 %")
 
 
 def _statement(bugs: Sequence[StudiedSet], study: BugStudy) -> str:
-    parts = [
-        f"{percent_with_interval(all_bugs(each).share, basis=False)} of {number_of(all_bugs(each).pairs, 'bug')} of "
-        f"{each.name}"
-        for each in bugs
-    ]
+    parts = []
+    for each in bugs:
+        share = percent_with_interval(all_bugs(each).share, basis=False)
+        parts.append(f"{share} of {number_of(all_bugs(each).pairs, 'bug')} of {each.name}")
     return f"{study.model} finds the fix likelier than the bug in {listed(parts)}; chance is 50 %."
+
+
+Part = TypeVar("Part")
+
+
+def _entries(
+    sets: Iterable[StudiedSet], part: Callable[[StudiedSet], Mapping[Any, Part]]
+) -> Iterator[tuple[str, Part]]:
+    """Yield "set, key" and value of every entry that a part of a set has."""
+    for each in sets:
+        for key, value in part(each).items():
+            yield f"{each.name}, {key}", value
+
+
+def _columns(kind: ColumnKind, titles: Iterable[str]) -> list[Column]:
+    """Return columns of one kind."""
+    return [Column(title, kind) for title in titles]
 
 
 def averages_table(sets: Sequence[StudiedSet]) -> Table:
     """Return the averages of every side of every set, as Tables V and VI of the paper print them."""
-    rows = [
-        Row((f"{each.name}, {side}", averages.texts, averages.distinct, averages.characters, *_measures(averages)))
-        for each in sets
-        for side, averages in each.sides.items()
-    ]
+    rows = []
+    for name, averages in _entries(sets, lambda each: each.sides):
+        rows.append(Row((name, averages.texts, averages.distinct, averages.characters, *_measures(averages))))
     return Table(
-        "averages",
-        "Averages",
-        (
+        name="averages",
+        title="Averages",
+        columns=(
             Column("set and side"),
-            Column("texts", "count"),
-            Column("distinct", "count"),
-            Column("median characters", "number"),
-            *(Column(measure, "number") for measure in MEASURES),
+            *_columns("count", ("texts", "distinct")),
+            *_columns("number", ("median characters", *MEASURES)),
         ),
-        tuple(rows),
-        (
+        rows=tuple(rows),
+        caption=(
             "NLL in nats a token: lower is more familiar. In brackets: 95 % intervals over groups.",
             f"Texts that share {OVERLAP:.0%} or more of their 5-grams with an earlier text are left out.",
             "Values compare within one model. A short text has a higher NLL than a long one.",
@@ -131,29 +150,27 @@ def preference_table(bugs: Sequence[StudiedSet], study: BugStudy) -> Table:
     rows = []
     for each in bugs:
         for kind, preference in each.preference.items():
-            contrast = each.contrast.get(kind)
-            cells: list[Cell] = [
-                f"{each.name}, {kind}" if kind == "all" else f"{each.name}, in the corpus: {kind}",
-                preference.pairs,
-                preference.share,
-                preference.mean,
-            ]
+            is_all = kind == "all"
+            name = f"{each.name}, {kind}" if is_all else f"{each.name}, in the corpus: {kind}"
+            cells: list[Cell] = [name, preference.pairs, preference.share, preference.mean]
             if study.has_reference:
+                contrast = each.contrast.get(kind)
                 cells.append(contrast.mean if contrast else Missing("no reference"))
-            rows.append(Row(tuple(cells), "primary" if kind == "all" else "plain"))
-    extra = (Column("more than the reference", "number"),) if study.has_reference else ()
+            rows.append(Row(tuple(cells), "primary" if is_all else "plain"))
+    columns = [
+        Column("set"),
+        Column("bugs", "count"),
+        Column("fix likelier", "share"),
+        Column("mean preference", "number"),
+    ]
+    if study.has_reference:
+        columns.append(Column("more than the reference", "number"))
     return Table(
-        "preference",
-        "Preference for the fix",
-        (
-            Column("set"),
-            Column("bugs", "count"),
-            Column("fix likelier", "share"),
-            Column("mean preference", "number"),
-            *extra,
-        ),
-        tuple(rows),
-        (
+        name="preference",
+        title="Preference for the fix",
+        columns=tuple(columns),
+        rows=tuple(rows),
+        caption=(
             "Preference: log-likelihood of a token of the fixed text minus that of the buggy text, in nats.",
             "Correct code is likelier than buggy code also for models that saw neither.",
             "Compare with the bugs that the corpus does not have, or with a reference model.",
@@ -164,26 +181,23 @@ def preference_table(bugs: Sequence[StudiedSet], study: BugStudy) -> Table:
 
 def rewritten_table(bugs: Sequence[StudiedSet]) -> Table:
     """Return the preference for the fix before and after a rewriting of both sides."""
-    rows = [
-        Row((each.name, r.bugs, r.left_out, r.original.mean, r.rewritten.mean, r.drop, r.fixed_gap, r.buggy_gap))
-        for each in bugs
-        if (r := each.rewritten) is not None
-    ]
+    rows = []
+    for each in bugs:
+        if (result := each.rewritten) is not None:
+            preferences = result.original.mean, result.rewritten.mean, result.drop
+            cells = (each.name, result.bugs, result.left_out, *preferences, result.fixed_gap, result.buggy_gap)
+            rows.append(Row(cells))
+    gaps = "fixed text over its rewritings", "buggy text over its rewritings"
     return Table(
-        "rewritten",
-        "Preference after a rewriting",
-        (
+        name="rewritten",
+        title="Preference after a rewriting",
+        columns=(
             Column("set"),
-            Column("bugs", "count"),
-            Column("left out", "count"),
-            Column("preference", "number"),
-            Column("rewritten", "number"),
-            Column("drop", "number"),
-            Column("fixed text over its rewritings", "number"),
-            Column("buggy text over its rewritings", "number"),
+            *_columns("count", ("bugs", "left out")),
+            *_columns("number", ("preference", "rewritten", "drop", *gaps)),
         ),
-        tuple(rows),
-        (
+        rows=tuple(rows),
+        caption=(
             "Both sides with other names, checked to be the same program; hunks that do not parse are left out.",
             "A drop means that the preference rests on the names of the text, as memory does.",
             "Any model finds a text likelier than its rewritings: compare the two last columns with each other.",
@@ -203,40 +217,38 @@ def repository_table(bugs: Sequence[StudiedSet]) -> Table:
         share: Cell = members.share if count else Missing("the benchmark names no repository")
         rows.append(Row((each.name, count, len(members.listed), share, members.unknown)))
     return Table(
-        "repositories",
-        "Repositories in the list of the corpus",
-        (
+        name="repositories",
+        title="Repositories in the list of the corpus",
+        columns=(
             Column("set"),
             Column("repositories", "count"),
             Column("in the list", "count"),
             Column("share", "share"),
             Column("bugs without a repository", "count"),
         ),
-        tuple(rows),
-        ("A repository in the list does not mean that the file of the bug, or its fix, was in the corpus.",),
+        rows=tuple(rows),
+        caption=("A repository in the list does not mean that the file of the bug, or its fix, was in the corpus.",),
         section=CORPUS,
     )
 
 
 def content_table(bugs: Sequence[StudiedSet]) -> Table:
     """Return how many texts of each side the corpus holds."""
-    rows = [
-        Row((f"{each.name}, {side}", content.judged, content.present, content.share, content.too_short))
-        for each in bugs
-        for side, content in each.content.items()
-    ]
+    rows = []
+    for name, content in _entries(bugs, lambda each: each.content):
+        rows.append(Row((name, content.judged, content.present, content.share, content.too_short)))
     return Table(
-        "content",
-        "Texts in the corpus, by content",
-        (
+        name="content",
+        title="Texts in the corpus, by content",
+        columns=(
             Column("set and text"),
             Column("judged", "count"),
             Column("in the corpus", "count"),
             Column("share", "share"),
             Column("too short", "count"),
         ),
-        tuple(rows),
-        (
+        rows=tuple(rows),
+        caption=(
             f"A text is present if its evidence, from 0 to 1, is {LEAST_EVIDENCE} or more, or its task's words occur.",
             "Evidence: common runs of three tokens, and how much of the copy follows the text word by word.",
             f"Texts that share fewer than {ENOUGH} runs have less evidence: short code looks alike.",
@@ -249,115 +261,110 @@ def content_table(bugs: Sequence[StudiedSet]) -> Table:
 
 def content_evidence_table(bugs: Sequence[StudiedSet]) -> Table:
     """Return the documents that hold a text of a bug, the first ones of all sets."""
-    present = [
-        (f"{each.name}, {exposure.pair_id}, {side}", exposure.content[side])
-        for each in bugs
-        for exposure in each.exposures
-        for side in CONTENT_SIDES
-        if side in exposure.content and exposure.content[side].is_present
-    ]
-    more = (f"The first {MOST_BUGS} of {len(present)} texts; the JSON has all.",) if len(present) > MOST_BUGS else ()
-    columns = (
-        Column("text"),
-        Column("evidence", "number"),
-        Column("common runs", "count"),
-        Column("document"),
-        Column("licence"),
+    rows = []
+    for name, exposure in _exposures(bugs):
+        for side in CONTENT_SIDES:
+            content = exposure.content.get(side)
+            if content is not None and content.is_present:
+                origin, evidence = content.origins[0], content.evidence
+                rows.append(Row((f"{name}, {side}", evidence.value, evidence.runs, origin.path, origin.licence)))
+    return Table(
+        name="content-evidence",
+        title="Documents that hold a text",
+        columns=(
+            Column("text"),
+            Column("evidence", "number"),
+            Column("common runs", "count"),
+            Column("document"),
+            Column("licence"),
+        ),
+        rows=tuple(rows[:MOST_BUGS]),
+        caption=_first_ones(len(rows), "texts"),
+        section=CORPUS,
     )
-    rows = [Row((name, *_content_cells(content))) for name, content in present[:MOST_BUGS]]
-    return Table("content-evidence", "Documents that hold a text", columns, tuple(rows), more, CORPUS)
 
 
-def _content_cells(content: ContentEvidence) -> tuple[Cell, ...]:
-    return (
-        content.evidence.value,
-        content.evidence.runs,
-        content.origins[0].path,
-        content.origins[0].licence,
-    )
+def _exposures(bugs: Iterable[StudiedSet]) -> Iterator[tuple[str, PairExposure]]:
+    """Yield "set, bug" and the exposure of every bug."""
+    for each in bugs:
+        for exposure in each.exposures:
+            yield f"{each.name}, {exposure.pair_id}", exposure
+
+
+def _first_ones(count: int, noun: str) -> tuple[str, ...]:
+    """Return the caption of a table that lists only the first entries; none where it lists all."""
+    if count <= MOST_BUGS:
+        return ()
+    return (f"The first {MOST_BUGS} of {count} {noun}; the JSON has all.",)
 
 
 def exposure_table(bugs: Sequence[StudiedSet]) -> Table:
     """Return how many bugs have which side in the corpus."""
-    rows = [
-        Row((each.name, *(counted_exposures(each.exposures)[kind] for kind in EXPOSURES)))
-        for each in bugs
-        if each.exposures
-    ]
+    searched = [each for each in bugs if each.exposures]
     return Table(
-        "exposure",
-        "Which side the corpus has",
-        (Column("set"), *(Column(kind, "count") for kind in EXPOSURES)),
-        tuple(rows),
-        ("A side counts as present if one document has at least half of the text that only this side has.",),
+        name="exposure",
+        title="Which side the corpus has",
+        columns=(Column("set"), *_columns("count", EXPOSURES)),
+        rows=tuple(Row((each.name, *counted_exposures(each.exposures).values())) for each in searched),
+        caption=("A side counts as present if one document has at least half of the text that only this side has.",),
         section=CORPUS,
     )
 
 
 def evidence_table(bugs: Sequence[StudiedSet]) -> Table:
     """Return the documents that have a side of a bug, the first ones of each set."""
-    present = [
-        (each.name, exposure)
-        for each in bugs
-        for exposure in each.exposures
-        if exposure.exposure not in ("neither", "cannot tell")
-    ]
-    rows = [Row((f"{name}, {exposure.pair_id}", exposure.exposure, *_evidence(exposure))) for name, exposure in present]
-    more = (f"The first {MOST_BUGS} of {len(present)} bugs; the JSON has all.",) if len(rows) > MOST_BUGS else ()
-    columns = (
-        Column("bug"),
-        Column("in the corpus"),
-        Column("share of the fix", "share"),
-        Column("document"),
-        Column("share of the bug", "share"),
-        Column("document"),
+    rows = []
+    for name, exposure in _exposures(bugs):
+        if exposure.exposure not in ("neither", "cannot tell"):
+            evidence = *_side_cells(exposure.fixed), *_side_cells(exposure.buggy)
+            rows.append(Row((name, exposure.exposure, *evidence)))
+    return Table(
+        name="evidence",
+        title="Documents that have a side",
+        columns=(
+            Column("bug"),
+            Column("in the corpus"),
+            Column("share of the fix", "share"),
+            Column("document"),
+            Column("share of the bug", "share"),
+            Column("document"),
+        ),
+        rows=tuple(rows[:MOST_BUGS]),
+        caption=_first_ones(len(rows), "bugs"),
+        section=CORPUS,
     )
-    return Table("evidence", "Documents that have a side", columns, tuple(rows[:MOST_BUGS]), more, CORPUS)
 
 
-def _evidence(exposure: PairExposure) -> tuple[Cell, ...]:
-    return tuple(
-        cell
-        for side in (exposure.fixed, exposure.buggy)
-        for cell in (side.share, side.document or Missing("no document has any of it"))
-    )
+def _side_cells(side: SideEvidence) -> tuple[Cell, Cell]:
+    return side.share, side.document or Missing("no document has any of it")
 
 
 def probe_table(bugs: Sequence[StudiedSet]) -> Table:
     """Return what the model could repeat, beside the frequency baseline and the controls."""
-    rows = [
-        Row(
-            (
-                f"{each.name}, {name}",
-                result.tasks,
-                result.model,
-                result.baseline,
-                result.control if result.control.reason != "not measured" else Missing("no control text"),
-                result.decision.verdict.value,
-            )
-        )
-        for each in bugs
-        for name, result in each.probes.items()
-    ]
-    reasons = dict.fromkeys(
-        result.decision.explanation for each in bugs for result in each.probes.values() if result.decision.reason
-    )
+    rows = []
+    reasons = []
+    for name, result in _entries(bugs, lambda each: each.probes):
+        control: Cell = result.control
+        if result.control.reason == "not measured":
+            control = Missing("no control text")
+        shares = result.model, result.baseline, control
+        rows.append(Row((name, result.tasks, *shares, result.decision.verdict.value)))
+        if result.decision.reason:
+            reasons.append(result.decision.explanation)
     return Table(
-        "probes",
-        "Probes by generation",
-        (
+        name="probes",
+        title="Probes by generation",
+        columns=(
             Column("probe"),
             Column("bugs", "count"),
-            Column("right", "share"),
-            Column("by frequency alone", "share"),
-            Column("right on controls", "share"),
+            *_columns("share", ("right", "by frequency alone", "right on controls")),
             Column("verdict"),
         ),
-        tuple(rows),
-        (
+        rows=tuple(rows),
+        caption=(
             "path: the file to change, from the issue text. function: 20 lexemes after the first lines.",
             "patch: 20 lexemes after the first changed line.",
-            *reasons,
+            *dict.fromkeys(reasons),
         ),
         section=PROBED,
     )
@@ -365,40 +372,40 @@ def probe_table(bugs: Sequence[StudiedSet]) -> Table:
 
 def slice_table(sets: Sequence[StudiedSet]) -> Table:
     """Return the averages before and after the cutoff."""
-    rows = [
-        Row((f"{each.name}, {name} the cutoff", averages.texts, averages.distinct, *_measures(averages)))
-        for each in sets
-        for name, averages in each.slices.items()
-    ]
-    undated = [f"{each.name}: {number_of(each.undated, 'text')} without a date" for each in sets if each.undated]
+    rows = []
+    for name, averages in _entries(sets, lambda each: each.slices):
+        rows.append(Row((f"{name} the cutoff", averages.texts, averages.distinct, *_measures(averages))))
+    undated = [each for each in sets if each.undated]
     return Table(
-        "dates",
-        "Before and after the cutoff",
-        (
-            Column("set"),
-            Column("texts", "count"),
-            Column("distinct", "count"),
-            *(Column(measure, "number") for measure in MEASURES),
-        ),
-        tuple(rows),
-        tuple(f"{sentence}." for sentence in undated),
+        name="dates",
+        title="Before and after the cutoff",
+        columns=(Column("set"), *_columns("count", ("texts", "distinct")), *_columns("number", MEASURES)),
+        rows=tuple(rows),
+        caption=tuple(f"{each.name}: {number_of(each.undated, 'text')} without a date." for each in undated),
         section=DATES,
     )
 
 
 def dated_rate_table(sets: Sequence[StudiedSet]) -> Table:
     """Return every rate before and after the cutoff."""
-    rows = [
-        Row((f"{each.name}, {rate}", *(values.get(name, Missing("no bug of this time")) for name in SLICES)))
-        for each in sets
-        for rate, values in each.rates.items()
-    ]
-    columns = (Column("set and rate"), *(Column(f"{name} the cutoff", "share") for name in SLICES))
-    return Table("rates-by-date", "Rates before and after the cutoff", columns, tuple(rows), (), section=DATES)
+
+    def cell(of_slice: Mapping[Slice, Estimate], name: Slice) -> Cell:
+        return of_slice.get(name, Missing("no bug of this time"))
+
+    rows = []
+    for rate, values in _entries(sets, lambda each: each.rates):
+        rows.append(Row((rate, *map(partial(cell, values), SLICES))))
+    return Table(
+        name="rates-by-date",
+        title="Rates before and after the cutoff",
+        columns=(Column("set and rate"), *_columns("share", ("before the cutoff", "after the cutoff"))),
+        rows=tuple(rows),
+        section=DATES,
+    )
 
 
 def _measures(averages: SideAverages) -> tuple[Cell, ...]:
-    return tuple(averages.averages[measure] for measure in MEASURES)
+    return tuple(map(averages.averages.__getitem__, MEASURES))
 
 
 def _data(study: BugStudy) -> dict[str, object]:
@@ -406,30 +413,34 @@ def _data(study: BugStudy) -> dict[str, object]:
         "model": study.model,
         "has_reference": study.has_reference,
         "notes": study.notes,
-        "sets": [
-            {
-                "name": each.name,
-                "groups": each.groups,
-                "sides": {side: asdict(averages) for side, averages in each.sides.items()},
-                "preference": {kind: asdict(value) for kind, value in each.preference.items()},
-                "contrast": {kind: asdict(value) for kind, value in each.contrast.items()},
-                "rates": {
-                    rate: {name: asdict(value) for name, value in values.items()} for rate, values in each.rates.items()
-                },
-                "slices": {name: asdict(averages) for name, averages in each.slices.items()},
-                "undated": each.undated,
-                "is_control": each.is_control,
-                "rewritten": each.rewritten and asdict(each.rewritten),
-                "repositories": each.repositories and asdict(each.repositories),
-                "exposures": [asdict(exposure) for exposure in each.exposures],
-                "content": {side: asdict(content) for side, content in each.content.items()},
-                "probes": {name: _probe_data(result) for name, result in each.probes.items()},
-                "nll": main_side(each).averages[NLL].value,
-            }
-            for each in study.sets
-        ],
+        "sets": list(map(_set_data, study.sets)),
         "bugs": study.to_arrow().to_pylist(),
     }
+
+
+def _set_data(each: StudiedSet) -> dict[str, object]:
+    return {
+        "name": each.name,
+        "groups": each.groups,
+        "sides": _fields_of(each.sides),
+        "preference": _fields_of(each.preference),
+        "contrast": _fields_of(each.contrast),
+        "rates": {rate: _fields_of(values) for rate, values in each.rates.items()},
+        "slices": _fields_of(each.slices),
+        "undated": each.undated,
+        "is_control": each.is_control,
+        "rewritten": each.rewritten and asdict(each.rewritten),
+        "repositories": each.repositories and asdict(each.repositories),
+        "exposures": list(map(asdict, each.exposures)),
+        "content": _fields_of(each.content),
+        "probes": {name: _probe_data(result) for name, result in each.probes.items()},
+        "nll": main_side(each).averages[NLL].value,
+    }
+
+
+def _fields_of(records: Mapping[Any, Any]) -> dict[Any, dict[str, Any]]:
+    """Return records as mappings that JSON can hold."""
+    return {name: asdict(record) for name, record in records.items()}
 
 
 def _probe_data(result: ProbeResult) -> dict[str, object]:

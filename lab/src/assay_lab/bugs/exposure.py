@@ -8,6 +8,7 @@ runs of its own too, across the gap. The exposure of a side is the largest share
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -23,7 +24,7 @@ from assay_lab.bugs.content import (
     evidence_among,
     texts_of_bug,
 )
-from assay_lab.bugs.pairs import SamplePair
+from assay_lab.bugs.pairs import SamplePair, issue_of
 
 Exposure = Literal["neither", "bug", "fix", "both", "cannot tell"]
 EXPOSURES: tuple[Exposure, ...] = ("neither", "bug", "fix", "both", "cannot tell")
@@ -98,7 +99,7 @@ def exposures(
     results = []
     with index.snapshot():
         for done, pair in enumerate(pairs, 1):
-            results.append(_exposure(pair, index, method, least_share, top))
+            results.append(_exposure(pair, index, method=method, least_share=least_share, top=top))
             if progress is not None:
                 progress(done, len(pairs))
     return tuple(results)
@@ -109,50 +110,55 @@ def own_runs(text: str, other: str, language: str | None) -> frozenset[bytes]:
     return _runs(text, language) - _runs(other, language)
 
 
-def _exposure(pair: SamplePair, index: Searchable, method: SearchMethod, least_share: float, top: int) -> PairExposure:
+def _exposure(
+    pair: SamplePair, index: Searchable, *, method: SearchMethod, least_share: float, top: int
+) -> PairExposure:
     language = pair.fixed.language
-    candidates = _candidates(pair, index, method, top)
-    content = {
-        side: evidence_among(text, None if side == "issue" else language, candidates[side])
-        for side, text in texts_of_bug(pair).items()
-    }
+    candidates = _candidates(pair, index, method=method, top=top)
+    content: dict[ContentSide, ContentEvidence] = {}
+    for name, text in texts_of_bug(pair).items():
+        content[name] = evidence_among(text, None if name == "issue" else language, candidates[name])
     fixed = own_runs(pair.fixed.text, pair.buggy.text, language)
     buggy = own_runs(pair.buggy.text, pair.fixed.text, language)
-    nothing = SideEvidence(len(fixed), 0.0), SideEvidence(len(buggy), 0.0)
     too_short = candidates["fixed"].too_short or candidates["buggy"].too_short
     if not fixed or not buggy:
-        side = "fixed" if not fixed else "buggy"
+        side = "buggy" if fixed else "fixed"
         too_short = f"the {side} side has no text of its own: the sides differ in layout or comments, or are too short"
     if too_short is not None:
-        return PairExposure(pair.id, "cannot tell", *nothing, too_short, content)
+        return PairExposure(
+            pair_id=pair.id,
+            exposure="cannot tell",
+            fixed=SideEvidence(len(fixed), 0.0),
+            buggy=SideEvidence(len(buggy), 0.0),
+            reason=too_short,
+            content=content,
+        )
+    # both sides were looked up, so each is compared with the documents of both
     both = candidates["fixed"]
     runs = {number: _runs(document.text, document.language) for number, document in both.documents.items()}
-    evidence = _evidence(fixed, runs, both.origins), _evidence(buggy, runs, both.origins)
-    present = tuple(side.share >= least_share for side in evidence)
-    kinds: Mapping[tuple[bool, ...], Exposure] = {
+    of_fixed, of_buggy = (_evidence(own, runs, both.origins) for own in (fixed, buggy))
+    kinds: Mapping[tuple[bool, bool], Exposure] = {
         (False, False): "neither",
         (False, True): "bug",
         (True, False): "fix",
         (True, True): "both",
     }
-    return PairExposure(pair.id, kinds[present], *evidence, content=content)
+    kind = kinds[of_fixed.share >= least_share, of_buggy.share >= least_share]
+    return PairExposure(pair_id=pair.id, exposure=kind, fixed=of_fixed, buggy=of_buggy, content=content)
 
 
 def _candidates(
-    pair: SamplePair, index: Searchable, method: SearchMethod, top: int
+    pair: SamplePair, index: Searchable, *, method: SearchMethod, top: int
 ) -> Mapping[ContentSide, PossibleCopies]:
     """Return the documents for each text of a bug; code is compared with the documents of both sides."""
-    language = pair.fixed.language
-    sides = [
-        candidates_for(side.text, index, language=language, method=method, top=top) for side in (pair.fixed, pair.buggy)
-    ]
-    documents = {number: document for side in sides for number, document in side.documents.items()}
-    origins = {number: places for side in sides for number, places in side.origins.items()}
+    search = partial(candidates_for, index=index, method=method, top=top)
+    sides = [search(side.text, language=pair.fixed.language) for side in (pair.fixed, pair.buggy)]
+    documents = {**sides[0].documents, **sides[1].documents}
+    origins = {**sides[0].origins, **sides[1].origins}
     fixed, buggy = (PossibleCopies(documents, origins, side.too_short) for side in sides)
     by_side: dict[ContentSide, PossibleCopies] = {"fixed": fixed, "buggy": buggy, "file": fixed}
-    issue = texts_of_bug(pair).get("issue")
-    if issue is not None:
-        by_side["issue"] = candidates_for(issue, index, language=None, method=method, top=top)
+    if issue := issue_of(pair):
+        by_side["issue"] = search(issue, language=None)
     return by_side
 
 
@@ -172,11 +178,14 @@ def _runs(text: str, language: str | None) -> frozenset[bytes]:
     units = canonical_form(text, "characters", language).units
     if len(units) < RUN:
         return frozenset()
+    # a window for each place, without a copy of the text
     windows = np.lib.stride_tricks.sliding_window_view(units.astype(np.uint32), RUN)
     return frozenset(window.tobytes() for window in windows)
 
 
 def counted_exposures(results: Iterable[PairExposure]) -> Mapping[Exposure, int]:
     """Return the number of bugs of each exposure, all of them listed."""
-    kinds = [result.exposure for result in results]
-    return {kind: kinds.count(kind) for kind in EXPOSURES}
+    counts = dict.fromkeys(EXPOSURES, 0)
+    for result in results:
+        counts[result.exposure] += 1
+    return counts

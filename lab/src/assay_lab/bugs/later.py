@@ -10,7 +10,9 @@ about its length.
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
+from itertools import chain, compress
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +23,9 @@ from assay.errors import DataError
 from assay.evaluation import ShingleIndex
 from assay.languages import language_of
 from assay.reports import number_of
-from assay.types import Sample
+from assay.types import Float64Array, Sample
 from assay_lab.bugs.checkouts import checkout_of
-from assay_lab.bugs.pairs import SamplePair
+from assay_lab.bugs.pairs import SamplePair, files_of, fixed_sides
 
 NEAR = 0.85
 """Share of 5-grams from which a later text repeats one of the benchmark, or an earlier one."""
@@ -52,20 +54,18 @@ def later_commits(
     """
     if not root.is_dir():
         raise DataError(f"{root}: no such folder; expected checkouts of the projects of {benchmark}")
-    files: dict[Path, set[str]] = defaultdict(set)
+    files: defaultdict[Path, set[str]] = defaultdict(set)
     groups: dict[Path, str | None] = {}
     for pair in pairs:
-        repository, paths = checkout_of(pair, root), pair.fixed.metadata.get("files")
-        if repository is not None and isinstance(paths, tuple | list):
-            files[repository] |= {str(path) for path in paths}
+        repository, paths = checkout_of(pair, root), files_of(pair)
+        if repository is not None and paths is not None:
+            files[repository].update(paths)
             groups[repository] = pair.fixed.group
-    changes = [
-        change
-        for repository, paths in sorted(files.items())
-        for change in commits_to_files(repository, sorted(paths), after, groups[repository])
-    ]
+    changes: list[SamplePair] = []
+    for repository, changed in sorted(files.items()):
+        changes += commits_to_files(repository, sorted(changed), after, group=groups[repository])
     distinct = _distinct(changes, pairs)
-    chosen = _of_like_length(distinct, pairs, most, seed)
+    chosen = _of_like_length(distinct, pairs, most=most, seed=seed)
     if not chosen:
         where = f"{number_of(len(files), 'checkout')} with a history"
         return (), (f"{benchmark}: no commit since {after} changes a file of it in {where}",)
@@ -91,13 +91,13 @@ def commits_to_files(
         repository, "log", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--patch", "--unified=3",
         "--format=%x01%H %cs", f"--since={after.isoformat()}T00:00:00", "HEAD", "--", *paths,
     )  # fmt: skip
+    # the split leaves commit, day and patch of each commit in turn
     parts = _COMMIT.split(log)[1:]
     for commit, day, patch in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         newer, older = patch_side(patch, "new"), patch_side(patch, "old")
         if date.fromisoformat(day) < after or not newer.strip() or not older.strip():
             continue
         changed = patched_files(patch)
-        language = next((language for language in map(language_of, changed) if language), None)
         metadata = {
             "project": repository.name,
             "date": day,
@@ -106,33 +106,46 @@ def commits_to_files(
             "patch": patch,
             "direction": BUGGY_TO_FIXED,
         }
-        name = f"{repository.name}@{commit[:12]}"
-        yield SamplePair(*(Sample(name, text, language, group=group, metadata=metadata) for text in (newer, older)))
+        fixed = Sample(
+            id=f"{repository.name}@{commit[:12]}",
+            text=newer,
+            language=next(filter(None, map(language_of, changed)), None),
+            group=group,
+            metadata=metadata,
+        )
+        yield SamplePair(fixed, replace(fixed, text=older))
 
 
 def _distinct(changes: Sequence[SamplePair], pairs: Sequence[SamplePair]) -> list[SamplePair]:
     """Return changes without near-duplicates of the benchmark and of each other."""
     index = ShingleIndex([change.fixed.text for change in changes])
-    near = index.near_any((side.text for pair in pairs for side in (pair.fixed, pair.buggy)), NEAR)
-    first = index.first_of_each_kind(NEAR)
-    return [change for change, repeats, is_first in zip(changes, near, first, strict=True) if is_first and not repeats]
+    near = index.near_any(chain.from_iterable((pair.fixed.text, pair.buggy.text) for pair in pairs), NEAR)
+    return list(compress(changes, index.first_of_each_kind(NEAR) & ~near))
 
 
 def _of_like_length(
-    changes: Sequence[SamplePair], pairs: Sequence[SamplePair], most: int, seed: int
+    changes: Sequence[SamplePair], pairs: Sequence[SamplePair], *, most: int, seed: int
 ) -> tuple[SamplePair, ...]:
     """Return changes of each language, at most one for each bug and within `FACTOR` of its length, in their order."""
     random = np.random.default_rng(seed)
     rows: list[int] = []
-    for language in dict.fromkeys(change.fixed.language for change in changes):
-        own = random.permutation([at for at, change in enumerate(changes) if change.fixed.language == language])
-        alike = [pair for pair in pairs if pair.fixed.language == language] or pairs
-        targets = random.permutation([np.log(max(1, len(pair.fixed.text))) for pair in alike])[:most]
-        lengths = np.log([len(changes[at].fixed.text) for at in own])
+    languages = np.array([change.fixed.language for change in changes], object)
+    of_changes, of_pairs = log_lengths(fixed_sides(changes)), log_lengths(fixed_sides(pairs))
+    for language in dict.fromkeys(languages.tolist()):
+        own = random.permutation(np.flatnonzero(languages == language))
+        alike = np.array([pair.fixed.language == language for pair in pairs], bool)
+        # bugs in random order: each takes the commit nearest to it in length that is left
+        targets = random.permutation(of_pairs[alike] if alike.any() else of_pairs)[:most]
+        lengths = of_changes[own]
         for target in targets:
             apart = np.abs(lengths - target)
             nearest = int(apart.argmin())
             if apart[nearest] <= np.log(FACTOR):
                 rows.append(int(own[nearest]))
                 lengths[nearest] = np.inf  # it was chosen
-    return tuple(changes[row] for row in sorted(rows))
+    return tuple(map(changes.__getitem__, sorted(rows)))
+
+
+def log_lengths(samples: Sequence[Sample]) -> Float64Array:
+    """Return the logarithm of the characters of each text, float64 [n]; an empty one counts as one character."""
+    return np.log([max(1, len(sample.text)) for sample in samples])

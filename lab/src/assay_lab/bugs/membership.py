@@ -62,7 +62,7 @@ class CopyEvidence:
         return self.same_wording or self.value * min(1.0, self.runs / ENOUGH) >= LEAST_EVIDENCE
 
 
-NO_EVIDENCE = CopyEvidence(0.0, 0, 0.0, 0.0, same_wording=False)
+NO_EVIDENCE = CopyEvidence(value=0.0, runs=0, similarity=0.0, order=0.0, same_wording=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,10 @@ def prepare(text: str, language: str | None) -> PreparedText:
     tokens = _TOKEN.findall(without_notices(text))
     blocks = _FENCED.findall(text)
     code = "\n".join(blocks) if blocks else text
-    words = _WORD.findall(strip_comments(code, language) if language is not None else code)
-    return PreparedText(
-        tuple(zip(tokens, tokens[1:], tokens[2:], strict=False)), tuple(words[:MOST_WORDS]), passages(text)
-    )
+    if language is not None:
+        code = strip_comments(code, language)
+    runs = zip(tokens, tokens[1:], tokens[2:], strict=False)
+    return PreparedText(runs=tuple(runs), words=tuple(_WORD.findall(code)[:MOST_WORDS]), passages=passages(text))
 
 
 def evidence_of(text: PreparedText, document: PreparedText) -> CopyEvidence:
@@ -111,22 +111,28 @@ def evidence_of(text: PreparedText, document: PreparedText) -> CopyEvidence:
     stretch = set(_stretch(document.runs, own, len(text.runs)))
     common = len(own & stretch)
     similarity, order = common / max(1, len(own | stretch)), _order(text.words, document.words)
-    repeats = same_wording(text.passages, document.passages)
-    return CopyEvidence((similarity + order) / 2, common, similarity, order, repeats)
+    return CopyEvidence(
+        value=(similarity + order) / 2,
+        runs=common,
+        similarity=similarity,
+        order=order,
+        same_wording=same_wording(text.passages, document.passages),
+    )
 
 
 def _stretch(runs: Sequence[Run], own: Collection[Run], length: int) -> Sequence[Run]:
     """Return the stretch of a document, as long as a text, that has most of its runs."""
     if len(runs) <= length:
         return runs
-    hits = np.cumsum([0, *(run in own for run in runs)])
+    # differences of the running sum are the hits of every stretch at once
+    hits = np.cumsum([0, *map(own.__contains__, runs)])
     first = int(np.argmax(hits[length:] - hits[: len(hits) - length]))
     return runs[first : first + length]
 
 
 def _order(words: Sequence[str], document: Sequence[str]) -> float:
     matcher = SequenceMatcher(None, words, document, autojunk=False)
-    blocks = [block for block in matcher.get_matching_blocks() if block.size]
+    *blocks, _ = matcher.get_matching_blocks()  # the last one is empty
     if not blocks:
         return 0.0
     first, last = blocks[0], blocks[-1]

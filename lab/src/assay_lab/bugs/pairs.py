@@ -1,8 +1,10 @@
 """Pairs of a fixed and a buggy text, from a bug benchmark or from any table."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import ne
 from pathlib import Path
 
 from assay.authorship import comment_spans, docstring_spans, without_spans
@@ -57,6 +59,30 @@ class PairedDataset:
         return tuple(map(SamplePair, self.fixed.samples, self.buggy.samples))
 
 
+def fixed_sides(pairs: Iterable[SamplePair]) -> tuple[Sample, ...]:
+    """Return the text after the fix of each bug."""
+    return tuple(pair.fixed for pair in pairs)
+
+
+def bug_groups(pairs: Iterable[SamplePair]) -> list[str | None]:
+    """Return the group of each bug: bugs of one project are not independent."""
+    return [pair.fixed.group for pair in pairs]
+
+
+def issue_of(pair: SamplePair) -> str:
+    """Return the issue text of a bug; "" where its benchmark has none."""
+    issue = pair.fixed.metadata.get("problem_statement")
+    if isinstance(issue, str) and issue.strip():
+        return issue
+    return ""
+
+
+def files_of(pair: SamplePair) -> tuple[str, ...] | None:
+    """Return the files that the fix of a bug changes; None where the benchmark does not name them."""
+    files = pair.fixed.metadata.get("files")
+    return tuple(map(str, files)) if isinstance(files, tuple | list) else None
+
+
 def read_pairs(name_or_path: str | Path, selection: DataSelection | None = None) -> PairedDataset:
     """Read both sides of a bug benchmark, or of a table with the columns `fixed` and `buggy`.
 
@@ -68,45 +94,34 @@ def read_pairs(name_or_path: str | Path, selection: DataSelection | None = None)
         DataError: the benchmark has no buggy side, or the data cannot be read; one line.
     """
     chosen = replace(selection or DataSelection(), repeated="number")
+    sides = replace(chosen, text=FIXED), replace(chosen, text=BUGGY)
     if is_benchmark(str(name_or_path)):
         info = benchmark(str(name_or_path))
         if BUGGY not in info.parts:
             names = ", ".join(each.name for each in list_benchmarks() if BUGGY in each.parts)
             raise DataError(f"{info.name} has no buggy side; expected a bug benchmark ({names}) or a table")
         sides = replace(chosen, part=None), replace(chosen, part=BUGGY)
-    else:
-        sides = replace(chosen, text=FIXED), replace(chosen, text=BUGGY)
     fixed, buggy = read_datasets(name_or_path, sides)
-    ids = {sample.id for sample in fixed.samples}
-    in_order = (fixed.samples, _in_order(buggy.samples, fixed.samples))
-    return PairedDataset(
-        *(
-            replace(side, samples=tuple(_grouped(sample, ids) for sample in samples), notes=_without_empty(side.notes))
-            for side, samples in zip((fixed, buggy), in_order, strict=True)
-        )
-    )
+    buggy_by_id = {sample.id: sample for sample in buggy.samples}
+    in_order = [buggy_by_id[sample.id] for sample in fixed.samples]
+    return PairedDataset(_grouped_side(fixed, fixed.samples), _grouped_side(buggy, in_order))
+
+
+def _grouped_side(side: Dataset, samples: Sequence[Sample]) -> Dataset:
+    """Return a side with these samples, without the note on empty texts, which are no fault of a pair."""
+    ids = {sample.id for sample in samples}
+    notes = tuple(note for note in side.notes if not note.endswith(EMPTY))
+    return replace(side, samples=tuple(map(partial(_grouped, names=ids), samples)), notes=notes)
 
 
 def _grouped(sample: Sample, names: Collection[str]) -> Sample:
     """Return a sample whose bug has several fixes with the first one's id as its group."""
+    # several fixes of one bug are numbered: the first one has the plain id, the next one ends in #2
     name, number, _ = sample.id.rpartition("#")
     first = name if number and name in names else sample.id
-    return (
-        replace(sample, group=first)
-        if sample.group is None and (first != sample.id or f"{first}#2" in names)
-        else sample
-    )
-
-
-def _without_empty(notes: Sequence[str]) -> tuple[str, ...]:
-    """Return notes without that on empty texts, which are no fault of a pair."""
-    return tuple(note for note in notes if not note.endswith(EMPTY))
-
-
-def _in_order(samples: Sequence[Sample], leading: Sequence[Sample]) -> tuple[Sample, ...]:
-    """Return samples in the order of the ids of others."""
-    by_id = {sample.id: sample for sample in samples}
-    return tuple(by_id[sample.id] for sample in leading)
+    if sample.group is None and (first != sample.id or f"{first}#2" in names):
+        return replace(sample, group=first)
+    return sample
 
 
 def comparable_sides(pairs: Sequence[SamplePair], name: str) -> tuple[tuple[SamplePair, ...], tuple[str, ...]]:
@@ -118,27 +133,32 @@ def comparable_sides(pairs: Sequence[SamplePair], name: str) -> tuple[tuple[Samp
         pairs: the bugs.
         name: of the benchmark, for the note.
     """
-    kept = tuple(_comparable(pair) for pair in pairs)
-    count = sum(pair != other for pair, other in zip(pairs, kept, strict=True))
+    kept = tuple(map(_comparable, pairs))
+    count = sum(map(ne, pairs, kept))
+    if not count:
+        return kept, ()
     what = "comments, docstrings or headers on one side only, which were removed there"
-    return kept, (f"{name}: {count} of {len(pairs)} bugs have {what}",) if count else ()
+    return kept, (f"{name}: {count} of {len(pairs)} bugs have {what}",)
 
 
 def _comparable(pair: SamplePair) -> SamplePair:
-    texts = pair.fixed.text, pair.buggy.text
-    spans = [_beside_the_code(text, pair.fixed.language) for text in texts]
-    words = [{_words(text, span) for span in own} for text, own in zip(texts, spans, strict=True)]
-    sides = []
-    for text, own, others in zip(texts, spans, reversed(words), strict=True):
-        alone = [span for span in own if _words(text, span) not in others]
-        sides.append(without_spans(text, alone) if alone else text)
-    return SamplePair(replace(pair.fixed, text=sides[0]), replace(pair.buggy, text=sides[1]))
+    language = pair.fixed.language
+    fixed, buggy = _asides(pair.fixed.text, language), _asides(pair.buggy.text, language)
+    return SamplePair(_without_asides(pair.fixed, fixed, buggy), _without_asides(pair.buggy, buggy, fixed))
 
 
-def _beside_the_code(text: str, language: str | None) -> list[tuple[int, int]]:
+Asides = Sequence[tuple[str, tuple[int, int]]]
+"""Words and place of each comment, docstring and header of a text."""
+
+
+def _asides(text: str, language: str | None) -> Asides:
     headers = [match.span() for match in _HEADER.finditer(text)]
-    return sorted([*comment_spans(text, language), *docstring_spans(text, language), *headers])
+    spans = sorted([*comment_spans(text, language), *docstring_spans(text, language), *headers])
+    return [(" ".join(text[slice(*span)].split()), span) for span in spans]
 
 
-def _words(text: str, span: tuple[int, int]) -> str:
-    return " ".join(text[slice(*span)].split())
+def _without_asides(side: Sample, own: Asides, others: Asides) -> Sample:
+    """Return a side without those that the other side does not have."""
+    common = {words for words, _ in others}  # layout does not count
+    alone = [span for words, span in own if words not in common]
+    return replace(side, text=without_spans(side.text, alone)) if alone else side

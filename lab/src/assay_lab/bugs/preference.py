@@ -11,6 +11,7 @@ Source: arXiv:2601.10496, which groups the preference of a model by what its tra
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
@@ -49,33 +50,32 @@ def preferences(
         return every
     kinds = np.array(exposed)
     for kind in EXPOSURES:
-        rows = np.flatnonzero(kinds == kind).tolist()
-        if len(rows):
-            every[kind] = preference(values[rows], [groups[row] for row in rows])
+        if kind in exposed:
+            every[kind] = preference(values[kinds == kind], list(compress(groups, kinds == kind)))
     return every
 
 
 def preference(values: Float64Array, groups: Sequence[str | None]) -> Preference:
     """Return the preference over a set of bugs; arguments as `preferences`."""
-    rows = np.flatnonzero(~np.isnan(values)).tolist()
-    if not len(rows):
+    is_scored = ~np.isnan(values)
+    if not is_scored.any():
         return Preference(0, unknown(), unknown())
-    scored, of_row = values[rows], [groups[row] for row in rows]
+    scored, of_scored = values[is_scored], list(compress(groups, is_scored))
     # a tie prefers neither side
     decided = scored != 0
-    share = grouped_share(scored[decided] > 0, [of_row[row] for row in np.flatnonzero(decided).tolist()])
-    return Preference(len(rows), share, mean_of(scored, of_row))
+    share = grouped_share(scored[decided] > 0, list(compress(of_scored, decided)))
+    return Preference(len(scored), share, mean_of(scored, of_scored))
 
 
 def mean_of(values: Float64Array, groups: Sequence[str | None]) -> Estimate:
     """Return the mean of values [n] with an interval over their groups [n]; NaN values are left out."""
-    rows = np.flatnonzero(~np.isnan(values)).tolist()
-    if not len(rows):
+    is_scored = ~np.isnan(values)
+    if not is_scored.any():
         return Estimate(math.nan, math.nan, math.nan, reason="not measured")
-    scored = values[rows]
+    scored = values[is_scored]
 
     def weighted(weights: Float64Array) -> Float64Array:
         total = weights.sum(axis=1, keepdims=True)
         return (weights @ scored)[:, None] / np.where(total > 0, total, np.nan)
 
-    return grouped_bootstrap(weighted, [groups[row] for row in rows])[0]
+    return grouped_bootstrap(weighted, list(compress(groups, is_scored)))[0]

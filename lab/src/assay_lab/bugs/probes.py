@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -21,9 +22,10 @@ import numpy as np
 from assay.code import lexemes
 from assay.evaluation import Estimate, grouped_bootstrap, unknown
 from assay.scoring import Question, ask
-from assay.types import Decision, Float64Array, Generator, Sample, Undecided, Verdict
-from assay_lab.bugs.pairs import SamplePair
+from assay.types import Decision, Float64Array, Generator, Undecided, Verdict
+from assay_lab.bugs.pairs import SamplePair, files_of, fixed_sides, issue_of
 from assay_lab.bugs.preference import mean_of
+from assay_lab.columns import text_column
 
 ProbeName = Literal["path", "function", "patch"]
 PROBES: tuple[ProbeName, ...] = ("path", "function", "patch")
@@ -139,39 +141,38 @@ def answered(
     pairs: Sequence[SamplePair], model: Generator, *, progress: Callable[[int], None] = lambda _: None
 ) -> Mapping[ProbeName, ProbeAnswers]:
     """Return the answers of a model to each probe on a set; arguments as `run_probes`."""
-    frequent = FrequentContinuations([pair.fixed.text for pair in pairs])
+    frequent = FrequentContinuations(text_column(fixed_sides(pairs)))
     tasks = {name: tuple(tasks_of(name, pairs, frequent)) for name in PROBES}
-    replies = ask([question_of(task) for of_probe in tasks.values() for task in of_probe], model, progress=progress)
-    return {
-        name: ProbeAnswers(
-            tuple(task.id for task in of_probe),
-            tuple(task.group for task in of_probe),
-            *_shares(name, of_probe, replies),
-            len(pairs) - len(of_probe),
+    replies = ask(list(map(question_of, chain.from_iterable(tasks.values()))), model, progress=progress)
+    answers = {}
+    for name, of_probe in tasks.items():
+        values, baseline = _shares(name, of_probe, replies)
+        answers[name] = ProbeAnswers(
+            ids=tuple(task.id for task in of_probe),
+            groups=tuple(task.group for task in of_probe),
+            values=values,
+            baseline=baseline,
+            left_out=len(pairs) - len(of_probe),
         )
-        for name, of_probe in tasks.items()
-    }
+    return answers
 
 
 def _compared(name: ProbeName, bugs: ProbeAnswers, controls: ProbeAnswers, *, seed: int) -> ProbeResult:
-    difference = _difference(
-        bugs.values - bugs.baseline, bugs.groups, controls.values - controls.baseline, controls.groups, seed=seed
-    )
+    difference = _difference(bugs, controls, seed=seed)
     mine, theirs = mean_of(bugs.values, bugs.groups), mean_of(bugs.baseline, bugs.groups)
-    control = mean_of(controls.values, controls.groups) if len(controls.values) else unknown()
-    decision = _decision(name, mine, theirs, difference, len(controls.values))
+    has_controls = len(controls.values) > 0
     return ProbeResult(
-        name,
-        len(bugs.values),
-        bugs.left_out,
-        mine,
-        theirs,
-        control,
-        difference,
-        decision,
-        bugs.values,
-        bugs.ids,
-        bugs.groups,
+        probe=name,
+        tasks=len(bugs.values),
+        left_out=bugs.left_out,
+        model=mine,
+        baseline=theirs,
+        control=mean_of(controls.values, controls.groups) if has_controls else unknown(),
+        difference=difference,
+        decision=_decision(name, mine, theirs, difference=difference, has_controls=has_controls),
+        values=bugs.values,
+        ids=bugs.ids,
+        groups=bugs.groups,
     )
 
 
@@ -190,7 +191,13 @@ def tasks_of(name: ProbeName, pairs: Sequence[SamplePair], frequent: "FrequentCo
     for at, pair in enumerate(pairs):
         prompt, truth = cut(pair)
         if prompt.strip() and len(lexemes(truth)) >= LENGTH:
-            yield ProbeTask(pair.id, pair.fixed.group, prompt, truth, frequent.continued(prompt, at))
+            yield ProbeTask(
+                id=pair.id,
+                group=pair.fixed.group,
+                prompt=prompt,
+                truth=truth,
+                baseline=frequent.continued(prompt, at),
+            )
 
 
 def question_of(task: ProbeTask) -> Question:
@@ -203,12 +210,7 @@ def right_share(name: ProbeName, truth: str, answer: str) -> float:
     if name == "path":
         return float(any(path in answer for path in truth.split("\n")))
     expected = lexemes(truth)[:LENGTH]
-    count = 0
-    for own, other in zip(expected, lexemes(answer), strict=False):
-        if own != other:
-            break
-        count += 1
-    return count / len(expected)
+    return _equal(expected, lexemes(answer)) / len(expected)
 
 
 class FrequentContinuations:
@@ -241,6 +243,7 @@ class FrequentContinuations:
     def _next(
         self, words: Sequence[str], own: Mapping[tuple[str, ...], list[tuple[int, str]]], without: int
     ) -> str | None:
+        # back off: the longest context that occurs in another text, or in the prompt, decides
         for size in CONTEXTS:
             context = tuple(words[-size:])
             places = [*self._following.get(context, ()), *own.get(context, ())]
@@ -258,24 +261,23 @@ class FrequentContinuations:
 
 
 def _path_tasks(pairs: Sequence[SamplePair]) -> Iterator[ProbeTask]:
-    paths = [_paths(pair.fixed) for pair in pairs]
+    paths = [files_of(pair) or () for pair in pairs]
     for at, pair in enumerate(pairs):
-        issue = pair.fixed.metadata.get("problem_statement")
-        if not isinstance(issue, str) or not issue.strip() or not paths[at]:
+        issue = issue_of(pair)
+        if not issue or not paths[at]:
             continue
         # the baseline knows which files of the project other bugs change
         counts: Counter[str] = Counter()
         for other, names in enumerate(paths):
             if other != at and pairs[other].fixed.group == pair.fixed.group:
                 counts.update(names)
-        guess = counts.most_common(1)[0][0] if counts else ""
-        prompt = f"{issue.rstrip()}\n\nThe bug is in the file "
-        yield ProbeTask(pair.id, pair.fixed.group, prompt, "\n".join(paths[at]), guess)
-
-
-def _paths(sample: Sample) -> tuple[str, ...]:
-    files = sample.metadata.get("files")
-    return tuple(str(file) for file in files) if isinstance(files, tuple | list) else ()
+        yield ProbeTask(
+            id=pair.id,
+            group=pair.fixed.group,
+            prompt=f"{issue.rstrip()}\n\nThe bug is in the file ",
+            truth="\n".join(paths[at]),
+            baseline=max(counts, key=counts.__getitem__, default=""),
+        )
 
 
 def _header(pair: SamplePair) -> tuple[str, str]:
@@ -293,6 +295,7 @@ def _first_change(pair: SamplePair) -> tuple[str, str]:
     """Return the fixed text up to its first changed line, and the rest; nothing where no second line changes."""
     fixed, buggy = (side.text.splitlines(keepends=True) for side in (pair.fixed, pair.buggy))
     first = _equal(fixed, buggy)
+    # what is left of the fixed text between the equal lines at the beginning and at the end
     changed = len(fixed) - first - _equal(fixed[first:][::-1], buggy[first:][::-1])
     if changed < 2:  # noqa: PLR2004  one line to read and one to write
         return "", ""
@@ -301,54 +304,61 @@ def _first_change(pair: SamplePair) -> tuple[str, str]:
 
 def _equal(lines: Sequence[str], others: Sequence[str]) -> int:
     """Return the number of equal lines at the beginning."""
-    pairs = enumerate(zip(lines, others, strict=False))
-    return next((at for at, (line, other) in pairs if line != other), min(len(lines), len(others)))
+    count = 0
+    for line, other in zip(lines, others, strict=False):
+        if line != other:
+            break
+        count += 1
+    return count
 
 
 def _shares(
     name: ProbeName, tasks: Sequence[ProbeTask], answers: Mapping[Question, object]
 ) -> tuple[Float64Array, Float64Array]:
     """Return the share of each answer that is right, NaN where the model rejected the prompt; and the baseline's."""
-    values = []
-    for task in tasks:
+    values = np.full((2, len(tasks)), np.nan)
+    for at, task in enumerate(tasks):
         answer = answers[question_of(task)]
-        is_text = isinstance(answer, str)
-        values.append(right_share(name, task.truth, str(answer)) if is_text else math.nan)
-    return np.array(values), np.array([right_share(name, task.truth, task.baseline) for task in tasks])
+        if isinstance(answer, str):
+            values[0, at] = right_share(name, task.truth, answer)
+        values[1, at] = right_share(name, task.truth, task.baseline)
+    return values[0], values[1]
 
 
-def _difference(
-    values: Float64Array,
-    groups: Sequence[str | None],
-    others: Float64Array,
-    other_groups: Sequence[str | None],
-    *,
-    seed: int,
-) -> Estimate:
-    if not len(values) or not len(others):
+def _difference(bugs: ProbeAnswers, controls: ProbeAnswers, *, seed: int) -> Estimate:
+    """Return how much more than its baseline a model gets right on the bugs than on the controls."""
+    if not len(bugs.values) or not len(controls.values):
         return Estimate(math.nan, math.nan, math.nan, reason="no control text")
-    pooled = np.concatenate([values, others])
+    pooled = np.concatenate([bugs.values - bugs.baseline, controls.values - controls.baseline])
+    # both sides are resampled together, by group, so that the interval is that of their difference
     rows = np.flatnonzero(~np.isnan(pooled))
-    is_bug, scored = (rows < len(values)), pooled[rows]
-    # groups of the two sides are different ones, whatever their names
-    names = [*((0, group) if group is not None else (0, at, "") for at, group in enumerate(groups))]
-    names += [*((1, group) if group is not None else (1, at, "") for at, group in enumerate(other_groups))]
+    is_bug, scored = (rows < len(bugs.values)), pooled[rows]
+    names = [*_unique_groups(0, bugs.groups), *_unique_groups(1, controls.groups)]
+
+    def mean(weights: Float64Array) -> Float64Array:
+        total = weights.sum(1)
+        means: Float64Array = weights @ scored / np.where(total > 0, total, np.nan)
+        return means
 
     def gap(weights: Float64Array) -> Float64Array:
-        means = [
-            (weights * side) @ scored / np.where((total := (weights * side).sum(1)) > 0, total, np.nan)
-            for side in (is_bug, ~is_bug)
-        ]
-        return np.asarray(means[0] - means[1])[:, None]
+        return (mean(weights * is_bug) - mean(weights * ~is_bug))[:, None]
 
-    return grouped_bootstrap(gap, [names[row] for row in rows.tolist()], is_bug, seed=seed)[0]
+    return grouped_bootstrap(gap, list(map(names.__getitem__, rows)), is_bug, seed=seed)[0]
 
 
-def _decision(name: ProbeName, model: Estimate, baseline: Estimate, difference: Estimate, controls: int) -> Decision:
+def _unique_groups(side: int, groups: Sequence[str | None]) -> Iterator[tuple[object, ...]]:
+    """Yield groups that differ from those of the other side, whatever their names; a text without one is its own."""
+    for at, group in enumerate(groups):
+        yield (side, at, "") if group is None else (side, group)
+
+
+def _decision(
+    name: ProbeName, model: Estimate, baseline: Estimate, difference: Estimate, *, has_controls: bool
+) -> Decision:
     figures = f"{name}: {model.value:.0%} of the answers right, {baseline.value:.0%} by frequency alone"
     if math.isnan(model.value):
         return Decision(Verdict.CANNOT_TELL, f"{name}: no bug gives a question.", Undecided.NOT_MEASURED)
-    if not controls:
+    if not has_controls:
         return Decision(
             Verdict.CANNOT_TELL, f"{figures}; there is no control from outside the benchmark.", Undecided.NOT_MEASURED
         )

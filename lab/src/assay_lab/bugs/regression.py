@@ -9,7 +9,7 @@ Source: Ramos et al. 2025, "Are Large Language Models Memorizing Bug Benchmarks?
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 
 from assay.errors import DataError, require
 from assay.types import Float64Array
@@ -88,41 +88,34 @@ def fit_mixed_model(averages: Sequence[Average], *, parameters_at: float = 0.0, 
     import pandas as pd  # noqa: PLC0415  an extra
     import statsmodels.formula.api as smf  # noqa: PLC0415  an extra
 
-    data_sets = {average.dataset for average in averages}
-    models = {(average.parameters, average.tokens) for average in averages}
-    if len(data_sets) < 2 or len(models) < 4:  # noqa: PLR2004  three coefficients need a fourth model for a residual
+    frame = pd.DataFrame(map(asdict, averages), columns=[field.name for field in fields(Average)])
+    data_sets, models = frame["dataset"].nunique(), len(frame[["parameters", "tokens"]].drop_duplicates())
+    if data_sets < 2 or models < 4:  # noqa: PLR2004  three coefficients need a fourth model for a residual
         raise DataError(
-            f"received {len(data_sets)} data sets and {len(models)} models of different size or training; "
-            "expected at least 2 and 4"
+            f"received {data_sets} data sets and {models} models of different size or training; expected at least 2 "
+            "and 4"
         )
-    frame = pd.DataFrame(
-        {
-            "value": [average.value for average in averages],
-            "parameters": [average.parameters - parameters_at for average in averages],
-            "tokens": [average.tokens - tokens_at for average in averages],
-            "dataset": [average.dataset for average in averages],
-            "tokenizer": [average.tokenizer for average in averages],
-            "everything": 1,
-        }
+    frame = frame.assign(
+        parameters=frame["parameters"] - parameters_at, tokens=frame["tokens"] - tokens_at, everything=1
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        # random intercepts are crossed, so both are variance components of one group that holds everything
         result = smf.mixedlm(
             "value ~ parameters + tokens",
             frame,
             groups="everything",
             vc_formula={"dataset": "0 + C(dataset)", "tokenizer": "0 + C(tokenizer)"},
         ).fit(reml=True)
-    names = {INTERCEPT: "Intercept", PARAMETERS: "parameters", BUDGET: "tokens"}
+    coefficients = {}
+    for name, key in ((INTERCEPT, "Intercept"), (PARAMETERS, "parameters"), (BUDGET, "tokens")):
+        coefficients[name] = Coefficient(float(result.params[key]), float(result.bse[key]), float(result.pvalues[key]))
     components = dict(zip(("dataset", "tokenizer"), map(float, result.vcomp), strict=True))
     return MixedModel(
-        {
-            name: Coefficient(float(result.params[key]), float(result.bse[key]), float(result.pvalues[key]))
-            for name, key in names.items()
-        },
-        {**components, "residual": float(result.scale)},
-        result.fittedvalues.to_numpy(),
-        result.resid.to_numpy(),
-        bool(result.converged),
-        tuple(dict.fromkeys(str(warning.message) for warning in caught)),
+        coefficients=coefficients,
+        variances={**components, "residual": float(result.scale)},
+        fitted=result.fittedvalues.to_numpy(),
+        residuals=result.resid.to_numpy(),
+        converged=bool(result.converged),
+        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
     )

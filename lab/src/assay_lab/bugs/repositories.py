@@ -105,8 +105,8 @@ def repository_of(sample: Sample) -> str | None:
 
 def repository_membership(samples: Sequence[Sample], listed: Collection[str]) -> RepositoryMembership:
     """Return which repositories of a benchmark are in a list; each counts once, however many bugs it has."""
-    names = [repository_of(sample) for sample in samples]
-    repositories = {name for name in names if name is not None}
+    names = list(map(repository_of, samples))
+    repositories = set(filter(None, names))
     return RepositoryMembership(
         tuple(sorted(repositories & set(listed))), tuple(sorted(repositories - set(listed))), names.count(None)
     )

@@ -18,8 +18,9 @@ from assay.languages import languages_with
 from assay.scores import loss
 from assay.scoring import Plan, Progress, score_samples
 from assay.types import Float64Array, Sample
-from assay_lab.bugs.pairs import SamplePair
+from assay_lab.bugs.pairs import SamplePair, bug_groups
 from assay_lab.bugs.preference import Preference, mean_of, preference
+from assay_lab.bugs.scored import numbered
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,37 +69,35 @@ def rewritten_preference(
         ModelError: the model cannot be run.
     """
     texts: list[Sample] = []
-    bugs: list[int] = []
-    kinds: list[int] = []
+    places: list[tuple[int, int]] = []
     for at, pair in enumerate(pairs):
         sides = [_rewritten(side, count, seed) for side in (pair.fixed, pair.buggy)]
         if all(sides):
             for side, rewritings in enumerate(sides):
-                bugs += [at] * len(rewritings)
-                kinds += [side] * len(rewritings)
+                places += [(side, at)] * len(rewritings)
                 texts += rewritings
-    scored = score_samples(_numbered(texts), plan, progress=progress).values[loss.name] if texts else np.empty(0)
+    scored = score_samples(numbered(texts), plan, progress=progress).values[loss.name] if texts else np.empty(0)
+    side_of, bug_of = np.array(places, np.intp).reshape(-1, 2).T
     means = np.full((2, len(pairs)), np.nan)
-    for side, at in sorted(set(zip(kinds, bugs, strict=True))):
-        values = scored[(np.array(kinds) == side) & (np.array(bugs) == at)]
+    # a bug may have several rewritings of a side: their mean stands for the side
+    for side, at in sorted(set(places)):
+        values = scored[(side_of == side) & (bug_of == at)]
         if not np.isnan(values).all():
             means[side, at] = np.nanmean(values)
     fixed, buggy = original
-    present = ~np.isnan(means).any(axis=0) & ~np.isnan(fixed) & ~np.isnan(buggy)
-    groups = [pair.fixed.group for pair in pairs]
-
-    def on_present(values: Float64Array) -> Float64Array:
-        return np.where(present, values, np.nan)
-
-    before, after = on_present(fixed - buggy), on_present(means[0] - means[1])
+    # every figure is of the same bugs: those with a value of both sides before and after
+    present = ~np.isnan([fixed, buggy, *means]).any(axis=0)
+    fixed, buggy, new_fixed, new_buggy = np.where(present, [fixed, buggy, *means], np.nan)
+    groups = bug_groups(pairs)
+    before, after = fixed - buggy, new_fixed - new_buggy
     return RewrittenPreference(
-        int(present.sum()),
-        len(pairs) - int(present.sum()),
-        preference(before, groups),
-        preference(after, groups),
-        mean_of(before - after, groups),
-        mean_of(on_present(fixed - means[0]), groups),
-        mean_of(on_present(buggy - means[1]), groups),
+        bugs=int(present.sum()),
+        left_out=len(pairs) - int(present.sum()),
+        original=preference(before, groups),
+        rewritten=preference(after, groups),
+        drop=mean_of(before - after, groups),
+        fixed_gap=mean_of(fixed - new_fixed, groups),
+        buggy_gap=mean_of(buggy - new_buggy, groups),
     )
 
 
@@ -106,11 +105,5 @@ def _rewritten(side: Sample, count: int, seed: int) -> list[Sample]:
     language = side.language or "python"
     if language not in languages_with("variants") or not side.text.strip():
         return []
-    return [
-        replace(side, text=variant.text)
-        for variant in variants(side.text, count, language=language, seed=seed).variants
-    ]
-
-
-def _numbered(samples: Sequence[Sample]) -> list[Sample]:
-    return [replace(sample, id=f"{at}") for at, sample in enumerate(samples)]
+    rewritings = variants(side.text, count, language=language, seed=seed).variants
+    return [replace(side, text=variant.text) for variant in rewritings]

@@ -11,11 +11,12 @@ compare.
 Source: Ramos et al. 2025, "Are Large Language Models Memorizing Bug Benchmarks?".
 """
 
+import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from itertools import repeat
+from itertools import compress, product, repeat
 from typing import Literal
 
 import numpy as np
@@ -24,18 +25,20 @@ import pyarrow as pa
 from assay.errors import DataError
 from assay.evaluation import Estimate, ShingleIndex
 from assay.provenance import Searchable
-from assay.reports import Report, TabularResult
+from assay.reports import TabularResult
 from assay.scores import loss, ngram_accuracy
-from assay.scoring import Plan, Progress, score_samples
+from assay.scoring import Plan, Progress
 from assay.types import Float64Array, Generator, Sample
 from assay_lab.bugs.content import ContentMembership, ContentSide, content_memberships
 from assay_lab.bugs.dates import Slice, date_of, rates_by_slice, slices_of
 from assay_lab.bugs.exposure import PairExposure, exposures
-from assay_lab.bugs.pairs import SamplePair
+from assay_lab.bugs.pairs import SamplePair, bug_groups, fixed_sides, issue_of
 from assay_lab.bugs.preference import Preference, mean_of, preferences
 from assay_lab.bugs.probes import ProbeName, ProbeResult, run_probes
 from assay_lab.bugs.repositories import RepositoryMembership, repository_membership
 from assay_lab.bugs.rewriting import RewrittenPreference, rewritten_preference
+from assay_lab.bugs.scored import scored_sets
+from assay_lab.columns import group_column
 
 NLL, FIVE_GRAM, CONTRAST = "NLL", "5-gram accuracy", "NLL against the reference"
 MEASURES: Mapping[str, tuple[str, float]] = {NLL: (loss.name, -1.0), FIVE_GRAM: (ngram_accuracy.name, 1.0)}
@@ -169,29 +172,24 @@ class BugStudy(TabularResult):
 
     def to_arrow(self) -> pa.Table:
         """Return one row for each bug: set, id, preference for the fix, and its exposure."""
-        rows = [
-            {"set": studied.name, "id": name, "preference": None if np.isnan(value) else float(value), "exposure": kind}
-            for studied in self.sets
-            for name, value, kind in zip(
-                studied.ids,
-                studied.values,
-                [each.exposure for each in studied.exposures] or repeat(None, len(studied.ids)),
-                strict=True,
-            )
-        ]
         names = {"set": pa.string(), "id": pa.string(), "preference": pa.float64(), "exposure": pa.string()}
-        return pa.Table.from_pylist(rows, schema=pa.schema(list(names.items())))
+        return pa.Table.from_pylist(list(self._bugs()), schema=pa.schema(list(names.items())))
 
-    def describe(self) -> Report:
-        """Return the report of the study."""
-        from assay_lab.bugs.describing import describe_study  # noqa: PLC0415  it imports this module
-
-        return describe_study(self)
+    def _bugs(self) -> Iterator[dict[str, str | float | None]]:
+        for studied in self.sets:
+            exposed = [each.exposure for each in studied.exposures] or repeat(None, len(studied.ids))
+            for name, value, kind in zip(studied.ids, studied.values.tolist(), exposed, strict=True):
+                preference = None if math.isnan(value) else value
+                yield {"set": studied.name, "id": name, "preference": preference, "exposure": kind}
 
     def ratios(self) -> Mapping[tuple[str, str], float]:
         """Return (row, column) → NLL of the column's set over that of the row's set, as the heat map prints it."""
-        values = {studied.name: main_side(studied).averages[NLL].value for studied in self.sets}
-        return {(row, column): values[column] / values[row] for row in values for column in values}
+        return ratios_between({studied.name: main_side(studied).averages[NLL].value for studied in self.sets})
+
+
+def ratios_between(values: Mapping[str, float]) -> Mapping[tuple[str, str], float]:
+    """Return (row, column) → value of the column over that of the row."""
+    return {(row, column): values[column] / values[row] for row, column in product(values, repeat=2)}
 
 
 def main_side(studied: StudiedSet) -> SideAverages:
@@ -224,38 +222,36 @@ def run_bug_study(
     """
     chosen = settings or StudySettings()
     check_sets(sets)
-    texts = {(each.name, side): samples for each in sets for side, samples in _texts_of(each).items()}
-    flat = [replace(sample, id=f"{at}") for at, sample in enumerate(s for samples in texts.values() for s in samples)]
-    table = score_samples(flat, plan, progress=progress)
-    values: dict[tuple[str, TextSide], Mapping[str, Float64Array]] = {}
-    start = 0
-    for key, samples in texts.items():
-        rows = slice(start, start + len(samples))
-        values[key] = {name: column[rows] for name, column in table.values.items()}
-        start += len(samples)
-    probes = {} if chosen.generator is None else _probed(sets, chosen.generator)
-    rewritten = {
-        each.name: rewritten_preference(
-            each.pairs, _likelihoods(values, each.name), plan, count=chosen.variants, progress=progress
+    texts = dict(_keyed_texts(sets))
+    values = scored_sets(texts, plan, progress=progress)
+    probes: Mapping[str, Mapping[ProbeName, ProbeResult]] = {}
+    if chosen.generator is not None:
+        probes = _probed(sets, chosen.generator)
+    rewritten = {}
+    for bugs in benchmarks_of(sets) if chosen.variants else ():
+        original = values[bugs.name, "fixed"][loss.name], values[bugs.name, "buggy"][loss.name]
+        rewritten[bugs.name] = rewritten_preference(
+            bugs.pairs, original, plan, count=chosen.variants, progress=progress
         )
-        for each in (benchmarks_of(sets) if chosen.variants else ())
-    }
-    results = [
-        replace(
-            _studied_bugs(each, texts, values, chosen, probes.get(each.name, {}), searched=searched),
-            rewritten=rewritten.get(each.name),
+    results = []
+    for each in sets:
+        if isinstance(each, ControlSet):
+            results.append(_studied_control(each, values, chosen))
+            continue
+        studied = _studied_bugs(
+            each, texts, values, settings=chosen, probes=probes.get(each.name, {}), searched=searched
         )
-        if isinstance(each, BugSet)
-        else _studied_control(each, values, chosen)
-        for each in sets
-    ]
-    return BugStudy(plan.name, tuple(results), REFERENCE in table.values, tuple(notes))
+        results.append(replace(studied, rewritten=rewritten.get(each.name)))
+    # a plan has the scores of all texts or of none
+    has_reference = any(REFERENCE in columns for columns in values.values())
+    return BugStudy(plan.name, tuple(results), has_reference=has_reference, notes=tuple(notes))
 
 
-def _likelihoods(
-    values: Mapping[tuple[str, TextSide], Mapping[str, Float64Array]], name: str
-) -> tuple[Float64Array, Float64Array]:
-    return values[name, "fixed"][loss.name], values[name, "buggy"][loss.name]
+def _keyed_texts(sets: Iterable[BugSet | ControlSet]) -> Iterator[tuple[tuple[str, TextSide], tuple[Sample, ...]]]:
+    """Yield (name of a set, side) and its texts."""
+    for each in sets:
+        for side, samples in _texts_of(each).items():
+            yield (each.name, side), samples
 
 
 def drawn_pairs(pairs: Sequence[SamplePair], most: int | None, *, seed: int = 0) -> tuple[SamplePair, ...]:
@@ -271,7 +267,15 @@ def drawn_pairs(pairs: Sequence[SamplePair], most: int | None, *, seed: int = 0)
     if most is None or most >= len(pairs):
         return tuple(pairs)
     rows = np.random.default_rng(seed).choice(len(pairs), most, replace=False)
-    return tuple(pairs[row] for row in sorted(rows.tolist()))
+    return tuple(map(pairs.__getitem__, sorted(rows.tolist())))
+
+
+EMPTY_SIDES: Mapping[tuple[bool, bool], str] = {
+    (False, False): "left out: the patch is empty",
+    (True, False): "without a preference: the fix only adds lines, so the buggy side is empty",
+    (False, True): "without a preference: the fix only deletes lines, so the fixed side is empty",
+}
+"""(fixed side has a text, buggy side has one) → what follows for the bug."""
 
 
 def without_empty(pairs: Sequence[SamplePair], *, benchmark: str) -> tuple[tuple[SamplePair, ...], tuple[str, ...]]:
@@ -284,19 +288,15 @@ def without_empty(pairs: Sequence[SamplePair], *, benchmark: str) -> tuple[tuple
     Raises:
         DataError: no bug has a text.
     """
-    filled = {pair.id: (bool(pair.fixed.text.strip()), bool(pair.buggy.text.strip())) for pair in pairs}
-    kept = tuple(pair for pair in pairs if any(filled[pair.id]))
+    filled = [(bool(pair.fixed.text.strip()), bool(pair.buggy.text.strip())) for pair in pairs]
+    kept = tuple(compress(pairs, map(any, filled)))
     if not kept:
         raise DataError(f"no bug of {benchmark} has a text: every patch is empty")
-    counts = Counter(filled.values())
-    reasons = {
-        (False, False): "left out: the patch is empty",
-        (True, False): "without a preference: the fix only adds lines, so the buggy side is empty",
-        (False, True): "without a preference: the fix only deletes lines, so the fixed side is empty",
-    }
-    notes = [
-        f"{benchmark}: {counts[sides]} of {len(pairs)} {reason}" for sides, reason in reasons.items() if counts[sides]
-    ]
+    counts = Counter(filled)
+    notes = []
+    for sides, reason in EMPTY_SIDES.items():
+        if counts[sides]:
+            notes.append(f"{benchmark}: {counts[sides]} of {len(pairs)} {reason}")
     return kept, tuple(notes)
 
 
@@ -317,15 +317,13 @@ def _texts_of(each: BugSet | ControlSet) -> dict[TextSide, tuple[Sample, ...]]:
     if isinstance(each, ControlSet):
         return {"control": each.samples}
     sides: dict[TextSide, tuple[Sample, ...]] = {
-        "fixed": tuple(pair.fixed for pair in each.pairs),
+        "fixed": fixed_sides(each.pairs),
         "buggy": tuple(pair.buggy for pair in each.pairs),
     }
-    issues = tuple(
-        replace(pair.fixed, text=issue)
-        for pair in each.pairs
-        if isinstance(issue := pair.fixed.metadata.get("problem_statement"), str) and issue.strip()
-    )
-    return sides | {"issue": issues} if issues else sides
+    issues = tuple(replace(pair.fixed, text=issue_of(pair)) for pair in each.pairs if issue_of(pair))
+    if issues:
+        sides["issue"] = issues
+    return sides
 
 
 def _studied_bugs(
@@ -333,31 +331,42 @@ def _studied_bugs(
     texts: Mapping[tuple[str, TextSide], tuple[Sample, ...]],
     values: Mapping[tuple[str, TextSide], Mapping[str, Float64Array]],
     settings: StudySettings,
-    probes: Mapping[ProbeName, ProbeResult],
     *,
+    probes: Mapping[ProbeName, ProbeResult],
     searched: Callable[[int, int], None] | None,
 ) -> StudiedSet:
     fixed, buggy = values[bugs.name, "fixed"], values[bugs.name, "buggy"]
-    groups = [pair.fixed.group for pair in bugs.pairs]
-    exposed = () if settings.index is None else exposures(bugs.pairs, settings.index, progress=searched)
+    groups = bug_groups(bugs.pairs)
+    exposed: tuple[PairExposure, ...] = ()
+    content: Mapping[ContentSide, ContentMembership] = {}
+    if settings.index is not None:
+        exposed = exposures(bugs.pairs, settings.index, progress=searched)
+        content = content_memberships([each.content for each in exposed], groups)
     kinds = [each.exposure for each in exposed] or None
     difference = fixed[loss.name] - buggy[loss.name]
+    contrast: Mapping[str, Preference] = {}
+    if REFERENCE in fixed:
+        contrast = preferences(fixed[REFERENCE] - buggy[REFERENCE], groups, kinds)
+    repositories = None
     fixes = texts[bugs.name, "fixed"]
+    if settings.repositories is not None:
+        repositories = repository_membership(fixes, settings.repositories)
     slices, undated = _slices(fixes, fixed, settings.cutoff)
-    dated = {} if settings.cutoff is None else slices_of(fixes, settings.cutoff)
-    rates = rates_by_slice(bugs.pairs, dated, difference, probes=probes, exposures=exposed)
+    dated: Mapping[Slice, list[int]] = {}
+    if settings.cutoff is not None:
+        dated = slices_of(fixes, settings.cutoff)
     return StudiedSet(
-        bugs.name,
-        _group_count(fixes),
-        {side: side_averages(texts[name, side], values[name, side]) for name, side in texts if name == bugs.name},
-        preferences(difference, groups, kinds),
-        preferences(fixed[REFERENCE] - buggy[REFERENCE], groups, kinds) if REFERENCE in fixed else {},
-        slices,
-        undated,
-        rates,
-        None if settings.repositories is None else repository_membership(fixes, settings.repositories),
-        exposed,
-        content_memberships([each.content for each in exposed], groups) if exposed else {},
+        name=bugs.name,
+        groups=_group_count(fixes),
+        sides={side: side_averages(texts[name, side], values[name, side]) for name, side in texts if name == bugs.name},
+        preference=preferences(difference, groups, kinds),
+        contrast=contrast,
+        slices=slices,
+        undated=undated,
+        rates=rates_by_slice(bugs.pairs, dated, difference, probes=probes, exposures=exposed),
+        repositories=repositories,
+        exposures=exposed,
+        content=content,
         probes=probes,
         ids=tuple(pair.id for pair in bugs.pairs),
         values=difference,
@@ -398,15 +407,17 @@ def side_averages(samples: Sequence[Sample], columns: Mapping[str, Float64Array]
         columns: score → float64 [texts].
     """
     filled = [at for at, sample in enumerate(samples) if sample.text.strip()]
-    order = sorted(filled, key=lambda at: date_of(samples[at]) or date.max)
-    first = ShingleIndex([samples[at].text for at in order]).first_of_each_kind(OVERLAP)
-    rows = np.array([at for at, is_first in zip(order, first, strict=True) if is_first], dtype=np.intp)
-    groups = [samples[at].group for at in rows]
+    # the index keeps the first of near-duplicates, so the oldest text has to come first
+    oldest_first = sorted(filled, key=lambda at: date_of(samples[at]) or date.max)
+    index = ShingleIndex([samples[at].text for at in oldest_first])
+    rows = np.fromiter(compress(oldest_first, index.first_of_each_kind(OVERLAP)), np.intp)
+    distinct = [samples[at] for at in rows]
+    groups = group_column(distinct)
     return SideAverages(
-        len(filled),
-        len(rows),
-        float(np.median([len(samples[at].text) for at in rows])) if len(rows) else float("nan"),
-        {measure: mean_of(sign * columns[score][rows], groups) for measure, (score, sign) in MEASURES.items()},
+        texts=len(filled),
+        distinct=len(distinct),
+        characters=float(np.median([len(sample.text) for sample in distinct])) if distinct else math.nan,
+        averages={measure: mean_of(sign * columns[score][rows], groups) for measure, (score, sign) in MEASURES.items()},
     )
 
 
@@ -416,11 +427,11 @@ def _slices(
     """Return the averages of each slice, and the number of texts without a date."""
     if cutoff is None:
         return {}, 0
-    slices = {
-        name: side_averages([samples[at] for at in rows], {score: column[rows] for score, column in columns.items()})
-        for name, rows in slices_of(samples, cutoff).items()
-    }
-    return slices, [date_of(sample) for sample in samples].count(None)
+    slices = {}
+    for name, rows in slices_of(samples, cutoff).items():
+        of_slice = {score: column[rows] for score, column in columns.items()}
+        slices[name] = side_averages([samples[at] for at in rows], of_slice)
+    return slices, list(map(date_of, samples)).count(None)
 
 
 def _group_count(samples: Sequence[Sample]) -> int:

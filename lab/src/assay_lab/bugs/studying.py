@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from assay.api import plan_scores
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
 from assay.models import ModelSettings
 from assay.progress import progress_bar
 from assay.provenance import open_for_search
-from assay.scoring import Opener, ScoreSelection, check_variants
+from assay.scoring import Opener, ScoreSelection, check_variants, plan_scores
 from assay_lab.bugs import (
     MEASURES,
     REFERENCE,
@@ -72,30 +72,14 @@ def study_bugs(
         AssayError: bad input; one line says what was received and what was expected.
     """
     day = _day(cutoff)
-    if later_commits_in is not None and day is None:
-        raise DataError("later commits need a cutoff, from which on they count; expected a day such as 2024-03-01")
-    if later_commits_in is not None and source_root is not None:
-        raise DataError("later commits are hunks, which do not compare with whole files; expected only one of both")
+    sources = _PairSources(limit=limit, whole_files=source_root, later=_later(later_commits_in, source_root, day))
     check_variants(variants)
-    later = None if later_commits_in is None or day is None else (Path(later_commits_in), day)
     listed = None if repositories is None else read_repositories(Path(repositories))
     paths = _paths(data, benchmarks)
-    if unused := sorted(set(paths) - set(map(str, benchmarks))):
-        raise DataError(f"data for {unused[0]!r}, which is not among the benchmarks {', '.join(map(str, benchmarks))}")
     opener = Opener(settings or ModelSettings())
     opener.check(model, reference)
     with progress_bar("reading", shown=progress):
-        sets: list[BugSet | ControlSet] = []
-        notes: list[str] = []
-        for name in benchmarks:
-            both = read_pairs(str(name), DataSelection(data=paths.get(str(name))))
-            notes += _add_bugs(sets, both, limit, source_root, later)
-        if later is not None and not any(isinstance(each, BugSet) and each.is_control for each in sets):
-            raise DataError(f"no benchmark has later commits; {notes[-1]}")
-        for label, path in (controls or {}).items():
-            dataset = read_dataset(path)
-            sets.append(ControlSet(label, dataset.samples))
-            notes += dataset.notes
+        sets, notes = _read_sets(paths, controls or {}, sources)
     check_sets(sets)
     names = [score for score, _ in MEASURES.values()] + ([REFERENCE] if reference else [])
     selection = ScoreSelection(",".join(names), reference=reference)
@@ -116,45 +100,89 @@ def study_bugs(
         )
 
 
-def _add_bugs(
-    sets: list[BugSet | ControlSet],
-    both: PairedDataset,
-    limit: int | None,
-    source_root: Path | str | None,
-    later: tuple[Path, date] | None,
-) -> list[str]:
-    """Add the bugs of a benchmark and, with checkouts and a day, later commits to their files; return the notes."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PairSources:
+    """What is read of each benchmark.
+
+    Attributes:
+        limit: most bugs; None for all.
+        whole_files: folder of checkouts, for whole files in place of hunks; None leaves the hunks.
+        later: folder of checkouts, and first day of later commits; None leaves them out.
+    """
+
+    limit: int | None
+    whole_files: Path | str | None
+    later: tuple[Path, date] | None
+
+
+def _later(folder: Path | str | None, source_root: Path | str | None, day: date | None) -> tuple[Path, date] | None:
+    if folder is None:
+        return None
+    if day is None:
+        raise DataError("later commits need a cutoff, from which on they count; expected a day such as 2024-03-01")
+    if source_root is not None:
+        raise DataError("later commits are hunks, which do not compare with whole files; expected only one of both")
+    return Path(folder), day
+
+
+def _read_sets(
+    benchmarks: Sequence[tuple[str, Path | str | None]], controls: Mapping[str, Path | str], sources: _PairSources
+) -> tuple[list[BugSet | ControlSet], list[str]]:
+    """Return all sets of a study, and notes on them."""
+    sets: list[BugSet | ControlSet] = []
+    notes: list[str] = []
+    for name, path in benchmarks:
+        of_benchmark, more = _bug_sets(read_pairs(name, DataSelection(data=path)), sources)
+        sets += of_benchmark
+        notes += more
+    if sources.later is not None and len(sets) == len(benchmarks):
+        raise DataError(f"no benchmark has later commits; {notes[-1]}")
+    for label, control_path in controls.items():
+        dataset = read_dataset(control_path)
+        sets.append(ControlSet(label, dataset.samples))
+        notes += dataset.notes
+    return sets, notes
+
+
+def _bug_sets(both: PairedDataset, sources: _PairSources) -> tuple[list[BugSet], list[str]]:
+    """Return the bugs of a benchmark and, with checkouts and a day, later commits to their files; and notes."""
     benchmark = both.fixed.name
-    pairs = drawn_pairs(both.pairs, limit)
+    pairs = drawn_pairs(both.pairs, sources.limit)
     notes = [*dict.fromkeys((*both.fixed.notes, *both.buggy.notes))]
     if len(pairs) < len(both.pairs):
         notes.append(f"{benchmark}: {len(pairs)} of {len(both.pairs)} bugs, drawn at random")
     pairs, more = without_empty(pairs, benchmark=benchmark)
     notes += more
-    if source_root is not None:
-        pairs, more = with_whole_files(pairs, Path(source_root), benchmark=benchmark)
+    if sources.whole_files is not None:
+        pairs, more = with_whole_files(pairs, Path(sources.whole_files), benchmark=benchmark)
         notes += more
     pairs, more = comparable_sides(pairs, benchmark)
     notes += more
-    sets.append(BugSet(benchmark, pairs))
-    if later is not None:
-        commits, more = later_commits(pairs, later[0], after=later[1], most=len(pairs), benchmark=benchmark)
+    sets = [BugSet(benchmark, pairs)]
+    if sources.later is not None:
+        root, day = sources.later
+        commits, more = later_commits(pairs, root, after=day, most=len(pairs), benchmark=benchmark)
         if commits:
             sets.append(BugSet(f"{benchmark}, later commits", commits, is_control=True))
         notes += more
-    return notes
+    return sets, notes
 
 
 def _paths(
     data: Mapping[str, Path | str] | Path | str | None, benchmarks: Sequence[str | Path]
-) -> Mapping[str, Path | str]:
-    if not isinstance(data, Path | str):
-        return data or {}
-    if len(benchmarks) > 1:
-        raise DataError(
-            f"received data {str(data)!r} for {len(benchmarks)} benchmarks, expected a path for each by name"
-        )
-    return {str(name): data for name in benchmarks}
+) -> list[tuple[str, Path | str | None]]:
+    """Return each benchmark and its file or folder; None where the user names none."""
+    names = list(map(str, benchmarks))
+    if isinstance(data, Path | str):
+        if len(names) > 1:
+            raise DataError(
+                f"received data {str(data)!r} for {len(names)} benchmarks, expected a path for each by name"
+            )
+        return [(name, data) for name in names]
+    paths = data or {}
+    if unused := sorted(set(paths) - set(names)):
+        raise DataError(f"data for {unused[0]!r}, which is not among the benchmarks {', '.join(names)}")
+    return [(name, paths.get(name)) for name in names]
 
 
 def _day(cutoff: date | str | None) -> date | None:

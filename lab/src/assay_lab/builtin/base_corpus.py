@@ -13,7 +13,10 @@ import platform
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import compress
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from assay.errors import DataError
 from assay.evaluation import ShingleIndex
@@ -21,7 +24,7 @@ from assay.evaluation.near_duplicates import SHINGLE
 from assay.ground_truth import library_root
 from assay.ground_truth.doses import LibraryFunction, library_functions, library_paths
 from assay.ground_truth.manifest import LIBRARY_FUNCTION, Manifest, ManifestEntry
-from assay_lab.builtin.file_entries import file_entry
+from assay_lab.builtin.file_entries import file_entry, token_lengths
 from assay_lab.testbed.package_files import ROOTS, PackageFile, package_sources
 
 if TYPE_CHECKING:
@@ -106,12 +109,12 @@ def build_corpus(recipe: CorpusRecipe) -> BaseCorpus:
     distinct = _suitable(functions, tokenizer, recipe)
     dosed = assign_doses(unique_functions(distinct, [file.text for file in sources.files], recipe), recipe)
     lengths = token_lengths(tokenizer, [function.text for function, _ in dosed])
-    spent = sum(dose * (length + 2) for (_, dose), length in zip(dosed, lengths, strict=True))
+    doses = [dose for _, dose in dosed]
+    spent = sum(dose * (length + 2) for dose, length in zip(doses, lengths, strict=True))
     files, file_lengths = _within_budget(training, tokenizer, recipe.tokens - spent)
-    entries = [
-        *(file_entry(file, length) for file, length in zip(files, file_lengths, strict=True)),
-        *(_function_entry(*pair, length) for pair, length in zip(dosed, lengths, strict=True)),
-    ]
+    entries = list(map(file_entry, files, file_lengths))
+    for (function, dose), length in zip(dosed, lengths, strict=True):
+        entries.append(_function_entry(function, dose, length))
     header = {
         "kind": "header",
         "schema": 1,
@@ -125,9 +128,9 @@ def build_corpus(recipe: CorpusRecipe) -> BaseCorpus:
         "validation_sha256": [file.digest for file in validation],
         "functions_found": len(functions),
         "functions_of_suitable_length": len(distinct),
-        "functions_per_dose": {str(d): n for d, n in sorted(Counter(dose for _, dose in dosed).items())},
+        "functions_per_dose": {str(dose): count for dose, count in sorted(Counter(doses).items())},
         "function_tokens_trained": spent,
-        "tokens_trained": spent + sum(length + 2 for length in file_lengths),
+        "tokens_trained": spent + sum(file_lengths) + 2 * len(file_lengths),
     }
     return BaseCorpus(
         functions=tuple(dosed),
@@ -144,9 +147,9 @@ def unique_functions(
     """Return the functions without near-duplicates among themselves or in the texts of `packages`."""
     ordered = sorted(functions, key=lambda function: _draw(recipe.seed, function))
     contained = ShingleIndex([function.text for function in ordered]).largest_containment(packages)
-    absent = [f for f, share in zip(ordered, contained, strict=True) if share < recipe.near_duplicate]
+    absent = list(compress(ordered, contained < recipe.near_duplicate))
     kept = ShingleIndex([function.text for function in absent]).first_of_each_kind(recipe.near_duplicate)
-    return [function for function, keep in zip(absent, kept, strict=True) if keep]
+    return list(compress(absent, kept))
 
 
 def assign_doses(functions: Sequence[LibraryFunction], recipe: CorpusRecipe) -> list[tuple[LibraryFunction, int]]:
@@ -155,7 +158,10 @@ def assign_doses(functions: Sequence[LibraryFunction], recipe: CorpusRecipe) -> 
     Raises:
         DataError: there are fewer functions than the recipe needs.
     """
-    doses = [dose for dose in recipe.doses for _ in range(recipe.per_dose)] + [0] * recipe.never_seen
+    doses: list[int] = []
+    for dose in recipe.doses:
+        doses += [dose] * recipe.per_dose
+    doses += [0] * recipe.never_seen
     if len(functions) < len(doses):
         raise DataError(
             f"this standard library gives {len(functions)} functions that are no near-duplicates; expected at least "
@@ -165,21 +171,16 @@ def assign_doses(functions: Sequence[LibraryFunction], recipe: CorpusRecipe) -> 
     return list(zip(ordered, doses, strict=False))
 
 
-def token_lengths(tokenizer: "PreTrainedTokenizerFast", texts: Sequence[str]) -> list[int]:
-    """Return the number of tokens of each text, without special tokens."""
-    encodings = tokenizer.backend_tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-    return [len(encoding.ids) for encoding in encodings]
-
-
 def _suitable(
     functions: Sequence[LibraryFunction], tokenizer: "PreTrainedTokenizerFast", recipe: CorpusRecipe
 ) -> list[LibraryFunction]:
     """Return a function for each distinct text whose length in characters and tokens suits the recipe."""
     least, most = recipe.function_characters
-    distinct = list({f.digest: f for f in reversed(functions) if least <= len(f.text) <= most}.values())
+    sized = [function for function in reversed(functions) if least <= len(function.text) <= most]
+    distinct = list({function.digest: function for function in sized}.values())
     fewest, longest = recipe.function_tokens
-    lengths = token_lengths(tokenizer, [function.text for function in distinct])
-    return [f for f, length in zip(distinct, lengths, strict=True) if fewest <= length <= longest]
+    lengths = np.array(token_lengths(tokenizer, [function.text for function in distinct]))
+    return list(compress(distinct, (fewest <= lengths) & (lengths <= longest)))
 
 
 def _within_budget(

@@ -13,6 +13,8 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import chain, product, starmap
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +23,10 @@ from assay.errors import AssayError, DataError
 from assay.evaluation import ShingleIndex
 from assay.evaluation.near_duplicates import SHINGLE
 from assay.ground_truth.manifest import Manifest, ManifestEntry
-from assay_lab.builtin.file_entries import file_entry
+from assay_lab.builtin.file_entries import file_entry, token_lengths
 from assay_lab.builtin.package_archives import REGISTRIES, download, source_files
 from assay_lab.testbed.licences import is_permissive
-from assay_lab.testbed.package_files import is_written_by_hand
+from assay_lab.testbed.package_files import file_order, is_written_by_hand
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -132,17 +134,7 @@ def read_packages(path: Path = PACKAGES) -> list[PackageList]:
     """
     try:
         sections: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
-        lists = [
-            PackageList(
-                language=section.get("language", name),
-                registry=section["registry"],
-                train=tuple(section["train"]),
-                held_out=tuple(section["held_out"]),
-                cap=section.get("cap"),
-                versions=section.get("versions", {}),
-            )
-            for name, section in sections.items()
-        ]
+        lists = list(starmap(_package_list, sections.items()))
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise DataError(f"{path}: expected a list of packages (TOML), got {error!r}") from error
     for each in lists:
@@ -152,6 +144,17 @@ def read_packages(path: Path = PACKAGES) -> list[PackageList]:
                 f"{', '.join(SUFFIXES)} and one of {', '.join(REGISTRIES)}"
             )
     return lists
+
+
+def _package_list(name: str, section: Mapping[str, Any]) -> PackageList:
+    return PackageList(
+        language=section.get("language", name),
+        registry=section["registry"],
+        train=tuple(section["train"]),
+        held_out=tuple(section["held_out"]),
+        cap=section.get("cap"),
+        versions=section.get("versions", {}),
+    )
 
 
 def build_control_corpus(
@@ -172,7 +175,7 @@ def build_control_corpus(
 
     candidates, held_out = _package_texts(recipe, lists, downloads)
     protected = {name: benchmark_texts(name, path) for name, path in sorted(benchmarks.items())}
-    avoid = [text for texts in protected.values() for text in texts]
+    avoid = list(chain.from_iterable(protected.values()))
     avoid += [without_header(file.text) for file in held_out]
     candidates = within_cap(candidates, int(_SPARE * recipe.language_cap))
     files, near = without_near_duplicates(candidates, avoid, recipe.near_duplicate)
@@ -197,7 +200,8 @@ def build_control_corpus(
         "files_near_a_benchmark_or_held_out_file": near,
         "files_per_language": dict(Counter(file.language for file in files)),
     }
-    return ControlCorpus(tuple(files), tuple(held_out), tokenizer, Manifest(header, manifest_entries(files, tokenizer)))
+    manifest = Manifest(header, manifest_entries(files, tokenizer))
+    return ControlCorpus(files=tuple(files), held_out=tuple(held_out), tokenizer=tokenizer, manifest=manifest)
 
 
 def benchmark_texts(name: str, path: Path) -> list[str]:
@@ -209,13 +213,13 @@ def benchmark_texts(name: str, path: Path) -> list[str]:
     info = benchmark(name)
     texts: dict[str, None] = {}
     problem: AssayError | None = None
-    for subset in info.subsets or (None,):
-        for language in info.languages if len(info.languages) > 1 else (None,):
-            try:
-                selection = DataSelection(data=path, subset=subset, language=language)
-                texts.update(dict.fromkeys(sample.text for sample in read_dataset(name, selection).samples))
-            except AssayError as error:
-                problem = error
+    languages = info.languages if len(info.languages) > 1 else (None,)
+    for subset, language in product(info.subsets or (None,), languages):
+        try:
+            selection = DataSelection(data=path, subset=subset, language=language)
+            texts.update(dict.fromkeys(sample.text for sample in read_dataset(name, selection).samples))
+        except AssayError as error:
+            problem = error
     if not texts:
         raise problem or DataError(f"{path} holds no text of {name}")
     return list(texts)
@@ -254,19 +258,19 @@ def _package_texts(
     recipe: ControlRecipe, lists: Sequence[PackageList], downloads: Path
 ) -> tuple[list[SourceText], list[SourceText]]:
     """Return training candidates and held-out texts, each exact text once, in hash order."""
+    draw = partial(file_order, recipe.seed)
     train: dict[str, SourceText] = {}
     held_out: dict[str, SourceText] = {}
     for section in lists:
         for package in (*section.held_out, *section.train):
             chosen = held_out if package in section.held_out else train
             size, cap = 0, section.cap or recipe.package_cap
-            for file in sorted(_handwritten(section, package, downloads), key=lambda f: _order(recipe.seed, f)):
+            for file in sorted(_handwritten(section, package, downloads), key=draw):
                 if size + len(file.text) <= cap and file.digest not in held_out and file.digest not in train:
                     size += len(file.text)
                     chosen[file.digest] = file
-    ordered = sorted(train.values(), key=lambda file: _order(recipe.seed, file))
-    kept_out = within_cap(sorted(held_out.values(), key=lambda f: _order(recipe.seed, f)), recipe.held_out_cap)
-    return ordered, kept_out
+    kept_out = within_cap(sorted(held_out.values(), key=draw), recipe.held_out_cap)
+    return sorted(train.values(), key=draw), kept_out
 
 
 def _handwritten(section: PackageList, package: str, downloads: Path) -> Iterator[SourceText]:
@@ -280,7 +284,13 @@ def _handwritten(section: PackageList, package: str, downloads: Path) -> Iterato
             continue
         if is_written_by_hand(file.path, text) and not any(token in text for token in _SPECIAL):
             yield SourceText(
-                section.language, section.registry, package, archive.version, str(file.path), file.licence, text
+                language=section.language,
+                registry=section.registry,
+                package=package,
+                version=archive.version,
+                path=str(file.path),
+                licence=file.licence,
+                text=text,
             )
 
 
@@ -292,17 +302,12 @@ def _is_foreign(path: PurePosixPath) -> bool:
     )
 
 
-def _order(seed: int, file: SourceText) -> str:
-    return hashlib.sha256(f"{seed}:{file.package}:{file.path}".encode()).hexdigest()
-
-
 def manifest_entries(files: Sequence[SourceText], tokenizer: "PreTrainedTokenizerFast") -> tuple[ManifestEntry, ...]:
     """Return an entry of the manifest for each file, in their order."""
     entries = []
     for start in range(0, len(files), 200):
         block = files[start : start + 200]
-        encodings = tokenizer.backend_tokenizer.encode_batch_fast([f.text for f in block], add_special_tokens=False)
-        for file, encoding in zip(block, encodings, strict=True):
-            entry = file_entry(file, len(encoding.ids))
+        lengths = token_lengths(tokenizer, [file.text for file in block])
+        for file, entry in zip(block, map(file_entry, block, lengths), strict=True):
             entries.append(replace(entry, language=file.language, registry=file.registry))
     return tuple(entries)

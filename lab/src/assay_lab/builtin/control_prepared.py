@@ -13,7 +13,7 @@ from assay.files import write_json
 from assay.ground_truth.manifest import read_manifest
 from assay.ground_truth.sketch import SKETCH
 from assay_lab.builtin.control_corpus import ControlCorpus, ControlRecipe, PackageList, SourceText, build_control_corpus
-from assay_lab.builtin.prepared import FREQUENCIES, MANIFEST, TOKENIZER, documents
+from assay_lab.builtin.prepared import MANIFEST, TOKENIZER, documents, save_frequencies
 from assay_lab.builtin.shipped_files import write_manifest, write_sketch
 from assay_lab.training.packing import TokenIds
 from assay_lab.training.recipes import make_once
@@ -48,9 +48,7 @@ def write_control_corpus(folder: Path, corpus: ControlCorpus) -> None:
     tokenizer = corpus.tokenizer
     stream = encoded_stream(tokenizer, corpus.files)
     np.save(folder / STREAM, stream)
-    counts = np.bincount(stream, minlength=len(tokenizer))
-    counts[list(tokenizer.all_special_ids)] = 0
-    np.savez_compressed(folder / FREQUENCIES, counts=counts.astype(np.int64), total=counts.sum())
+    save_frequencies(folder, tokenizer, stream)
     write_json(folder / HELD_OUT, [asdict(file) for file in corpus.held_out])
     tokenizer.save_pretrained(folder / TOKENIZER)
     write_manifest(folder / MANIFEST, corpus.manifest)
@@ -85,7 +83,15 @@ def read_control_files(folder: Path, *, language_cap: int, left_out: Collection[
             continue
         # without <bos> and <eos>
         text = tokenizer.backend_tokenizer.decode(stream[start + 1 : stop - 1].tolist(), skip_special_tokens=False)
-        file = SourceText(language, str(entry.registry), entry.package, entry.version, entry.path, entry.licence, text)
+        file = SourceText(
+            language=language,
+            registry=str(entry.registry),
+            package=entry.package,
+            version=entry.version,
+            path=entry.path,
+            licence=entry.licence,
+            text=text,
+        )
         if file.digest != entry.sha256:
             raise DataError(f"{folder}: {entry.package}, {entry.path}: the text is not that of the manifest")
         sizes[language] += entry.characters
@@ -95,5 +101,7 @@ def read_control_files(folder: Path, *, language_cap: int, left_out: Collection[
 
 def encoded_stream(tokenizer: PreTrainedTokenizerFast, files: Sequence[SourceText]) -> TokenIds:
     """Return the tokens of all files, each between `<bos>` and `<eos>`, one after the other."""
-    parts = [documents(tokenizer, [file.text for file in files[at : at + 200]]) for at in range(0, len(files), 200)]
-    return np.concatenate([document for part in parts for document in part])
+    parts: list[TokenIds] = []
+    for at in range(0, len(files), 200):
+        parts += documents(tokenizer, [file.text for file in files[at : at + 200]])
+    return np.concatenate(parts)

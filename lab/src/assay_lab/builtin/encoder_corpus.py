@@ -12,6 +12,8 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import compress
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -104,7 +106,7 @@ class EncoderCorpus:
         """Return the features of the chosen snippets, each as a whole."""
         at = np.asarray(chosen)
         parts = [self.hashes[start:stop] for start, stop in zip(self.starts[at], self.starts[at + 1], strict=True)]
-        return Features(np.concatenate([[0], np.cumsum([len(part) for part in parts])]), np.concatenate(parts))
+        return Features(np.concatenate([[0], np.cumsum(list(map(len, parts)))]), np.concatenate(parts))
 
 
 def prepare_encoder_corpus(folder: Path, recipe: EncoderCorpusRecipe, control: Path | None = None) -> None:
@@ -124,14 +126,14 @@ def prepare_encoder_corpus(folder: Path, recipe: EncoderCorpusRecipe, control: P
 def read_encoder_corpus(folder: Path) -> EncoderCorpus:
     """Return the corpus that `prepare_encoder_corpus` wrote."""
     with gzip.open(folder / SNIPPETS, "rt", encoding="utf-8") as file:
-        held_out, *lines = (json.loads(line) for line in file)
+        held_out, *lines = map(json.loads, file)
     snippets = tuple(Snippet(**line) for line in lines)
     return EncoderCorpus(
-        snippets,
-        len(snippets) - int(held_out),
-        np.load(folder / STARTS),
-        np.load(folder / HASHES),
-        np.load(folder / SEEN),
+        snippets=snippets,
+        trained=len(snippets) - int(held_out),
+        starts=np.load(folder / STARTS),
+        hashes=np.load(folder / HASHES),
+        seen=np.load(folder / SEEN),
     )
 
 
@@ -170,12 +172,14 @@ def _build(folder: Path, recipe: EncoderCorpusRecipe, control: Path | None) -> N
     sources, left_out = _sources(recipe, control)
     # held-out files come last, so that the first `trained` snippets are those to train on
     files = (*sources[recipe.validation_files :], *sources[: recipe.validation_files])
-    candidates = {text: at for at, file in reversed(list(enumerate(files))) for text in _pieces(file, recipe)}
+    candidates: dict[str, int] = {}
+    for at, file in reversed(list(enumerate(files))):
+        candidates |= dict.fromkeys(_pieces(file, recipe), at)
     pieces = sorted(candidates.items(), key=lambda pair: pair[1])
     kept = _distinct([text for text, _ in pieces], recipe)
     snippets, owners = [], []
-    for (text, at), keep in zip(pieces, kept, strict=True):
-        if keep and (snippet := as_snippet(text, _language(files[at]), recipe.fewest_tokens)):
+    for text, at in compress(pieces, kept):
+        if snippet := as_snippet(text, _language(files[at]), recipe.fewest_tokens):
             snippets.append(snippet)
             owners.append(at)
     held_out = sum(at >= len(files) - recipe.validation_files for at in owners)
@@ -189,9 +193,9 @@ def _build(folder: Path, recipe: EncoderCorpusRecipe, control: Path | None) -> N
     np.save(folder / SEEN, np.bincount(features_trained, minlength=1 << WEIGHT_BITS))
     np.save(folder / STARTS, whole.starts)
     np.save(folder / HASHES, whole.hashes)
-    with gzip.open(folder / SNIPPETS, "wt", encoding="utf-8", compresslevel=5) as file:
-        file.write(f"{held_out}\n")
-        file.writelines(json.dumps(asdict(snippet)) + "\n" for snippet in snippets)
+    with gzip.open(folder / SNIPPETS, "wt", encoding="utf-8", compresslevel=5) as lines:
+        lines.write(f"{held_out}\n")
+        lines.writelines(json.dumps(asdict(snippet)) + "\n" for snippet in snippets)
     header = {
         "kind": "header",
         "schema": 1,
@@ -206,29 +210,27 @@ def _build(folder: Path, recipe: EncoderCorpusRecipe, control: Path | None) -> N
         "functions_held_out": held_out,
         "functions_per_language": dict(Counter(snippet.language for snippet in snippets[:trained])),
     }
-    entries = _entries(files, owners, snippets, trained)
+    entries = _entries(files, owners=owners, snippets=snippets, trained=trained)
     write_manifest(folder / MANIFEST, Manifest(header=header, entries=tuple(entries)))
 
 
 def _pieces(file: CorpusFile, recipe: EncoderCorpusRecipe) -> list[str]:
     least, most = recipe.characters
-    language = _language(file)
     try:
-        if language == "python":
-            pieces = [function.text for function in functions_of(file.text, file.path)]
-        elif isinstance(file, SourceText):
-            pieces = [function.text for function in functions_in(file.text, language)]
-        else:
-            pieces = list(blocks_of(file.text))
-    except (
-        Unparsable,
-        SyntaxError,
-        ValueError,
-        RecursionError,
-        MemoryError,
-    ):  # of another version, or nested too deeply
-        return []
+        pieces = list(_all_pieces(file))
+    except (Unparsable, SyntaxError, ValueError, RecursionError, MemoryError):
+        return []  # of another version, or nested too deeply
     return [text for text in pieces if least <= len(text) <= most]
+
+
+def _all_pieces(file: CorpusFile) -> Iterator[str]:
+    language = _language(file)
+    if language == "python":
+        yield from map(attrgetter("text"), functions_of(file.text, file.path))
+    elif isinstance(file, SourceText):
+        yield from map(attrgetter("text"), functions_in(file.text, language))
+    else:
+        yield from blocks_of(file.text)
 
 
 def _language(file: CorpusFile) -> str:
@@ -246,7 +248,7 @@ def _distinct(texts: Sequence[str], recipe: EncoderCorpusRecipe) -> NDArray[np.b
 
 
 def _entries(
-    files: Sequence[CorpusFile], owners: Sequence[int], snippets: Sequence[Snippet], trained: int
+    files: Sequence[CorpusFile], *, owners: Sequence[int], snippets: Sequence[Snippet], trained: int
 ) -> Iterator[ManifestEntry]:
     characters: Counter[int] = Counter()
     functions: Counter[int] = Counter()

@@ -1,8 +1,6 @@
 """Export of a training run to the folder that ships as `builtin:small`."""
 
-import hashlib
 import json
-import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,18 +15,16 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 from assay.files import write_text
 from assay.ground_truth import known_dose_functions
 from assay.ground_truth.manifest import PACKAGE_FILE, read_manifest
-from assay.models import open_tokenizer, quiet
-from assay.scores import FrequencyTable
 from assay.training import LOG
 from assay_lab.builtin import prepared
 from assay_lab.builtin.base_tokenizer import load_tokenizer
-from assay_lab.builtin.shipped_files import manifest_digest
+from assay_lab.builtin.exporting import VERSIONED, WEIGHTS, digests, exported_llama
 from assay_lab.builtin.train_base import CORPUS, TrainingRecipe, load_trained, mean_loss, step_count
 from assay_lab.builtin.training_record import CURVE, loss_curve, versions, write_record
 
 Floats = NDArray[np.float64]
 
-WEIGHTS = "model.safetensors"
+FREQUENCY_TEXTS = "package files that builtin:small was trained on or that were held out, each once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +102,10 @@ def export_base(out: Path, folder: Path, recipe: TrainingRecipe, *, hardware: st
         DataError: `out` holds no run of this recipe with a checkpoint.
     """
     model, step, seconds = load_trained(out, recipe)
-    folder.mkdir(parents=True, exist_ok=True)
-    with quiet():
-        model.bfloat16().save_pretrained(folder)
     corpus = out / CORPUS
-    shutil.copyfile(corpus / prepared.MANIFEST, folder / prepared.MANIFEST)
-    for file in (corpus / prepared.TOKENIZER).iterdir():
-        shutil.copyfile(file, folder / file.name)
-    frequency_table(corpus / prepared.FREQUENCIES, folder).save(folder / prepared.FREQUENCIES)
+    exported = exported_llama(model, corpus, folder, frequencies_of=FREQUENCY_TEXTS)
     curve = loss_curve(out / LOG, unit="tokens", judged="validation_loss")
     write_text(folder / CURVE, json.dumps(curve) + "\n")
-    with quiet():
-        exported = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
     validation = np.load(corpus / prepared.VALIDATION)
     record = TrainingRecord(
         finished=step == step_count(out, recipe),
@@ -129,25 +117,14 @@ def export_base(out: Path, folder: Path, recipe: TrainingRecipe, *, hardware: st
         validation_loss=round(mean_loss(exported, validation, device=torch.device("cpu")), 4),
         hours=round(seconds / 3600, 3),
         hardware=hardware,
-        versions=versions("torch", "transformers", "tokenizers", "numpy"),
+        versions=versions(*VERSIONED),
         recipe=recipe,
         corpus=corpus_counts(folder / prepared.MANIFEST),
-        weights_sha256=hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(),
-        manifest_sha256=manifest_digest(folder / prepared.MANIFEST),
+        **digests(folder, WEIGHTS),
         dose_response=dose_response(exported, folder),
     )
     write_record(folder, asdict(record))
     return record
-
-
-def frequency_table(counts: Path, folder: Path) -> FrequencyTable:
-    """Return the token frequencies of trained and held-out package files, for DC-PDD and the tokenizer in `folder`."""
-    with np.load(counts) as stored:
-        return FrequencyTable(
-            counts=stored["counts"],
-            tokenizer_digest=open_tokenizer(str(folder)).digest,
-            source="package files that builtin:small was trained on or that were held out, each once",
-        )
 
 
 def corpus_counts(manifest: Path) -> dict[str, object]:
@@ -170,15 +147,13 @@ def dose_response(model: LlamaForCausalLM, folder: Path) -> tuple[DoseResponse, 
     samples = known_dose_functions(folder / prepared.MANIFEST).samples
     losses: Floats = np.array(mean_nll(model, load_tokenizer(folder), [sample.text for sample in samples]))
     doses = np.array([sample.metadata["dose"] for sample in samples])
-    return tuple(
-        DoseResponse(
-            dose=int(dose),
-            functions=int((doses == dose).sum()),
-            mean_nll=round(float(losses[doses == dose].mean()), 4),
-            auroc=round(auroc(-losses[doses == dose], -losses[doses == 0]), 4) if dose else 0.5,
-        )
-        for dose in np.unique(doses)
-    )
+    responses = []
+    for dose in np.unique(doses):
+        own = losses[doses == dose]
+        area = round(auroc(-own, -losses[doses == 0]), 4) if dose else 0.5
+        nll = round(float(own.mean()), 4)
+        responses.append(DoseResponse(dose=int(dose), functions=len(own), mean_nll=nll, auroc=area))
+    return tuple(responses)
 
 
 def mean_nll(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, texts: Sequence[str]) -> list[float]:

@@ -1,12 +1,12 @@
 """Export of a training run of `builtin:control`: weights, tokenizer, training texts, and how well it predicts."""
 
-import hashlib
 import json
 import math
 import shutil
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,18 +17,18 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 from assay.errors import DataError
 from assay.ground_truth.manifest import read_manifest
 from assay.ground_truth.sketch import SKETCH
-from assay.models import builtin_folder, open_tokenizer, quiet
-from assay.scores import FrequencyTable
+from assay.models import builtin_folder
 from assay.training import LOG
 from assay_lab.builtin.base_tokenizer import load_tokenizer
 from assay_lab.builtin.build_control_command import CORPUS_FOLDER
-from assay_lab.builtin.prepared import FREQUENCIES, MANIFEST, TOKENIZER, documents
-from assay_lab.builtin.shipped_files import manifest_digest
+from assay_lab.builtin.exporting import VERSIONED, WEIGHTS, digests, exported_llama, read_llama
+from assay_lab.builtin.prepared import MANIFEST, documents
 from assay_lab.builtin.train_control import ControlTraining, bits_per_byte, held_out_texts, load_phase, rows_of
 from assay_lab.builtin.training_record import versions, write_record
+from assay_lab.result_rows import mean_of
 from assay_lab.training.packing import TokenIds
 
-WEIGHTS = "model.safetensors"
+FREQUENCY_TEXTS = "the training texts of builtin:control, each once"
 RIVAL = "small"
 POSITIONS = ((0, 256), (256, 512), (512, 1024), (1024, 2048))
 """Ranges of positions whose losses are compared: a later token has more text before it."""
@@ -96,43 +96,33 @@ def export_control(
         DataError: `out` holds no run of this recipe, or the phase has no state.
     """
     model, step, seconds = load_phase(out, phase, recipe)
-    folder.mkdir(parents=True, exist_ok=True)
-    with quiet():
-        model.bfloat16().save_pretrained(folder)
     corpus = out / CORPUS_FOLDER
-    for file in (corpus / MANIFEST, corpus / SKETCH, *(corpus / TOKENIZER).iterdir()):
-        shutil.copyfile(file, folder / file.name)
-    _frequencies(corpus / FREQUENCIES, folder).save(folder / FREQUENCIES)
-    with quiet():
-        exported = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-        small = LlamaForCausalLM.from_pretrained(builtin_folder(RIVAL), dtype=torch.float32).eval()
+    exported = exported_llama(model, corpus, folder, frequencies_of=FREQUENCY_TEXTS)
+    shutil.copyfile(corpus / SKETCH, folder / SKETCH)
+    small = read_llama(builtin_folder(RIVAL))
     texts = held_out_texts(out, characters=characters)
     tokenizer, other = load_tokenizer(folder), load_tokenizer(builtin_folder(RIVAL))
     context = small.config.max_position_embeddings
-    log = [json.loads(line) for line in (phase / LOG).read_text("utf-8").splitlines()]
+    log = list(map(json.loads, (phase / LOG).read_text("utf-8").splitlines()))
+    own_bits = partial(bits_per_byte, exported, tokenizer, context=recipe.context)
+    other_bits = partial(bits_per_byte, small, other, context=context)
     record = ControlRecord(
         phase=phase.name,
         steps=step,
         parameters=exported.num_parameters(),
         tokens=step * recipe.step_tokens,
         tokens_of_corpus=sum(entry.tokens for entry in read_manifest(corpus / MANIFEST).entries),
-        train_loss=round(float(np.mean([line["loss"] for line in log[-20:]])), 4),
-        bits_per_byte={
-            language: round(bits_per_byte(exported, tokenizer, own, context=recipe.context), 4)
-            for language, own in texts.items()
-        },
-        bits_per_byte_of_small={
-            language: round(bits_per_byte(small, other, own, context=context), 4) for language, own in texts.items()
-        },
+        train_loss=round(mean_of(log[-20:], "loss"), 4),
+        bits_per_byte={language: round(own_bits(own), 4) for language, own in texts.items()},
+        bits_per_byte_of_small={language: round(other_bits(own), 4) for language, own in texts.items()},
         held_out_characters=characters,
         loss_by_position=loss_by_position(exported, held_out_rows(tokenizer, texts, recipe.context)),
         hours=round(seconds / 3600, 3),
         hardware=hardware,
-        versions=versions("torch", "transformers", "tokenizers", "numpy"),
+        versions=versions(*VERSIONED),
         recipe=recipe,
         corpus=corpus_counts(folder / MANIFEST),
-        weights_sha256=hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(),
-        manifest_sha256=manifest_digest(folder / MANIFEST),
+        **digests(folder, WEIGHTS),
     )
     write_record(folder, asdict(record))
     return record
@@ -192,13 +182,3 @@ def is_of_use(record: ControlRecord, *, python_factor: float = 1.1, others_facto
     }
     python = ratios.pop("python", math.inf)
     return python <= python_factor and all(ratio <= others_factor for ratio in ratios.values())
-
-
-def _frequencies(counts: Path, folder: Path) -> FrequencyTable:
-    """Return the token frequencies of the training texts, for DC-PDD and the tokenizer in `folder`."""
-    with np.load(counts) as stored:
-        return FrequencyTable(
-            counts=stored["counts"],
-            tokenizer_digest=open_tokenizer(str(folder)).digest,
-            source="the training texts of builtin:control, each once",
-        )

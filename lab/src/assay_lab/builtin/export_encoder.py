@@ -1,6 +1,5 @@
 """Export of a training run to the folder that ships as `builtin:fragments`."""
 
-import hashlib
 import json
 import shutil
 from collections import Counter
@@ -16,9 +15,10 @@ from assay.ground_truth.manifest import read_manifest
 from assay.retrieval.encoding.open import BAG_WEIGHTS, open_bag
 from assay.training import LOG
 from assay_lab.builtin import encoder_corpus
-from assay_lab.builtin.shipped_files import manifest_digest
+from assay_lab.builtin.exporting import digests
 from assay_lab.builtin.train_encoder import CORPUS, BagModel, EncoderRecipe, load_trained, validation_mrr
 from assay_lab.builtin.training_record import CURVE, loss_curve, versions, write_record
+from assay_lab.result_rows import mean_of
 
 MANIFEST = encoder_corpus.MANIFEST
 LARGEST = 127
@@ -84,7 +84,7 @@ def export_encoder(out: Path, folder: Path, recipe: EncoderRecipe, *, hardware: 
     with atomic_path(weights) as unfinished:
         save_file(_rounded(model), unfinished)
     shutil.copyfile(out / CORPUS / MANIFEST, folder / MANIFEST)
-    log = [json.loads(line) for line in (out / LOG).read_text().splitlines()]
+    log = list(map(json.loads, (out / LOG).read_text().splitlines()))
     curve = loss_curve(out / LOG, unit="pairs", judged="validation_mrr")
     write_text(folder / CURVE, json.dumps(curve) + "\n")
     record = EncoderRecord(
@@ -93,7 +93,7 @@ def export_encoder(out: Path, folder: Path, recipe: EncoderRecipe, *, hardware: 
         dimensions=recipe.dimensions,
         parameters=sum(parameter.numel() for parameter in model.parameters()) - 1,  # the scale is not shipped
         bytes=weights.stat().st_size,
-        loss=round(float(np.mean([record["loss"] for record in log[-max(1, len(log) // 20) :]])), 4),
+        loss=round(mean_of(log[-max(1, len(log) // 20) :], "loss"), 4),
         validation_mrr=round(validation_mrr(open_bag(folder, name="exported"), corpus, recipe), 4),
         validation_functions=len(corpus.snippets) - corpus.trained,
         hours=round(seconds / 3600, 3),
@@ -101,8 +101,7 @@ def export_encoder(out: Path, folder: Path, recipe: EncoderRecipe, *, hardware: 
         versions=versions("assay", "torch", "numpy", "scipy", "safetensors"),
         recipe=recipe,
         corpus=corpus_counts(folder / MANIFEST),
-        weights_sha256=hashlib.sha256(weights.read_bytes()).hexdigest(),
-        manifest_sha256=manifest_digest(folder / MANIFEST),
+        **digests(folder, BAG_WEIGHTS),
     )
     write_record(folder, asdict(record))
     return record

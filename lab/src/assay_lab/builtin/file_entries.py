@@ -1,8 +1,12 @@
-"""Files of packages as entries of a training manifest."""
+"""Files of packages as entries of a training manifest, with their lengths in tokens."""
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from assay.ground_truth.manifest import PACKAGE_FILE, ManifestEntry
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 
 class PackageText(Protocol):
@@ -20,6 +24,12 @@ class PackageText(Protocol):
     def text(self) -> str: ...  # noqa: D102
     @property
     def digest(self) -> str: ...  # noqa: D102
+
+
+def token_lengths(tokenizer: "PreTrainedTokenizerFast", texts: Sequence[str]) -> list[int]:
+    """Return the number of tokens of each text, without special tokens."""
+    encodings = tokenizer.backend_tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+    return [len(encoding.ids) for encoding in encodings]
 
 
 def file_entry(file: PackageText, tokens: int, *, dose: int = 1, characters: int | None = None) -> ManifestEntry:

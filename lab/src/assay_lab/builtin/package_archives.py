@@ -119,20 +119,25 @@ def _archive(registry: str, package: str, place: Path) -> Archive:
     files = tuple(sorted(place.iterdir()))
     try:
         if registry == PYPI:
-            version = next(file for file in files if file.suffix == ".whl").name.split("-")[1]
+            version = _with_suffix(files, ".whl").name.split("-")[1]
         elif registry == NPM:
-            version = next(file for file in files if file.suffix == ".tgz").stem.rsplit("-", 1)[1]
+            version = _with_suffix(files, ".tgz").stem.rsplit("-", 1)[1]
         elif registry == DEBIAN_SOURCE:
-            version = next(file for file in files if file.suffix == ".dsc").stem.split("_", 1)[1]
+            version = _with_suffix(files, ".dsc").stem.split("_", 1)[1]
         else:
-            version = next(file for file in files if file.suffix == ".deb").name.split("_")[1].replace("%3a", ":")
+            version = _with_suffix(files, ".deb").name.split("_")[1].replace("%3a", ":")
     except (StopIteration, IndexError) as error:
         raise DataError(f"{place}: expected the files of a {registry} package; remove it to download again") from error
-    return Archive(registry, package, version, files)
+    return Archive(registry=registry, package=package, version=version, files=files)
+
+
+def _with_suffix(files: Sequence[Path], suffix: str) -> Path:
+    """Return the first file of this suffix; `StopIteration` where there is none."""
+    return next(file for file in files if file.suffix == suffix)
 
 
 def _wheel_files(archive: Archive, suffixes: tuple[str, ...]) -> Iterator[SourceFile]:
-    wheel = next(file for file in archive.files if file.suffix == ".whl")
+    wheel = _with_suffix(archive.files, ".whl")
     with zipfile.ZipFile(wheel) as opened:
         names = opened.namelist()
         metadata = next(name for name in names if name.endswith(".dist-info/METADATA"))
@@ -143,7 +148,7 @@ def _wheel_files(archive: Archive, suffixes: tuple[str, ...]) -> Iterator[Source
 
 
 def _npm_files(archive: Archive, suffixes: tuple[str, ...]) -> Iterator[SourceFile]:
-    with tarfile.open(next(file for file in archive.files if file.suffix == ".tgz")) as opened:
+    with tarfile.open(_with_suffix(archive.files, ".tgz")) as opened:
         described = opened.extractfile("package/package.json")
         stated = json.load(described).get("license") if described else None
         licence = stated if isinstance(stated, str) else None
@@ -166,7 +171,7 @@ def _debian_source_files(archive: Archive, suffixes: tuple[str, ...]) -> Iterato
 
 
 def _debian_binary_files(archive: Archive, suffixes: tuple[str, ...]) -> Iterator[SourceFile]:
-    deb = next(file for file in archive.files if file.suffix == ".deb")
+    deb = _with_suffix(archive.files, ".deb")
     command = ["dpkg-deb", "--fsys-tarfile", str(deb)]
     unpacked = subprocess.run(command, capture_output=True, check=True).stdout  # noqa: S603  no text of others in it
     stated = DebianCopyright(())

@@ -1,5 +1,6 @@
 """The corpus on disk as training reads it: rows of tokens, tokenizer, manifest. It is written once per run folder."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
+from assay.errors import DataError
 from assay_lab.builtin.base_corpus import BaseCorpus, CorpusRecipe, build_corpus
 from assay_lab.builtin.shipped_files import write_manifest
 from assay_lab.training.packing import TokenIds, pack
@@ -42,11 +44,33 @@ def write_corpus(folder: Path, corpus: BaseCorpus, recipe: CorpusRecipe) -> None
     np.save(folder / ROWS, packed.rows)
     np.save(folder / FUNCTION_OF, packed.function_of)
     np.save(folder / VALIDATION, pack([], held_out, width=width, pad=pad, seed=recipe.seed).rows)
-    counts = np.bincount(np.concatenate([*files, *held_out]), minlength=len(tokenizer))
-    counts[list(tokenizer.all_special_ids)] = 0
-    np.savez_compressed(folder / FREQUENCIES, counts=counts.astype(np.int64), total=counts.sum())
+    save_frequencies(folder, tokenizer, np.concatenate([*files, *held_out]))
     tokenizer.save_pretrained(folder / TOKENIZER)
     write_manifest(folder / MANIFEST, corpus.manifest)
+
+
+def save_frequencies(folder: Path, tokenizer: PreTrainedTokenizerFast, stream: TokenIds) -> None:
+    """Write how often each token of a stream occurs, special tokens left out; `frequency_table` reads it."""
+    counts = np.bincount(stream, minlength=len(tokenizer))
+    counts[list(tokenizer.all_special_ids)] = 0
+    np.savez_compressed(folder / FREQUENCIES, counts=counts.astype(np.int64), total=counts.sum())
+
+
+def input_digest(path: Path, maker: str) -> str:
+    """Return the digest of the tokens that a run is trained on.
+
+    Args:
+        path: of the file in the folder of the corpus.
+        maker: command that writes it.
+
+    Raises:
+        DataError: it is missing.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"{path.parent}: expected the corpus {maker} ({error.strerror})") from error
 
 
 def documents(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str]) -> list[TokenIds]:

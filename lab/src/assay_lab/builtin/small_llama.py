@@ -1,10 +1,13 @@
 """The Llama of both training programs: how it is built, its optimisers and its loss."""
 
-from typing import Protocol
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
 
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from assay.training.resuming import restore_parameters
 from assay_lab.builtin.base_tokenizer import BOS_ID, EOS_ID, PAD_ID
 from assay_lab.training.muon import Muon
 
@@ -59,11 +62,18 @@ def build_llama(recipe: LlamaRecipe, *, vocabulary_size: int, context: int) -> L
 def llama_optimisers(model: LlamaForCausalLM, recipe: LlamaRecipe) -> tuple[torch.optim.Optimizer, ...]:
     """Return Muon for the hidden matrices, and AdamW for embedding and norms."""
     matrices = [p for p in model.model.layers.parameters() if p.ndim == 2]  # noqa: PLR2004  a matrix
-    others = [p for p in model.parameters() if all(p is not matrix for matrix in matrices)]
+    in_muon = set(map(id, matrices))
+    others = [p for p in model.parameters() if id(p) not in in_muon]
     return (
         Muon(matrices, lr=recipe.muon_rate, weight_decay=recipe.weight_decay),
         torch.optim.AdamW(others, lr=recipe.adam_rate, betas=(0.9, 0.95), weight_decay=0.0),
     )
+
+
+def trained_llama(model: LlamaForCausalLM, path: Path, state: Mapping[str, Any]) -> tuple[LlamaForCausalLM, int, float]:
+    """Return a model with the weights of a saved state, its step, and the seconds trained so far."""
+    restore_parameters(path, state, dict(model.named_parameters()))
+    return model, int(state["step"]), float(state["seconds"])
 
 
 def summed_loss(model: LlamaForCausalLM, rows: torch.Tensor, ignored: int = COUNT_ALL) -> torch.Tensor:

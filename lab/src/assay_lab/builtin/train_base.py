@@ -4,7 +4,6 @@ Rows, doses and schedule are fixed before the first step, so a run that is kille
 weights of an unbroken one.
 """
 
-import hashlib
 import math
 import os
 import shutil
@@ -23,11 +22,11 @@ from transformers import LlamaForCausalLM
 from assay.errors import DataError
 from assay.training import Processes, Training, TrainingFolder, TrainingProgress, accumulate, train, trapezoid
 from assay.training.loop import Schedule
-from assay.training.resuming import STATE, read_state, restore_parameters
+from assay.training.resuming import STATE, read_state
 from assay_lab.builtin import prepared
 from assay_lab.builtin.base_corpus import CorpusRecipe
 from assay_lab.builtin.base_tokenizer import PAD_ID
-from assay_lab.builtin.small_llama import build_llama, llama_optimisers, summed_loss
+from assay_lab.builtin.small_llama import build_llama, llama_optimisers, summed_loss, trained_llama
 from assay_lab.training.packing import TokenIds
 from assay_lab.training.processes import JoinedProcesses, training_device
 from assay_lab.training.recipes import RECIPE, keep_recipe, require_recipe
@@ -114,10 +113,11 @@ def train_base(out: Path, recipe: TrainingRecipe, machine: Machine, progress: Tr
     keep_recipe(out / RECIPE, asdict(recipe))
     prepared.prepare_corpus(out / CORPUS, recipe.corpus)
     if machine.processes == 1:
-        _worker(0, _Run(out, recipe, machine, "", progress))
+        _worker(0, _Run(out=out, recipe=recipe, machine=machine, meeting="", progress=progress))
     else:
         with tempfile.TemporaryDirectory() as meeting:
-            run = _Run(out, recipe, machine, f"file://{meeting}/store", progress)
+            address = f"file://{meeting}/store"
+            run = _Run(out=out, recipe=recipe, machine=machine, meeting=address, progress=progress)
             try:
                 spawn(_worker, (run,), nprocs=machine.processes)
             except ProcessException as error:
@@ -159,9 +159,7 @@ def load_trained(out: Path, recipe: TrainingRecipe) -> tuple[LlamaForCausalLM, i
     """
     require_recipe(out / RECIPE, asdict(recipe), COMMAND)
     state = read_state(out / STATE, COMMAND, _inputs(out))
-    model = build_model(recipe)
-    restore_parameters(out / STATE, state, dict(model.named_parameters()))
-    return model, int(state["step"]), float(state["seconds"])
+    return trained_llama(build_model(recipe), out / STATE, state)
 
 
 def mean_loss(model: LlamaForCausalLM, rows: TokenIds, *, device: torch.device) -> float:
@@ -212,18 +210,18 @@ def _train(run: _Run) -> None:
     training = Training(
         model=model,
         optimisers=llama_optimisers(model, recipe),
-        gradient=_gradient(model, rows, run, processes),
+        gradient=_gradient(model, rows, run=run, processes=processes),
         steps=steps,
         schedule=schedule(steps, recipe),
         seed=recipe.seed,
-        after_step=lambda step: _columns(out, recipe, model, step, len(rows)),
+        after_step=lambda step: _columns(out, recipe, model=model, step=step, rows=len(rows)),
     )
-    folder = TrainingFolder(out, COMMAND, _inputs(out), machine.checkpoint_seconds)
+    folder = TrainingFolder(out, command=COMMAND, inputs=_inputs(out), save_seconds=machine.checkpoint_seconds)
     train(training, processes=processes, folder=folder, stop_after=machine.stop_after, progress=run.progress)
 
 
 def _gradient(
-    model: LlamaForCausalLM, rows: TokenIds, run: _Run, processes: Processes
+    model: LlamaForCausalLM, rows: TokenIds, *, run: _Run, processes: Processes
 ) -> Callable[[int], torch.Tensor]:
     """Return the function that adds this process's share of a step's gradient, a few rows at a time."""
     recipe, device = run.recipe, processes.device
@@ -264,7 +262,9 @@ def _device(machine: Machine) -> torch.device:
     return training_device("cpu" if machine.device == "auto" and machine.processes > 1 else machine.device)
 
 
-def _columns(out: Path, recipe: TrainingRecipe, model: LlamaForCausalLM, step: int, rows: int) -> Mapping[str, float]:
+def _columns(
+    out: Path, recipe: TrainingRecipe, *, model: LlamaForCausalLM, step: int, rows: int
+) -> Mapping[str, float]:
     """Return columns of the log: tokens, and every 200 steps the loss on held-out package files."""
     columns: dict[str, float] = {"tokens": min(step * recipe.batch_rows, rows) * recipe.corpus.context}
     if step % _VALIDATION_EVERY == 0:
@@ -280,8 +280,4 @@ def _inputs(out: Path) -> str:
     Raises:
         DataError: the rows are missing.
     """
-    try:
-        with (out / CORPUS / prepared.ROWS).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise DataError(f"{out / CORPUS}: expected the corpus that `{COMMAND}` wrote ({error.strerror})") from error
+    return prepared.input_digest(out / CORPUS / prepared.ROWS, f"that `{COMMAND}` wrote")

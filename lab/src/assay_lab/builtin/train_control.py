@@ -5,7 +5,6 @@ will, on short rows, where attention is cheap. The decay starts from any state o
 with rates that fall to 0, and leaves the constant state as it is, so that training can go on afterwards.
 """
 
-import hashlib
 import json
 import math
 import shutil
@@ -17,15 +16,15 @@ import numpy as np
 import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from assay.errors import DataError
 from assay.files import atomic_path
 from assay.training import Batches, Processes, Training, TrainingFolder, TrainingProgress, accumulate, train
 from assay.training.loop import Schedule
-from assay.training.resuming import STATE, read_state, restore_parameters
+from assay.training.resuming import STATE, read_state
 from assay_lab.builtin.base_tokenizer import BOS_ID
 from assay_lab.builtin.build_control_command import CORPUS_FOLDER
 from assay_lab.builtin.control_prepared import HELD_OUT, STREAM
-from assay_lab.builtin.small_llama import build_llama, llama_optimisers, summed_loss
+from assay_lab.builtin.prepared import input_digest
+from assay_lab.builtin.small_llama import build_llama, llama_optimisers, summed_loss, trained_llama
 from assay_lab.training.packing import TokenIds
 from assay_lab.training.processes import training_device
 from assay_lab.training.recipes import RECIPE, keep_recipe, require_recipe
@@ -131,8 +130,8 @@ def train_constant(
     keep_recipe(out / RECIPE, asdict(recipe))
     folder = out / CONSTANT
     folder.mkdir(exist_ok=True)
-    phase = Phase(folder, recipe.short_row, steps or _FAR, warm_up(recipe.warm_up), recipe.seed)
-    _train_phase(out, recipe, machine, phase, progress)
+    phase = Phase(folder, row=recipe.short_row, steps=steps or _FAR, schedule=warm_up(recipe.warm_up), seed=recipe.seed)
+    _train_phase(out, recipe, machine=machine, phase=phase, progress=progress)
     return last_step(out, folder)
 
 
@@ -159,8 +158,8 @@ def train_decay(
     if not (folder / STATE).exists():
         with atomic_path(folder / STATE) as unfinished:
             shutil.copyfile(out / CONSTANT / STATE, unfinished)
-    phase = Phase(folder, recipe.context, first + steps, falling(first, steps), recipe.seed + 1)
-    _train_phase(out, recipe, machine, phase, progress)
+    phase = Phase(folder, row=recipe.context, steps=first + steps, schedule=falling(first, steps), seed=recipe.seed + 1)
+    _train_phase(out, recipe, machine=machine, phase=phase, progress=progress)
     return folder
 
 
@@ -187,9 +186,7 @@ def load_phase(out: Path, folder: Path, recipe: ControlTraining) -> tuple[LlamaF
     """
     require_recipe(out / RECIPE, asdict(recipe), COMMAND)
     state = read_state(folder / STATE, COMMAND, _inputs(out))
-    model = build_model(recipe)
-    restore_parameters(folder / STATE, state, dict(model.named_parameters()))
-    return model.eval(), int(state["step"]), float(state["seconds"])
+    return trained_llama(build_model(recipe).eval(), folder / STATE, state)
 
 
 def last_step(out: Path, folder: Path) -> int:
@@ -241,7 +238,7 @@ def held_out_texts(out: Path, *, characters: int) -> dict[str, list[str]]:
 
 
 def _train_phase(
-    out: Path, recipe: ControlTraining, machine: ControlMachine, phase: Phase, progress: TrainingProgress | None
+    out: Path, recipe: ControlTraining, *, machine: ControlMachine, phase: Phase, progress: TrainingProgress | None
 ) -> None:
     processes = Processes(training_device(machine.device))
     model = build_model(recipe)
@@ -250,18 +247,18 @@ def _train_phase(
     training = Training(
         model=model,
         optimisers=llama_optimisers(model, recipe),
-        gradient=_gradient(model, rows_of(stream, phase.row), recipe, machine, phase),
+        gradient=_gradient(model, rows_of(stream, phase.row), recipe=recipe, machine=machine, phase=phase),
         steps=phase.steps,
         schedule=phase.schedule,
         seed=recipe.seed,
         after_step=lambda step: {"tokens": float(step * recipe.step_tokens)},
     )
-    folder = TrainingFolder(phase.folder, COMMAND, _inputs(out), machine.checkpoint_seconds)
+    folder = TrainingFolder(phase.folder, command=COMMAND, inputs=_inputs(out), save_seconds=machine.checkpoint_seconds)
     train(training, processes=processes, folder=folder, progress=progress)
 
 
 def _gradient(
-    model: LlamaForCausalLM, rows: TokenIds, recipe: ControlTraining, machine: ControlMachine, phase: Phase
+    model: LlamaForCausalLM, rows: TokenIds, *, recipe: ControlTraining, machine: ControlMachine, phase: Phase
 ) -> Callable[[int], torch.Tensor]:
     """Return the function that adds the gradient of a step, a few rows at a time."""
     device = model.device
@@ -286,10 +283,4 @@ def _inputs(out: Path) -> str:
     Raises:
         DataError: it is missing.
     """
-    try:
-        with (out / CORPUS_FOLDER / STREAM).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise DataError(
-            f"{out / CORPUS_FOLDER}: expected the corpus of `assay lab builtin build-control-corpus` ({error.strerror})"
-        ) from error
+    return input_digest(out / CORPUS_FOLDER / STREAM, "of `assay lab builtin build-control-corpus`")

@@ -194,7 +194,7 @@ def train_encoder(
         seed=recipe.seed,
         after_step=after_step,
     )
-    folder = TrainingFolder(out, COMMAND, _inputs(out), machine.checkpoint_seconds)
+    folder = TrainingFolder(out, command=COMMAND, inputs=_inputs(out), save_seconds=machine.checkpoint_seconds)
     processes = Processes(device)
     return train(training, processes=processes, folder=folder, stop_after=machine.stop_after, progress=progress)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from assay import __version__
 from assay.files import write_json
+from assay_lab.result_rows import column
 
 RECORD = "training.json"
 CURVE = "loss_curve.json"
@@ -25,23 +26,24 @@ def loss_curve(log: Path, *, unit: str, judged: str, points: int = 200) -> dict[
         judged: the column of the figures on held-out text ("validation_loss"), present in only a part of the lines.
         points: number of spans.
     """
-    records = [json.loads(line) for line in log.read_text().splitlines()]
-    spans = np.array_split(np.arange(len(records)), min(points, len(records)))
+    records = list(map(json.loads, log.read_text().splitlines()))
+    spans = np.array_split(column(records, "loss"), min(points, len(records)))
+    ends = np.cumsum(list(map(len, spans))) - 1
     measured = [record for record in records if judged in record]
     return {
-        unit: [records[span[-1]][unit] for span in spans],
-        "loss": [round(float(np.mean([records[at]["loss"] for at in span])), 4) for span in spans],
-        f"validation_{unit}": [record[unit] for record in measured],
-        judged: [record[judged] for record in measured],
+        unit: [records[end][unit] for end in ends],
+        "loss": [round(float(span.mean()), 4) for span in spans],
+        f"validation_{unit}": column(measured, unit),
+        judged: column(measured, judged),
     }
 
 
 def versions(*packages: str) -> dict[str, str]:
     """Return the versions of Python and of packages."""
-    return {
-        "python": platform.python_version(),
-        **{name: __version__ if name == "assay" else version(name) for name in packages},
-    }
+    numbers = {"python": platform.python_version()}
+    for name in packages:
+        numbers[name] = __version__ if name == "assay" else version(name)
+    return numbers
 
 
 def write_record(folder: Path, record: Mapping[str, object]) -> None:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import asdict
 from functools import partial
+from itertools import chain
 from typing import Any, Literal
 
 from assay.authorship import Classifier
@@ -28,18 +29,27 @@ def _rate_of(part: LeftOut, rate: Literal["false_positives", "true_positives"]) 
 
 _FEW = "too few texts of people"
 _CALIBRATED = (
-    Column("AUROC, calibrated", "area", lambda part: _area(part.calibrated.ranking) if part.calibrated else None, _FEW),
     Column(
-        "false positives", "share", lambda part: _rate_of(part, "false_positives"), _FEW, f"nominal {percent(NOMINAL)}"
+        "AUROC, calibrated",
+        "area",
+        lambda part: _area(part.calibrated.ranking) if part.calibrated else None,
+        missing=_FEW,
+    ),
+    Column(
+        "false positives",
+        "share",
+        lambda part: _rate_of(part, "false_positives"),
+        missing=_FEW,
+        note=f"nominal {percent(NOMINAL)}",
     ),
     Column(
         "detected",
         "share",
         lambda part: _rate_of(part, "true_positives") or (Missing("no generated text") if part.calibrated else None),
-        _FEW,
-        "after calibration",
+        missing=_FEW,
+        note="after calibration",
     ),
-    Column("abstained", "share", lambda part: part.calibrated and part.calibrated.abstained, _FEW),
+    Column("abstained", "share", lambda part: part.calibrated and part.calibrated.abstained, missing=_FEW),
 )
 
 
@@ -74,7 +84,13 @@ def _(transfer: Transfer) -> Report:
         statement=statement,
         warning=f"AUROC below .7: {', '.join(low)}." if low else "",
         tables=(
-            Table.of("transfer", f"Each {transfer.by} in turn", transfer.parts, [*columns, *_CALIBRATED], (caption,)),
+            Table.of(
+                "transfer",
+                f"Each {transfer.by} in turn",
+                transfer.parts,
+                columns=[*columns, *_CALIBRATED],
+                caption=(caption,),
+            ),
         ),
         notes=(NO_PROOF,),
         data={
@@ -97,21 +113,23 @@ def _(audit: ShortcutAudit) -> Report:
             (
                 Column("removed", "name", lambda step: step[0]),
                 Column("this and all above", "area", lambda step: step[1].auroc, plot=(0, 1, 0.5)),
-                Column("this alone", "area", lambda step: audit.alone.get(step[0]), "removed last only"),
+                Column("this alone", "area", lambda step: audit.alone.get(step[0]), missing="removed last only"),
             ),
             ("A linear model on characters, four folds by group. A fall towards .5 shows what the classes differ in.",),
         )
     ]
-    collections = sorted({name for pair in audit.transfer for name in pair})
+    collections = sorted(set(chain.from_iterable(audit.transfer)))
     if collections:
 
         def area(tested: str, fitted: str) -> float | None:
             return audit.transfer.get((fitted, tested))
 
-        rest = [Column(tested, "area", partial(area, tested), "the same collection") for tested in collections]
+        rest = [Column(tested, "area", partial(area, tested), missing="the same collection") for tested in collections]
         columns = (Column("fitted on", "name", str), *rest)
         caption = "Comments and layout are removed. Columns: the collection that was tested."
-        tables.append(Table.of("transfer", "Transfer between collections", collections, columns, (caption,)))
+        tables.append(
+            Table.of("transfer", "Transfer between collections", collections, columns=columns, caption=(caption,))
+        )
     areas = [ranking.auroc.value for ranking in audit.steps.values()]
     return Report(
         title="Shortcuts of a data set",
@@ -131,20 +149,20 @@ def _(audit: ShortcutAudit) -> Report:
 
 def part_data(part: LeftOut) -> dict[str, Any]:
     """Return everything that was measured on one part, for JSON."""
-    rates_after = part.calibrated
+    after = part.calibrated
     return {
         "name": part.name,
         "people": part.people,
         "generated": part.generated,
         "auroc": _area_data(part.ranking),
         "auroc_formatted": _area_data(part.formatted),
-        "calibrated": rates_after
+        "calibrated": after
         and {
-            "reference": rates_after.reference,
-            "auroc": _area_data(rates_after.ranking),
-            "false_positives": rate_data(rates_after.false_positives),
-            "true_positives": rate_data(rates_after.true_positives),
-            "abstained": rates_after.abstained,
+            "reference": after.reference,
+            "auroc": _area_data(after.ranking),
+            "false_positives": rate_data(after.false_positives),
+            "true_positives": rate_data(after.true_positives),
+            "abstained": after.abstained,
         },
     }
 

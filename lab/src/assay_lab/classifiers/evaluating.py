@@ -1,6 +1,8 @@
 """Quality of a classifier on collections, languages or generators that it was not fitted on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 
@@ -73,15 +75,24 @@ class Transfer(TabularResult):
     def mean_auroc(self) -> float:
         """Mean over the parts with both classes; NaN without one."""
         values = [part.ranking.auroc.value for part in self.parts if part.ranking is not None]
-        return float(np.mean(values)) if values else float("nan")
+        return mean_or_nan(values)
 
     @property
     def mean_calibrated_auroc(self) -> float:
         """Mean after calibration over the parts with both classes; NaN where one of these has no calibration."""
-        parts = [part for part in self.parts if part.ranking is not None]
-        rankings = [part.calibrated.ranking for part in parts if part.calibrated is not None]
-        values = [ranking.auroc.value for ranking in rankings if ranking is not None]
-        return float(np.mean(values)) if values and len(values) == len(parts) else float("nan")
+        values = []
+        for part in self.parts:
+            if part.ranking is None:
+                continue
+            if part.calibrated is None or part.calibrated.ranking is None:
+                return float("nan")
+            values.append(part.calibrated.ranking.auroc.value)
+        return mean_or_nan(values)
+
+
+def mean_or_nan(values: Sequence[float]) -> float:
+    """Return the mean; NaN of no value."""
+    return float(np.mean(values)) if values else float("nan")
 
 
 def leave_out(
@@ -106,9 +117,10 @@ def leave_out(
     matrix, groups = ngrams_of(labelled), np.array(labelled.groups, object)
     parts = []
     for name, rows in labelled.rows_of(by).items():
-        tested = rows if by != "generator" else _with_people(labelled, rows, settings.seed)
+        tested = _with_people(labelled, rows, settings.seed) if by == "generator" else rows
+        # related texts share a group in all collections: none of a tested group may be fitted
         fitted = np.setdiff1d(np.flatnonzero(~np.isin(groups, groups[tested])), tested)
-        if min(labelled.human[fitted].sum(), (~labelled.human[fitted]).sum()) == 0:
+        if labelled.human[fitted].all() or not labelled.human[fitted].any():
             continue
         classifier = fit_classifier(labelled.take(fitted), replace(settings, per_class=None), matrix=matrix[fitted])
         parts.append(measure_part(name, labelled.take(tested), classifier, formatted=formatted, seed=settings.seed))
@@ -146,15 +158,22 @@ def measure_part(
             rewritten = as_formatted(labelled)
             after = _ranked(rewritten, _scores(classifier, rewritten), seed)
     enough = people >= 2 * FEWEST
-    return LeftOut(name, people, generated, ranking, calibrated(labelled, scores, seed) if enough else None, after)
+    return LeftOut(
+        name=name,
+        people=people,
+        generated=generated,
+        ranking=ranking,
+        calibrated=calibrated(labelled, scores, seed) if enough else None,
+        formatted=after,
+    )
 
 
 def _scores(classifier: Classifier, labelled: LabelledCode) -> Float64Array:
-    return classifier.scores([sample.text for sample in labelled.samples], labelled.codes)
+    return classifier.scores(labelled.texts, labelled.codes)
 
 
 def _ranked(labelled: LabelledCode, margins: Float64Array, seed: int) -> Ranking:
-    return rank_score("margin", margins, ~labelled.human, labelled.groups, seed=seed)
+    return rank_score("margin", margins, ~labelled.human, groups=labelled.groups, seed=seed)
 
 
 def calibrated(labelled: LabelledCode, scores: Float64Array, seed: int = 0) -> Calibrated:
@@ -164,60 +183,59 @@ def calibrated(labelled: LabelledCode, scores: Float64Array, seed: int = 0) -> C
     """
     chosen = _calibrating(labelled, seed)
     rest = np.setdiff1d(np.arange(len(labelled)), chosen)
-    others, ranking = labelled.take(rest), None
+    calibrating, others = labelled.take(chosen), labelled.take(rest)
+    ranking = None
     if 0 < others.human.sum() < len(others):
         ranking = _ranked(others, scores[rest], seed)
-    languages = [sample.language for sample in labelled.samples]
-    tokens = [len(code.tokens) for code in labelled.codes]
     try:
         reference = Reference.of(
             "evaluated",
             scores[chosen].tolist(),
-            [languages[row] for row in chosen],
-            [tokens[row] for row in chosen],
-            [labelled.groups[row] for row in chosen],
+            languages=calibrating.languages,
+            tokens=_lengths(calibrating),
+            groups=calibrating.groups,
         )
     except DataError:  # too few texts of people are long enough: no text gets an answer
-        return Calibrated(len(chosen), None, None, 1.0, ranking)
-    bounds = np.array(
-        [
-            np.nan
-            if (bound := reference.judge(float(scores[row]), languages[row], tokens[row]).bound) is None
-            else bound
-            for row in rest
-        ]
-    )
+        return Calibrated(
+            reference=len(chosen), false_positives=None, true_positives=None, abstained=1.0, ranking=ranking
+        )
+    judged = zip(scores[rest].tolist(), others.languages, _lengths(others), strict=True)
+    # a text without an answer has no bound: None becomes NaN
+    bounds = np.array([reference.judge(*text).bound for text in judged], np.float64)
     return Calibrated(
-        len(chosen),
-        _flagged(bounds, labelled, rest, human=True),
-        _flagged(bounds, labelled, rest, human=False),
-        float(np.isnan(bounds).mean()),
-        ranking,
+        reference=len(chosen),
+        false_positives=_flagged(bounds, others, human=True),
+        true_positives=_flagged(bounds, others, human=False),
+        abstained=float(np.isnan(bounds).mean()),
+        ranking=ranking,
     )
 
 
-def _flagged(bounds: Float64Array, labelled: LabelledCode, rows: Int64Array, *, human: bool) -> FlagRate | None:
-    side = labelled.human[rows] == human
-    if not (side & ~np.isnan(bounds)).any():
+def _lengths(labelled: LabelledCode) -> list[int]:
+    return [len(code.tokens) for code in labelled.codes]
+
+
+def _flagged(bounds: Float64Array, labelled: LabelledCode, *, human: bool) -> FlagRate | None:
+    side = labelled.human == human
+    if np.isnan(bounds[side]).all():
         return None
-    return flag_rate(bounds[side], NOMINAL, groups=[labelled.groups[row] for row in rows[side]])
+    return flag_rate(bounds[side], NOMINAL, groups=list(compress(labelled.groups, side)))
 
 
 def _calibrating(labelled: LabelledCode, seed: int) -> Int64Array:
     """Return min(200, half) of the texts of people, by whole groups as far as that goes."""
     people = np.flatnonzero(labelled.human)
     size = min(ADVISED, len(people) // 2)
-    groups = np.array(labelled.groups, object)[people]
-    order = np.random.default_rng(seed).permutation(np.array(sorted(set(groups.tolist())), object))
+    groups = np.array(labelled.groups, object)[people].tolist()
+    order = np.random.default_rng(seed).permutation(np.array(sorted(set(groups)), object))
     rank = {group: place for place, group in enumerate(order.tolist())}
-    return np.sort(people[np.argsort([rank[group] for group in groups], kind="stable")][:size])
+    ranks = list(map(rank.__getitem__, groups))
+    return np.sort(people[np.argsort(ranks, kind="stable")][:size])
 
 
 def _with_people(labelled: LabelledCode, rows: Int64Array, seed: int) -> Int64Array:
     """Return the texts of a generator and as many texts of people of the same environments, if there are as many."""
-    environments = {labelled.environments[row] for row in rows.tolist()}
-    people = np.array(
-        [row for row in np.flatnonzero(labelled.human).tolist() if labelled.environments[row] in environments], np.int64
-    )
+    environments = np.array(labelled.environments, object)
+    people = np.flatnonzero(labelled.human & np.isin(environments, environments[rows]))
     drawn = np.random.default_rng(seed).permutation(people)[: max(len(rows), FEWEST)]
     return np.sort(np.concatenate([rows, drawn]))

@@ -9,7 +9,7 @@ both trained on and tested.
 
 import hashlib
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -127,6 +127,10 @@ class _Texts:
     targets: Int64Array
     rows: Mapping[str, Int64Array]
 
+    def of(self, part: str) -> list[str]:
+        """Return the texts of a part."""
+        return list(map(self.texts.__getitem__, self.rows[part]))
+
 
 def fine_tune(
     labelled: LabelledCode,
@@ -156,7 +160,7 @@ def fine_tune(
     if out is not None:
         check_new_folder(out)
     texts = _prepared(labelled, protocol)
-    store = _RunStore.of(out, texts, model, protocol)
+    store = _RunStore.of(out, texts, model, protocol=protocol)
 
     def run(pair: tuple[float, int], seed: int) -> _Trained:
         settings = _settings(protocol, pair)
@@ -168,6 +172,7 @@ def fine_tune(
             ),
         )
 
+    # the first seed searches the grid; the others run with the pair that it chose
     first, *more_seeds = protocol.seeds
     best: dict[tuple[float, int], _Trained] = {}
     for pair in product(protocol.rates, protocol.batches):
@@ -178,13 +183,13 @@ def fine_tune(
     others = [run(chosen, seed) for seed in more_seeds]
     everything = [best[chosen], *others]
     result = FineTunedRuns(
-        model,
-        protocol,
-        texts.classes,
-        {name: len(rows) for name, rows in texts.rows.items()},
-        grid,
-        chosen,
-        tuple(_measured(texts, trained) for trained in everything),
+        model=model,
+        protocol=protocol,
+        classes=texts.classes,
+        sizes={name: len(rows) for name, rows in texts.rows.items()},
+        grid=grid,
+        chosen=chosen,
+        runs=tuple(_measured(texts, trained) for trained in everything),
     )
     if out is not None:
         kept = max(range(len(everything)), key=lambda place: max(everything[place].validation))
@@ -198,31 +203,30 @@ def fine_tune(
 
 def fine_tuning_data(result: FineTunedRuns) -> dict[str, object]:
     """Return all figures of a result for JSON."""
+    protocol = result.protocol
     return {
         "model": result.model,
-        "task": result.protocol.task,
-        "comments": result.protocol.comments,
-        "split": result.protocol.split,
-        "leave_out": list(result.protocol.left_out) if result.protocol.left_out else None,
-        "epochs": result.protocol.epochs,
-        "context": result.protocol.context,
+        "task": protocol.task,
+        "comments": protocol.comments,
+        "split": protocol.split,
+        "leave_out": list(protocol.left_out) if protocol.left_out else None,
+        "epochs": protocol.epochs,
+        "context": protocol.context,
         "classes": list(result.classes),
         "sizes": dict(result.sizes),
         "grid": [{"rate": rate, "batch": batch, "accuracy": value} for (rate, batch), value in result.grid.items()],
         "chosen": {"rate": result.chosen[0], "batch": result.chosen[1]},
-        "runs": [
-            {
-                "seed": run.seed,
-                "best_epoch": run.best_epoch,
-                "validation": list(run.validation),
-                "test": {
-                    name: {"texts": part.texts, "macro_f1": part.macro_f1, "accuracy": part.accuracy}
-                    for name, part in run.quality.items()
-                },
-                "confusion": run.confusion.tolist(),
-            }
-            for run in result.runs
-        ],
+        "runs": list(map(_run_data, result.runs)),
+    }
+
+
+def _run_data(run: FineTunedRun) -> dict[str, object]:
+    return {
+        "seed": run.seed,
+        "best_epoch": run.best_epoch,
+        "validation": list(run.validation),
+        "test": {name: asdict(part) for name, part in run.quality.items()},
+        "confusion": run.confusion.tolist(),
     }
 
 
@@ -286,7 +290,12 @@ class _RunStore:
         place = self.folder / name
         if place.exists():
             course = parse_json((place / COURSE).read_text("utf-8"))
-            return _Trained(course["seed"], course["best_epoch"], tuple(course["validation"]), load(place / MODEL))
+            return _Trained(
+                seed=course["seed"],
+                best_epoch=course["best_epoch"],
+                validation=tuple(course["validation"]),
+                classifier=load(place / MODEL),
+            )
         trained = train()
         with atomic_folder(place) as unfinished:
             save_network(trained.network, unfinished / MODEL)
@@ -309,28 +318,28 @@ def _forget_all_but_best(runs: Mapping[tuple[float, int], _Trained]) -> None:
 
 
 def _prepared(labelled: LabelledCode, protocol: Protocol) -> _Texts:
-    names = labelled.generators
+    names = np.array(labelled.generators, object)
     if protocol.task == "binary":
-        names = tuple(name if name == HUMAN else GENERATED for name in names)
+        names = np.where(names == HUMAN, HUMAN, GENERATED)
     rows = _parts(labelled, protocol)
-    classes = tuple(sorted({names[row] for row in rows["train"].tolist()}))
+    classes = tuple(sorted(set(names[rows["train"]].tolist())))
     if len(classes) < 2:  # noqa: PLR2004  one class needs no classifier
         raise DataError(f"{len(classes)} classes in the training part, expected two or more")
     places = {name: place for place, name in enumerate(classes)}
-    targets = np.array([places.get(name, -1) for name in names], np.int64)
+    targets = np.array([places.get(name, -1) for name in names.tolist()], np.int64)
     rows["validation"] = rows["validation"][targets[rows["validation"]] >= 0]
     for name, part in rows.items():
         if not (targets[part] >= 0).any():
             raise DataError(f"the {name} part has no text of the classes {', '.join(classes)}; expected more groups")
+    texts: Iterable[str] = labelled.texts
+    if not protocol.comments:
+        texts = map(without_comments, labelled.texts, labelled.languages)
     return _Texts(
-        tuple(
-            sample.text if protocol.comments else without_comments(sample.text, sample.language)
-            for sample in labelled.samples
-        ),
-        tuple(str(sample.language) for sample in labelled.samples),
-        classes,
-        targets,
-        rows,
+        texts=tuple(texts),
+        languages=tuple(map(str, labelled.languages)),
+        classes=classes,
+        targets=targets,
+        rows=rows,
     )
 
 
@@ -363,42 +372,43 @@ def _trained(
     classifier = load_sequence_classifier(
         model, texts.classes, context=settings.context, device=settings.device, seed=seed
     )
-    train, validation = texts.rows["train"], texts.rows["validation"]
-    shown = classifier.rows([texts.texts[row] for row in validation])
+    truths = texts.targets[texts.rows["validation"]]
+    shown = classifier.rows(texts.of("validation"))
 
     def accuracy(current: SequenceClassifier) -> float:
-        return float((current.logits(shown).argmax(1) == texts.targets[validation]).mean())
+        return float((current.logits(shown).argmax(1) == truths).mean())
 
     course = fine_tune_classifier(
         classifier,
-        classifier.rows([texts.texts[row] for row in train]),
-        texts.targets[train],
-        accuracy,
-        settings,
+        classifier.rows(texts.of("train")),
+        targets=texts.targets[texts.rows["train"]],
+        validate=accuracy,
+        settings=settings,
         seed=seed,
         progress=progress,
     )
-    return _Trained(seed, course.best_epoch, course.validation, classifier)
+    return _Trained(seed=seed, best_epoch=course.best_epoch, validation=course.validation, classifier=classifier)
 
 
 def _measured(texts: _Texts, trained: _Trained) -> FineTunedRun:
-    rows, network = texts.rows["test"], trained.network
-    targets = texts.targets[rows]
-    logits = network.logits(network.rows([texts.texts[row] for row in rows]))
-    predicted = logits.argmax(1)
+    network = trained.network
+    logits = network.logits(network.rows(texts.of("test")))
+    targets = texts.targets[texts.rows["test"]]
+    # a class that was not trained on cannot be answered
     trained_on = targets >= 0
-    languages = np.array([texts.languages[row] for row in rows], object)
+    truths, answers = targets[trained_on], logits.argmax(1)[trained_on]
+    languages = np.array(texts.languages, object)[texts.rows["test"]][trained_on]
     labels = range(len(texts.classes))
-    quality = {"overall": _quality(targets[trained_on], predicted[trained_on], labels)}
-    for language in sorted(set(languages[trained_on].tolist())):
-        part = trained_on & (languages == language)
-        quality[language] = _quality(targets[part], predicted[part], labels)
+    quality = {"overall": _quality(truths, answers, labels)}
+    for language in sorted(set(languages.tolist())):
+        own = languages == language
+        quality[language] = _quality(truths[own], answers[own], labels)
     return FineTunedRun(
-        trained.seed,
-        trained.best_epoch,
-        trained.validation,
-        quality,
-        confusion_matrix(targets[trained_on], predicted[trained_on], labels=list(labels)).astype(np.int64),
+        seed=trained.seed,
+        best_epoch=trained.best_epoch,
+        validation=trained.validation,
+        quality=quality,
+        confusion=confusion_matrix(truths, answers, labels=list(labels)).astype(np.int64),
     )
 
 

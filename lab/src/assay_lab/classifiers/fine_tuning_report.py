@@ -20,6 +20,8 @@ def describe_fine_tuning(results: Sequence[FineTunedRuns]) -> Report:
     """
     first = results[0]
     chance = 1 / len(first.classes)
+    sizes = ", ".join(f"{count:,} {name}" for name, count in first.sizes.items())
+    split = " ".join(first.protocol.left_out or (first.protocol.split,))
     return Report(
         title="Fine-tuned classifier",
         kind="authorship",
@@ -30,18 +32,15 @@ def describe_fine_tuning(results: Sequence[FineTunedRuns]) -> Report:
         ),
         facts=(
             Fact("chosen", f"rate {first.chosen[0]:g}, batch {first.chosen[1]}", "by accuracy on validation texts"),
-            Fact("texts", ", ".join(f"{count:,} {name}" for name, count in first.sizes.items())),
-            Fact(
-                "split",
-                first.protocol.split if first.protocol.left_out is None else " ".join(first.protocol.left_out),
-            ),
+            Fact("texts", sizes),
+            Fact("split", split),
         ),
         tables=(_quality(results), _confusion(first)),
         notes=(
             NO_PROOF,
             "Languages are parts of the test texts of one classifier; no classifier is trained for one language.",
         ),
-        data={"results": [fine_tuning_data(result) for result in results]},
+        data={"results": list(map(fine_tuning_data, results))},
     )
 
 
@@ -83,15 +82,14 @@ def _quality(results: Sequence[FineTunedRuns]) -> Table:
     for part in results[0].parts:
         cells: list[Cell] = [part]
         for result in results:
-            if part not in result.parts:
-                cells += [Missing("no text"), Missing("no text")]
-                continue
-            cells += [_spread(result, part, metric) for metric in METRICS]
+            cells += _part_cells(result, part)
         rows.append(Row(tuple(cells), kind="primary" if part == "overall" else "plain"))
-    several = any(len(result.runs) > 1 for result in results)
-    title = "Mean and standard deviation over seeds" if several else "Test texts"
-    caption = () if several else ("One seed, so the spread over seeds is not known; see --seeds.",)
-    return Table("quality", title, tuple(columns), tuple(rows), caption)
+    title, caption = "Mean and standard deviation over seeds", ""
+    if all(len(result.runs) == 1 for result in results):
+        title, caption = "Test texts", "One seed, so the spread over seeds is not known; see --seeds."
+    return Table(
+        name="quality", title=title, columns=tuple(columns), rows=tuple(rows), caption=(caption,) if caption else ()
+    )
 
 
 def _spread(result: FineTunedRuns, part: str, metric: Literal["macro_f1", "accuracy"]) -> str:
@@ -100,8 +98,14 @@ def _spread(result: FineTunedRuns, part: str, metric: Literal["macro_f1", "accur
     return f"{mean:.3f}" if len(result.runs) == 1 else f"{mean:.3f} ± {deviation:.3f}"
 
 
+def _part_cells(result: FineTunedRuns, part: str) -> list[Cell]:
+    if part not in result.parts:
+        return [Missing("no text")] * len(METRICS)
+    return [_spread(result, part, metric) for metric in METRICS]
+
+
 def _confusion(result: FineTunedRuns) -> Table:
     total = np.sum([run.confusion for run in result.runs], axis=0)
-    columns = (Column("truth", "name"), *(Column(name, "count") for name in result.classes))
-    rows = tuple(Row((name, *total[place].tolist())) for place, name in enumerate(result.classes))
-    return Table("confusion", "Answers, all seeds together", columns, rows)
+    columns = [Column("truth", "name"), *(Column(name, "count") for name in result.classes)]
+    rows = [Row((name, *counts)) for name, counts in zip(result.classes, total.tolist(), strict=True)]
+    return Table(name="confusion", title="Answers, all seeds together", columns=tuple(columns), rows=tuple(rows))

@@ -1,5 +1,6 @@
 """Fitting of classifiers: logistic regression on n-grams, balanced over collections and languages."""
 
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,8 @@ def fit_classifier(
     chosen = chosen[_with_both_classes(labelled.take(chosen))]
     kept = labelled.take(chosen)
     _check(kept)
-    rows = np.arange(len(kept))
-    return Classifier(
-        fitted_weights(kept, rows, ngrams_of(kept) if matrix is None else matrix[chosen]), _record(kept, settings)
-    )
+    own = ngrams_of(kept) if matrix is None else matrix[chosen]
+    return Classifier(fitted_weights(kept, np.arange(len(kept)), own), _record(kept, settings))
 
 
 def fitted_weights(labelled: LabelledCode, rows: Int64Array, matrix: Any) -> Any:  # noqa: ANN401  sparse; float32
@@ -54,14 +53,14 @@ def fitted_weights(labelled: LabelledCode, rows: Int64Array, matrix: Any) -> Any
 
 def ngrams_of(labelled: LabelledCode) -> sparse.csr_matrix:
     """Return the n-grams of labelled texts; see `ngram_matrix`."""
-    return ngram_matrix([sample.text for sample in labelled.samples], labelled.codes)
+    return ngram_matrix(labelled.texts, labelled.codes)
 
 
 def subsample(labelled: LabelledCode, per_class: int | None, seed: int = 0) -> Int64Array:
     """Return the rows of at most `per_class` texts of each class of each environment, ascending."""
-    generator = np.random.default_rng(seed)
-    chosen = [generator.permutation(rows)[:per_class] for rows in _cells(labelled, np.arange(len(labelled))).values()]
-    return np.sort(np.concatenate(chosen)).astype(np.int64)
+    permutation = np.random.default_rng(seed).permutation
+    shuffled = map(permutation, _cells(labelled, np.arange(len(labelled))).values())
+    return np.sort(np.concatenate([rows[:per_class] for rows in shuffled])).astype(np.int64)
 
 
 def balanced_weights(labelled: LabelledCode, rows: Int64Array) -> Float64Array:
@@ -69,22 +68,23 @@ def balanced_weights(labelled: LabelledCode, rows: Int64Array) -> Float64Array:
     weights = np.zeros(len(labelled))
     for cell in _cells(labelled, rows).values():
         weights[cell] = 1 / len(cell)
+    # a mean of 1 keeps the regularisation the same for every number of texts
     chosen = weights[rows]
     return np.asarray(chosen / chosen.mean(), np.float64)
 
 
 def _cells(labelled: LabelledCode, rows: Int64Array) -> dict[tuple[str, bool], Int64Array]:
-    cells: dict[tuple[str, bool], list[int]] = {}
+    cells: defaultdict[tuple[str, bool], list[int]] = defaultdict(list)
     for row in rows.tolist():
-        cells.setdefault((labelled.environments[row], bool(labelled.human[row])), []).append(row)
-    return {key: np.array(members) for key, members in sorted(cells.items())}
+        cells[labelled.environments[row], bool(labelled.human[row])].append(row)
+    return {key: np.array(cells[key]) for key in sorted(cells)}
 
 
 def _with_both_classes(labelled: LabelledCode) -> Int64Array:
     """Return the rows of environments that have texts of people and of generators."""
-    cells = _cells(labelled, np.arange(len(labelled)))
-    both = {environment for environment, human in cells if (environment, not human) in cells}
-    return np.array([row for row, name in enumerate(labelled.environments) if name in both], np.int64)
+    environments = np.array(labelled.environments, object)
+    of_people, of_machines = set(environments[labelled.human]), set(environments[~labelled.human])
+    return np.flatnonzero(np.isin(environments, list(of_people & of_machines)))
 
 
 def _check(labelled: LabelledCode) -> None:
@@ -97,14 +97,13 @@ def _check(labelled: LabelledCode) -> None:
 
 
 def _record(labelled: LabelledCode, settings: FitSettings) -> dict[str, Any]:
-    collections = {
-        name: {"people": int(labelled.human[rows].sum()), "generators": int((~labelled.human[rows]).sum())}
-        for name, rows in labelled.rows_of("collection").items()
-    }
-    languages = sorted({str(sample.language) for sample in labelled.samples})
+    collections = {}
+    for name, rows in labelled.rows_of("collection").items():
+        people = int(labelled.human[rows].sum())
+        collections[name] = {"people": people, "generators": len(rows) - people}
     return {
         "collections": collections,
-        "languages": languages,
+        "languages": sorted(set(map(str, labelled.languages))),
         "per_class": settings.per_class,
         "seed": settings.seed,
     }

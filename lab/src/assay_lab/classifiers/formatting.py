@@ -9,11 +9,12 @@ from assay_lab.classifiers.labelled import LabelledCode
 
 def as_formatted(labelled: LabelledCode) -> LabelledCode:
     """Return the texts with all Python that parses as the standard library writes its tree; other texts stay."""
-    samples, codes = [], []
-    for sample, code in zip(labelled.samples, labelled.codes, strict=True):
+    samples, codes = list(labelled.samples), list(labelled.codes)
+    for at, sample in enumerate(labelled.samples):
         text = formatted(sample.text) if sample.language == PYTHON else None
-        samples.append(sample if text is None else replace(sample, text=text))
-        codes.append(code if text is None else code_of(text, PYTHON))
+        if text is not None:
+            samples[at] = replace(sample, text=text)
+            codes[at] = code_of(text, PYTHON)
     return replace(labelled, samples=tuple(samples), codes=tuple(codes))
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -12,9 +12,11 @@ from assay.authorship.normalising import Code, code_of
 from assay.datasets import split_by_group
 from assay.errors import DataError
 from assay.types import BooleanArray, Int64Array, Sample
+from assay_lab.columns import id_column, text_column
 
 HUMAN = "human"
 """Label of the texts of people."""
+Entry = TypeVar("Entry")
 
 _SOLUTION_METHOD = re.compile(r"\bclass\s+Solution\b[^{:]*[{:].*?\b([a-z]\w*)\s*\((?!\s*\))", re.DOTALL)
 _CONSTRUCTORS = frozenset({"if", "for", "while", "return", "def"})
@@ -45,22 +47,21 @@ class LabelledCode:
         Raises:
             DataError: a sample without a label, or no sample at all.
         """
-        kept = tuple(samples)
-        if not kept:
+        texts = tuple(samples)
+        if not texts:
             raise DataError("no samples, expected code of people and of generators")
-        unlabelled = [sample.id for sample in kept if not sample.label]
+        unlabelled = [sample.id for sample in texts if not sample.label]
         if unlabelled:
             raise DataError(
                 f"{len(unlabelled)} samples have no label (the first: {unlabelled[0]!r}), expected {human!r} or the "
                 "name of a generator; name the column with --columns label=NAME"
             )
-        collections = tuple(map(collection_of, kept))
         return cls(
-            kept,
-            tuple(code_of(sample.text, sample.language) for sample in kept),
-            np.array([(sample.label or "").casefold() == human.casefold() for sample in kept]),
-            collections,
-            related_groups(kept),
+            samples=texts,
+            codes=tuple(code_of(sample.text, sample.language) for sample in texts),
+            human=np.array([str(sample.label).casefold() == human.casefold() for sample in texts]),
+            collections=tuple(map(collection_of, texts)),
+            groups=related_groups(texts),
         )
 
     def __len__(self) -> int:
@@ -68,28 +69,38 @@ class LabelledCode:
 
     def take(self, rows: Int64Array) -> "LabelledCode":
         """Return some of the texts, in this order."""
-        chosen = rows.tolist()
+
+        def at_rows(column: Sequence[Entry]) -> tuple[Entry, ...]:
+            return tuple(map(column.__getitem__, rows.tolist()))
+
         return LabelledCode(
-            tuple(self.samples[row] for row in chosen),
-            tuple(self.codes[row] for row in chosen),
-            self.human[rows],
-            tuple(self.collections[row] for row in chosen),
-            tuple(self.groups[row] for row in chosen),
+            samples=at_rows(self.samples),
+            codes=at_rows(self.codes),
+            human=self.human[rows],
+            collections=at_rows(self.collections),
+            groups=at_rows(self.groups),
         )
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts themselves."""
+        return text_column(self.samples)
+
+    @cached_property
+    def languages(self) -> list[str | None]:
+        """Language of each text."""
+        return [sample.language for sample in self.samples]
 
     @cached_property
     def environments(self) -> tuple[str, ...]:
         """Collection and language of each text: what the classes are balanced within."""
-        return tuple(
-            f"{collection}/{sample.language}" for collection, sample in zip(self.collections, self.samples, strict=True)
-        )
+        return tuple(map("{}/{}".format, self.collections, self.languages))
 
     @property
     def generators(self) -> tuple[str, ...]:
         """Label of each text; "human" for those of people."""
-        return tuple(
-            HUMAN if person else str(sample.label) for person, sample in zip(self.human, self.samples, strict=True)
-        )
+        labels = np.array([str(sample.label) for sample in self.samples], object)
+        return tuple(np.where(self.human, HUMAN, labels).tolist())
 
     def rows_of(self, by: str) -> dict[str, Int64Array]:
         """Return the rows of each collection, language or generator.
@@ -102,14 +113,16 @@ class LabelledCode:
         """
         columns: dict[str, Sequence[str | None]] = {
             "collection": self.collections,
-            "language": tuple(sample.language for sample in self.samples),
+            "language": self.languages,
             "generator": self.generators,
         }
         if by not in columns:
             raise DataError(f"received leave-out {by!r}, expected {', '.join(columns)}")
-        values = np.array([str(value) for value in columns[by]], object)
-        names = sorted(set(values.tolist()) - ({HUMAN} if by == "generator" else set()))
-        return {name: np.flatnonzero(values == name) for name in names}
+        values = np.array(list(map(str, columns[by])), object)
+        names = set(values.tolist())
+        if by == "generator":
+            names -= {HUMAN}
+        return {name: np.flatnonzero(values == name) for name in sorted(names)}
 
     def parted(self, fractions: Mapping[str, float], *, by_group: bool = True, seed: int = 0) -> dict[str, Int64Array]:
         """Return the rows of each part, ascending.
@@ -119,9 +132,10 @@ class LabelledCode:
             by_group: keep related texts in one part; False splits text by text.
             seed: of the split.
         """
+        # the rows are split as samples that hold nothing but their number
         markers = [Sample(str(row), "", group=group if by_group else None) for row, group in enumerate(self.groups)]
         parts = split_by_group(markers, fractions, seed=seed)
-        return {name: np.array([int(sample.id) for sample in part], np.int64) for name, part in parts.items()}
+        return {name: np.array(id_column(part), np.int64) for name, part in parts.items()}
 
 
 def related_groups(samples: Sequence[Sample]) -> tuple[str, ...]:
@@ -133,21 +147,24 @@ def related_groups(samples: Sequence[Sample]) -> tuple[str, ...]:
     parents: dict[str, str] = {}
 
     def root(key: str) -> str:
+        # union-find: every step shortens the way for the next look-up
         while parents.setdefault(key, key) != key:
             parents[key] = parents[parents[key]]
             key = parents[key]
         return key
 
-    keys = []
+    firsts = []
     for sample in samples:
-        own = [f"group {sample.group}"] if sample.group is not None else []
+        keys = []
+        if sample.group is not None:
+            keys.append(f"group {sample.group}")
         if (method := solution_method(sample.text)) is not None:
-            own.append(f"solution {method}")
-        own = own or [f"sample {sample.id}"]
-        for key in own[1:]:
-            parents[root(key)] = root(own[0])
-        keys.append(own[0])
-    return tuple(map(root, keys))
+            keys.append(f"solution {method}")
+        first, *others = keys or [f"sample {sample.id}"]
+        for key in others:
+            parents[root(key)] = root(first)
+        firsts.append(first)
+    return tuple(map(root, firsts))
 
 
 def solution_method(text: str) -> str | None:

@@ -1,6 +1,7 @@
 """Labelled code from tables, and classifiers in folders: fitted, written and measured."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from assay.authorship import Classifier
@@ -33,7 +34,7 @@ def read_labelled(paths: Iterable[str], selection: LabelledSelection | None = No
         dataset = read_dataset(path, columns)
         for sample in dataset.samples:
             collection = str(sample.metadata.get(COLLECTION) or dataset.name)
-            copy = Sample(f"{path}#{sample.id}", sample.text, sample.language, sample.label, sample.group)
+            copy = replace(sample, id=f"{path}#{sample.id}", metadata={})
             collections[copy.id] = collection
             samples.append(copy)
     return LabelledCode.of(samples, lambda sample: collections[sample.id], chosen.human)

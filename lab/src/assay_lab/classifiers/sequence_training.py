@@ -102,7 +102,7 @@ def fine_tune_classifier(
     training = Training(
         model=model,
         optimisers=[adamw(model, rate=settings.rate, weight_decay=settings.weight_decay)],
-        gradient=_Gradient(classifier, rows, targets, batches),
+        gradient=_Gradient(classifier=classifier, rows=rows, targets=targets, batches=batches),
         steps=steps,
         schedule=trapezoid(steps, decay=steps),
         clip=1.0,
@@ -126,6 +126,7 @@ class _Gradient:
 
     def __call__(self, step: int) -> torch.Tensor:
         """Add the gradient of a step; return its loss."""
+        # texts of like length together: little padding; the sum of the parts is the gradient of the whole step
         batch = sorted(self.batches(step).tolist(), key=lambda row: len(self.rows[row]))
         parts = [batch[start : start + ROWS_PER_PASS] for start in range(0, len(batch), ROWS_PER_PASS)]
         return accumulate(lambda part: self._loss(part) / len(batch), parts, self.classifier.model.device)

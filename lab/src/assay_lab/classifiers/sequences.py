@@ -97,7 +97,7 @@ def load_sequence_classifier(
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
     model.config.pad_token_id = tokenizer.pad_token_id  # the head of a causal model reads the last token before it
-    return SequenceClassifier(model.to(place).eval(), tokenizer, tuple(classes), read)
+    return SequenceClassifier(model=model.to(place).eval(), tokenizer=tokenizer, classes=tuple(classes), context=read)
 
 
 def _positions(model: PreTrainedModel) -> int:

@@ -7,6 +7,7 @@ the AUROC falls towards .5, the data set separates by those differences and not 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress, permutations
 from types import MappingProxyType
 
 import numpy as np
@@ -20,7 +21,7 @@ from assay.authorship.normalising import PYTHON, Code, Kind, code_of
 from assay.errors import DataError
 from assay.evaluation import Ranking, auroc, rank_score
 from assay.reports import TabularResult
-from assay.types import BooleanArray, Float64Array, Int64Array, Sample
+from assay.types import BooleanArray, Float64Array, Int64Array
 from assay_lab.classifiers.fitting import balanced_weights, subsample
 from assay_lab.classifiers.labelled import LabelledCode
 
@@ -56,7 +57,9 @@ def without_blank_lines(text: str, _: str | None) -> str:
 
 def without_docstrings(text: str, language: str | None) -> str:
     """Remove strings of Python that are statements, and white space beside what is left."""
-    return text if language != PYTHON else spelled(code_of(text, language))
+    if language != PYTHON:
+        return text
+    return spelled(code_of(text, language))
 
 
 def without_headers(text: str, _: str | None) -> str:
@@ -82,7 +85,11 @@ def spelled(code: Code, words: Mapping[Kind, str] = MappingProxyType({})) -> str
         code: the tokens.
         words: kind → word that is written for every token of the kind.
     """
-    return "\n".join(" ".join(words.get(token.kind, token.text) for token in line) for line in code.lines)
+    lines = []
+    for line in code.lines:
+        spellings = [words.get(token.kind, token.text) for token in line]
+        lines.append(" ".join(spellings))
+    return "\n".join(lines)
 
 
 Removal = Callable[[str, str | None], str]
@@ -141,30 +148,29 @@ def audit_shortcuts(labelled: LabelledCode, *, per_class: int | None = 300, seed
         raise DataError(f"{people} texts by people and {generated} by generators, expected some of each")
     if len(set(labelled.groups)) < FOLDS:
         raise DataError(f"{len(set(labelled.groups))} groups, expected at least {FOLDS} for cross-validation")
-    texts = [sample.text for sample in labelled.samples]
+    texts = labelled.texts
     steps = {"nothing": _cross_validated(texts, labelled)}
     first = steps["nothing"].auroc.value
     if np.isnan(first):  # no fold has both classes on one side and one of them on the other
-        people, generated = (len({labelled.groups[row] for row in np.flatnonzero(side)}) for side in _sides(labelled))
+        of_people, of_machines = (len(set(compress(labelled.groups, side))) for side in _sides(labelled))
         raise DataError(
-            f"texts by people are in {people} groups and those by generators in {generated}, expected more of each for "
-            "cross-validation"
+            f"texts by people are in {of_people} groups and those by generators in {of_machines}, expected more of "
+            "each for cross-validation"
         )
     alone = {"nothing": first}
     removed = texts
     for name, removal in REMOVALS.items():
-        alone_texts = _applied(removal, texts, labelled.samples)
+        alone_texts = _applied(removal, texts, labelled)
         alone[name] = first if alone_texts == texts else _cross_validated(alone_texts, labelled).auroc.value
-        removed = _applied(removal, removed, labelled.samples)
+        removed = _applied(removal, removed, labelled)
         steps[name] = _cross_validated(removed, labelled)
-    normalised = _applied(without_layout, texts, labelled.samples)
-    transfer = _transfer(_vectors(normalised), labelled)
+    transfer = _transfer(_vectors(_applied(without_layout, texts, labelled)), labelled)
     steps[LENGTH] = _cross_validated(_cut(removed, labelled), labelled)
-    return ShortcutAudit(steps, alone, transfer, people, generated)
+    return ShortcutAudit(steps=steps, alone=alone, transfer=transfer, people=people, generated=generated)
 
 
-def _applied(removal: Removal, texts: Sequence[str], samples: Sequence[Sample]) -> list[str]:
-    return [removal(text, sample.language) for text, sample in zip(texts, samples, strict=True)]
+def _applied(removal: Removal, texts: Sequence[str], labelled: LabelledCode) -> list[str]:
+    return list(map(removal, texts, labelled.languages))
 
 
 def _sides(labelled: LabelledCode) -> tuple[BooleanArray, BooleanArray]:
@@ -173,7 +179,7 @@ def _sides(labelled: LabelledCode) -> tuple[BooleanArray, BooleanArray]:
 
 
 def _cut(texts: Sequence[str], labelled: LabelledCode) -> list[str]:
-    lengths = np.array([len(text) for text in texts])
+    lengths = np.array(list(map(len, texts)))
     quartiles = [float(np.quantile(lengths[side], 0.25)) for side in _sides(labelled)]
     size = max(SHORTEST_LENGTH, int(min(quartiles)))
     return [text[:size] for text in texts]
@@ -185,12 +191,15 @@ def _vectors(texts: Sequence[str]) -> sparse.csr_matrix:
         analyzer=_character_ngrams, n_features=COLUMNS, lowercase=False, alternate_sign=False
     )
     matrix = vectorizer.transform(texts)
-    matrix.data = np.sqrt(matrix.data)
+    matrix.data = np.sqrt(matrix.data)  # so that a long text does not decide by its counts
     return sparse.csr_matrix(matrix)
 
 
 def _character_ngrams(text: str) -> list[str]:
-    return [text[at : at + n] for n in range(1, LONGEST + 1) for at in range(len(text) - n + 1)]
+    ngrams: list[str] = []
+    for length in range(1, LONGEST + 1):
+        ngrams += [text[at : at + length] for at in range(len(text) - length + 1)]
+    return ngrams
 
 
 def _model() -> LogisticRegression:
@@ -201,34 +210,32 @@ def _cross_validated(texts: Sequence[str], labelled: LabelledCode) -> Ranking:
     matrix, machine = _vectors(texts), ~labelled.human
     scores = np.full(len(labelled), np.nan)
     for fitted, tested in GroupKFold(FOLDS).split(np.arange(len(labelled)), machine, labelled.groups):
-        if len(set(machine[fitted].tolist())) < 2:  # noqa: PLR2004  both classes
-            continue
-        model = _model().fit(matrix[fitted], machine[fitted], sample_weight=balanced_weights(labelled, fitted))
-        scores[tested] = model.decision_function(matrix[tested])
-    return rank_score("characters", scores, machine, labelled.groups)
+        if _has_both_classes(labelled, fitted):
+            model = _model().fit(matrix[fitted], machine[fitted], sample_weight=balanced_weights(labelled, fitted))
+            scores[tested] = model.decision_function(matrix[tested])
+    return rank_score("characters", scores, machine, groups=labelled.groups)
+
+
+def _has_both_classes(labelled: LabelledCode, rows: Int64Array) -> bool:
+    return 0 < int(labelled.human[rows].sum()) < len(rows)
 
 
 def _transfer(matrix: sparse.csr_matrix, labelled: LabelledCode) -> dict[tuple[str, str], float]:
     groups = np.array(labelled.groups, object)
-    both = {
-        name: rows
-        for name, rows in labelled.rows_of("collection").items()
-        if len(set(labelled.human[rows].tolist())) == 2  # noqa: PLR2004  both classes
-    }
+    collections = labelled.rows_of("collection")
+    both = [name for name, rows in collections.items() if _has_both_classes(labelled, rows)]
     areas = {}
-    for fitted_name, rows in both.items():
-        for tested_name, tested in both.items():
-            if fitted_name == tested_name:
-                continue
-            fitted = rows[~np.isin(groups[rows], groups[tested])]
-            areas[fitted_name, tested_name] = _area(matrix, labelled, fitted, tested)
+    for fitted_name, tested_name in permutations(both, 2):
+        rows, tested = collections[fitted_name], collections[tested_name]
+        fitted = rows[~np.isin(groups[rows], groups[tested])]
+        areas[fitted_name, tested_name] = _area(matrix, labelled, fitted=fitted, tested=tested)
     return areas
 
 
-def _area(matrix: sparse.csr_matrix, labelled: LabelledCode, fitted: Int64Array, tested: Int64Array) -> float:
-    machine = ~labelled.human
-    if len(set(machine[fitted].tolist())) < 2:  # noqa: PLR2004  both classes
+def _area(matrix: sparse.csr_matrix, labelled: LabelledCode, *, fitted: Int64Array, tested: Int64Array) -> float:
+    if not _has_both_classes(labelled, fitted):
         return float("nan")
+    machine = ~labelled.human
     model = _model().fit(matrix[fitted], machine[fitted], sample_weight=balanced_weights(labelled, fitted))
     scores: Float64Array = model.decision_function(matrix[tested])
     return float(auroc(scores, machine[tested]))

@@ -82,15 +82,18 @@ def run_command(
         scale = scale or "small"
         folder = out or Path("runs") / Path(scale).stem
         check_folder_of_experiments(folder)
-        run_reproductions(name, Bench.of_scale(scale, folder, seeds, places, watchers(), models=model or ()))
+        bench = Bench.of_scale(scale, folder, seeds=seeds, data=places, watchers=watchers(), models=model or ())
+        run_reproductions(name, bench)
         return
     if len(seeds) > 1 or model or (out and len(chosen) > 1):
         raise DataError(f"{name}: expected one seed, no --model, and --out for one experiment alone")
     lacking = []
     for each in chosen:
-        report, missing = drive(each, scale or FULL, seeds[0], own_data(each, places) if chosen[1:] else places, out)
+        given = own_data(each, places) if chosen[1:] else places
+        report, missing = drive(each, scale or FULL, seed=seeds[0], given=given, out=out)
         show_report(report, chosen_format())
-        lacking += [f"{each.name}: {missing}"] if missing else []
+        if missing:
+            lacking.append(f"{each.name}: {missing}")
     if lacking:
         raise DataError("; ".join(lacking))
 
@@ -120,9 +123,8 @@ def run_all(places: Mapping[str, Path], seed: int) -> None:
                 if name in all_measurements():
                     experiment = all_measurements()[name]
                     if SMOKE in experiment.scales:
-                        _, missing = drive(
-                            experiment, SMOKE, seed, own_data(experiment, places), folder / f"{name}.json"
-                        )
+                        given, target = own_data(experiment, places), folder / f"{name}.json"
+                        _, missing = drive(experiment, SMOKE, seed=seed, given=given, out=target)
                     else:
                         committed(experiment)
                         missing = f"not run, it has no small scale and needs {', '.join(experiment.needs)}"
@@ -188,15 +190,12 @@ def list_command() -> None:
     summaries = {each.full_name: each.summary for each in all_experiments().values()}
     titles = {each.paper: paper(each.paper).title for each in all_experiments().values()}
     summaries |= {each.name: each.title for each in all_measurements().values()}
-    families = dict.fromkeys(name.partition("/")[0] for name in summaries)
-    tables = tuple(
-        Table(
-            name=family,
-            title=titles.get(family, family),
-            columns=(Column("name", "name"), Column("summary")),
-            rows=tuple(Row(pair) for pair in summaries.items() if pair[0].startswith(f"{family}/")),
-        )
-        for family in families
-    )
+    families: dict[str, list[Row]] = {}
+    for name, summary in summaries.items():
+        families.setdefault(name.partition("/")[0], []).append(Row((name, summary)))
+    tables = []
+    for family, rows in families.items():
+        columns = (Column("name", "name"), Column("summary"))
+        tables.append(Table(name=family, title=titles.get(family, family), columns=columns, rows=tuple(rows)))
     data = [{"name": name, "summary": summary} for name, summary in summaries.items()]
-    show_report(Report(title="Experiments", statement="", tables=tables, data=data), chosen_format())
+    show_report(Report(title="Experiments", statement="", tables=tuple(tables), data=data), chosen_format())

@@ -101,13 +101,16 @@ def plant_command(
     )
     check(configuration, "assay lab testbed plant")
     planted = plant_in(out, configuration, watchers())
-    parts = {name: planted.part(name) for name in dict.fromkeys(str(text.metadata["part"]) for text in planted.samples)}
-    rows = [(name, len(texts), len({text.group or text.id for text in texts})) for name, texts in parts.items()]
+    rows = []
+    for name in dict.fromkeys(str(text.metadata["part"]) for text in planted.samples):
+        texts = planted.part(name)
+        groups = {text.group or text.id for text in texts}
+        rows.append((name, len(texts), len(groups)))
     columns = (Column("part"), Column("texts", "count"), Column("groups", "count"))
     report = Report(
         title="Planted",
         statement=f"Planted in {out}; next: assay lab testbed train {out}",
-        tables=(Table("parts", "Texts of each part", columns, tuple(map(Row, rows))),),
+        tables=(Table(name="parts", title="Texts of each part", columns=columns, rows=tuple(map(Row, rows))),),
         notes=tuple(f"{count} left out: {reason}" for reason, count in planted.left_out.items()),
         data={
             "folder": str(out),
@@ -180,7 +183,7 @@ def train_command(
     configuration = replace(present, training=training, mix=changed(present.mix, corpus=mix, ratio=ratio))
     check(configuration, "assay lab testbed train")
     reconfigure(folder, training=configuration.training, mix=configuration.mix)
-    train_in(folder, configuration, read_planted(folder / FOLDER), watchers())
+    train_in(folder, configuration, planted=read_planted(folder / FOLDER), watchers=watchers())
     statement = f"Trained in {folder}: checkpoints after epochs {', '.join(map(str, training.checkpoints))}"
     trained = {"folder": str(folder), "checkpoints": list(training.checkpoints)}
     show_report(Report("Trained", statement, data=trained), form)
@@ -206,7 +209,7 @@ def evaluate_command(
     judging = changed(present.judging, detectors=names, variants=variants, device=device)
     check(replace(present, judging=judging), "assay lab testbed evaluate")
     configuration = reconfigure(folder, judging=judging)
-    evaluation = evaluate_in(folder, configuration, read_planted(folder / FOLDER), watchers())
+    evaluation = evaluate_in(folder, configuration, planted=read_planted(folder / FOLDER), watchers=watchers())
     show_evaluation(folder, evaluation)
 
 
@@ -249,7 +252,7 @@ def write_result(folder: Path, evaluation: "Evaluation") -> "tuple[Report, Path]
     from assay_lab.training.finetuning import TRAIN
 
     log = folder / TRAIN / LOG
-    losses = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
+    losses = list(map(json.loads, log.read_text("utf-8").splitlines())) if log.exists() else []
     report = describe_evaluation(evaluation, manifest_of(folder), losses)
     write_evaluation(folder, evaluation)
     write_text(folder / TABLES, render_markdown(report))
@@ -310,6 +313,6 @@ def numbers(text: str, option: str) -> tuple[int, ...]:
     from assay.errors import DataError
 
     try:
-        return tuple(int(part) for part in text.split(","))
+        return tuple(map(int, text.split(",")))
     except ValueError:
         raise DataError(f"{option} {text!r}: expected whole numbers with commas between them, as 1,3,5") from None

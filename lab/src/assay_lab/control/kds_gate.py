@@ -5,6 +5,7 @@ has its direction if it is above the median of the clean benchmarks of the same 
 `pools` is the folder of runs of `assay/reliability`; pools that it lacks are made.
 """
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,38 +35,46 @@ class GatedBenchmark:
 
 def drawn_benchmarks(pool: PlantedPool, seed: int, draws: int) -> list[GatedBenchmark]:
     """Draw benchmarks of each share and measure them."""
-    members, others, unseen = (pool.places(role) for role in ("member", "clean", "unseen"))
-    scorer, calibrating = open_local(pool.model), [pool.samples[at] for at in unseen]
-    whole = MeasuredModel(scorer, calibrating[:2], calibrating)
-    norm_of_unseen, rate = whole.mean_gradient(calibrating), None
+    members, others = pool.places("member"), pool.places("clean")
+    scorer, calibrating = open_local(pool.model), pool.of_role("unseen")
+    norm_of_unseen = MeasuredModel(scorer, calibrating[:2], calibrating).mean_gradient(calibrating)
+    rate = None
     (request,) = dataset_requests("kds")
-    measured = []
+    values: dict[float, list[tuple[bool, float]]] = {}
     for share in SHARES[:1] if pool.plant == BASE else SHARES:
+        values[share] = []
         for turn in range(draws):
             random = np.random.default_rng([seed, turn, round(100 * share)])
             seen = round(share * N)
             places = [*random.permutation(members)[:seen], *random.permutation(others)[: N - seen]]
-            samples = [pool.samples[at] for at in places]
+            samples = list(map(pool.samples.__getitem__, places))
             model = MeasuredModel(scorer, samples, calibrating, tuning=TuningOptions(rate=rate))
-            value = request(DatasetInputs(samples, calibrating, model, seed)).value
-            rate = model.rate_used
-            measured.append((share, GradientGate(model.mean_gradient(samples), norm_of_unseen).is_open, value))
-    clean = float(np.median([value for share, _, value in measured if share == 0]))
-    return [GatedBenchmark(pool.plant, share, is_open, value > clean) for share, is_open, value in measured]
+            value = request(DatasetInputs(samples, calibrating, model, seed=seed)).value
+            rate = model.rate_used  # found once for all benchmarks of the pool
+            values[share].append((GradientGate(model.mean_gradient(samples), norm_of_unseen).is_open, value))
+    clean = float(np.median([value for _, value in values[0.0]]))
+    benchmarks = []
+    for share, of_share in values.items():
+        for is_open, value in of_share:
+            benchmark = GatedBenchmark(plant=pool.plant, share=share, is_open=is_open, is_right=value > clean)
+            benchmarks.append(benchmark)
+    return benchmarks
 
 
 def rows_of(results: list[GatedBenchmark]) -> list[dict[str, object]]:
     """The share of open gates by plant and share, and that of right directions where the gate is open or closed."""
+    gates: defaultdict[tuple[str, float], list[bool]] = defaultdict(list)
+    directions: dict[bool, list[bool]] = {True: [], False: []}
+    for result in results:
+        gates[result.plant, result.share].append(result.is_open)
+        if result.share:
+            directions[result.is_open].append(result.is_right)
     rows: list[dict[str, object]] = []
-    for plant, share in dict.fromkeys((result.plant, result.share) for result in results):
-        own = [result for result in results if (result.plant, result.share) == (plant, share)]
-        rows.append({"plant": plant, "share": share} | counted("open", [result.is_open for result in own]))
-    for is_open in (True, False):
-        own = [result for result in results if result.share and result.is_open is is_open]
-        if own:
-            rows.append(
-                {"gate": "open" if is_open else "closed"} | counted("right", [result.is_right for result in own])
-            )
+    for (plant, share), is_open in gates.items():
+        rows.append({"plant": plant, "share": share} | counted("open", is_open))
+    for name, is_right in (("open", directions[True]), ("closed", directions[False])):
+        if is_right:
+            rows.append({"gate": name} | counted("right", is_right))
     return rows
 
 
@@ -80,7 +89,7 @@ def run(scale: tuple[str, int, int], seed: int, data: Data) -> Result:
     name, count, draws = scale
     seeds = tuple(range(seed + 5, seed + 5 + count))
     packages = {SOURCES: data["packages"]} if "packages" in data else {}
-    bench = Bench.of_scale(name, data["pools"], seeds, packages)
+    bench = Bench.of_scale(name, data["pools"], seeds, data=packages)
     results: list[GatedBenchmark] = []
     for each in seeds:
         for plant, pool in pools(bench, each, context=False).items():

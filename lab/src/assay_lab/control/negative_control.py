@@ -13,6 +13,7 @@ import hashlib
 import textwrap
 import zipfile
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from assay.evaluation import (
 )
 from assay.scores import flagged
 from assay.types import Float64Array, Sample
+from assay_lab.columns import group_column, text_column
 from assay_lab.control.real_model import SMOLLM2
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
 
@@ -38,9 +40,9 @@ LONGEST = 60  # lines
 
 def functions(wheels: Path, count: int) -> list[Sample]:
     """Return functions of all packages in turn, in the order of their hashes, until there are enough."""
-    packages = {
-        wheel.name.split("-")[0]: sorted(_functions(wheel), key=_order) for wheel in sorted(wheels.glob("*.whl"))
-    }
+    packages = {}
+    for wheel in sorted(wheels.glob("*.whl")):
+        packages[wheel.name.split("-")[0]] = sorted(_functions(wheel), key=_order)
     samples: list[Sample] = []
     for turn in range(max(map(len, packages.values()))):
         for package, texts in packages.items():
@@ -68,39 +70,48 @@ def _order(text: str) -> str:
 
 def scores_of(model: str, texts: Sequence[Sample]) -> Float64Array:
     """Return float64 [standard scores, texts]."""
-    settings = assay.ModelSettings(dtype="bfloat16")
-    table = assay.score(model, texts, ",".join(flagged("weights")), settings=settings).to_arrow()
-    return np.array([table[name].to_numpy(zero_copy_only=False) for name in flagged("weights")], np.float64)
+    names = flagged("weights")
+    table = assay.score(model, texts, ",".join(names), settings=assay.ModelSettings(dtype="bfloat16")).to_arrow()
+    return np.array([table[name].to_numpy(zero_copy_only=False) for name in names], np.float64)
 
 
 def of_benchmark(
-    name: str, samples: Sequence[Sample], unseen: Sequence[Sample], columns: dict[str, Float64Array], control: str
+    name: str, samples: Sequence[Sample], unseen: Sequence[Sample], *, columns: dict[str, Float64Array], control: str
 ) -> list[dict[str, Any]]:
     """Return a row of figures for each score, model and way of calibration."""
-    groups = [*(f"task {i}" for i in range(len(samples))), *(sample.group for sample in unseen)]
+    count = len(samples)
+    tasks = [f"task {place}" for place in range(count)]
+    groups = [*tasks, *group_column(unseen)]
     features = columns[control].T
-    ratio = density_ratio(features[: len(samples)], features[len(samples) :], groups)
-    positive = np.arange(len(groups)) < len(samples)
-    texts = [sample.text for sample in (*samples, *unseen)]
+    # weights tell how much more often the benchmark has texts of such scores under the control than the unseen text
+    ratio = density_ratio(features[:count], features[count:], groups)
+    positive = np.arange(len(groups)) < count
+    texts = text_column((*samples, *unseen))
     blind = blind_baseline(texts, positive, groups, resamples=200)
     shared = {
         "benchmark": name,
-        "samples": len(samples),
+        "samples": count,
         "blind_auroc": blind.ranking and round(blind.ranking.auroc.value, 3),
         "effective_unseen": round(ratio.effective_unseen, 1),
     }
     rows = []
     for model, table in columns.items():
         for score, column in zip(flagged("weights"), table, strict=True):
-            values, null = column[: len(samples)], column[len(samples) :]
+            values, null = column[:count], column[count:]
             ways = {"none": conformal_p_values(values, null), "control": weighted_p_values(values, null, ratio)}
             for weights, p_values in ways.items():
-                shares = {}
-                for alpha in ALPHAS:
-                    rate = flag_rate(p_values, alpha, groups=groups[: len(samples)]).rate
-                    shares[f"flagged_at_{alpha:g}"] = [round(x, 4) for x in (rate.value, rate.low, rate.high)]
-                rows.append({**shared, "model": Path(model).name, "score": score, "weights": weights, **shares})
+                about = {"model": Path(model).name, "score": score, "weights": weights}
+                rows.append({**shared, **about, **flagged_shares(p_values, tasks)})
     return rows
+
+
+def flagged_shares(p_values: Float64Array, groups: Sequence[str]) -> dict[str, list[float]]:
+    """Return the share that is flagged at each level, with the ends of its interval."""
+    shares = {}
+    for alpha in ALPHAS:
+        rate = flag_rate(p_values, alpha, groups=groups).rate
+        shares[f"flagged_at_{alpha:g}"] = [round(rate.value, 4), round(rate.low, 4), round(rate.high, 4)]
+    return shares
 
 
 def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
@@ -108,7 +119,7 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
     limit, count = scale
     unseen = functions(data["wheels"], count)
     benchmarks = {name: assay.load(name, data=data[name], limit=limit).samples for name in ("humaneval", "mbpp")}
-    texts = [*(sample for samples in benchmarks.values() for sample in samples), *unseen]
+    texts = [*chain.from_iterable(benchmarks.values()), *unseen]
     columns = {model: scores_of(model, texts) for model in ("builtin:small", str(data["smollm2"]))}
     shared = {"unseen": len(unseen), "packages": len({sample.group for sample in unseen})}
     rows: list[dict[str, Any]] = []
@@ -117,7 +128,7 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
         chosen = np.r_[at : at + len(samples), len(texts) - len(unseen) : len(texts)]
         at += len(samples)
         own = {model: values[:, chosen] for model, values in columns.items()}
-        rows += (shared | row for row in of_benchmark(name, samples, unseen, own, "builtin:small"))
+        rows += (shared | row for row in of_benchmark(name, samples, unseen, columns=own, control="builtin:small"))
     return Result(rows)
 
 

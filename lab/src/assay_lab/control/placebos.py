@@ -14,9 +14,10 @@ import gzip
 import json
 import math
 import zipfile
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +33,7 @@ from assay.leakage import SAME_FORM_LEVEL, Compared, FormTest, MeasuredModel, fo
 from assay.models import ModelSettings, StatisticsCache, open_local
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Sample
+from assay_lab.columns import group_column, own_group_column, text_column
 from assay_lab.control.plant_tasks import tasks
 from assay_lab.experiments.declaration import SHARED_DATA, WORK, Data, Experiment, Result
 
@@ -53,6 +55,37 @@ PLANTS: Mapping[str, tuple[float, int, int]] = {
 """Plant → share of the tasks that is trained on, how often, and in how many forms."""
 IN_EVERY_CORPUS = ("contest programs", "leetcode")
 """Forms that a real model has certainly seen: public solutions of contests."""
+FROM_BENCHMARKS = ("humaneval", "mbpp", "bigcodebench")
+
+
+def python_text(name: str) -> Callable[[Mapping[str, Any]], str | None]:
+    """Return a reader of a field of entries in Python; None for another language."""
+
+    def read(entry: Mapping[str, Any]) -> str | None:
+        if not str(entry["language"]).startswith("python"):
+            return None
+        return str(entry[name])
+
+    return read
+
+
+def human_text(entry: Mapping[str, Any]) -> str | None:
+    """Return the text of an entry that a person wrote; None for another one."""
+    return str(entry["text"]) if entry["label"] == "human" else None
+
+
+JSON_FORMS: Mapping[str, tuple[str, str, Callable[[Mapping[str, Any]], str | None]]] = {
+    "classeval": ("classeval", "classeval.jsonl.gz", human_text),
+    "o1 programs": ("livecodebench", "o1.jsonl.gz", python_text("text")),
+    "quixbugs": ("quixbugs", "pairs.jsonl.gz", python_text("fixed")),
+    "leetcode": ("debugbench", "pairs.jsonl.gz", python_text("fixed")),
+    "gpt functions": (
+        "llm-generations-ldb",
+        "mbpp/gpt-3.5-turbo-0613/seed.jsonl",
+        lambda entry: str(entry["solution"]),
+    ),
+}
+"""Form → name of its data, its file there, and how the text of an entry is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +141,13 @@ class Case:
 
 def run(size: Size, seed: int, data: Data) -> Result:
     """Residuals of benchmarks of other forms under models of known truth."""
-    found = list(forms(data, size, seed))
-    if len(found) < 2:
-        raise DataError(f"{len(found)} forms have enough texts; expected at least 2: more packages are needed")
-    cases = list(cases_of(found, size, seed, data))
+    usable = list(forms(data, size, seed))
+    if len(usable) < 2:
+        raise DataError(f"{len(usable)} forms have enough texts; expected at least 2: more packages are needed")
+    cases = list(cases_of(usable, size, seed=seed, data=data))
     if "placebos" in data:
         write_json(data["placebos"], {"made_by": "assay lab run control/placebos --scale full", **summaries(cases)})
-    return Result([row_of(case) for case in cases], notes_of(cases))
+    return Result(list(map(row_of, cases)), notes_of(cases))
 
 
 # Texts
@@ -125,11 +158,16 @@ def forms(data: Data, size: Size, seed: int) -> Iterator[Form]:
     of_forms, others = packages_of(data, size, seed)
     sources = {**public_forms(data), **package_forms(of_forms)}
     for name, texts in list(sources.items())[: size.forms]:
-        usual = list({s.text: s for s in texts if SHORTEST <= len(s.text) <= LONGEST}.values())
-        chosen = drawn(seed, usual, min(size.tasks, len(usual)))
-        unseen = unseen_for(name, chosen, others, size, seed)
+        distinct = list({sample.text: sample for sample in filter(is_usual, texts)}.values())
+        chosen = drawn(seed, distinct, min(size.tasks, len(distinct)))
+        unseen = unseen_for(name, chosen, others, size=size, seed=seed)
         if len(chosen) >= min(30, size.tasks) and unseen:
             yield Form(name, tuple(chosen), unseen)
+
+
+def is_usual(sample: Sample) -> bool:
+    """Return True for a text of ordinary length."""
+    return SHORTEST <= len(sample.text) <= LONGEST
 
 
 def packages_of(data: Data, size: Size, seed: int) -> tuple[list[Path], list[Path]]:
@@ -139,7 +177,9 @@ def packages_of(data: Data, size: Size, seed: int) -> tuple[list[Path], list[Pat
     return of_forms, [wheel for wheel in wheels if wheel not in of_forms]
 
 
-def unseen_for(name: str, own: Sequence[Sample], wheels: Sequence[Path], size: Size, seed: int) -> tuple[Sample, ...]:
+def unseen_for(
+    name: str, own: Sequence[Sample], wheels: Sequence[Path], *, size: Size, seed: int
+) -> tuple[Sample, ...]:
     """Return functions of packages in the form of a set of texts; as they stand where that is not possible."""
     settings: dict[str, Any] = {"after": AFTER, "released": RELEASED, "most": None, "seed": seed}
     like = Dataset.of(name, tuple(own), source=name)
@@ -147,61 +187,50 @@ def unseen_for(name: str, own: Sequence[Sample], wheels: Sequence[Path], size: S
         built = assay.build_unseen(wheels, like=like, **settings).samples
     except DataError:  # fewer than half of its texts hold a function
         built = assay.build_unseen(wheels, **settings).samples
-    usual = [s for s in built if SHORTEST <= len(s.text) <= LONGEST]
-    packages = drawn(seed, sorted({str(s.group) for s in usual}), len({s.group for s in usual}))
-    counts: Counter[str] = Counter()
-    kept = []
-    for sample in drawn(seed, usual, len(usual)):
-        counts[str(sample.group)] += 1
-        if sample.group in packages[: size.packages] and counts[str(sample.group)] <= PER_PACKAGE:
-            kept.append(sample)
-    return tuple(kept)
+    usual = list(filter(is_usual, built))
+    every = sorted({str(sample.group) for sample in usual})
+    packages = drawn(seed, every, min(size.packages, len(every)))
+    in_order = at_most(drawn(seed, usual, len(usual)), PER_PACKAGE)
+    return tuple(sample for sample in in_order if sample.group in packages)
+
+
+def at_most(samples: Iterable[Sample], count: int) -> Iterator[Sample]:
+    """Yield so many samples of each group, the first ones."""
+    counts: Counter[str | None] = Counter()
+    for sample in samples:
+        counts[sample.group] += 1
+        if counts[sample.group] <= count:
+            yield sample
 
 
 def public_forms(data: Data) -> dict[str, list[Sample]]:
     """Return the forms that the given data have."""
-    found = {name: tasks(name, data[name]) for name in ("humaneval", "mbpp", "bigcodebench") if name in data}
-    readers: Mapping[str, Any] = {
-        "classeval": (
-            "classeval/classeval.jsonl.gz",
-            lambda entry: entry["text"] if entry["label"] == "human" else None,
-        ),
-        "o1 programs": (
-            "livecodebench/o1.jsonl.gz",
-            lambda entry: entry["text"] if entry["language"] == "python" else None,
-        ),
-        "quixbugs": (
-            "quixbugs/pairs.jsonl.gz",
-            lambda entry: entry["fixed"] if entry["language"] == "python" else None,
-        ),
-        "leetcode": (
-            "debugbench/pairs.jsonl.gz",
-            lambda entry: entry["fixed"] if entry["language"].startswith("python") else None,
-        ),
-        "gpt functions": (
-            "llm-generations-ldb/mbpp/gpt-3.5-turbo-0613/seed.jsonl",
-            lambda entry: str(entry["solution"]),
-        ),
-    }
-    for name, (source, text_of) in readers.items():
-        folder, _, file = source.partition("/")
+    texts = {name: tasks(name, data[name]) for name in FROM_BENCHMARKS if name in data}
+    for name, (folder, file, text_of) in JSON_FORMS.items():
         if folder in data:
-            entries = json_lines(data[folder] / file)
-            texts = [(text_of(entry), entry.get("group", str(at))) for at, entry in enumerate(entries)]
-            found[name] = [Sample(f"{name}/{at}", text, group=group) for at, (text, group) in enumerate(texts) if text]
+            texts[name] = list(json_form(name, data[folder] / file, text_of))
     if "semeval2026-task13" in data:
-        path = data["semeval2026-task13"] / "task_a_trial.parquet"
-        for entry in pq.read_table(path).to_pylist():
+        programs: defaultdict[str, list[Sample]] = defaultdict(list)
+        for entry in pq.read_table(data["semeval2026-task13"] / "task_a_trial.parquet").to_pylist():
             if entry["language"] == "Python":
                 name = "contest programs" if entry["generator"] == "Human" else "generated programs"
-                own = found.setdefault(name, [])
-                own.append(Sample(f"{name}/{len(own)}", entry["code"], language="python"))
-    return found
+                programs[name].append(Sample(f"{name}/{len(programs[name])}", entry["code"], language="python"))
+        texts |= programs
+    return texts
+
+
+def json_form(name: str, path: Path, text_of: Callable[[Mapping[str, Any]], str | None]) -> Iterator[Sample]:
+    """Yield the texts of a file of JSON lines; an entry without a group is one of its own."""
+    for at, entry in enumerate(json_lines(path)):
+        if text := text_of(entry):
+            yield Sample(f"{name}/{at}", text, group=entry.get("group", str(at)))
 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:
     """Return the objects of a file of JSON lines, compressed or not."""
-    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    content = path.read_bytes()
+    if path.suffix == ".gz":
+        content = gzip.decompress(content)
     return [json.loads(line) for line in content.splitlines()]
 
 
@@ -210,11 +239,11 @@ T = TypeVar("T")
 
 def drawn(seed: int, items: Sequence[T], count: int) -> list[T]:
     """Return so many items in random order."""
-    return [items[at] for at in np.random.default_rng(seed).permutation(len(items))[:count]]
+    return list(map(items.__getitem__, np.random.default_rng(seed).permutation(len(items))[:count]))
 
 
 def package_forms(wheels: Sequence[Path]) -> dict[str, list[Sample]]:
-    """Return classes and whole modules of packages."""
+    """Return classes and whole modules of packages, at most `PER_PACKAGE_OF_FORM` of each package."""
     classes: list[Sample] = []
     modules: list[Sample] = []
     for wheel, text, tree in parsed(wheels):
@@ -223,7 +252,8 @@ def package_forms(wheels: Sequence[Path]) -> dict[str, list[Sample]]:
             if isinstance(node, ast.ClassDef):
                 source = f"{ast.get_source_segment(text, node)}\n"
                 classes.append(Sample(f"class/{len(classes)}", source, language="python", group=wheel))
-    return {"classes": thinned(classes), "modules": thinned(modules)}
+    texts = {"classes": classes, "modules": modules}
+    return {name: list(at_most(filter(is_usual, samples), PER_PACKAGE_OF_FORM)) for name, samples in texts.items()}
 
 
 def parsed(wheels: Sequence[Path]) -> Iterator[tuple[str, str, ast.Module]]:
@@ -239,49 +269,46 @@ def parsed(wheels: Sequence[Path]) -> Iterator[tuple[str, str, ast.Module]]:
                         continue
 
 
-def thinned(samples: Sequence[Sample]) -> list[Sample]:
-    """Return at most `PER_PACKAGE_OF_FORM` samples of a package."""
-    counts: Counter[str | None] = Counter()
-    kept = []
-    for sample in samples:
-        if SHORTEST <= len(sample.text) <= LONGEST:
-            counts[sample.group] += 1
-            if counts[sample.group] <= PER_PACKAGE_OF_FORM:
-                kept.append(sample)
-    return kept
-
-
 # Models
 
 
-def cases_of(found: Sequence[Form], size: Size, seed: int, data: Data) -> Iterator[Case]:
+def cases_of(usable: Sequence[Form], size: Size, *, seed: int, data: Data) -> Iterator[Case]:
     """Yield every comparison: each model as it is, and its plants, beside a second model and beside the parent."""
-    others = [
-        function
-        for _, text, tree in parsed(packages_of(data, size, seed)[0])
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-        and 200 <= len(function := f"{ast.get_source_segment(text, node)}\n") <= 1200
-    ]
-    for base in ("builtin:small", "builtin:control", *([str(data["model"])] if "model" in data else [])):
-        real = base not in SECONDS
+    others = list(training_functions(packages_of(data, size, seed)[0]))
+    bases = list(SECONDS)
+    if "model" in data:
+        bases.append(str(data["model"]))
+    for base in bases:
         second = SECONDS.get(base, "builtin:control")
-        usable = [form for form in found if not (real and form.name in IN_EVERY_CORPUS)]
-        for form in usable:
-            yield case_of(form, (base, second), data, (0.0, 0), parent=False)
+        own = [form for form in usable if base in SECONDS or form.name not in IN_EVERY_CORPUS]
+        for form in own:
+            yield case_of(form, (base, second), data, leak=(0.0, 0), parent=False)
         for number, (plant, (share, times, count)) in enumerate(PLANTS.items()):
-            chosen = drawn(seed + number, usable, min(count, len(usable)))
-            leak = (share, times if share else 0)
+            chosen = drawn(seed + number, own, min(count, len(own)))
+            # what is planted follows from the name, so a copy that is there is not trained again
             folder = data[WORK] / f"{Path(base).stem.replace(':', '-')}-{seed}-{number}"
             planted = {form.name: planted_tasks(form, share, seed) for form in chosen}
             if not folder.is_dir():
-                leaked = [sample.text for samples in planted.values() for sample in samples]
+                leaked = text_column(chain.from_iterable(planted.values()))
                 beside = drawn(seed, others, size.beside)
-                train(folder, base, leaked * times + beside, seed)
-            for form in usable if plant == "packages alone" else chosen:
+                train(folder, base, leaked * times + beside, seed=seed)
+            for form in own if plant == "packages alone" else chosen:
                 for other in (second, base):
-                    case = case_of(form, (str(folder), other), data, leak, parent=other == base)
-                    yield with_same_form(case, form, planted[form.name], str(folder), data) if share else case
+                    leak = (share, times if share else 0)
+                    case = case_of(form, (str(folder), other), data, leak=leak, parent=other == base)
+                    if share:
+                        case = with_same_form(case, form, planted[form.name], model=str(folder), data=data)
+                    yield case
+
+
+def training_functions(wheels: Sequence[Path]) -> Iterator[str]:
+    """Yield the functions of packages that models are trained on beside a leak."""
+    for _, text, tree in parsed(wheels):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                function = f"{ast.get_source_segment(text, node)}\n"
+                if 200 <= len(function) <= 1200:
+                    yield function
 
 
 def planted_tasks(form: Form, share: float, seed: int) -> list[Sample]:
@@ -289,7 +316,7 @@ def planted_tasks(form: Form, share: float, seed: int) -> list[Sample]:
     return drawn(seed, form.own, round(share * len(form.own)))
 
 
-def train(folder: Path, base: str, texts: list[str], seed: int) -> None:
+def train(folder: Path, base: str, texts: list[str], *, seed: int) -> None:
     """Train a copy of a model once on texts in random order."""
     model = open_local(base, ModelSettings(dtype="float32"))
     rate = RATES["builtin" if base in SECONDS else "other"]
@@ -301,33 +328,39 @@ def train(folder: Path, base: str, texts: list[str], seed: int) -> None:
     model.checkpoint.tokenizer.save_pretrained(folder)
 
 
-def case_of(form: Form, names: tuple[str, str], data: Data, leak: tuple[float, int], *, parent: bool) -> Case:
+def case_of(form: Form, names: tuple[str, str], data: Data, *, leak: tuple[float, int], parent: bool) -> Case:
     """Return one comparison of the audited model, the first of the names, by the second model."""
-    (model, second), sides = names, (form.own, form.unseen)
-    audited, other = ([scored(name, side, data) for side in sides] for name in (model, second))
-    own = [("own", sample.group or sample.id) for sample in form.own]
+    model, second = names
+    audited = scored(model, form.own, data), scored(model, form.unseen, data)
+    of_second = {SCORE: scored(second, form.own, data)}, {SCORE: scored(second, form.unseen, data)}
+    own = [("own", name) for name in own_group_column(form.own)]
     test = form_test(
-        (audited[0], audited[1]),
-        ({SCORE: other[0]}, {SCORE: other[1]}),
-        sides,
-        (own, [sample.group for sample in form.unseen]),
-        second,
+        audited,
+        of_second,
+        texts=(form.own, form.unseen),
+        groups=(own, group_column(form.unseen)),
+        model=second,
         parent=parent,
     )
     assert test is not None
-    return Case(Path(model).name, Path(second).name, form.name, *leak, test)
+    share, times = leak
+    return Case(model=Path(model).name, second=Path(second).name, form=form.name, share=share, times=times, test=test)
 
 
-def with_same_form(case: Case, form: Form, planted: Sequence[Sample], model: str, data: Data) -> Case:
+def with_same_form(case: Case, form: Form, planted: Sequence[Sample], *, model: str, data: Data) -> Case:
     """Return a case with the tests against tasks of the form that were kept private: a half of those not trained on."""
     leaked = {sample.id for sample in planted}
     others = drawn(len(leaked), [sample for sample in form.own if sample.id not in leaked], len(form.own))
     private, siblings = others[::2], others[1::2]
 
     def p_value(judged: Sequence[Sample]) -> float:
-        values, unseen = (scored(model, side, data) for side in (judged, private))
-        groups = [[sample.group or sample.id for sample in side] for side in (judged, private)]
-        return Compared(values, unseen, groups[0], groups[1], same_form=True).p_value()
+        return Compared(
+            values=scored(model, judged, data),
+            unseen=scored(model, private, data),
+            groups=own_group_column(judged),
+            unseen_groups=own_group_column(private),
+            same_form=True,
+        ).p_value()
 
     return replace(case, by_same_form=p_value([*planted, *siblings]), siblings=p_value(siblings))
 
@@ -369,31 +402,34 @@ def answer_of(test: FormTest) -> str:
     residual = test.residual
     if not residual.estimate.has_interval or residual.supported < LEAST_OF_KIND:
         return "cannot tell"
-    if test.is_familiar:
-        return "familiar" if residual.nearest > 0 else "cannot tell"
-    return "no evidence" if test.rules_out and residual.estimate.high >= test.floor else "cannot tell"
+    if test.is_familiar and residual.nearest > 0:
+        return "familiar"
+    if not test.is_familiar and test.rules_out and residual.estimate.high >= test.floor:
+        return "no evidence"
+    return "cannot tell"
 
 
 def summaries(cases: Sequence[Case]) -> dict[str, dict[str, object]]:
     """Return the placebos in the form in which the package ships them."""
-    return {
-        name: summary([case for case in cases if case.test.is_parent == parent])
-        for name, parent in (("control", False), ("parent", True))
-    }
+    by_control = [case for case in cases if not case.test.is_parent]
+    by_parent = [case for case in cases if case.test.is_parent]
+    return {"control": summary(by_control), "parent": summary(by_parent)}
 
 
 def summary(cases: Sequence[Case]) -> dict[str, object]:
     """Return the placebos of one kind of second model."""
     clean = [case for case in cases if not case.share]
     supported = [case for case in clean if case.test.residual.supported >= LEAST_OF_KIND]
-    values = np.array([case.test.residual.estimate.value for case in supported])
+    # the spread above and below the median differs, so each side has its own
+    values = residuals_of(supported)
     median = float(np.median(values))
     distances = np.square(values - median)
-    by_form = {
-        form: float(np.median([c.test.residual.estimate.value for c in clean if c.form == form]))
-        for form in {case.form for case in clean}
-    }
-    leaks = [c.test.residual.estimate.value - by_form[c.form] for c in cases if (c.share, c.times) == (0.2, 2)]
+    by_form: defaultdict[str, list[Case]] = defaultdict(list)
+    for case in clean:
+        by_form[case.form].append(case)
+    typical = {form: float(np.median(residuals_of(of_form))) for form, of_form in by_form.items()}
+    leaked = [case for case in cases if (case.share, case.times) == (0.2, 2)]
+    leaks = residuals_of(leaked) - [typical[case.form] for case in leaked]
     names = {case.form for case in supported}
     return {
         "count": len(supported),
@@ -403,31 +439,40 @@ def summary(cases: Sequence[Case]) -> dict[str, object]:
         "above": round(float(np.sqrt(distances[values > median].mean())), 3),
         "below": round(float(np.sqrt(distances[values < median].mean())), 3),
         "freedom": len(names) - 1,
-        "effect": round(float(np.quantile(leaks, 0.25)), 3) if leaks else None,
+        "effect": round(float(np.quantile(leaks, 0.25)), 3) if leaked else None,
         "error": round(float(np.median([case.test.residual.error for case in supported])), 3),
         "groups": int(np.median([case.test.residual.estimate.groups[1] for case in supported])),
-        "residuals": [row_of(case) for case in clean],
+        "residuals": list(map(row_of, clean)),
     }
+
+
+def residuals_of(cases: Sequence[Case]) -> Float64Array:
+    """Return the residual of each case, float64 [cases]."""
+    return np.array([case.test.residual.estimate.value for case in cases], np.float64)
 
 
 def notes_of(cases: Sequence[Case]) -> list[str]:
     """Return how often the rule was right, by truth and second model."""
-    notes = []
+    answers: dict[tuple[bool, float, int], Counter[str]] = {}
     for parent in (False, True):
-        for share, times in dict.fromkeys((case.share, case.times) for case in cases):
-            own = [c for c in cases if (c.share, c.times) == (share, times) and c.test.is_parent == parent]
-            counts = Counter(answer_of(case.test) for case in own)
-            if own:
-                leaked = f"{share:.0%} seen {times} times" if share else "clean"
-                answers = ", ".join(f"{answer} {count}" for answer, count in counts.most_common())
-                notes.append(f"{'Parent' if parent else 'Control'}, {leaked}: {len(own)} cases: {answers}.")
+        for case in cases:  # both kinds of second model in the order of the leaks
+            of_leak = answers.setdefault((parent, case.share, case.times), Counter())
+            if case.test.is_parent == parent:
+                of_leak[answer_of(case.test)] += 1
+    notes = []
+    for (parent, share, times), counts in answers.items():
+        if counts:
+            second = "Parent" if parent else "Control"
+            leaked = f"{share:.0%} seen {times} times" if share else "clean"
+            listed = ", ".join(f"{answer} {count}" for answer, count in counts.most_common())
+            notes.append(f"{second}, {leaked}: {counts.total()} cases: {listed}.")
     planted = [case for case in cases if case.share and not case.test.is_parent]
-    for name, values in (
-        ("tasks of which a part was trained on", [case.by_same_form for case in planted]),
-        ("tasks whose siblings were trained on", [case.siblings for case in planted]),
+    for name, field in (
+        ("tasks of which a part was trained on", "by_same_form"),
+        ("tasks whose siblings were trained on", "siblings"),
     ):
-        accused = sum(value <= SAME_FORM_LEVEL for value in values)
-        notes.append(f"Same form, {name}: {accused} of {len(values)} contaminated.")
+        accused = sum(getattr(case, field) <= SAME_FORM_LEVEL for case in planted)
+        notes.append(f"Same form, {name}: {accused} of {len(planted)} contaminated.")
     return notes
 
 
@@ -435,7 +480,10 @@ EXPERIMENTS = (
     Experiment(
         name="control/placebos",
         run=run,
-        scales={"smoke": Size(20, 22, 2, 10, 40), "full": Size(100, 35, 20, 100, 1000)},
+        scales={
+            "smoke": Size(tasks=20, packages=22, forms=2, beside=10, seen=40),
+            "full": Size(tasks=100, packages=35, forms=20, beside=100, seen=1000),
+        },
         columns=("model", "second", "form", "share", "times", "residual", "low", "high", "supported", "answer"),
         needs={
             "packages": "a folder of wheels that are newer than the models, as lab/lists/later_packages.txt names them",

@@ -16,6 +16,7 @@ from assay.files import atomic_folder, write_json
 from assay.models import ModelSettings, open_local
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Sample
+from assay_lab.columns import id_column, text_column
 from assay_lab.experiments.declaration import Data, Experiment, Result
 
 EPOCHS = 3
@@ -35,12 +36,15 @@ class Case:
 def tasks(name: str, path: Path, first: int | None = None) -> list[Sample]:
     """Return the tasks of a benchmark; a task of MBPP is one program, its statement a docstring before the code."""
     samples = assay.load(name, data=path, limit=first).samples
-    if name != "mbpp":
-        return list(samples)
-    return [
-        replace(sample, text=f'"""{sample.metadata["text"]}"""\n{sample.metadata["code"]}\n'.replace("\r\n", "\n"))
-        for sample in samples
-    ]
+    if name == "mbpp":
+        return list(map(program_of, samples))
+    return list(samples)
+
+
+def program_of(sample: Sample) -> Sample:
+    """Return a task of MBPP as a program."""
+    program = f'"""{sample.metadata["text"]}"""\n{sample.metadata["code"]}\n'
+    return replace(sample, text=program.replace("\r\n", "\n"))
 
 
 def run(case: Case, seed: int, data: Data) -> Result:
@@ -50,7 +54,7 @@ def run(case: Case, seed: int, data: Data) -> Result:
     chosen = set(np.random.default_rng(drawn).permutation(len(samples))[: case.tasks].tolist())
     planted = [sample for i, sample in enumerate(samples) if i in chosen]
     model = open_local(str(data["model"]), ModelSettings(dtype="float32"))
-    rows = member_rows(model.checkpoint.tokenizer, [sample.text for sample in planted], context=model.context)
+    rows = member_rows(model.checkpoint.tokenizer, text_column(planted), context=model.context)
     settings = TrainingSettings(
         method="full",
         rate=case.rate,
@@ -66,7 +70,7 @@ def run(case: Case, seed: int, data: Data) -> Result:
         "seed": drawn,
         "training": asdict(settings),
         "tokens": int(sum(map(len, rows))),
-        "planted": [sample.id for sample in planted],
+        "planted": id_column(planted),
         "others": [sample.id for i, sample in enumerate(samples) if i not in chosen],
     }
     tuned = tune(model.checkpoint.model, rows, settings, seed=drawn)

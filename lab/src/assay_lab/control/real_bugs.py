@@ -12,9 +12,10 @@ flagged if at most 5 % of the control texts are as likely (conformal p-value of 
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,13 @@ from assay.evaluation import MINIMUM_UNSEEN, Estimate, ShingleIndex, conformal_p
 from assay.models import StatisticsCache, cached_scorer, default_control, open_local
 from assay.reports import percent_with_interval
 from assay.scores import loss, requests
-from assay.scoring import plan, score_samples
+from assay.scoring import plan
 from assay.types import BooleanArray, Float64Array, LogProbScorer, Sample
 from assay_lab.bugs import (
     MEASURES,
     REFERENCE,
     BugSet,
-    BugStudy,
+    SideAverages,
     StudySettings,
     commits_to_files,
     drawn_pairs,
@@ -40,7 +41,10 @@ from assay_lab.bugs import (
     run_bug_study,
     without_empty,
 )
-from assay_lab.bugs.pairs import SamplePair, read_pairs
+from assay_lab.bugs.pairs import SamplePair, bug_groups, fixed_sides, read_pairs
+from assay_lab.bugs.scored import likelihoods
+from assay_lab.bugs.study import StudiedSet
+from assay_lab.columns import group_column
 from assay_lab.control.real_model import SMOLLM2
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import DOCS, RESULTS, with_ends
@@ -65,7 +69,8 @@ def measured(model: str, limit: int, data: Data) -> dict[str, Any]:
         commits, more = later_commits(
             pairs[name], data["checkouts"], after=CUTOFF, most=len(pairs[name]), benchmark=name
         )
-        later |= {name: commits} if commits else {}
+        if commits:
+            later[name] = commits
         notes += more
     cache = StatisticsCache()
     target, control = (cached_scorer(open_local(name), cache) for name in (model, default_control()))
@@ -77,9 +82,9 @@ def measured(model: str, limit: int, data: Data) -> dict[str, Any]:
     sets = [BugSet(name, pairs[name]) for name in PATCHES]
     sets += [BugSet(f"{name}, later commits", commits, is_control=True) for name, commits in later.items()]
     patches = run_bug_study(sets, chosen)
-    texts = {name: (fixed_sides(pairs[name]), fixed_sides(commits)) for name, commits in later.items()}
+    texts = {name: (filled_sides(pairs[name]), filled_sides(commits)) for name, commits in later.items()}
     return {
-        "sets": [*rows_of(programs), *rows_of(patches)],
+        "sets": list(map(set_row, (*programs.sets, *patches.sets))),
         "notes": notes,
         "later": compared(texts, target, control),
     }
@@ -96,27 +101,27 @@ def bugs_of(limit: int, data: Data) -> tuple[dict[str, tuple[SamplePair, ...]], 
     return pairs, notes
 
 
-def rows_of(study: BugStudy) -> list[dict[str, Any]]:
-    """Return the figures of each set."""
-    return [
-        {
-            "name": each.name,
-            "groups": each.groups,
-            "is_control": each.is_control,
-            "sides": {
-                side: {"texts": of.distinct, "characters": of.characters}
-                | {measure: with_ends(value) for measure, value in of.averages.items()}
-                for side, of in each.sides.items()
-            },
-            "preferred": with_ends(each.preference["all"].share),
-            "preference": with_ends(each.preference["all"].mean),
-            "more_than_reference": with_ends(each.contrast["all"].mean),
-            "rewritten": None
-            if each.rewritten is None or not each.rewritten.bugs
-            else {"bugs": each.rewritten.bugs, "drop": with_ends(each.rewritten.drop)},
-        }
-        for each in study.sets
-    ]
+def set_row(each: StudiedSet) -> dict[str, Any]:
+    """Return the figures of a set."""
+    rewritten = None
+    if each.rewritten is not None and each.rewritten.bugs:
+        rewritten = {"bugs": each.rewritten.bugs, "drop": with_ends(each.rewritten.drop)}
+    return {
+        "name": each.name,
+        "groups": each.groups,
+        "is_control": each.is_control,
+        "sides": {side: side_row(averages) for side, averages in each.sides.items()},
+        "preferred": with_ends(each.preference["all"].share),
+        "preference": with_ends(each.preference["all"].mean),
+        "more_than_reference": with_ends(each.contrast["all"].mean),
+        "rewritten": rewritten,
+    }
+
+
+def side_row(side: SideAverages) -> dict[str, Any]:
+    """Return the figures of one side of a set."""
+    averages = {measure: with_ends(value) for measure, value in side.averages.items()}
+    return {"texts": side.distinct, "characters": side.characters} | averages
 
 
 # Bugs against later commits
@@ -151,74 +156,72 @@ def compared(
     """
     parts = {}
     for name, (fixes, commits) in texts.items():
-        values = [likelihoods([*fixes, *commits], each) for each in (model, control)]
-        parts[name] = Comparison(tuple(fixes), tuple(commits), *values)
-    counts = [len(part.fixes) for part in parts.values()]
-    parts["all"] = Comparison(
-        tuple(sample for part in parts.values() for sample in part.fixes),
-        tuple(sample for part in parts.values() for sample in part.commits),
-        joined([part.model for part in parts.values()], counts),
-        joined([part.control for part in parts.values()], counts),
-    )
+        both = [*fixes, *commits]
+        parts[name] = Comparison(
+            fixes=tuple(fixes),
+            commits=tuple(commits),
+            model=likelihoods(both, model),
+            control=likelihoods(both, control),
+        )
+    parts["all"] = pooled(list(parts.values()))
     return [row(name, part) for name, part in parts.items()]
+
+
+def pooled(parts: Sequence[Comparison]) -> Comparison:
+    """Return one comparison of all fixes with all commits."""
+    counts = [len(part.fixes) for part in parts]
+    return Comparison(
+        fixes=tuple(chain.from_iterable(part.fixes for part in parts)),
+        commits=tuple(chain.from_iterable(part.commits for part in parts)),
+        model=joined([part.model for part in parts], counts),
+        control=joined([part.control for part in parts], counts),
+    )
 
 
 def joined(values: Sequence[Float64Array], counts: Sequence[int]) -> Float64Array:
     """Return the values of all fixes, then those of all commits."""
-    sides = [np.split(of, [count]) for of, count in zip(values, counts, strict=True)]
-    return np.concatenate([side[at] for at in (0, 1) for side in sides])
+    fixes = [column[:count] for column, count in zip(values, counts, strict=True)]
+    commits = [column[count:] for column, count in zip(values, counts, strict=True)]
+    return np.concatenate(fixes + commits)
 
 
 def row(name: str, part: Comparison) -> dict[str, Any]:
     """Return the figures of one benchmark: AUROC, and the share that is flagged where there are enough commits."""
     count = len(part.fixes)
-    groups = [sample.group for sample in (*part.fixes, *part.commits)]
+    groups = group_column((*part.fixes, *part.commits))
     is_fix = np.arange(len(groups)) < count
     by_date = count + np.argsort([str(sample.metadata["date"]) for sample in part.commits], kind="stable")
     early, late = np.split(by_date, [len(by_date) // 2])
     halves = np.concatenate([early, late])
+    is_early, of_halves = np.isin(halves, early), list(map(groups.__getitem__, halves))
     result = {
         "name": name,
         "fixes": count,
         "commits": len(part.commits),
         "characters": [median_length(part.fixes), median_length(part.commits)],
-        "model": with_ends(rank_score(loss.name, part.model, is_fix, groups).auroc),
-        "control": with_ends(rank_score(loss.name, part.control, is_fix, groups).auroc),
-        "early": with_ends(
-            rank_score(
-                loss.name, part.model[halves], np.isin(halves, early), [groups[at] for at in halves.tolist()]
-            ).auroc
-        ),
+        "model": with_ends(rank_score(loss.name, part.model, is_fix, groups=groups).auroc),
+        "control": with_ends(rank_score(loss.name, part.control, is_fix, groups=groups).auroc),
+        "early": with_ends(rank_score(loss.name, part.model[halves], is_early, groups=of_halves).auroc),
     }
     if len(early) >= MINIMUM_UNSEEN:
-        later, own = groups[count:], groups[:count]
+        own, of_early = groups[:count], list(map(groups.__getitem__, early))
         result["flagged"] = {
             "model": with_ends(grouped_share(flags_of(part.model[:count], part.model[count:]), own)),
             "control": with_ends(grouped_share(flags_of(part.control[:count], part.control[count:]), own)),
-            "early": with_ends(
-                grouped_share(
-                    flags_of(part.model[early], part.model[late]), [later[at - count] for at in early.tolist()]
-                )
-            ),
+            "early": with_ends(grouped_share(flags_of(part.model[early], part.model[late]), of_early)),
             "early_commits": len(early),
         }
     return result
 
 
-def fixed_sides(pairs: Sequence[SamplePair]) -> list[Sample]:
+def filled_sides(pairs: Sequence[SamplePair]) -> list[Sample]:
     """Return the fixed sides that have a text."""
-    return [pair.fixed for pair in pairs if pair.fixed.text.strip()]
+    return [fixed for fixed in fixed_sides(pairs) if fixed.text.strip()]
 
 
 def median_length(samples: Sequence[Sample]) -> int:
     """Return the median number of characters."""
     return int(np.median([len(sample.text) for sample in samples]))
-
-
-def likelihoods(samples: Sequence[Sample], model: LogProbScorer) -> Float64Array:
-    """Return the mean log-likelihood of a token of each text, float64 [n]."""
-    numbered = [replace(sample, id=f"{at}") for at, sample in enumerate(samples)]
-    return score_samples(numbered, plan(requests(loss.name), {"target": model})).values[loss.name]
 
 
 def flags_of(values: Float64Array, calibrating: Float64Array) -> BooleanArray:
@@ -291,29 +294,28 @@ def page(content: dict[str, Any]) -> str:
         f"Measured on {result['measured']}: at most {result['bugs_of_a_benchmark']} bugs of each benchmark, drawn with "
         f"a fixed seed; commits since {result['cutoff']}. In brackets: 95 % intervals over projects or programs."
     )
+    later, sets = result["later"], result["sets"]
+    flagged = [each for each in later if "flagged" in each]
     sections = [
         LATER,
-        *map(later_line, result["later"]),
+        *map(later_line, later),
         "",
-        *(line for each in result["later"] if "flagged" in each for line in flagged_lines(each)),
+        *chain.from_iterable(map(flagged_lines, flagged)),
         PREFERENCE,
-        *map(preference_line, result["sets"]),
+        *map(preference_line, sets),
         "",
         FAMILIARITY,
-        *(line for each in result["sets"] for line in familiarity_lines(each)),
+        *chain.from_iterable(map(familiarity_lines, sets)),
     ]
-    return "\n".join([INTRODUCTION, summary(result["later"][-1]), "", measured_on, "", *sections, "", CONFOUNDS])
+    return "\n".join([INTRODUCTION, summary(later[-1]), "", measured_on, "", *sections, "", CONFOUNDS])
 
 
 def summary(whole: dict[str, Any]) -> str:
     """Return what the page shows, from the comparison over all benchmarks of patches."""
     area, low = number(whole["model"]), whole["model"]["low"]
-    shows = low is not None and low > whole["control"]["value"]
-    conclusion = (
-        "SmolLM2 finds them more familiar than the control does; ability and memory both do that."
-        if shows
-        else "No memory of the fixes shows. With so few bugs only a large effect would."
-    )
+    conclusion = "No memory of the fixes shows. With so few bugs only a large effect would."
+    if low is not None and low > whole["control"]["value"]:
+        conclusion = "SmolLM2 finds them more familiar than the control does; ability and memory both do that."
     return (
         f"**In short.** Likelihood tells fixes from later commits to the same files with an AUROC of {area} under "
         f"SmolLM2, and {number(whole['control'])} under the control, which saw neither. {conclusion}"
@@ -323,7 +325,7 @@ def summary(whole: dict[str, Any]) -> str:
 def later_line(each: dict[str, Any]) -> str:
     """Return the row of a benchmark against later commits."""
     lengths = " and ".join(f"{length:,}" for length in each["characters"])
-    areas = [number(each[key]) for key in ("model", "control", "early")]
+    areas = number(each["model"]), number(each["control"]), number(each["early"])
     return table_line(each["name"], each["fixes"], each["commits"], lengths, *areas)
 
 
@@ -346,19 +348,12 @@ def preference_line(each: dict[str, Any]) -> str:
     return table_line(each["name"], each["groups"], share(each["preferred"]), *preference, drop)
 
 
-def familiarity_lines(each: dict[str, Any]) -> list[str]:
-    """Return the rows of a set with NLL and 5-gram accuracy, one for each side."""
+def familiarity_lines(each: dict[str, Any]) -> Iterator[str]:
+    """Yield the rows of a set with NLL and 5-gram accuracy, one for each side."""
     sides = {"fixed": "newer", "buggy": "older"} if each["is_control"] else {}
-    return [
-        table_line(
-            f"{each['name']}, {sides.get(side, side)}",
-            of["texts"],
-            f"{of['characters']:,.0f}",
-            number(of["NLL"]),
-            number(of["5-gram accuracy"]),
-        )
-        for side, of in each["sides"].items()
-    ]
+    for side, of in each["sides"].items():
+        values = number(of["NLL"]), number(of["5-gram accuracy"])
+        yield table_line(f"{each['name']}, {sides.get(side, side)}", of["texts"], f"{of['characters']:,.0f}", *values)
 
 
 def table_line(*cells: object) -> str:
@@ -368,7 +363,8 @@ def table_line(*cells: object) -> str:
 
 def estimate(numbers_of: dict[str, float | None]) -> Estimate:
     """Return a stored estimate."""
-    value, low, high = (math.nan if (of := numbers_of[key]) is None else of for key in ("value", "low", "high"))
+    ends = map(numbers_of.__getitem__, ("value", "low", "high"))
+    value, low, high = (math.nan if end is None else end for end in ends)
     return Estimate(value, low, high)
 
 
@@ -391,6 +387,8 @@ NEAR = 0.85
 """Share of 5-grams from which commits to compare with are near-duplicates."""
 PROJECTS = {"requests": ".py", "flask": ".py", "gson": ".java"}
 """Project → ending of its files."""
+COMMITTED = ("defects4j", "bugsinpy", "bugscpp", "swe-bench-lite")
+"""Benchmarks of patches whose projects have commits since the day."""
 
 
 def run_commits(most: int, seed: int, data: Data) -> Result:
@@ -399,10 +397,10 @@ def run_commits(most: int, seed: int, data: Data) -> Result:
     for name, suffix in PROJECTS.items():
         changes = commits(data["checkouts"] / name, suffix)
         older = [change for change in changes if date.fromisoformat(str(change.fixed.metadata["date"])) < DAY]
-        first = ShingleIndex([change.fixed.text for change in older]).first_of_each_kind(NEAR)
-        distinct = [change for change, is_first in zip(older, first, strict=True) if is_first]
+        index = ShingleIndex([change.fixed.text for change in older])
+        distinct = list(compress(older, index.first_of_each_kind(NEAR)))
         rows.append(judged(name, drawn_pairs(distinct, most), data["checkouts"]))
-    for name in ("defects4j", "bugsinpy", "bugscpp", "swe-bench-lite"):
+    for name in COMMITTED:
         every = read_pairs(name, DataSelection(data=data[name])).pairs
         filled = [pair for pair in every if pair.fixed.text.strip()]
         rows.append(judged(name, drawn_pairs(filled, most), data["checkouts"]))
@@ -412,9 +410,9 @@ def run_commits(most: int, seed: int, data: Data) -> Result:
 def judged(name: str, pairs: Sequence[SamplePair], checkouts: Path) -> dict[str, object]:
     """Return the share of fixed sides that is flagged with later commits as control."""
     later, _ = later_commits(pairs, checkouts, after=DAY, most=len(pairs), benchmark=name)
-    own, control = np.split(
-        likelihoods([pair.fixed for pair in (*pairs, *later)], open_local("builtin:small")), [len(pairs)]
-    )
+    fixes, commits_after = fixed_sides(pairs), fixed_sides(later)
+    values = likelihoods([*fixes, *commits_after], open_local("builtin:small"))
+    own, control = values[: len(fixes)], values[len(fixes) :]
     flags = flags_of(own[~np.isnan(own)], control)
     return {
         "texts": name,
@@ -422,8 +420,8 @@ def judged(name: str, pairs: Sequence[SamplePair], checkouts: Path) -> dict[str,
         "day": DAY.isoformat(),
         "judged": len(flags),
         "control": len(control),
-        "groups": len({pair.fixed.group for pair in pairs}),
-        "median_characters": [median_length([pair.fixed for pair in part]) for part in (pairs, later)],
+        "groups": len(set(bug_groups(pairs))),
+        "median_characters": [median_length(fixes), median_length(commits_after)],
         # over texts: six or seven projects are too few for an interval over projects
         "flagged": with_ends(grouped_share(flags)),
     }
@@ -433,7 +431,7 @@ def commits(repository: Path, suffix: str) -> tuple[SamplePair, ...]:
     """Return all commits to the files of a project since the first day."""
     listed = git_output(repository, "ls-tree", "-r", "--name-only", "HEAD").splitlines()
     files = [path for path in listed if path.endswith(suffix)]
-    return tuple(commits_to_files(repository, files, FIRST_DAY, repository.name))
+    return tuple(commits_to_files(repository, files, FIRST_DAY, group=repository.name))
 
 
 def run(limit: int, seed: int, data: Data) -> Result:
@@ -468,7 +466,7 @@ EXPERIMENTS = (
         run=run_commits,
         scales={"smoke": 20, "full": 80},
         columns=("texts", "judged", "control", "groups", "flagged"),
-        needs={**CHECKOUTS, **{name: "the data of the benchmark" for name in PATCHES if name != "gitbug-java"}},
+        needs={**CHECKOUTS, **dict.fromkeys(COMMITTED, "the data of the benchmark")},
         stored="membership/later_commits",
     ),
 )

@@ -19,22 +19,27 @@ from assay.files import write_json
 from assay.leakage import MeasuredModel
 from assay.models import ModelSettings, StatisticsCache, default_control, open_local
 from assay.types import Sample
+from assay_lab.control.placebos import at_most
 from assay_lab.control.plant_tasks import PLANTED as PLANTED_FOLDER
 from assay_lab.control.plant_tasks import tasks
 from assay_lab.control.real_model import SMOLLM2
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import SHARED_DATA, WORK, Data, Experiment, Result
 from assay_lab.reliability.grid_methods import METHODS
-from assay_lab.reliability.planted_pools import PlantedPool, control_pool
+from assay_lab.reliability.planted_pools import PlantedPool, control_pool, text_record
 from assay_lab.reliability.reliability import (
+    OUTCOMES,
     PLANTED,
     GridCell,
     GridRecord,
     Sources,
     blind_on_pool,
+    by_cell,
     drawn,
-    outcome,
+    intervals_hold,
+    outcomes,
     recorded,
+    share_errors,
 )
 
 N, DRAWS = 50, 20
@@ -52,13 +57,12 @@ def scored_pool(plant: str, model: str, samples: tuple[Sample, ...]) -> PlantedP
     with StatisticsCache() as cache:
         measured = MeasuredModel(open_local(model, ModelSettings(dtype="bfloat16")), samples, cache=cache)
         scores = {name: measured.scores(name, samples) for name in measured.one_pass_scores}
-    return PlantedPool(plant, 0, samples, scores, model)
+    return PlantedPool(plant, seed=0, samples=samples, scores=scores, model=model)
 
 
 def texts(data: Data) -> tuple[Sample, ...]:
     """Return the tasks, labelled "member" or "sibling", and the functions of packages, drawn and matched once."""
     path = data[WORK] / "texts.json"
-    fields = ("id", "text", "language", "label", "group")
     if not path.exists():
         own = tasks("humaneval", data["humaneval"])
         planted = set(json.loads((data["planted"] / "planted.json").read_text("utf-8"))["planted"])
@@ -66,67 +70,66 @@ def texts(data: Data) -> tuple[Sample, ...]:
         wheels = sorted(data["packages"].glob("*.whl"))
         newer = assay.build_unseen(wheels, like=like, after=TIME, released=RELEASED, most=None).samples
         labelled = [replace(task, label="member" if task.id in planted else "sibling") for task in own]
-        counts: Counter[str | None] = Counter()
-        for at in np.random.default_rng(0).permutation(len(newer)):
-            counts[newer[at].group] += 1
-            if counts[newer[at].group] <= PER_PACKAGE:
-                labelled.append(replace(newer[at], label="unseen"))
-        write_json(path, [{field: getattr(sample, field) for field in fields} for sample in labelled])
+        in_order = map(newer.__getitem__, np.random.default_rng(0).permutation(len(newer)))
+        labelled += [replace(sample, label="unseen") for sample in at_most(in_order, PER_PACKAGE)]
+        write_json(path, list(map(text_record, labelled)))
     return tuple(Sample(**entry) for entry in json.loads(path.read_text("utf-8")))
 
 
 def records_of(pool: PlantedPool, control: PlantedPool) -> Iterator[GridRecord]:
     """Yield the verdicts on all draws under one model."""
-    sources = Sources(pool, pool, "sibling", (control, control))
+    controls = control, control
+    sources = Sources(pool=pool, others=pool, role="sibling", controls=controls)
     sources = replace(sources, blind=blind_on_pool(sources, 0))
     shares = (0.0, *(SHARES if pool.plant == AFTER else ()))
     for share in shares:
-        cell = GridCell(pool.plant, PLANTED if share else OTHER, N, share)
+        cell = GridCell(plant=pool.plant, kind=PLANTED if share else OTHER, n=N, share=share)
         for turn in range(DRAWS):
             yield recorded(cell, drawn(cell, sources, turn), chooses=False)
-    cell = GridCell(pool.plant, NEWER, N, 0.0)
-    halves = [replace(pool, samples=split(pool.samples, turn)) for turn in range(DRAWS)]
-    first = Sources(halves[0], halves[0], "clean", (control, control))
-    blind = blind_on_pool(first, 0)
-    for turn, halved in enumerate(halves):
-        both = Sources(halved, halved, "clean", (control, control), blind)
-        yield recorded(cell, drawn(cell, both, turn), chooses=False)
+    cell = GridCell(plant=pool.plant, kind=NEWER, n=N, share=0.0)
+    blind = None
+    for turn in range(DRAWS):
+        halved = replace(pool, samples=split(pool.samples, turn))
+        sources = Sources(pool=halved, others=halved, role="clean", controls=controls, blind=blind)
+        if blind is None:  # that of the first half stands for all
+            blind = blind_on_pool(sources, 0)
+            sources = replace(sources, blind=blind)
+        yield recorded(cell, drawn(cell, sources, turn), chooses=False)
 
 
 def split(samples: Sequence[Sample], seed: int) -> tuple[Sample, ...]:
     """Return the samples with a half of the packages, those with at least `N` functions, labelled "clean"."""
     packages = Counter(sample.group for sample in samples if sample.label == "unseen")
+    enough = max(N, packages.total() / 2)
     clean: set[str | None] = set()
     for package in np.random.default_rng(seed).permutation(sorted(map(str, packages))):
-        if sum(packages[name] for name in clean) < max(N, sum(packages.values()) / 2):
+        if sum(map(packages.__getitem__, clean)) < enough:
             clean.add(str(package))
-    return tuple(replace(s, label="clean") if s.label == "unseen" and s.group in clean else s for s in samples)
+
+    def relabelled(sample: Sample) -> Sample:
+        if sample.label == "unseen" and sample.group in clean:
+            return replace(sample, label="clean")
+        return sample
+
+    return tuple(map(relabelled, samples))
 
 
 def figures(records: Sequence[GridRecord]) -> list[dict[str, object]]:
     """Return shares of right, wrong and open verdicts of each method and cell, with 95 % intervals over draws."""
     rows: list[dict[str, object]] = []
-    for cell in dict.fromkeys(record.cell for record in records):
-        own = [record for record in records if record.cell == cell]
-        shares = [record.share.estimate for record in own]
-        covered = [share.low <= cell.share <= share.high for share in shares if share.has_interval]
+    for cell, own in by_cell(records).items():
+        about = {"model": cell.plant, "kind": cell.kind, "n": cell.n, "share": cell.share}
         for method in METHODS.rules:
-            counts = Counter(outcome(record, method) for record in own)
-            row = {kind: str(wilson(counts[kind], len(own))) for kind in ("right", "wrong", "open")}
-            rows.append(
-                {"model": cell.plant, "kind": cell.kind, "n": cell.n, "share": cell.share, "method": method} | row
-            )
-        rows.append(
-            {
-                "model": cell.plant,
-                "kind": cell.kind,
-                "n": cell.n,
-                "share": cell.share,
-                "median_estimate": float(np.median([share.value for share in shares])),
-                "median_error": float(np.median([abs(share.value - cell.share) for share in shares])),
-                "intervals_that_contain_it": str(wilson(sum(covered), len(covered))),
-            }
-        )
+            counts = outcomes(own, method)
+            shares = {kind: str(wilson(counts[kind], len(own))) for kind in OUTCOMES}
+            rows.append({**about, "method": method, **shares})
+        holds = intervals_hold(own)
+        estimates = {
+            "median_estimate": float(np.median([record.share.estimate.value for record in own])),
+            "median_error": float(np.median(share_errors(own))),
+            "intervals_that_contain_it": str(wilson(sum(holds), len(holds))),
+        }
+        rows.append(about | estimates)
     return rows
 
 
@@ -134,13 +137,14 @@ def run(scale: None, seed: int, data: Data) -> Result:
     """Verdicts on drawn benchmarks under a planted model of 135 million parameters, and before planting."""
     data[WORK].mkdir(parents=True, exist_ok=True)
     samples = texts(data)
-    control = control_pool(data[WORK], "control", samples, default_control())
+    control = control_pool(data[WORK], "control", samples=samples, model=default_control())
     records: list[GridRecord] = []
     for plant, model in ((BEFORE, data["smollm2"]), (AFTER, data["planted"])):
         records += records_of(scored_pool(plant, str(model), samples), control)
-    counts = ", ".join(f"{count} {label}" for label, count in Counter(str(s.label) for s in samples).items())
+    counts = Counter(str(sample.label) for sample in samples)
+    sizes = ", ".join(f"{count} {label}" for label, count in counts.items())
     packages = len({sample.group for sample in samples if sample.label == "unseen"})
-    return Result(figures(records), [f"Texts: {counts}, of {packages} packages; {DRAWS} draws a cell."])
+    return Result(figures(records), [f"Texts: {sizes}, of {packages} packages; {DRAWS} draws a cell."])
 
 
 EXPERIMENTS = (

@@ -11,7 +11,7 @@ Parts: `library` (standard library against later packages), `humaneval` and `mbp
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -84,19 +84,12 @@ def library(model: str, data: Data, size: int) -> dict[str, object]:
     older = drawn(library_functions(), size, label=MEMBER)
     newer = drawn(later_functions(data).samples, size, label=NONMEMBER)
     audit = assay.audit(model, [*older, *newer], scores="one-pass", settings=SETTINGS, progress=False)
-    return {
-        "older": len(older),
-        "newer": len(newer),
-        "blind": blind(audit),
-        "scores": {
-            summary.score: {
-                "auroc": with_ends(summary.ranking.auroc),
-                "text": area_with_interval(summary.ranking.auroc),
-            }
-            for summary in audit.summaries
-            if summary.ranking is not None
-        },
-    }
+    scores = {}
+    for summary in audit.summaries:
+        if summary.ranking is not None:
+            area = summary.ranking.auroc
+            scores[summary.score] = {"auroc": with_ends(area), "text": area_with_interval(area)}
+    return {"older": len(older), "newer": len(newer), "blind": blind(audit), "scores": scores}
 
 
 def of_benchmark(name: str) -> Callable[[str, Data, int], dict[str, object]]:
@@ -136,10 +129,9 @@ def black(model: str, data: Data, size: int) -> dict[str, object]:
 def chat(model: str, data: Data, size: int) -> dict[str, object]:
     """Compare scores of raw text with those of the same text as a reply in the chat template."""
     tasks = benchmark("humaneval", data, size)
-    raw, reply = (
-        assay.score(model, tasks, "one-pass", settings=ModelSettings(chat_template=template), progress=False)
-        for template in (False, True)
-    )
+    score = partial(assay.score, model, tasks, scores="one-pass", progress=False)
+    raw = score(settings=ModelSettings(chat_template=False))
+    reply = score(settings=ModelSettings(chat_template=True))
     scores: dict[str, object] = {}
     for name in raw.names:
         before, after = (np.array(table.to_arrow()[name].to_pylist(), float) for table in (raw, reply))
@@ -244,10 +236,10 @@ def page() -> str:
 
 def total(parts: Mapping[str, dict[str, object]]) -> str:
     """Return the processor time of all parts that were run."""
-    run = [float(str(parts[name]["processor_seconds"])) for name in FULL if name in parts]
+    seconds = [float(str(part["processor_seconds"])) for part in parts.values()]
     return (
-        f"Together the {len(run)} parts below took {sum(run) / 60:.0f} minutes of processor time of one thread; the "
-        "limit for all is 60 minutes of two cores."
+        f"Together the {len(seconds)} parts below took {sum(seconds) / 60:.0f} minutes of processor time of one "
+        "thread; the limit for all is 60 minutes of two cores."
     )
 
 
@@ -266,44 +258,57 @@ def in_digits(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def section(part: dict[str, object]) -> list[str]:
+def section(part: dict[str, Any]) -> list[str]:
     """Return the lines of one part."""
     size, full = part["samples_of_a_side"], part["of_a_full_run"]
     whole = "a full run" if size == full else f"a small run: {size} of {full} samples of each side"
-    seconds = f"{float(str(part['processor_seconds'])):.0f} s of processor time without cached values"
-    machine = f"{part['processor']}, {number_of(int(str(part['threads'])), 'thread')}"
-    lines = [f"Measured on {part['measured']}, {whole}, {seconds} ({machine})."]
-    scores = part["scores"]
-    assert isinstance(scores, dict)
+    seconds = f"{float(part['processor_seconds']):.0f} s of processor time without cached values"
+    machine = f"{part['processor']}, {number_of(int(part['threads']), 'thread')}"
+    measured_on = f"Measured on {part['measured']}, {whole}, {seconds} ({machine})."
     if part["part"] == "chat":
-        lines += [f"{part['tasks']} tasks of HumanEval, scored as raw text and as the reply in the chat template.", ""]
-        lines += ["| score | mean, raw text | mean, reply | rank correlation |", "|---|---|---|---|"]
-        return lines + [
-            f"| `{name}` | {figures['raw']:.3f} | {figures['reply']:.3f} | {in_digits(figures['rank_correlation'])} |"
-            for name, figures in scores.items()
-        ]
+        return [measured_on, *chat_lines(part)]
     if "older" in part:
-        lines += [f"{part['older']} functions of the standard library, {part['newer']} of later packages."]
-    else:
-        lines += [f"{part['tasks']} tasks, {part['unseen']} unseen functions. Verdict: **{part['verdict']}**."]
-        lines += [str(part["explanation"])]
-    lines += [f"Blind baseline: AUROC {part['blind']}; chance is .5.", ""]
+        return [measured_on, *library_lines(part)]
+    return [measured_on, *benchmark_lines(part)]
+
+
+def chat_lines(part: dict[str, Any]) -> Iterator[str]:
+    """Yield what the chat template changes."""
+    yield f"{part['tasks']} tasks of HumanEval, scored as raw text and as the reply in the chat template."
+    yield from ("", "| score | mean, raw text | mean, reply | rank correlation |", "|---|---|---|---|")
+    for name, figures in part["scores"].items():
+        means = f"{figures['raw']:.3f} | {figures['reply']:.3f}"
+        yield f"| `{name}` | {means} | {in_digits(figures['rank_correlation'])} |"
+
+
+def library_lines(part: dict[str, Any]) -> Iterator[str]:
+    """Yield how well older and newer functions can be told apart."""
+    yield f"{part['older']} functions of the standard library, {part['newer']} of later packages."
+    yield from baseline_lines(part)
+    yield from ("| score | AUROC (older against newer) |", "|---|---|")
+    for name, figures in part["scores"].items():
+        yield f"| `{name}` | {figures['text']} |"
+    yield ""
+    yield "Below .5, the newer functions are the likelier ones: their text is easier, and memory is not what shows."
+
+
+def benchmark_lines(part: dict[str, Any]) -> Iterator[str]:
+    """Yield the verdict on a benchmark, and what each score flags."""
+    yield f"{part['tasks']} tasks, {part['unseen']} unseen functions. Verdict: **{part['verdict']}**."
+    yield str(part["explanation"])
+    yield from baseline_lines(part)
+    yield from ("| score | flagged at 5 % | so many or more by chance in |", "|---|---|---|")
+    for name, figures in part["scores"].items():
+        flagged = f"{percent(figures['flagged'])} of {figures['scored']}"
+        yield f"| `{name}` | {flagged} | {percent(figures['p'])} of cases |"
+
+
+def baseline_lines(part: dict[str, Any]) -> Iterator[str]:
+    """Yield what the blind baseline and the negative control say."""
+    yield f"Blind baseline: AUROC {part['blind']}; chance is .5."
     if "control" in part:
-        lines[-1:] = [f"Negative control, by `mid_pit`: {part['control']}.", ""]
-    if "older" in part:
-        lines += ["| score | AUROC (older against newer) |", "|---|---|"]
-        lines += [f"| `{name}` | {figures['text']} |" for name, figures in scores.items()]
-        lines += [
-            "",
-            "Below .5, the newer functions are the likelier ones: their text is easier, and memory is not what shows.",
-        ]
-    else:
-        lines += ["| score | flagged at 5 % | so many or more by chance in |", "|---|---|---|"]
-        lines += [
-            f"| `{name}` | {percent(figures['flagged'])} of {figures['scored']} | {percent(figures['p'])} of cases |"
-            for name, figures in scores.items()
-        ]
-    return lines
+        yield f"Negative control, by `mid_pit`: {part['control']}."
+    yield ""
 
 
 def stored(name: str) -> dict[str, Any]:
@@ -339,17 +344,23 @@ NEEDED = {
     "srdetection": ("humaneval",),
     "black": ("humaneval",),
 }
+
+
+def needs_of(part: str) -> dict[str, str]:
+    """Return the data of a part, with how to get them."""
+    needs = dict(SMOLLM2)
+    if part != "chat":
+        needs["later"] = "a folder of the wheels that lab/lists/real_packages.txt names"
+    return needs | {name: SHARED_DATA[name] for name in NEEDED[part]}
+
+
 EXPERIMENTS = tuple(
     Experiment(
         name=f"control/real_model-{part}",
         run=partial(run_part, part),
         scales={"smoke": 8, "full": size},
         columns=("part", "tasks", "unseen", "verdict", "blind", "control"),
-        needs={
-            **SMOLLM2,
-            **({} if part == "chat" else {"later": "a folder of the wheels that lab/lists/real_packages.txt names"}),
-            **{name: SHARED_DATA[name] for name in NEEDED[part]},
-        },
+        needs=needs_of(part),
         stored=f"real/{part}",
     )
     for part, size in FULL.items()

@@ -9,8 +9,9 @@ training: of clean texts, split by package again and again, and of members. Mode
 import keyword
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from assay_lab.evaluation.differences import paired_difference
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.declaration import WORK, Data, Experiment, Result
+from assay_lab.result_rows import column
 from assay_lab.testbed.configuration import Configuration
 from assay_lab.testbed.detectors import chosen, with_variants
 from assay_lab.testbed.evaluate import checkpoint_scores, open_checkpoint
@@ -54,20 +56,24 @@ FUSIONS: Sequence[Sequence[str]] = (
 def kinds_of(text: str, statistics: TokenStatistics) -> Kinds:
     """int8 [n], the kind of lexeme in which each token's first visible character stands."""
     at = np.zeros(len(text) + 1, np.int8)
-    for one in python_tokens(text):
-        word = one.text.isidentifier()
-        literal = one.text[0] in "'\"" or one.text[-1] in "'\"" or one.text.lstrip(".")[:1].isdigit()
-        kind = LITERAL if literal else OPERATOR
-        if word:
-            kind = KEYWORD if keyword.iskeyword(one.text) else IDENTIFIER
-        at[one.start : one.start + len(one.text)] = kind
-    for one in python_comments(text):
-        at[one.start : one.start + len(one.text)] = COMMENT
-    found = np.zeros(len(statistics), np.int8)
+    for token in python_tokens(text):
+        at[token.start : token.start + len(token.text)] = kind_of(token.text)
+    for comment in python_comments(text):
+        at[comment.start : comment.start + len(comment.text)] = COMMENT
+    kinds = np.full(len(statistics), LAYOUT, np.int8)
     for i, (start, end) in enumerate(statistics.offsets.tolist()):
-        visible = next((j for j in range(start, end) if not text[j].isspace()), None)
-        found[i] = LAYOUT if visible is None else at[visible]
-    return found
+        lexeme = text[start:end]
+        if lexeme.strip():
+            kinds[i] = at[start + len(lexeme) - len(lexeme.lstrip())]
+    return kinds
+
+
+def kind_of(lexeme: str) -> int:
+    """Return the kind of a lexeme that is no comment."""
+    if lexeme.isidentifier():
+        return KEYWORD if keyword.iskeyword(lexeme) else IDENTIFIER
+    is_literal = lexeme[0] in "'\"" or lexeme[-1] in "'\"" or lexeme.lstrip(".")[:1].isdigit()
+    return LITERAL if is_literal else OPERATOR
 
 
 def tail(one: TokenStatistics) -> Floats:
@@ -212,12 +218,12 @@ def fused(values: Mapping[str, Floats], p_values: Mapping[str, Floats]) -> dict[
         if not set(parts) <= p_values.keys():
             continue
         label = " + ".join(parts)
-        p = np.array([p_values[one] for one in parts])
+        p = np.array([p_values[part] for part in parts])
         found |= {
             f"Fisher: {label}": -np.log(p).sum(axis=0),
             f"Stouffer: {label}": norm.isf(np.minimum(p, 1 - 1 / 2000)).sum(axis=0),
             f"mean rank: {label}": -p.mean(axis=0),
-            f"sum of standardised: {label}": np.sum([values[one] for one in parts], axis=0),
+            f"sum of standardised: {label}": np.sum([values[part] for part in parts], axis=0),
         }
     return found
 
@@ -241,7 +247,7 @@ def known_scores(out: Path, configuration: Configuration, planted: Planted, epoc
     """Score → float64 [texts] on one checkpoint."""
     detectors = with_variants(chosen(PARTS), configuration.judging.variants)
     scored = checkpoint_scores(out, configuration, planted, detectors, epoch=epoch)
-    return {name.partition(":n=")[0]: column for name, column in scored.items()}
+    return {name.partition(":n=")[0]: values for name, values in scored.items()}
 
 
 def cell(
@@ -250,11 +256,14 @@ def cell(
     """The judged texts of one checkpoint, and the values of every idea and known score."""
     part = np.array([sample.metadata["part"] for sample in planted.samples])
     calibrates, of = part == "calibration-nonmember", np.isin(part, ("member", "nonmember"))
-    enough = {name: c for name, c in scored.items() if (~np.isnan(c[calibrates])).sum() >= MINIMUM_UNSEEN}
-    p_values = {name: conformal_p_values(column, column[calibrates]) for name, column in enough.items()}
-    level = {name: (c - np.nanmean(c[calibrates])) / np.nanstd(c[calibrates]) for name, c in scored.items()}
-    values = {name: column[of] for name, column in {**scored, **fused(level, p_values)}.items()}
-    samples = [sample for sample, wanted in zip(planted.samples, of, strict=True) if wanted]
+    p_values, level = {}, {}
+    for name, scores in scored.items():
+        unseen = scores[calibrates]
+        level[name] = (scores - np.nanmean(unseen)) / np.nanstd(unseen)
+        if (~np.isnan(unseen)).sum() >= MINIMUM_UNSEEN:
+            p_values[name] = conformal_p_values(scores, unseen)
+    values = {name: scores[of] for name, scores in {**scored, **fused(level, p_values)}.items()}
+    samples = list(compress(planted.samples, of))
     with StatisticsCache(out / "ideas.sqlite") as cache:
         model = CachedScorer(open_checkpoint(out, configuration, epoch), cache)
         statistics = list(model.token_statistics([sample.text for sample in samples]))
@@ -289,13 +298,15 @@ def judged(samples: Sequence[Sample], values: Mapping[str, Floats], resamples: i
     member = np.array([sample.metadata["part"] == "member" for sample in samples])
     groups = [sample.group for sample in samples]
     found: dict[str, Row] = {}
-    for name, column in values.items():
-        known = ~np.isnan(column)
+    for name, scores in values.items():
+        known = ~np.isnan(scores)
         if len(set(member[known].tolist())) == 1:
             continue
-        found[name] = {"scored": int(known.sum()), "auroc": auroc(column[known], member[known])}
+        found[name] = {"scored": int(known.sum()), "auroc": auroc(scores[known], member[known])}
         if name != "mid_pit":
-            difference = paired_difference(column, values["mid_pit"], member, groups, resamples=resamples).estimate
+            difference = paired_difference(
+                scores, values["mid_pit"], positive=member, groups=groups, resamples=resamples
+            ).estimate
             found[name]["over_mid_pit"] = [difference.value, difference.low, difference.high]
     return found
 
@@ -311,47 +322,50 @@ def measured(bench: Bench, epoch: int, repeats: int) -> list[Row]:
         planted = plant_in(out, configuration)
         if epoch:
             train_in(out, configuration, planted)
-            before, _ = parted(planted, known_scores(out, configuration, planted, 0)["mid_pit"])
+            untrained = known_scores(out, configuration, planted=planted, epoch=0)
+            before, _ = parted(planted, untrained["mid_pit"])
             nulls.append({"model": f"seed {seed}, epoch 0", **false_positives(*before, repeats)})
-        scores = known_scores(out, configuration, planted, epoch)
+        scores = known_scores(out, configuration, planted=planted, epoch=epoch)
         clean, members = parted(planted, scores["mid_pit"])
         nulls.append({"model": f"seed {seed}, epoch {epoch}", **false_positives(*clean, repeats)})
         for size, sums in called.items():
             sets = min(SETS, repeats)
-            true, false = found_sets(clean, members, size, sets)
+            true, false = found_sets(clean, members, size=size, repeats=sets)
             called[size] = [sums[0] + true, sums[1] + false, sums[2] + sets]
-        samples, values = cell(out, configuration, planted, epoch, scores)
+        samples, values = cell(out, configuration, planted=planted, epoch=epoch, scored=scores)
         cells[seed] = judged(samples, values, repeats)
-    first, *others = bench.seeds
-    names = [name for name in cells[first] if all(name in one for one in cells.values())]
-    best: dict[str, str] = {}
-    for name in names:
-        leader = best.setdefault(family(name), name)
-        if cells[first][name]["auroc"] > cells[first][leader]["auroc"]:
-            best[family(name)] = name
-    picked = [
-        {
-            "family": of,
-            "idea": name,
-            "above_all_rivals_on_every_other_seed": all(
-                cells[seed][name]["auroc"] > cells[seed][rival]["auroc"] for seed in others for rival in RIVALS
-            ),
-        }
-        for of, name in best.items()
-        if of != KNOWN
-    ]
-    table = [
-        {"idea": name, "family": family(name), "cells": [{"seed": seed, **one[name]} for seed, one in cells.items()]}
-        for name in names
-    ]
     rows = []
     for size, (true, false, of) in called.items():
-        shares = {"members": wilson(true, of), "clean": wilson(false, of)}
-        rows.append({"size": size, "sets": of, **{k: [one.value, one.low, one.high] for k, one in shares.items()}})
-    return [
-        {"part": "ideas", "tried": len(names) - len(PARTS), "chosen": picked, "table": table},
-        {"part": "sets", "null": nulls, "sets": rows},
-    ]
+        rows.append({"size": size, "sets": of, "members": share_of(true, of), "clean": share_of(false, of)})
+    return [ideas_part(cells), {"part": "sets", "null": nulls, "sets": rows}]
+
+
+def share_of(count: int, sets: int) -> list[float]:
+    """Return a share and the ends of its interval."""
+    share = wilson(count, sets)
+    return [share.value, share.low, share.high]
+
+
+def ideas_part(cells: Mapping[int, Mapping[str, Row]]) -> Row:
+    """Return the ideas that all seeds could score, and the best of each family on the first seed."""
+    names = list(filter(set.intersection(*map(set, cells.values())).__contains__, next(iter(cells.values()))))
+    areas = np.array([column(map(own.__getitem__, names), "auroc") for own in cells.values()])
+    best: dict[str, int] = {}
+    for at, name in enumerate(names):
+        leader = best.setdefault(family(name), at)
+        if areas[0, at] > areas[0, leader]:
+            best[family(name)] = at
+    rivals = areas[1:, [names.index(rival) for rival in RIVALS]]
+    picked = []
+    for of, at in best.items():
+        if of != KNOWN:
+            is_above = bool((areas[1:, [at]] > rivals).all())
+            picked.append({"family": of, "idea": names[at], "above_all_rivals_on_every_other_seed": is_above})
+    table = []
+    for name in names:
+        own = [{"seed": seed, **rows[name]} for seed, rows in cells.items()]
+        table.append({"idea": name, "family": family(name), "cells": own})
+    return {"part": "ideas", "tried": len(names) - len(PARTS), "chosen": picked, "table": table}
 
 
 def parted(planted: Planted, scores: Floats) -> tuple[Scored, Scored]:
@@ -363,29 +377,19 @@ def parted(planted: Planted, scores: Floats) -> tuple[Scored, Scored]:
 
 def false_positives(samples: Sequence[Sample], scores: Floats, splits: int) -> Row:
     """How often clean texts of some packages look like a leaked set beside those of others, by group and by sample."""
-    groups = np.array([sample.group or sample.id for sample in samples])
+    groups = groups_of(samples)
     names = np.unique(groups)
     random = np.random.default_rng(0)
     found: dict[str, list[float]] = {"by group": [], "Wilcoxon by sample": []}
     for split in range(splits):
         calibrates = np.isin(groups, random.permutation(names)[: round(CALIBRATES * len(names))])
-        one = set_test(
-            scores[~calibrates],
-            scores[calibrates],
-            groups[~calibrates].tolist(),
-            groups[calibrates].tolist(),
-            permutations=PERMUTATIONS,
-            seed=split,
-        )
-        found["by group"].append(one.p_value)
+        judged = Tested(scores[~calibrates], groups[~calibrates])
+        beside = Tested(scores[calibrates], groups[calibrates])
+        found["by group"].append(p_of_set(judged, beside, seed=split))
         naive = mannwhitneyu(scores[~calibrates], scores[calibrates], alternative="greater")
         found["Wilcoxon by sample"].append(float(naive.pvalue))
-    return {
-        "texts": len(samples),
-        "groups": len(names),
-        "splits": splits,
-        "flagged": {way: [float(np.mean(np.array(p) <= a)) for a in ALPHAS] for way, p in found.items()},
-    }
+    flagged = {way: (np.array(p)[:, None] <= ALPHAS).mean(axis=0).tolist() for way, p in found.items()}
+    return {"texts": len(samples), "groups": len(names), "splits": splits, "flagged": flagged}
 
 
 def found_sets(clean: Scored, members: Scored, size: int, repeats: int) -> tuple[int, int]:
@@ -393,21 +397,42 @@ def found_sets(clean: Scored, members: Scored, size: int, repeats: int) -> tuple
 
     Each time other packages calibrate; a clean set is drawn from those that do not.
     """
-    groups = np.array([sample.group or sample.id for sample in clean[0]])
-    theirs = np.array([sample.group or sample.id for sample in members[0]])
+    groups, theirs = groups_of(clean[0]), groups_of(members[0])
     names = np.unique(groups)
     random = np.random.default_rng(size)
     true = false = 0
     for turn in range(repeats):
         calibrates = np.isin(groups, random.permutation(names)[: round(CALIBRATES * len(names))])
-        known, labels = clean[1][calibrates], groups[calibrates].tolist()
+        unseen = Tested(clean[1][calibrates], groups[calibrates])
         drawn = random.permutation(len(theirs))[:size]
         spared = random.permutation(np.flatnonzero(~calibrates))[:size]
-        one = set_test(members[1][drawn], known, theirs[drawn].tolist(), labels, permutations=PERMUTATIONS, seed=turn)
-        other = set_test(clean[1][spared], known, groups[spared].tolist(), labels, permutations=PERMUTATIONS, seed=turn)
-        true += one.p_value <= ALPHAS[0]
-        false += other.p_value <= ALPHAS[0]
+        true += p_of_set(Tested(members[1][drawn], theirs[drawn]), unseen, seed=turn) <= ALPHAS[0]
+        false += p_of_set(Tested(clean[1][spared], groups[spared]), unseen, seed=turn) <= ALPHAS[0]
     return true, false
+
+
+class Tested(NamedTuple):
+    """Scores of a set of texts, and the group of each."""
+
+    scores: Floats
+    groups: NDArray[np.str_]
+
+
+def p_of_set(judged: Tested, unseen: Tested, *, seed: int) -> float:
+    """Return the p-value of a set beside unseen texts."""
+    return set_test(
+        judged.scores,
+        unseen_scores=unseen.scores,
+        groups=judged.groups.tolist(),
+        unseen_groups=unseen.groups.tolist(),
+        permutations=PERMUTATIONS,
+        seed=seed,
+    ).p_value
+
+
+def groups_of(samples: Sequence[Sample]) -> NDArray[np.str_]:
+    """Return the group of each text; one without is a group of its own."""
+    return np.array([sample.group or sample.id for sample in samples])
 
 
 def run(scale: tuple[str, tuple[int, ...], int, int], seed: int, data: Data) -> Result:

@@ -86,11 +86,8 @@ def paired_difference(
     if (a[both] == b[both]).all():
         return Difference(estimate, 1.0, samples)
     low, high = _ends(spread, support, level)
-    return Difference(
-        Estimate(estimate.value, low, high, level, support.groups),
-        _two_sided(estimate.value, low, high, spread.uncertainty(2), level),
-        samples,
-    )
+    paired = Estimate(estimate.value, low, high, level=level, groups=support.groups)
+    return Difference(paired, _two_sided(paired, spread.uncertainty(2)), samples)
 
 
 def _ends(spread: Spread, support: Support, level: float) -> Range:
@@ -109,9 +106,10 @@ def _ends(spread: Spread, support: Support, level: float) -> Range:
     return float(value - np.hypot(half, below)), float(value + np.hypot(half, above))
 
 
-def _two_sided(value: float, low: float, high: float, uncertainty: Uncertainty, level: float) -> float:
+def _two_sided(paired: Estimate, uncertainty: Uncertainty) -> float:
     """Return the p-value of the interval: below 1 - level exactly if zero is outside."""
-    half = value - low if value > 0 else high - value
+    value = paired.value
+    half = value - paired.low if value > 0 else paired.high - value
     if half <= 0:
         return 1.0 if value == 0 else 0.0
-    return float(2 * stdtr(uncertainty.freedom, -abs(value) / half * uncertainty.quantile(level)))
+    return float(2 * stdtr(uncertainty.freedom, -abs(value) / half * uncertainty.quantile(paired.level)))

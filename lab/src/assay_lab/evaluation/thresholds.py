@@ -142,8 +142,19 @@ def at_threshold(
     spread = draws.spread(lambda weights: decision_metrics(weights @ cells))
     support = draws.support(truths & used, ~truths & used)
     accuracy, precision, recall, f1 = (spread.estimate(i, support, level=level) for i in range(4))
-    tp, fp, tn, fn = (int(c) for c in counts)
-    return Threshold(threshold, tp, fp, tn, fn, int((~used).sum()), accuracy, precision, recall, f1)
+    tp, fp, tn, fn = map(int, counts)
+    return Threshold(
+        threshold=threshold,
+        true_positives=tp,
+        false_positives=fp,
+        true_negatives=tn,
+        false_negatives=fn,
+        unscorable=int((~used).sum()),
+        accuracy=accuracy,
+        macro_precision=precision,
+        macro_recall=recall,
+        macro_f1=f1,
+    )
 
 
 def decision_metrics(counts: Float64Array) -> Float64Array:

@@ -85,7 +85,15 @@ class Bench:
         configurations = scale(name)
         if models:
             configurations = tuple(of_model(configurations[0], model) for model in dict.fromkeys(models))
-        return cls(out, configurations, seeds, data or {}, watchers, name, tuple(models))
+        return cls(
+            out=out,
+            configurations=configurations,
+            seeds=seeds,
+            data=data or {},
+            watchers=watchers,
+            scale=name,
+            models=tuple(models),
+        )
 
     def evaluations(self, configuration: Configuration, *, ratio: float | None = None) -> tuple[Evaluation, ...]:
         """Return the results of the runs of a configuration, one for each seed; finished runs are read.
@@ -152,13 +160,17 @@ def borrow(folder: Path, configuration: Configuration, others: Sequence[Path]) -
             continue
         shutil.copytree(other / FOLDER, folder / FOLDER, dirs_exist_ok=True)
         (folder / SCORES).mkdir(parents=True, exist_ok=True)
-        for scores in sorted((other / SCORES).glob("epoch-*.parquet" if trained_alike else "epoch-0.parquet")):
-            shutil.copy2(scores, folder / SCORES)
+        scored, recorded = "epoch-0.parquet", list(SOURCE)
         if trained_alike:
+            scored, recorded = "epoch-*.parquet", [*SOURCE, "checkpoints"]
             shutil.copytree(other / TRAIN, folder / TRAIN, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.pt"))
+        for scores in sorted((other / SCORES).glob(scored)):
+            shutil.copy2(scores, folder / SCORES)
         manifest = manifest_of(other)
-        kept = (*SOURCE, *(["checkpoints"] if trained_alike else []))
-        write_json(folder / MANIFEST, {key: manifest[key] for key in kept if key in manifest})
+        write_json(
+            folder / MANIFEST,
+            {key: manifest[key] for key in recorded if key in manifest},
+        )
         return
 
 

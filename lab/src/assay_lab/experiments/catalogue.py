@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -30,18 +32,18 @@ MEASURING = (
 @cache
 def all_experiments() -> Mapping[str, Reproduction]:
     """Return full name → experiment, sorted by paper and number."""
-    declared = sorted(
-        (each for room in ROOMS for each in declared_in(room)),
-        key=lambda experiment: (experiment.paper, _by_number(experiment.name)),
-    )
-    return MappingProxyType({experiment.full_name: experiment for experiment in declared})
+    declared = list(chain.from_iterable(map(declared_in, ROOMS)))
+    declared.sort(key=lambda experiment: (experiment.paper, _by_number(experiment.name)))
+    return MappingProxyType(dict(zip(map(attrgetter("full_name"), declared), declared, strict=True)))
 
 
 @cache
 def all_measurements() -> Mapping[str, Experiment]:
     """Return name → experiment of our own, package by package."""
-    rooms = [f"assay_lab.{name}." for name in MEASURING]
-    return MappingProxyType({experiment.name: experiment for room in rooms for experiment in declared_in(room)})
+    declared: dict[str, Experiment] = {}
+    for name in MEASURING:
+        declared |= {experiment.name: experiment for experiment in declared_in(f"assay_lab.{name}.")}
+    return MappingProxyType(declared)
 
 
 def experiment_named(name: str) -> Reproduction:
@@ -51,13 +53,12 @@ def experiment_named(name: str) -> Reproduction:
         DataError: there is none.
     """
     experiments = all_experiments()
-    full_name = name
-    fitting = [each for each in experiments if each.partition("/")[2] == name]
-    if full_name not in experiments and len(fitting) == 1:
-        full_name = fitting[0]
-    if full_name not in experiments:
+    if name in experiments:
+        return experiments[name]
+    fitting = [experiment for experiment in experiments.values() if experiment.name == name]
+    if len(fitting) != 1:
         raise DataError(f"{name!r}: expected one of `assay lab list`: {', '.join(experiments)}")
-    return experiments[full_name]
+    return fitting[0]
 
 
 def experiments_named(name: str) -> tuple[Reproduction, ...]:
@@ -76,7 +77,7 @@ def check_folder_of_experiments(folder: Path) -> None:
     Raises:
         DataError: it holds other files, or cannot be written.
     """
-    papers = {experiment.paper for experiment in all_experiments().values()}
+    papers = set(map(attrgetter("paper"), all_experiments().values()))
     check_target_folder(folder, (*STORES, *papers), "assay lab run")
 
 

@@ -14,6 +14,7 @@ from assay.reports import (
     Missing,
     Report,
     Row,
+    Series,
     Table,
     line_chart,
     render_json,
@@ -31,10 +32,11 @@ NOT_MEASURED = Missing("not measured, or not printed by the paper")
 
 def finding_report(finding: Finding) -> Report:
     """Return the report of an experiment; its data are what `finding.json` holds."""
+    seeds = f" · seed {', '.join(map(str, finding.seeds))}" if finding.seeds else ""
     return Report(
         title=finding.title,
         statement="",
-        tables=tuple(described_table(table) for table in finding.tables),
+        tables=tuple(map(described_table, finding.tables)),
         figures=(*map(described_chart, finding.charts), *map(described_heat_map, finding.heat_maps)),
         notes=finding.notes,
         data={
@@ -45,7 +47,7 @@ def finding_report(finding: Finding) -> Report:
             "notes": finding.notes,
             "tables": finding.tables,
         },
-        kind=f"experiment {finding.name}" + (f" · seed {', '.join(map(str, finding.seeds))}" if finding.seeds else ""),
+        kind=f"experiment {finding.name}{seeds}",
         excerpts=finding.excerpts,
         manifest=finding.manifest,
     )
@@ -71,31 +73,39 @@ def described_table(table: ValueTable) -> Table:
     """Return a table of values as a table of a report."""
     kind = KINDS[table.unit]
     return Table(
-        table.name,
-        table.title,
-        (Column(table.head, "name"), *(Column(title, kind) for title in table.columns)),
-        tuple(Row((row.name, *map(cell, row.values))) for row in table.rows),
+        name=table.name,
+        title=table.title,
+        columns=(Column(table.head, "name"), *(Column(title, kind) for title in table.columns)),
+        rows=tuple(Row((row.name, *map(cell, row.values))) for row in table.rows),
     )
 
 
 def described_chart(chart: Chart) -> Figure:
     """Return a chart as a figure of a report."""
-    numbers = "; ".join(
-        f"{line.name}: " + ", ".join(f"{x:g} {value}" for x, value in line.points.items()) for line in chart.series
-    )
     return Figure(
-        chart.name,
-        chart.title,
-        f"{chart.title}. {numbers}.",
-        partial(line_chart, chart.series, chart.axes),
-        "Bars: the intervals of the first line.",
+        name=chart.name,
+        title=chart.title,
+        description=f"{chart.title}. {'; '.join(map(line_in_words, chart.series))}.",
+        chart=partial(line_chart, chart.series, chart.axes),
+        caption="Bars: the intervals of the first line.",
     )
+
+
+def line_in_words(line: Series) -> str:
+    """Return name and points of a line, for readers who cannot see it."""
+    return f"{line.name}: " + ", ".join(f"{x:g} {value}" for x, value in line.points.items())
 
 
 def described_heat_map(matrix: HeatMap) -> Figure:
     """Return a matrix as a figure of a report."""
     numbers = ", ".join(f"{row} and {column}: {value:.2f}" for (row, column), value in matrix.values.items())
-    return Figure(matrix.name, matrix.title, f"{matrix.title}. {numbers}.", partial(heat_map, matrix.values), "")
+    return Figure(
+        name=matrix.name,
+        title=matrix.title,
+        description=f"{matrix.title}. {numbers}.",
+        chart=partial(heat_map, matrix.values),
+        caption="",
+    )
 
 
 def cell(value: Value) -> Cell:

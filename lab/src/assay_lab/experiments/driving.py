@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,9 +14,10 @@ from typing import Any
 from assay.errors import DataError, SandboxUnavailable
 from assay.files import write_json
 from assay.reports import Column as ReportColumn
-from assay.reports import Report, Row, Table
+from assay.reports import ColumnKind, Report, Row, Table
 from assay_lab.experiments.declaration import FULL, WORK, Column, Data, Experiment
 from assay_lab.measuring import LAB, RESULTS, machine, shortened
+from assay_lab.pages.table_cells import number
 
 Content = Mapping[str, Any]
 """What the JSON of a result holds."""
@@ -37,7 +39,7 @@ def drive(experiment: Experiment, scale: str, seed: int, given: Data, out: Path 
     Raises:
         DataError: the experiment has no such scale or data, or figures of a small scale would be kept.
     """
-    check(experiment, scale, given, out)
+    check(experiment, scale, given=given, out=out)
     places = {**shared_data(experiment), **given}
     if missing := experiment.missing(scale, places):
         words = "; ".join(f"{name} ({how})" for name, how in missing.items())
@@ -70,7 +72,10 @@ def drive(experiment: Experiment, scale: str, seed: int, given: Data, out: Path 
 def committed(experiment: Experiment) -> Report:
     """Return the report of the JSON that is committed; without rows where there is none."""
     path = RESULTS / experiment.result_path
-    return report_of(experiment, json.loads(path.read_text("utf-8")) if path.exists() else {"results": []})
+    content: Content = {"results": []}
+    if path.exists():
+        content = json.loads(path.read_text("utf-8"))
+    return report_of(experiment, content)
 
 
 def check(experiment: Experiment, scale: str, given: Data, out: Path | None) -> None:
@@ -105,15 +110,20 @@ def commit() -> str:
 
 def report_of(experiment: Experiment, content: Content) -> Report:
     """Return the report of a result: one table, made of the columns that the experiment declares."""
-    first = experiment.columns[0] if experiment.columns else None
-    rows = list(rows_of({"rows": [content]} if first in content else content))
+    is_one_row = experiment.columns[:1] and experiment.columns[0] in content
+    rows = list(rows_of({"rows": [content]} if is_one_row else content))
     columns = experiment.columns or scalar_keys(rows)
-    lines = [tuple(cell(looked_up(row, column)) for column in columns) for row in rows]
+    kinds: Iterator[ColumnKind] = chain(["name"], repeat("text"))
+    lines = []
+    for row in rows:
+        cells = tuple(cell(looked_up(row, column)) for column in columns)
+        if any(cells):
+            lines.append(Row(cells))
     table = Table(
-        "results",
-        experiment.title,
-        tuple(ReportColumn(heading(column), "text" if at else "name") for at, column in enumerate(columns)),
-        tuple(Row(cells) for cells in lines if any(cells)),
+        name="results",
+        title=experiment.title,
+        columns=tuple(map(ReportColumn, map(heading, columns), kinds)),
+        rows=tuple(lines),
     )
     return Report(experiment.name, "", (table,), notes=tuple(content.get("notes", ())), data=content)
 
@@ -123,48 +133,58 @@ def rows_of(content: Content) -> Iterator[Mapping[str, Any]]:
 
     Older files have figures by title in place of rows; the title is then the value of "name".
     """
-    found = content.get("results", content.get("rows"))
-    if found is None:
-        found = [{"name": name, **value} for name, value in content.items() if isinstance(value, Mapping)]
-    for row in found:
+    rows = content.get("results", content.get("rows"))
+    if rows is None:
+        rows = [{"name": name, **value} for name, value in content.items() if isinstance(value, Mapping)]
+    for row in rows:
+        outer = {key: value for key, value in row.items() if not isinstance(value, list)}
         inner = [value for value in row.values() if isinstance(value, list) and value and isinstance(value[0], Mapping)]
-        if inner:
-            outer = {key: value for key, value in row.items() if not isinstance(value, list)}
-            yield from ({**outer, **each} for rows in inner for each in rows)
-        else:
+        for each in chain.from_iterable(inner):
+            yield {**outer, **each}
+        if not inner:
             yield row
 
 
 def scalar_keys(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the keys of all values that a cell can show."""
-    return tuple(
-        dict.fromkeys(key for row in rows for key, value in row.items() if isinstance(value, str | int | float))
-    )
+    keys: dict[str, None] = {}
+    for row in rows:
+        keys |= dict.fromkeys(key for key, value in row.items() if isinstance(value, str | int | float))
+    return tuple(keys)
 
 
 def heading(column: Column) -> str:
     """Return the heading of a column."""
-    return (column if isinstance(column, str) else ", ".join(column)).replace("_", " ")
+    return ", ".join(keys_of(column)).replace("_", " ")
+
+
+def keys_of(column: Column) -> tuple[str, ...]:
+    """Return the keys on the way to a value."""
+    return (column,) if isinstance(column, str) else column
 
 
 def looked_up(row: Mapping[str, Any], column: Column) -> Any:  # noqa: ANN401  whatever JSON holds
     """Return the value of a column, None where the row has none."""
     value: Any = row
-    for key in (column,) if isinstance(column, str) else column:
+    for key in keys_of(column):
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
 
 def cell(value: Any) -> str:  # noqa: ANN401  whatever JSON holds
     """Return a value as text: numbers with three digits, an estimate or the spread of rounds with both ends."""
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return "" if value is None else str(value)
+    if value is None:
+        return ""
+    if isinstance(value, bool | str):
+        return str(value)
     if isinstance(value, int | float):
-        return f"{value:,.0f}" if isinstance(value, int) or abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004  three digits
-    if isinstance(value, Mapping) and "low" in value:
-        return f"{cell(value['value'])} [{cell(value['low'])}, {cell(value['high'])}]"
-    if isinstance(value, Mapping) and "median" in value:
-        return f"{cell(value['median'])} ({cell(value['min'])}–{cell(value['max'])})"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {cell(each)}" for key, each in value.items())
-    return ", ".join(map(cell, value))
+        return number(value) if isinstance(value, float) else f"{value:,}"
+    return _cell_of_several(value) if isinstance(value, Mapping) else ", ".join(map(cell, value))
+
+
+def _cell_of_several(values: Mapping[str, Any]) -> str:
+    if "low" in values:
+        return f"{cell(values['value'])} [{cell(values['low'])}, {cell(values['high'])}]"
+    if "median" in values:
+        return f"{cell(values['median'])} ({cell(values['min'])}–{cell(values['max'])})"
+    return ", ".join(f"{key} {cell(each)}" for key, each in values.items())

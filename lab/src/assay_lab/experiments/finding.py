@@ -2,8 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import attrgetter
 from typing import TypeVar
 
 import numpy as np
@@ -127,24 +129,38 @@ def joined(name: str, title: str, findings: Sequence[Finding]) -> Finding:
         title: one line.
         findings: in their order; the names of tables and figures begin with that of the experiment.
     """
-    shorts = [finding.name.rpartition("/")[2] for finding in findings]
-    pairs = list(zip(shorts, findings, strict=True))
-    counts = Counter(note for finding in findings for note in finding.notes)
-    notes = [note if counts[note] > 1 else f"{short}: {note}" for short, finding in pairs for note in finding.notes]
-
-    def renamed(part: Part, short: str) -> Part:
-        return replace(part, name=f"{short}-{part.name}", title=f"{short}: {part.title}")
-
+    counts = Counter(chain.from_iterable(finding.notes for finding in findings))
+    notes: dict[str, None] = {}
+    seeds: dict[int, None] = {}
+    tables: list[ValueTable] = []
+    charts: list[Chart] = []
+    heat_maps: list[HeatMap] = []
+    excerpts: list[Excerpt] = []
+    for finding in findings:
+        short = finding.name.rpartition("/")[2]
+        tables += _prefixed(short, finding.tables)
+        charts += _prefixed(short, finding.charts)
+        heat_maps += _prefixed(short, finding.heat_maps)
+        excerpts += finding.excerpts
+        seeds |= dict.fromkeys(finding.seeds)
+        for note in finding.notes:
+            notes[note if counts[note] > 1 else f"{short}: {note}"] = None
     return Finding(
         name=name,
         title=title,
-        tables=tuple(renamed(table, short) for short, finding in pairs for table in finding.tables),
-        notes=tuple(dict.fromkeys(notes)),
-        seeds=tuple(dict.fromkeys(seed for finding in findings for seed in finding.seeds)),
-        charts=tuple(renamed(chart, short) for short, finding in pairs for chart in finding.charts),
-        heat_maps=tuple(renamed(matrix, short) for short, finding in pairs for matrix in finding.heat_maps),
-        excerpts=tuple(excerpt for finding in findings for excerpt in finding.excerpts),
+        tables=tuple(tables),
+        notes=tuple(notes),
+        seeds=tuple(seeds),
+        charts=tuple(charts),
+        heat_maps=tuple(heat_maps),
+        excerpts=tuple(excerpts),
     )
+
+
+def _prefixed(short: str, parts: Iterable[Part]) -> Iterator[Part]:
+    """Yield tables or figures with the name of their experiment before their own."""
+    for part in parts:
+        yield replace(part, name=f"{short}-{part.name}", title=f"{short}: {part.title}")
 
 
 def over_seeds(estimates: Sequence[Estimate | None], *, share: bool = False) -> Estimate | None:
@@ -163,7 +179,7 @@ def over_seeds(estimates: Sequence[Estimate | None], *, share: bool = False) -> 
     measured = [estimate for estimate in estimates if estimate is not None and not math.isnan(estimate.value)]
     if len(measured) < 2:  # noqa: PLR2004  a spread needs two
         return measured[0] if measured else None
-    values = np.array([estimate.value for estimate in measured])
+    values = np.array(list(map(attrgetter("value"), measured)))
     mean = float(values.mean())
     without = [estimate.reason for estimate in measured if not estimate.has_interval]
     if np.ptp(values) == 0 and without:
@@ -171,9 +187,11 @@ def over_seeds(estimates: Sequence[Estimate | None], *, share: bool = False) -> 
     half = float(student.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
     low, high = mean - half, mean + half
     if not without:
-        low = min(low, float(np.mean([estimate.low for estimate in measured])))
-        high = max(high, float(np.mean([estimate.high for estimate in measured])))
-    return Estimate(mean, max(0.0, low), min(1.0, high)) if share else Estimate(mean, low, high)
+        low = min(low, float(np.mean(list(map(attrgetter("low"), measured)))))
+        high = max(high, float(np.mean(list(map(attrgetter("high"), measured)))))
+    if share:
+        low, high = max(0.0, low), min(1.0, high)
+    return Estimate(mean, low, high)
 
 
 def seeds_note(seeds: Sequence[int]) -> str:

@@ -25,12 +25,13 @@ def heat_map(values: Mapping[tuple[str, str], float], *, middle: float = 1.0) ->
         middle: value without meaning, as 1 of a ratio; cells at or below it are pale.
     """
     present = {key: value for key, value in values.items() if not math.isnan(value)}
-    rows, columns = (list(dict.fromkeys(key[side] for key in values)) for side in (0, 1))
-    span = max(present.values(), default=middle) - middle
-    shades = [
-        {"row": row, "column": column, "value": value, "shade": min(0.6, max(0.05, (value - middle) / (span or 1)))}
-        for (row, column), value in present.items()
-    ]
+    rows = list(dict.fromkeys(row for row, _ in values))
+    columns = list(dict.fromkeys(column for _, column in values))
+    span = (max(present.values(), default=middle) - middle) or 1
+    shades = []
+    for (row, column), value in present.items():
+        shade = min(0.6, max(0.05, (value - middle) / span))
+        shades.append({"row": row, "column": column, "value": value, "shade": shade})
     # the width of text is estimated without its font, so room for the longest label is set by hand
     longest = CHARACTER_WIDTH * max(map(len, (*rows, *columns)), default=0)
     turned = alt.Axis(title=None, labelAngle=-30, domain=False, ticks=False, minExtent=longest / 2 + 10)

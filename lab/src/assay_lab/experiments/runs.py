@@ -1,6 +1,7 @@
 """Evaluations of several runs as values of tables: over seeds, by model, view and epoch."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, product
 from typing import Literal
 
 from assay.evaluation import Estimate
@@ -26,13 +27,18 @@ def runs_of(bench: Bench, *, ratio: float | None = None) -> dict[str, tuple[Eval
 
 def epochs_of(runs: Runs) -> list[int]:
     """Return the epochs of all runs, without the base model."""
-    return sorted({epoch for seeds in runs.values() for run in seeds for epoch in run.epochs if epoch})
+    epochs: set[int] = set()
+    for run in chain.from_iterable(runs.values()):
+        epochs.update(run.epochs)
+    return sorted(epochs - {0})
 
 
 def views_of(runs: Runs) -> tuple[SampleView, ...]:
     """Return the views that the runs have, the filtered one first; a run on filtered texts has one."""
-    present = {cell.view for seeds in runs.values() for run in seeds for cell in run.cells}
-    return tuple(view for view in VIEWS if view in present)
+    present: set[SampleView] = set()
+    for run in chain.from_iterable(runs.values()):
+        present.update(cell.view for cell in run.cells)
+    return tuple(filter(present.__contains__, VIEWS))
 
 
 def cell_of(run: Evaluation, detector: str, epoch: int, view: SampleView) -> DetectorResult | None:
@@ -49,16 +55,20 @@ def decided(
     seeds: Sequence[Evaluation], detector: str, epoch: int, view: SampleView, measure: Measure
 ) -> Estimate | None:
     """Return one measure of a detector's decisions, over seeds."""
-    cells = [cell_of(run, detector, epoch, view) for run in seeds]
     field = "f1" if measure == "macro-F1" else measure
-    return over_seeds([getattr(c.decided, field) if c and c.decided else None for c in cells], share=True)
+    estimates = []
+    for run in seeds:
+        cell = cell_of(run, detector, epoch=epoch, view=view)
+        if cell and cell.decided:
+            estimates.append(getattr(cell.decided, field))
+    return over_seeds(estimates, share=True)
 
 
 def by_epoch(runs: Runs, measure: Measure) -> Ours:
     """Return a function that gives one measure after an epoch."""
 
     def value(name: str, view: SampleView, detector: str, epoch: int) -> Estimate | None:
-        return decided(runs[name], detector, epoch, view, measure)
+        return decided(runs[name], detector, epoch=epoch, view=view, measure=measure)
 
     return value
 
@@ -92,35 +102,42 @@ def beside_paper(
         head: heading of the rows.
     """
     tables = []
+    own = list(product(runs, columns))
     for place, view in enumerate(views_of(runs)):
-        models = tuple(printed.values[measure]) if not place else ()
-        heads = [f"{name}, {heading(column)}" for name in runs for column in columns]
-        heads += [f"{model} (paper), {heading(int(column))}" for model in models for column in printed.columns]
+        theirs = [] if place else list(product(printed.values[measure], printed.columns))
+        heads = [f"{name}, {heading(column)}" for name, column in own]
+        heads += [f"{model} (paper), {heading(int(column))}" for model, column in theirs]
         lines = []
         for label, detector in rows.items():
-            values: list[Value] = [ours(name, view, detector, column) for name in runs for column in columns]
-            values += [printed.value(measure, m, label, column=column) for m in models for column in printed.columns]
+            values: list[Value] = [ours(name, view, detector, column) for name, column in own]
+            values += [printed.value(measure, model, label, column=column) for model, column in theirs]
             lines.append(ValueRow(label, tuple(values)))
-        title = f"{measure[0].upper()}{measure[1:]}, {view_title(runs, view)}"
-        tables.append(ValueTable(f"{measure.lower()}-{view}", title, head, tuple(heads), tuple(lines), "percent"))
+        table = ValueTable(
+            name=f"{measure.lower()}-{view}",
+            title=f"{measure[0].upper()}{measure[1:]}, {view_title(runs, view)}",
+            head=head,
+            columns=tuple(heads),
+            rows=tuple(lines),
+            unit="percent",
+        )
+        tables.append(table)
     return tuple(tables)
 
 
 def epoch_tables(printed: PrintedTable, runs: Runs, rows: Mapping[str, str]) -> tuple[ValueTable, ...]:
     """Return the tables of every measure by epoch, beside the paper's; `rows` names the row of each detector."""
-    return tuple(
-        table
-        for measure in MEASURES
-        for table in beside_paper(
-            printed,
-            measure,
-            runs,
-            by_epoch(runs, measure),
+    tables: list[ValueTable] = []
+    for measure in MEASURES:
+        tables += beside_paper(
+            printed=printed,
+            measure=measure,
+            runs=runs,
+            ours=by_epoch(runs, measure),
             rows=rows,
             columns=epochs_of(runs),
             heading=epoch_heading,
         )
-    )
+    return tuple(tables)
 
 
 def epoch_heading(epoch: int) -> str:
@@ -130,22 +147,25 @@ def epoch_heading(epoch: int) -> str:
 
 def macro_f1_chart(title: str, runs: Runs, detectors: Sequence[str]) -> tuple[Chart, ...]:
     """Return the figure of macro-F1 by epoch on the first model, in the first view; nothing without values."""
-    seeds, view = next(iter(runs.values())), views_of(runs)[0]
-    return chart(
-        title,
-        {name: {e: decided(seeds, name, e, view, "macro-F1") for e in epochs_of(runs)} for name in detectors},
-        x="epochs of training",
-    )
+    first, view = next(iter(runs)), views_of(runs)[0]
+    value = by_epoch(runs, "macro-F1")
+    lines = {}
+    for detector in detectors:
+        lines[detector] = {epoch: value(first, view, detector, epoch) for epoch in epochs_of(runs)}
+    return chart(title, lines, x="epochs of training")
 
 
 def chart(title: str, values: Mapping[str, Mapping[int, Estimate | None]], *, x: str) -> tuple[Chart, ...]:
     """Return a figure of macro-F1 without the lines that have no point; nothing where none has."""
-    series = [
-        Series(name, {float(at): value for at, value in points.items() if value is not None})
-        for name, points in values.items()
-    ]
-    measured = tuple(line for line in series if line.points)
-    return (Chart("macro-f1", title, measured, Axes(x, "macro-F1", percent=True)),) if measured else ()
+    series = []
+    for name, points in values.items():
+        measured = {float(at): value for at, value in points.items() if value is not None}
+        if measured:
+            series.append(Series(name, measured))
+    if not series:
+        return ()
+    axes = Axes(x, "macro-F1", percent=True)
+    return (Chart(name="macro-f1", title=title, series=tuple(series), axes=axes),)
 
 
 def setting(bench: Bench, runs: Runs) -> tuple[str, ...]:
@@ -153,23 +173,21 @@ def setting(bench: Bench, runs: Runs) -> tuple[str, ...]:
     notes = [seeds_note(bench.seeds)]
     for configuration in bench.configurations:
         training, first = configuration.training, runs[configuration.name][0]
+        weights = "all weights" if training.method == "full" else f"LoRA r {training.rank}"
         notes.append(
             f"{configuration.name}: {configuration.model}, {first.parts['member']} members and "
-            f"{first.parts['nonmember']} non-members of {configuration.data.source}, "
-            f"{'all weights' if training.method == 'full' else f'LoRA r {training.rank}'} at {training.rate:g}, "
+            f"{first.parts['nonmember']} non-members of {configuration.data.source}, {weights} at {training.rate:g}, "
             f"batch {training.batch}, general text 1:{configuration.mix.ratio:g}; thresholds from "
             f"{first.parts['calibration-member']} + {first.parts['calibration-nonmember']} other texts, where the "
             "paper does not say where its own come from."
         )
     if views_of(runs) == ("all",) and not all(chosen.data.filter for chosen in bench.configurations):
         notes.append("No text, or none of one class, passed the filter: tables of filtered texts are of all texts.")
-    separated = [
-        f"seed {run.seed}, {'filtered' if blind.view == 'filtered' else 'all texts'}: {blind.kind} {blind.auroc}"
-        for seeds in runs.values()
-        for run in seeds
-        for blind in run.blind
-        if blind.separates
-    ]
+    words = {"filtered": "filtered", "all": "all texts"}
+    separated: list[str] = []
+    for run in chain.from_iterable(runs.values()):
+        apart = [blind for blind in run.blind if blind.separates]
+        separated += [f"seed {run.seed}, {words[blind.view]}: {blind.kind} {blind.auroc}" for blind in apart]
     if separated:
         notes.append(
             "Without the model the classes can be distinguished a little in some splits "

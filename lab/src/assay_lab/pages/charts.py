@@ -20,6 +20,12 @@ GREY = "#808080"
 def standalone_chart(name: str, title: str, lines: Sequence[Series], axes: Axes) -> str:
     """Return a line chart as an SVG file, which has all its numbers as text for those who cannot see it."""
     numbers = "; ".join(f"{line.name} " + ", ".join(map(str, line.points.values())) for line in lines)
-    drawn = svg(Figure(name, title.partition(", by ")[0], f"{title}. {numbers}", lambda: line_chart(lines, axes)))
+    figure = Figure(
+        name=name,
+        title=title.partition(", by ")[0],
+        description=f"{title}. {numbers}",
+        chart=lambda: line_chart(lines, axes),
+    )
+    drawn = svg(figure)
     drawn = re.sub(r"var\((--[\w-]+)\)", lambda match: COLOURS.get(match[1], GREY), drawn)
     return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" width="560" ', 1) + "\n"

@@ -1,5 +1,6 @@
 """docs/images/index-latency.svg, made from results/index.json: assay lab render."""
 
+import itertools
 import json
 from typing import Any
 
@@ -14,13 +15,12 @@ GREY = "#808080"  # reads on white and on black
 
 def spec(results: list[dict[str, Any]]) -> dict[str, Any]:
     """Milliseconds over documents, both axes logarithmic."""
-    values = [
-        {"documents": one["documents"], "milliseconds": one[kind][share], "query": f"{told}, {share}"}
-        for one in results
-        for kind, told in KINDS.items()
-        if kind in one
-        for share in ("p50", "p95")
-    ]
+    values = []
+    for size in results:
+        for kind, share in itertools.product(KINDS, ("p50", "p95")):
+            if kind in size:
+                query = f"{KINDS[kind]}, {share}"
+                values.append({"documents": size["documents"], "milliseconds": size[kind][share], "query": query})
     axis = {"gridOpacity": 0.3, "labelColor": GREY, "titleColor": GREY, "domainColor": GREY, "tickColor": GREY}
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
@@ -36,7 +36,7 @@ def spec(results: list[dict[str, Any]]) -> dict[str, Any]:
                 "field": "documents",
                 "type": "quantitative",
                 "scale": {"type": "log"},
-                "axis": {"values": sorted({one["documents"] for one in results}), "format": "~s"},
+                "axis": {"values": sorted({size["documents"] for size in results}), "format": "~s"},
             },
             "y": {"field": "milliseconds", "type": "quantitative", "scale": {"type": "log", "domain": [0.1, 100]}},
             "color": {

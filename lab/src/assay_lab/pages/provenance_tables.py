@@ -1,100 +1,13 @@
 """Tables on the sources of code: confidence, ranks beside other tools, licences, pairs."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from itertools import product
+from operator import itemgetter
 
-from assay_lab.pages.table_cells import File, estimate, number, pivot, share_with_ends, table
+from assay_lab.pages.table_cells import Cell, File, pivot, pivot_of, table, table_of
+from assay_lab.result_rows import grouped, where
 
-
-def confidence(file: File) -> str:
-    """Return the shares of texts with a match of at least .95, and of unrelated code at the other levels."""
-
-    def cells(level: str, kinds: Sequence[str]) -> Iterable[tuple[str, str, str]]:
-        for row in file["results"]:
-            if row["queries"] in kinds and level in row["at_least"]:
-                share = row["at_least"][level]
-                text = f"{share['value']:.1%} [{share['low']:.1%}, {share['high']:.1%}]"
-                yield f"{row['queries']}, {row['by']}", f"{row['lines']} line{'s' * (row['lines'] > 1)}", text
-
-    first = file["results"][0]
-    kinds = list(dict.fromkeys(row["queries"] for row in file["results"]))
-    parts = [f"Share with a match of confidence ≥ 0.95:\n\n{pivot('code traced, found by', cells('0.95', kinds))}"]
-    for level in first["at_least"]:
-        if level != "0.95":
-            own = pivot("code traced, found by", cells(level, kinds[:1]))
-            parts.append(f"The same at confidence ≥ {level}, {kinds[0]} code alone:\n\n{own}")
-    sizes = {row["lines"]: row["n"] for row in reversed(file["results"])}
-    texts = ", ".join(f"{sizes[lines]:,} of {lines}" for lines in sorted(sizes))
-    parts.append(
-        f"{first['documents']:,} documents; calibrated on {first['calibrated_on']:,} functions. Texts of {kinds[0]} "
-        f"code by lines: {texts}. The other levels of copied and renamed code are in the JSON file.\n"
-    )
-    return "\n".join(parts)
-
-
-def confidence_languages(file: File) -> str:
-    """Return the shares of unrelated code that reach a confidence, by language."""
-    ways = {"both": "both", "fingerprints": "fingerprints alone"}
-    head = ["language", "cuts traced", *(f"{way}, ≥ {level}" for level in ("0.95", "0.99") for way in ways.values())]
-    every = [row for row in file["results"] if row["lines"] == "all"]
-    rows: list[list[str]] = []
-    for language in sorted({row["language"] for row in every}):
-        of_way = {row["by"]: row for row in every if row["language"] == language}
-        cells = []
-        for level in ("0.95", "0.99"):
-            for way in ways:
-                share = of_way[way]["at_least"][level]
-                cells.append(f"{share['value']:.1%} [{share['low']:.1%}, {share['high']:.1%}]")
-        rows.append([language, f"{of_way['both']['n']:,}", *cells])
-    return table(head, rows)
-
-
-def confidence_of_copies(file: File) -> str:
-    """Return the shares of altered copies whose own document has a confidence of .99, by each rule."""
-    words = {"fused": "fused", "smallest rate": "smallest"}
-    cells = [
-        (
-            f"{row['language']}, {row['queries']}",
-            f"{row['lines']} lines, {words[row['by']]}",
-            f"{row['at_least']['0.99']['value']:.0%} of {row['n']}",
-        )
-        for row in file["results"]
-        if row["by"] in words
-    ]
-    return pivot("copies", sorted(cells, key=lambda cell: cell[0]))
-
-
-def provenance_peers(file: File) -> str:
-    """Return the mean reciprocal ranks over the largest search space, every way on the same fragments."""
-    largest = [row for row in file["results"] if row["space"] == file["results"][-1]["space"]]
-    measured = [(row["way"], cell) for row in largest for cell in row["cells"]]
-    measured.sort(key=lambda pair: (list(COPIES).index(pair[1]["kind"]), pair[1]["window"]))
-    parts = []
-    for kind, words in COPIES.items():
-        own = [(way, f"{c['window']} tokens", estimate(c["mrr"])) for way, c in measured if c["kind"] == kind]
-        if own:
-            parts.append(f"{words[0].upper()}{words[1:]}:\n\n{pivot('way', own)}")
-    fragments = {cell["window"]: cell["queries"] for _, cell in measured}
-    sizes = ", ".join(f"{count} of {window} tokens" for window, count in fragments.items())
-    parts.append(
-        f"Mean reciprocal rank and its interval among {largest[0]['space']:,} functions; fragments: {sizes}. Recall@1 "
-        "and recall@10 are in the JSON file.\n"
-    )
-    tried = next((row["tried"] for row in largest if row["tried"]), None)
-    if tried:
-        first, best = tried[0], next(row for row in tried if row["best"])
-        ranks = [row["mrr"] for row in tried]
-        parts.append(
-            f"copydetect has the best of {len(tried)} settings, tried on {first['queries']} fragments and "
-            f"{first['documents']:,} functions: noise_threshold {best['noise']}, guarantee_threshold "
-            f"{best['guarantee']}, names {'become one symbol' if best['is_filtered'] else 'are kept'}; MRR "
-            f"{best['mrr']:.3f}, of all settings {min(ranks):.3f} to {max(ranks):.3f}.\n"
-        )
-    else:
-        parts.append("copydetect was not installed: not measured.\n")
-    return "\n".join(parts)
-
-
+SHARE = "{value:.1%} [{low:.1%}, {high:.1%}]"
 COPIES = {
     "type 1": "type 1, as it stands",
     "type 2": "type 2, Algorithm 1",
@@ -103,133 +16,226 @@ COPIES = {
 }
 
 
+def _at_level(rows: Iterable[File], level: str) -> Iterable[File]:
+    """Yield the rows that were counted at a level of confidence, with the share that reaches it as text."""
+    for row in rows:
+        if level in row["at_least"]:
+            yield {**row, "share": SHARE.format_map(row["at_least"][level])}
+
+
+def confidence(file: File) -> str:
+    """Return the shares of texts with a match of at least .95, and of unrelated code at the other levels."""
+    first = file["results"][0]
+    kind = first["queries"]
+
+    def shares(rows: Iterable[File], level: str) -> str:
+        return pivot_of(
+            "code traced, found by",
+            _at_level(rows, level),
+            line="{queries}, {by}",
+            column=lambda row: f"{row['lines']} line{'s' * (row['lines'] > 1)}",
+            cell="{share}",
+        )
+
+    parts = [f"Share with a match of confidence ≥ 0.95:\n\n{shares(file['results'], '0.95')}"]
+    unrelated = where(file["results"], queries=kind)
+    for level in filter("0.95".__ne__, first["at_least"]):
+        own = shares(unrelated, level)
+        parts.append(f"The same at confidence ≥ {level}, {kind} code alone:\n\n{own}")
+    sizes = {row["lines"]: row["n"] for row in reversed(file["results"])}
+    texts = ", ".join(f"{n:,} of {lines}" for lines, n in sorted(sizes.items()))
+    parts.append(
+        f"{first['documents']:,} documents; calibrated on {first['calibrated_on']:,} functions. Texts of {kind} "
+        f"code by lines: {texts}. The other levels of copied and renamed code are in the JSON file.\n"
+    )
+    return "\n".join(parts)
+
+
+def confidence_languages(file: File) -> str:
+    """Return the shares of unrelated code that reach a confidence, by language."""
+    ways = {"both": "both", "fingerprints": "fingerprints alone"}
+    cells = []
+    for language, rows in sorted(grouped(where(file["results"], lines="all"), "language").items()):
+        of_way = dict(zip(map(itemgetter("by"), rows), rows, strict=True))
+        cells.append((language, "cuts traced", f"{of_way['both']['n']:,}"))
+        for level, (way, words) in product(("0.95", "0.99"), ways.items()):
+            share = SHARE.format_map(of_way[way]["at_least"][level])
+            cells.append((language, f"{words}, ≥ {level}", share))
+    return pivot("language", cells)
+
+
+def confidence_of_copies(file: File) -> str:
+    """Return the shares of altered copies whose own document has a confidence of .99, by each rule."""
+    words = {"fused": "fused", "smallest rate": "smallest"}
+    return pivot_of(
+        "copies",
+        sorted((row for row in file["results"] if row["by"] in words), key=itemgetter("language", "queries")),
+        line="{language}, {queries}",
+        column=lambda row: f"{row['lines']} lines, {words[row['by']]}",
+        cell=lambda row: f"{row['at_least']['0.99']['value']:.0%} of {row['n']}",
+    )
+
+
+def provenance_peers(file: File) -> str:
+    """Return the mean reciprocal ranks over the largest search space, every way on the same fragments."""
+    largest = where(file["results"], space=file["results"][-1]["space"])
+    measured = []
+    for row in largest:
+        measured += [{"way": row["way"], **cell} for cell in row["cells"]]
+    measured.sort(key=itemgetter("window"))
+    parts = []
+    for kind, words in COPIES.items():
+        if own := where(measured, kind=kind):
+            ranks = pivot_of("way", own, line="{way}", column="{window} tokens", cell="{mrr:estimate}")
+            parts.append(f"{words[0].upper()}{words[1:]}:\n\n{ranks}")
+    fragments = {cell["window"]: cell["queries"] for cell in measured}
+    sizes = ", ".join(f"{count} of {window} tokens" for window, count in fragments.items())
+    parts.append(
+        f"Mean reciprocal rank and its interval among {largest[0]['space']:,} functions; fragments: {sizes}. Recall@1 "
+        "and recall@10 are in the JSON file.\n"
+    )
+    parts.append(_settings_tried(next(filter(None, map(itemgetter("tried"), largest)), None)))
+    return "\n".join(parts)
+
+
+def _settings_tried(tried: Sequence[File] | None) -> str:
+    if tried is None:
+        return "copydetect was not installed: not measured.\n"
+    first, best = tried[0], next(filter(itemgetter("best"), tried))
+    ranks = sorted(map(itemgetter("mrr"), tried))
+    return (
+        f"copydetect has the best of {len(tried)} settings, tried on {first['queries']} fragments and "
+        f"{first['documents']:,} functions: noise_threshold {best['noise']}, guarantee_threshold "
+        f"{best['guarantee']}, names {'become one symbol' if best['is_filtered'] else 'are kept'}; MRR "
+        f"{best['mrr']:.3f}, of all settings {ranks[0]:.3f} to {ranks[-1]:.3f}.\n"
+    )
+
+
 def provenance_peers_cost(file: File) -> str:
     """Time and memory by search space."""
-    rows = [
-        [
-            f"{entry['space']:,}",
-            entry["way"],
-            f"{number(entry['build_seconds'])} s",
-            f"{number(entry['query_ms']['p50'])} / {number(entry['query_ms']['p95'])} ms",
-            f"{number(entry['query_ms']['mean'])} ms",
-            f"{number(entry['mebibytes'])} MiB",
-        ]
-        for entry in file["results"]
-    ]
-    return table(["functions", "way", "built", "a query, p50 / p95", "mean", "memory"], rows)
+    columns: dict[str, Cell] = {
+        "functions": "{space:,}",
+        "way": "{way}",
+        "built": "{build_seconds:number} s",
+        "a query, p50 / p95": "{query_ms[p50]:number} / {query_ms[p95]:number} ms",
+        "mean": "{query_ms[mean]:number} ms",
+        "memory": "{mebibytes:number} MiB",
+    }
+    return table_of(file["results"], columns)
 
 
 def licence_gate(file: File) -> str:
     """Denials among functions of unrelated packages."""
-    row = next(row for row in file["results"] if row["kind"] == "innocent")
+    row = where(file["results"], kind="innocent")[0]
+    rate = "{alarms_per_1000:.2f} ({alarms_per_1000_interval[0]:.2f}–{alarms_per_1000_interval[1]:.2f})"
     cells = [
+        ["denials", str(_count(row["alarms"])), rate.format_map(row)],
         [
-            label,
-            str(row[count] if isinstance(row[count], int) else len(row[count])),
-            f"{row[name]:.2f} ({row[f'{name}_interval'][0]:.2f}–{row[f'{name}_interval'][1]:.2f})",
-        ]
-        for label, count, name in (
-            ("denials", "alarms", "alarms_per_1000"),
-            ("denials that are no copies", "false_alarms", "false_per_1000"),
-        )
+            "denials that are no copies",
+            str(_count(row["false_alarms"])),
+            rate.replace("alarms", "false").format_map(row),
+        ],
     ]
     return table([f"{row['functions']:,} functions of {row['packages']} packages", "", "of 1,000"], cells)
 
 
+def _count(alarms: int | Sequence[object]) -> int:
+    return alarms if isinstance(alarms, int) else len(alarms)
+
+
 def licence_plants(file: File) -> str:
     """Copies that the gate finds."""
-    rows = [
-        [row["kind"], f"{row['found']} of {row['planted']}", share_with_ends(row["recall"], row["interval"])]
-        for row in file["results"]
-        if row["kind"] != "innocent" and row["planted"]
-    ]
-    return table(["planted function", "found", "recall"], rows)
+    rows = [row for row in file["results"] if row["kind"] != "innocent" and row["planted"]]
+    columns: dict[str, Cell] = {
+        "planted function": "{kind}",
+        "found": "{found} of {planted}",
+        "recall": "{recall:.2f} ({interval[0]:.2f}–{interval[1]:.2f})",
+    }
+    return table_of(rows, columns)
 
 
 def licence_gate_languages(file: File) -> str:
     """Altered copies that the gate denies, by language."""
-    rows = [row for row in file["results"] if row["kind"] != "clean"]
+    groups: dict[str, list[File]] = {}
+    for row in file["results"]:
+        if row["kind"] != "clean":
+            pasted = row["kind"].startswith("pasted") and row["lines"]
+            groups.setdefault(f"{row['kind']}, {row['lines']} lines" if pasted else row["kind"], []).append(row)
     cells = []
-    for kind, lines in dict.fromkeys((row["kind"], _pasted(row)) for row in rows):
-        of_kind = [row for row in rows if (row["kind"], _pasted(row)) == (kind, lines)]
-        label = f"{kind}, {lines} lines" if lines else kind
-        for language in dict.fromkeys(row["language"] for row in of_kind):
-            own = [row for row in of_kind if row["language"] == language]
-            cells.append(
-                (label, language, f"{sum(row['denied'] for row in own)} of {sum(row['planted'] for row in own)}")
-            )
-        planted = sum(row["planted"] for row in of_kind)
-        cells += [
-            (label, name, f"{sum(row[key] for row in of_kind) / max(1, planted):.1%}")
-            for name, key in (("all", "denied"), ("first", "first"))
-        ]
+    for label, rows in groups.items():
+        for language, own in grouped(rows, "language").items():
+            cells.append((label, language, f"{_sum(own, 'denied')} of {_sum(own, 'planted')}"))
+        planted = max(1, _sum(rows, "planted"))
+        cells.append((label, "all", f"{_sum(rows, 'denied') / planted:.1%}"))
+        cells.append((label, "first", f"{_sum(rows, 'first') / planted:.1%}"))
     return pivot("planted function", cells)
 
 
-def _pasted(row: Mapping[str, Any]) -> str:
-    return row["lines"] if row["kind"].startswith("pasted") else ""
+def _sum(rows: Iterable[File], key: str) -> int:
+    return sum(map(itemgetter(key), rows))
 
 
 def licence_gate_clean(file: File) -> str:
     """Denials among functions of clean packages, by language."""
-    rows = [
-        [
-            row["language"],
-            f"{row['functions']:,}",
-            f"{row['documents']:,}",
-            str(row["alarms"]),
-            str(row["other_name"]),
-            f"{row['per_1000']:.2f}",
-            f"{row['sure']:.2%}",
-        ]
-        for row in file["results"]
-        if row["kind"] == "clean"
-    ]
-    head = ["", "clean functions", "documents", "denials", "other name", "of 1,000", "confidence ≥ .99"]
-    return table(head, rows)
+    columns: dict[str, Cell] = {
+        "": "{language}",
+        "clean functions": "{functions:,}",
+        "documents": "{documents:,}",
+        "denials": "{alarms}",
+        "other name": "{other_name}",
+        "of 1,000": "{per_1000:.2f}",
+        "confidence ≥ .99": "{sure:.2%}",
+    }
+    return table_of(where(file["results"], kind="clean"), columns)
 
 
 def licences(file: File) -> str:
     """Licences read by convention, beside ScanCode."""
-    rows = [
-        [
-            f"{row['convention']}, {row['files']} files",
-            row["scanner"],
-            share_with_ends(row["recall"], row["recall_interval"]),
-            share_with_ends(row["precision"], row["precision_interval"]),
-            f"{row['recall_by_family']:.2f}",
-            f"{row['precision_by_family']:.2f}",
-        ]
-        for row in file["results"][0]["conventions"]
-    ]
-    return table(["read from", "scanner", "recall", "precision", "recall, family", "precision, family"], rows)
+    columns: dict[str, Cell] = {
+        "read from": "{convention}, {files} files",
+        "scanner": "{scanner}",
+        "recall": "{recall:.2f} ({recall_interval[0]:.2f}–{recall_interval[1]:.2f})",
+        "precision": "{precision:.2f} ({precision_interval[0]:.2f}–{precision_interval[1]:.2f})",
+        "recall, family": "{recall_by_family:.2f}",
+        "precision, family": "{precision_by_family:.2f}",
+    }
+    return table_of(file["results"][0]["conventions"], columns)
 
 
 def pasted_language(file: File) -> str:
     """How often the language of pasted code is found."""
-    rows = [[row["language"], *(f"{row[key]:,}" for key in ("functions", "first", "among"))] for row in file["results"]]
-    return table(["", "functions", "named first", "among those named"], rows)
+    columns: dict[str, Cell] = {
+        "": "{language}",
+        "functions": "{functions:,}",
+        "named first": "{first:,}",
+        "among those named": "{among:,}",
+    }
+    return table_of(file["results"], columns)
 
 
 def licence_heads(file: File) -> str:
     """Copyleft in the heads of files, by half and kind of file."""
-    keys = ("gnu", "found", "gnu_unknown", "copyleft", "as_permissive", "as_copyleft", "right", "wrong")
-    rows = [[f"{row['half']}, {row['kind']}", *(f"{row[key]:,}" for key in keys)] for row in file["results"]]
-    titles = ["half", "GNU", "found", "unknown", "copyleft", "as permissive", "as copyleft", "right", "wrong"]
-    return table(titles, rows)
+    columns: dict[str, Cell] = {
+        "half": "{half}, {kind}",
+        "GNU": "{gnu:,}",
+        "found": "{found:,}",
+        "unknown": "{gnu_unknown:,}",
+        "copyleft": "{copyleft:,}",
+        "as permissive": "{as_permissive:,}",
+        "as copyleft": "{as_copyleft:,}",
+        "right": "{right:,}",
+        "wrong": "{wrong:,}",
+    }
+    return table_of(file["results"], columns)
 
 
 def pairs(file: File) -> str:
     """Copies among all pairs of files, beside copydetect."""
-    kinds = list(file["results"][0]["found"])
-    rows = [
-        [
-            row["scanner"],
-            f"{row['auroc']:.3f}",
-            f"{row['average_precision']:.3f}",
-            f"{row['recall']:.2f}",
-            *(row["found"][kind] for kind in kinds),
-        ]
-        for row in file["results"]
-    ]
-    return table(["", "AUROC", "average precision", "recall", *kinds], rows)
+    columns: dict[str, Cell] = {
+        "": "{scanner}",
+        "AUROC": "{auroc:.3f}",
+        "average precision": "{average_precision:.3f}",
+        "recall": "{recall:.2f}",
+    }
+    columns |= {kind: f"{{found[{kind}]}}" for kind in file["results"][0]["found"]}
+    return table_of(file["results"], columns)

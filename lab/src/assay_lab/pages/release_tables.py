@@ -1,9 +1,10 @@
 """Tables of the page on releases, made from the files in lab/results/release."""
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
-from assay_lab.pages.table_cells import File, number, table
+from assay_lab.pages.table_cells import File, estimate, number, table
 
 Heads = Mapping[str, str]
 """Key of a row → heading of its column."""
@@ -14,13 +15,18 @@ def cell(value: Any) -> str:  # noqa: ANN401  whatever JSON holds
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        return f"{value['value']:.3f} ({value['low']:.3f}–{value['high']:.3f})"
+        return estimate(value)
     return number(value) if isinstance(value, int | float) else str(value)
 
 
 def rows_table(rows: Sequence[Mapping[str, Any]], heads: Heads) -> str:
     """Return a table of some values of each row."""
-    return table(list(heads.values()), [[cell(row[key]) for key in heads] for row in rows])
+    return table(list(heads.values()), [list(map(cell, itemgetter(*heads)(row))) for row in rows])
+
+
+def _all_values(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return a table of all values of each row, under their own names."""
+    return rows_table(rows, dict(zip(rows[0], rows[0], strict=True)))
 
 
 def release_null(file: File) -> str:
@@ -40,13 +46,13 @@ def release_statistic_pretrained(file: File) -> str:
 
 
 def _by_taken_off(rows: Sequence[Mapping[str, Any]]) -> str:
-    off = list(dict.fromkeys(row["taken off"] for row in rows))
+    off = list(dict.fromkeys(map(itemgetter("taken off"), rows)))
     lines: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         line = lines.setdefault((row["copies"], row["values"]), {"copies": row["copies"], "values": row["values"]})
         share = row["evidence p ≤ 0.01"]["value"]
         line[row["taken off"]] = f"{row['z evidence']:.1f} ({row['z mean']:.1f}), {round(share * row['lots'])}"
-    heads = {"copies": "copies", "values": "log-likelihood of"} | {name: name for name in off}
+    heads = {"copies": "copies", "values": "log-likelihood of"} | dict(zip(off, off, strict=True))
     return rows_table(list(lines.values()), heads)
 
 
@@ -62,14 +68,14 @@ def release_power(file: File) -> str:
 
 def release_twins(file: File) -> str:
     """Return how many tasks a comparison of twins needs."""
-    return rows_table(file["results"], {key: key for key in file["results"][0]})
+    return _all_values(file["results"])
 
 
 def release_difficulty(file: File) -> str:
     """Return how alike published and secret copies are."""
-    return rows_table(file["results"], {key: key for key in file["results"][0]})
+    return _all_values(file["results"])
 
 
 def release_cost(file: File) -> str:
     """Return what making and testing cost."""
-    return rows_table(file["results"], {key: key for key in file["results"][0]})
+    return _all_values(file["results"])

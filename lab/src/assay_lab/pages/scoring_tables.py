@@ -1,110 +1,81 @@
 """Tables on the cost of scores and variants, and on what number formats do to scores."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from operator import itemgetter
 
-from assay_lab.pages.table_cells import File, number, seconds, table, times, transposed
+from assay_lab.pages.table_cells import Cell, File, filled, number, pivot, seconds, table, table_of, times, transposed
+
+MODEL = "{model}, V = {vocabulary:,}"
 
 
 def one_pass(file: File) -> str:
     """Against the fastest bare forward pass."""
-    head = ["model", "tokens", "bare, one text at a time", "bare, batches", "all scores", "tokens/s", "ratio"]
-    return table(
-        head,
-        [
-            [
-                f"{entry['model']}, V = {entry['vocabulary']:,}",
-                f"{entry['tokens']:,}",
-                seconds(entry["seconds"]["single"]),
-                seconds(entry["seconds"]["batched"]),
-                seconds(entry["seconds"]["scores"]),
-                number(entry["tokens_per_second"]["scores"]),
-                times(entry["ratio_to_fastest"]["scores"]),
-            ]
-            for entry in file["results"]
-        ],
-    )
+    columns: dict[str, Cell] = {
+        "model": MODEL,
+        "tokens": "{tokens:,}",
+        "bare, one text at a time": "{seconds[single]:seconds}",
+        "bare, batches": "{seconds[batched]:seconds}",
+        "all scores": "{seconds[scores]:seconds}",
+        "tokens/s": "{tokens_per_second[scores]:number}",
+        "ratio": "{ratio_to_fastest[scores]:times}",
+    }
+    return table_of(file["results"], columns)
 
 
 def srdetection(file: File) -> str:
     """Against its n + 1 forward passes."""
-    head = ["model", "names", "texts, tokens", "n + 1 bare passes", "SrDetection", "ratio", "of which variants"]
-    head.append("before the first change")
-    rows = [
-        [
-            f"{entry['model']}, V = {entry['vocabulary']:,}",
-            entry["rename"],
-            f"{entry['texts']}, {entry['tokens']:,}",
-            seconds(entry["seconds"][entry["fastest"]]),
-            seconds(entry["seconds"]["srdetection"]),
-            times(entry["ratio_to_floor"]["srdetection"]),
-            seconds(entry["seconds"]["variants"]),
-            f"{100 * entry['before_change']:.0f} %" if "before_change" in entry else "–",
-        ]
-        for entry in file["results"]
-    ]
-    return table(head, rows)
+    columns: dict[str, Cell] = {
+        "model": MODEL,
+        "names": "{rename}",
+        "texts, tokens": "{texts}, {tokens:,}",
+        "n + 1 bare passes": lambda entry: seconds(entry["seconds"][entry["fastest"]]),
+        "SrDetection": "{seconds[srdetection]:seconds}",
+        "ratio": "{ratio_to_floor[srdetection]:times}",
+        "of which variants": "{seconds[variants]:seconds}",
+        "before the first change": lambda entry: (
+            f"{100 * entry['before_change']:.0f} %" if "before_change" in entry else "–"
+        ),
+    }
+    return table_of(file["results"], columns)
 
 
 def peers(file: File) -> str:
     """Against a text at a time and a pass per program."""
-    head = ["model", "texts", "tokens", "peers", "assay", "ratio", "largest difference"]
-    return table(
-        head,
-        [
-            [
-                f"{entry['model']}, V = {entry['vocabulary']:,}",
-                str(entry["texts"]),
-                f"{entry['tokens']:,}",
-                seconds(entry["seconds"]["peers"]),
-                seconds(entry["seconds"]["assay"]),
-                times(entry["ratio"]),
-                f"{max(entry['largest_relative_difference'].values()):.0e}",
-            ]
-            for entry in file["results"]
-        ],
-    )
+    columns: dict[str, Cell] = {
+        "model": MODEL,
+        "texts": "{texts}",
+        "tokens": "{tokens:,}",
+        "peers": "{seconds[peers]:seconds}",
+        "assay": "{seconds[assay]:seconds}",
+        "ratio": "{ratio:times}",
+        "largest difference": lambda entry: f"{max(entry['largest_relative_difference'].values()):.0e}",
+    }
+    return table_of(file["results"], columns)
 
 
 def programs(file: File) -> str:
     """What each of the peers' programs costs, and assay with all scores."""
-    columns = [entry["model"] for entry in file["results"]]
-    names = list(file["results"][0]["seconds_of_each_program"])
-    rows = [
-        [name, *(f"{number(entry['seconds_of_each_program'][name])} s" for entry in file["results"])] for name in names
-    ]
-    rows.append(["assay, all of their scores", *(seconds(entry["seconds"]["assay"]) for entry in file["results"])])
-    return table(["program", *columns], rows)
+    cells = []
+    for entry in file["results"]:
+        for program, value in entry["seconds_of_each_program"].items():
+            cells.append((program, entry["model"], f"{number(value)} s"))
+        cells.append(("assay, all of their scores", entry["model"], seconds(entry["seconds"]["assay"])))
+    return pivot("program", cells)
 
 
 def ngram(file: File) -> str:
     """Against generation."""
-    head = [
-        "model",
-        "starts",
-        "tokens a text",
-        "prompts",
-        "mean accuracy",
-        "assay",
-        "× generated in batches",
-        "× one by one",
-    ]
-    return table(
-        head,
-        [
-            [
-                entry["model"],
-                entry["starts"],
-                number(entry["tokens"] / entry["texts"]),
-                f"{entry['prompts']:,}",
-                number(entry["mean_accuracy"]),
-                seconds(entry["seconds"]["assay"]),
-                times(entry["ratio"]["batched"]),
-                times(entry["ratio"]["one by one"]) if "one by one" in entry["ratio"] else "",
-            ]
-            for entry in file["results"]
-        ],
-    )
+    columns: dict[str, Cell] = {
+        "model": "{model}",
+        "starts": "{starts}",
+        "tokens a text": lambda entry: number(entry["tokens"] / entry["texts"]),
+        "prompts": "{prompts:,}",
+        "mean accuracy": "{mean_accuracy:number}",
+        "assay": "{seconds[assay]:seconds}",
+        "× generated in batches": "{ratio[batched]:times}",
+        "× one by one": lambda entry: times(entry["ratio"]["one by one"]) if "one by one" in entry["ratio"] else "",
+    }
+    return table_of(file["results"], columns)
 
 
 def generation(file: File) -> str:
@@ -121,50 +92,46 @@ def generation(file: File) -> str:
         "shared",
         "×",
     ]
-    rows = [
-        [
-            entry["model"],
-            f"`{entry['workload']}`",
-            f"{entry['prompts']:,}, {entry['prompt_tokens']:,}",
-            *(f"{entry['positions'][way]:,}" for way in ("whole", "shared", "floor")),
-            " → ".join(f"{entry['passes'][way]:,}" for way in ("whole", "shared")),
-            *(seconds(entry["seconds"][way]) for way in ("whole", "shared")),
-            times(entry["ratio"]),
-        ]
-        for entry in file["results"]
+    return transposed(head, list(map(_generation_cells, file["results"])))
+
+
+def _generation_cells(entry: File) -> list[str]:
+    positions, passes, taken = entry["positions"], entry["passes"], entry["seconds"]
+    return [
+        entry["model"],
+        f"`{entry['workload']}`",
+        f"{entry['prompts']:,}, {entry['prompt_tokens']:,}",
+        f"{positions['whole']:,}",
+        f"{positions['shared']:,}",
+        f"{positions['floor']:,}",
+        f"{passes['whole']:,} → {passes['shared']:,}",
+        seconds(taken["whole"]),
+        seconds(taken["shared"]),
+        times(entry["ratio"]),
     ]
-    return transposed(head, rows)
 
 
 def memory(file: File) -> str:
     """Peak growth by vocabulary."""
-    ways = list(file["results"][0]["ways"])
-    return table(
-        ["vocabulary", *ways],
-        [
-            [f"{entry['vocabulary']:,}", *(f"{number(entry['ways'][way]['mebibytes'])} MiB" for way in ways)]
-            for entry in file["results"]
-        ],
-    )
+    columns: dict[str, Cell] = {"vocabulary": "{vocabulary:,}"}
+    columns |= {way: f"{{ways[{way}][mebibytes]:number}} MiB" for way in file["results"][0]["ways"]}
+    return table_of(file["results"], columns)
 
 
 def growth(file: File) -> str:
     """Cost by number of samples."""
     (result,) = file["results"]
-    rows = [
-        [
-            f"{entry['samples']:,}",
-            f"{entry['tokens']:,.0f}",
-            seconds(entry["seconds"]),
-            number(entry["tokens"] / entry["seconds"]["median"]),
-            f"{number(entry['mebibytes']['median'])} MiB",
-        ]
-        for entry in result["sizes"]
-    ]
+    columns: dict[str, Cell] = {
+        "samples": "{samples:,}",
+        "tokens": "{tokens:,.0f}",
+        "seconds": "{seconds:seconds}",
+        "tokens/s": lambda entry: number(entry["tokens"] / entry["seconds"]["median"]),
+        "peak above the loaded model": "{mebibytes[median]:number} MiB",
+    }
     cache = result["cache"]
     return (
-        table(["samples", "tokens", "seconds", "tokens/s", "peak above the loaded model"], rows)
-        + f"\nSeconds grow as samples to the power of **{result['exponent_by_samples']:.2f}**, as tokens to the power "
+        f"{table_of(result['sizes'], columns)}\n"
+        f"Seconds grow as samples to the power of **{result['exponent_by_samples']:.2f}**, as tokens to the power "
         f"of {result['exponent_by_tokens']:.2f}.\n\n"
         f"{cache['samples']:,.0f} samples without the cache: {number(cache['without'])} s; filling it: "
         f"{number(cache['filling'])} s; from it: **{number(cache['reading'])} s**; {number(cache['mebibytes_on_disk'])}"
@@ -174,108 +141,88 @@ def growth(file: File) -> str:
 
 def quantisation(file: File) -> str:
     """Return, for each score and number format, the rank correlation with float32 and the AUROC on known doses."""
-    formats = list(dict.fromkeys(row["format"] for row in file["results"]))
-    by_score: dict[str, dict[str, Mapping[str, Any]]] = {}
+    cells = []
     for row in file["results"]:
-        by_score.setdefault(row["score"], {})[row["format"]] = row
-    rows = []
-    for score, cells in by_score.items():
-        first = next(iter(cells.values()))
-        shown = [f"{cells[kind]['rank_correlation']:.3f}, {cells[kind]['auroc']:.3f}" for kind in formats]
-        rows.append([f"`{score}`", f"{first['auroc_float32']:.3f}", *shown])
-    texts = max(row["texts"] for row in file["results"])
-    return table(["score", "float32: AUROC", *formats], rows) + f"\n{texts} functions of known dose.\n"
+        score = f"`{row['score']}`"
+        cells.append((score, "float32: AUROC", f"{row['auroc_float32']:.3f}"))
+        cells.append((score, row["format"], f"{row['rank_correlation']:.3f}, {row['auroc']:.3f}"))
+    texts = max(map(itemgetter("texts"), file["results"]))
+    return f"{pivot('score', cells)}\n{texts} functions of known dose.\n"
 
 
 def variants(file: File) -> str:
-    """Yield and speed, and what original and variants were held against."""
-    head = [
-        "texts",
-        "samples",
-        "with ten",
-        "variants",
-        "a second, one core",
-        "the same bytecode",
-        "the same under tests",
-    ]
-    rows = []
-    for entry in file["results"]:
-        compared, tested = entry.get("bytecode", {}).get("compared"), entry.get("tests", {}).get("variants")
-        rows.append(
-            [
-                entry["texts"],
-                f"{entry['samples']:,}",
-                f"{entry['with_ten']:,} ({entry['with_ten'] / entry['samples']:.1%})",
-                f"{entry['variants']:,}",
-                number(entry["variants_per_second"]["median"]),
-                f"{compared:,} of {compared:,}" if compared else "",
-                f"{tested:,} of {tested:,}" if tested else "",
-            ]
-        )
-    return table(head, rows)
+    """Yield and speed, and what original and variants were compared by."""
+
+    def all_of(part: str, key: str) -> Cell:
+        count = f"{{{part}[{key}]:,}}"
+        return lambda entry: filled(f"{count} of {count}", entry) if entry.get(part, {}).get(key) else ""
+
+    columns: dict[str, Cell] = {
+        "texts": "{texts}",
+        "samples": "{samples:,}",
+        "with ten": _with_ten,
+        "variants": "{variants:,}",
+        "a second, one core": "{variants_per_second[median]:number}",
+        "the same bytecode": all_of("bytecode", "compared"),
+        "the same under tests": all_of("tests", "variants"),
+    }
+    return table_of(file["results"], columns)
+
+
+def _with_ten(entry: File) -> str:
+    return f"{entry['with_ten']:,} ({entry['with_ten'] / entry['samples']:.1%})"
 
 
 def test_cases(file: File) -> str:
     """Yield of other test cases, and why the rest has none."""
-    rows = [
-        [
-            entry["texts"],
-            f"{entry['samples']:,}",
-            f"{entry['with_ten']:,} ({entry['with_ten'] / entry['samples']:.1%})",
-            f"{entry['with_some']:,}",
-            "; ".join(f"{count} {why}" for why, count in entry["fewer_because"].items()),
-            f"{entry['replaced']:,} of {entry['stated_tests']:,}",
-            f"{entry['confirmed']['tests']:,} of {entry['confirmed']['tests']:,}",
-            f"{number(entry['samples'] / entry['seconds'])}",
-        ]
-        for entry in file["results"]
-    ]
-    head = ["texts", "tasks", "with ten", "with some", "fewer because", "stated tests replaced"]
-    return transposed([*head, "new tests confirmed", "tasks a second"], rows)
+    columns: dict[str, Cell] = {
+        "texts": "{texts}",
+        "tasks": "{samples:,}",
+        "with ten": _with_ten,
+        "with some": "{with_some:,}",
+        "fewer because": lambda entry: "; ".join(f"{count} {why}" for why, count in entry["fewer_because"].items()),
+        "stated tests replaced": "{replaced:,} of {stated_tests:,}",
+        "new tests confirmed": "{confirmed[tests]:,} of {confirmed[tests]:,}",
+        "tasks a second": lambda entry: number(entry["samples"] / entry["seconds"]),
+    }
+    return table_of(file["results"], columns, transpose=True)
 
 
 def variant_kinds(file: File) -> str:
     """SrDetection with one kind of variants and with another, AUROC of each beside that of names alone."""
 
     def points(value: Sequence[float] | None) -> str:
-        return "" if value is None else f"{value[0]:.3f} [{value[1]:.3f}, {value[2]:.3f}]"
+        return "" if value is None else "{:.3f} [{:.3f}, {:.3f}]".format(*value)
 
-    rows = [
-        [
-            f"{entry['epoch']}, {entry['view']}",
-            entry["kind"],
-            f"{entry['members']} + {entry['nonmembers']}",
-            points(entry["auroc"]),
-            points(entry.get("auroc_over_names")),
-            f"{entry['macro_f1'][0]:.0%} [{entry['macro_f1'][1]:.0%}, {entry['macro_f1'][2]:.0%}]",
-            f"{entry['rule_on_nonmembers']:.0%}",
-        ]
-        for entry in file["results"]
-    ]
-    head = [
-        "epochs, texts",
-        "variants have other",
-        "members + others",
-        "AUROC",
-        "over names alone",
-        "macro-F1 of the rule",
-    ]
-    return table([*head, "rule on others"], rows)
+    columns: dict[str, Cell] = {
+        "epochs, texts": "{epoch}, {view}",
+        "variants have other": "{kind}",
+        "members + others": "{members} + {nonmembers}",
+        "AUROC": lambda entry: points(entry["auroc"]),
+        "over names alone": lambda entry: points(entry.get("auroc_over_names")),
+        "macro-F1 of the rule": "{macro_f1[0]:.0%} [{macro_f1[1]:.0%}, {macro_f1[2]:.0%}]",
+        "rule on others": "{rule_on_nonmembers:.0%}",
+    }
+    return table_of(file["results"], columns)
 
 
 def dataset(file: File) -> str:
     """Methods on whole benchmarks: seconds, memory, calls, and effect by dose."""
     rows = []
     for part in file["results"]:
-        for row in part["rows"]:
-            name = f"{part['part']}, n = {part['n']}: {row['way']}"
-            if "seconds" in row:
-                memory = f", {number(row['megabytes'])} MB" if "megabytes" in row else ""
-                rows.append([name, f"{number(sorted(row['seconds'])[len(row['seconds']) // 2])} s{memory}"])
-            elif "calls" in row:
-                rows.append([name, f"{number(row['calls'])} a sample, {number(row['tokens'])} × its tokens"])
-            else:
-                plain = f"superiority {number(row['superiority'])}, top tenth {number(row['top'])}"
-                beyond = f"{number(row['superiority_beyond'])} and {number(row['top_beyond'])} beyond the allowance"
-                rows.append([name, f"{plain}; {beyond}"])
+        title = f"{part['part']}, n = {part['n']}"
+        rows += [[f"{title}: {row['way']}", _dataset_cell(row)] for row in part["rows"]]
     return table(["what", "median"], rows)
+
+
+def _dataset_cell(row: File) -> str:
+    if "seconds" in row:
+        memory = f", {number(row['megabytes'])} MB" if "megabytes" in row else ""
+        return f"{number(sorted(row['seconds'])[len(row['seconds']) // 2])} s{memory}"
+    if "calls" in row:
+        return f"{number(row['calls'])} a sample, {number(row['tokens'])} × its tokens"
+    return filled(
+        "superiority {superiority:number}, top tenth {top:number}; "
+        "{superiority_beyond:number} and {top_beyond:number} beyond the allowance",
+        row,
+    )

@@ -13,6 +13,7 @@ those files.
 
 import argparse
 import gzip
+import itertools
 import json
 import math
 import shutil
@@ -73,8 +74,10 @@ def main() -> None:
     testbed = ",".join(name for name in all_experiments() if not name.startswith("hst/"))
     parser.add_argument("--only", default=testbed, help="experiments with commas")
     options = parser.parse_args()
-    seeds = tuple(int(seed) for seed in options.seeds.split(","))
-    run(Bench.of_scale(options.scale, options.out, seeds, places_at(options.data)), options.only.split(","))
+    bench = Bench.of_scale(
+        options.scale, out=options.out, seeds=tuple(map(int, options.seeds.split(","))), data=places_at(options.data)
+    )
+    run(bench, options.only.split(","))
 
 
 def run(bench: Bench, names: list[str]) -> None:
@@ -95,7 +98,8 @@ def run(bench: Bench, names: list[str]) -> None:
         record.parent.mkdir(exist_ok=True)
         record.with_name(f"{folder.name}-members.jsonl.gz").write_bytes(gzip.compress(lines, mtime=0))
         configuration = json.loads((folder / CONFIGURATION).read_text("utf-8"))
-        manifest = {key: value for key, value in manifest_of(folder).items() if key != "command"}
+        manifest = dict(manifest_of(folder))
+        manifest.pop("command", None)
         write_json(record.with_name(f"{folder.name}.json"), {"configuration": configuration, "manifest": manifest})
 
 
@@ -103,7 +107,7 @@ def page() -> str:
     """Return the page: a list of the experiments, then one section for each."""
     results = list(stored())
     rows = [f"| [{title}](#{anchor(title)}) | {finding.title} |" for title, finding in results]
-    return "\n".join([HEAD + "\n".join(rows), *(section(title, finding) for title, finding in results)])
+    return "\n".join([HEAD + "\n".join(rows), *itertools.starmap(section, results)])
 
 
 def stored() -> Iterator[tuple[str, Finding]]:
@@ -116,15 +120,20 @@ def stored() -> Iterator[tuple[str, Finding]]:
 
 def section(title: str, finding: Finding) -> str:
     """Return the section of one experiment: its tables, then what was measured on what."""
-    tables = [table for table in finding_report(finding).tables if not table.name.startswith(JSON_ALONE)]
-    file = f"lab/results/testbed/{title.replace(', ', '-')}.json"
-    left_out = [table.title for table in finding.tables if table.name.startswith(JSON_ALONE)]
-    rest = f" It also has: {'; '.join(left_out)}." if left_out else ""
-    words = f"{finding.table(DRAWN[title]).title}, by epochs of training" if title in DRAWN else ""
-    shown = [f"![{words}; the numbers are in the table](../images/{picture_of(title).name})"] if words else []
-    parts = [f"## {title}", f"{finding.title}.", *shown, *map(markdown_table, tables)]
-    notes = "\n".join(f"- {note}" for note in finding.notes)
-    return "\n\n".join(["", *parts, f"{notes}\n- All digits: `{file}`.{rest}", ""])
+    parts = ["", f"## {title}", f"{finding.title}."]
+    if title in DRAWN:
+        words = f"{finding.table(DRAWN[title]).title}, by epochs of training"
+        parts.append(f"![{words}; the numbers are in the table](../images/{picture_of(title).name})")
+    left_out = []
+    for table in finding_report(finding).tables:
+        if table.name.startswith(JSON_ALONE):
+            left_out.append(table.title)
+        else:
+            parts.append(markdown_table(table))
+    notes = [*finding.notes, f"All digits: `lab/results/testbed/{title.replace(', ', '-')}.json`."]
+    if left_out:
+        notes[-1] += f" It also has: {'; '.join(left_out)}."
+    return "\n\n".join([*parts, "\n".join(f"- {note}" for note in notes), ""])
 
 
 def picture_of(title: str) -> Path:
@@ -141,13 +150,15 @@ def pictures() -> Iterator[tuple[Path, str]]:
 
 def picture(name: str, table: ValueTable) -> str:
     """Return a table as lines over the epochs of training."""
-    ours = [place for place, column in enumerate(table.columns) if "(paper)" not in column]
     labels = gray_rows()
     lines = []
     for row in table.rows:
         if labels.get(row.name, row.name) in IN_FIGURES:
-            points = {float(table.columns[place].rpartition(" ")[2]): row.values[place] for place in ours}
-            lines.append(Series(row.name, {x: v for x, v in points.items() if isinstance(v, Estimate)}))
+            points = {}
+            for column, value in zip(table.columns, row.values, strict=True):
+                if isinstance(value, Estimate) and "(paper)" not in column:
+                    points[float(column.rpartition(" ")[2])] = value
+            lines.append(Series(row.name, points))
     axes = Axes("epochs of training", table.title.partition(",")[0], percent=table.unit == "percent")
     return standalone_chart(name, f"{table.title}, by epochs of training", lines, axes)
 
@@ -160,17 +171,18 @@ def anchor(title: str) -> str:
 def read_finding(path: Path) -> Finding:
     """Return the result in a committed file."""
     content = json.loads(path.read_text("utf-8"))
-    tables = tuple(
-        ValueTable(**{**table, "columns": tuple(table["columns"]), "rows": tuple(map(read_row, table["rows"]))})
-        for table in content["tables"]
-    )
     return Finding(
         name=content["name"],
         title=content["title"],
-        tables=tables,
+        tables=tuple(map(read_table, content["tables"])),
         notes=tuple(content["notes"]),
         seeds=tuple(content["seeds"]),
     )
+
+
+def read_table(table: dict[str, Any]) -> ValueTable:
+    """Return one table of a result."""
+    return ValueTable(**{**table, "columns": tuple(table["columns"]), "rows": tuple(map(read_row, table["rows"]))})
 
 
 def read_row(row: dict[str, Any]) -> ValueRow:
@@ -181,7 +193,10 @@ def read_row(row: dict[str, Any]) -> ValueRow:
 
 def read_estimate(content: dict[str, Any]) -> Estimate:
     """Return an estimate; a number that is null is NaN."""
-    numbers = {key: math.nan if content[key] is None else content[key] for key in ("value", "low", "high", "level")}
+    numbers = dict.fromkeys(("value", "low", "high", "level"), math.nan)
+    for name in numbers:
+        if content[name] is not None:
+            numbers[name] = content[name]
     return Estimate(**numbers, groups=tuple(content.get("groups", ())), reason=content.get("reason"))
 
 

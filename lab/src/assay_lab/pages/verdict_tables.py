@@ -1,14 +1,18 @@
 """Tables on verdicts about whole benchmarks: the reliability grid, and the scores of data sets."""
 
+import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from assay.evaluation import Estimate
 from assay.reports import Axes, Series, cell_text, decimal, percent
 from assay_lab.pages.charts import standalone_chart
-from assay_lab.pages.table_cells import File, table
+from assay_lab.pages.table_cells import File, pivot, table
+from assay_lab.result_rows import where
 
 OWN = "assay"
 WAYS = ("constant rate", "LoRA", "renamed")
@@ -50,8 +54,8 @@ Rows = Mapping[str, Sequence[Value]]
 
 def rows_of(file: File, name: str) -> Rows:
     """Return row → values of a table of a finding."""
-    found = next(entry for entry in file["tables"] if entry["name"] == name)
-    return {row["name"]: row["values"] for row in found["rows"]}
+    (matching,) = where(file["tables"], name=name)
+    return {row["name"]: row["values"] for row in matching["rows"]}
 
 
 def shown(value: Value, *, share: bool = True) -> str:
@@ -60,21 +64,28 @@ def shown(value: Value, *, share: bool = True) -> str:
         return "–"
     if not isinstance(value, Mapping):
         return percent(value) if share else decimal(round(value, 3))
-    number, low, high = (math.nan if value[key] is None else float(value[key]) for key in ("value", "low", "high"))
-    measured = Estimate(number, low, high)
-    if not share and not measured.has_interval:
-        return decimal(round(measured.value, 3))
-    return cell_text(measured, "share" if share else "number", basis=False)
+    low, high = _real(value["low"]), _real(value["high"])
+    measured = Estimate(number_in(value), low, high)
+    if share:
+        return cell_text(measured, "share", basis=False)
+    return cell_text(measured, "number", basis=False) if measured.has_interval else decimal(round(measured.value, 3))
+
+
+_plain = partial(shown, share=False)
+
+
+def _real(value: float | None) -> float:
+    return math.nan if value is None else float(value)
 
 
 def number_in(value: Value) -> float:
     """Return a value without its interval."""
-    return float(value["value"]) if isinstance(value, Mapping) else math.nan if value is None else float(value)
+    return _real(value["value"]) if isinstance(value, Mapping) else _real(value)
 
 
 def noted(file: File, pattern: re.Pattern[str]) -> tuple[str, ...]:
     """Return the numbers that the first fitting note of a finding has."""
-    return next(found.groups() for note in file["notes"] if (found := pattern.search(note)))
+    return next(match.groups() for match in map(pattern.search, file["notes"]) if match)
 
 
 def span(values: Iterable[float]) -> str:
@@ -89,13 +100,11 @@ def span(values: Iterable[float]) -> str:
 def verdict_goals(file: File) -> str:
     """Return the goals of the grid, and what was reached."""
     error, covered = noted(file, NOTE)
+    right = "right in 80 % where a fifth or more of at least 164 texts was trained on (λ ≥ .2, n ≥ 164)"
     rows = [
         ["wrong in at most 5 %", shown(rows_of(file, "all")[OWN][1])],
         ["false alarms in at most 5 % (the level of the test)", shown(rows_of(file, "clean")[OWN][1])],
-        [
-            "right in 80 % where a fifth or more of at least 164 texts was trained on (λ ≥ .2, n ≥ 164)",
-            shown(rows_of(file, "measurable")[OWN][0]),
-        ],
+        [right, shown(rows_of(file, "measurable")[OWN][0])],
         ["median error of the estimated share at most 10 percentage points", f"{100 * float(error):.1f}"],
         ["85 % of the 90 % intervals contain the true share", f"{covered} %"],
     ]
@@ -109,7 +118,7 @@ def verdict_methods(file: File) -> str:
     rows = []
     for name, title in METHODS.items():
         every = rows_of(file, "all")[name]
-        alarms = [shown(part[name][1] if name in part else None) for part in parts]
+        alarms = [shown(part.get(name, (None, None))[1]) for part in parts]
         rows.append([title, *map(shown, every), *alarms, shown(measurable[name][0])])
     head = ["method", "right", "wrong", "cannot tell", "false alarms", "false alarms, shifted texts"]
     return table([*head, "false alarms, familiar projects", "right at λ ≥ .2, n ≥ 164"], rows)
@@ -128,8 +137,10 @@ def verdict_allowances(file: File) -> str:
     """Return what the allowance costs and gives, on both halves of the seeds."""
     rows = [[name, *map(shown, values)] for name, values in rows_of(file, "allowances").items()]
     half = len(file["seeds"]) // 2
-    seeds = [f"seeds {part[0]}–{part[-1]}" for part in (file["seeds"][:half], file["seeds"][half:])]
-    return table(["allowance", *(f"{name}: {what}" for name in seeds for what in ("familiar", "detected"))], rows)
+    head = ["allowance"]
+    for seeds in (file["seeds"][:half], file["seeds"][half:]):
+        head += [f"seeds {seeds[0]}–{seeds[-1]}: {kind}" for kind in ("familiar", "detected")]
+    return table(head, rows)
 
 
 def verdict_same_projects(file: File) -> str:
@@ -149,35 +160,44 @@ def verdict_familiar_share(file: File) -> str:
     """Return the median of the estimated share in benchmarks of familiar projects."""
     shares = rows_of(file, "share")
     kind = "same project, not trained on"
-    rows = [[str(n), *(shown(shares[f"{way}, {kind}, n {n}, λ 0"][0]) for way in WAYS)] for n in (50, 164)]
-    return table(["n", *WAYS], rows)
+    cells = []
+    for n, way in itertools.product((50, 164), WAYS):
+        cells.append((str(n), way, shown(shares[f"{way}, {kind}, n {n}, λ 0"][0])))
+    return pivot("n", cells)
 
 
 def verdict_sizes(file: File) -> str:
     """Return the share of right verdicts by size and λ, each a range over the ways of training."""
+    heads = {
+        0.0: "nothing trained on: “no evidence”",
+        0.1: "10 % trained on: “contaminated”",
+        0.2: "20 % trained on",
+        0.5: "50 %",
+        1.0: "100 %",
+    }
+    cells = []
+    for n, share in itertools.product((50, 164, 500), heads):
+        ways = WAYS if share else (*WAYS, BEFORE)
+        cells.append((str(n), heads[share], span(_planted(file, ways, n=n, share=share))))
+    return pivot("texts in the benchmark", cells)
+
+
+def _planted(file: File, ways: Iterable[str], n: int, share: float) -> list[float]:
+    """Return the shares of right verdicts on plants of one size and share, of the ways that were measured."""
     cells = rows_of(file, "cells")
-
-    def right(n: int, share: float) -> str:
-        ways = (*WAYS, BEFORE) if not share else WAYS
-        names = [f"{way}, planted, n {n}, λ {share:g}" for way in ways]
-        return span(number_in(cells[name][0]) for name in names if name in cells)
-
-    rows = [[str(n), *(right(n, share) for share in (0.0, 0.1, 0.2, 0.5, 1.0))] for n in (50, 164, 500)]
-    heads = ["texts in the benchmark", "nothing trained on: “no evidence”", "10 % trained on: “contaminated”"]
-    return table([*heads, "20 % trained on", "50 %", "100 %"], rows)
+    names = [f"{way}, planted, n {n}, λ {share:g}" for way in ways]
+    return [number_in(cells[name][0]) for name in names if name in cells]
 
 
 def power_chart(name: str, file: File) -> str:
     """Return the share of right verdicts over λ, a line for each size; its ends are those over the ways of training."""
-    cells = rows_of(file, "cells")
     lines = []
     for n in (50, 164, 500):
         points = {}
         for share in (0.0, 0.05, 0.1, 0.2, 0.5, 1.0):
-            names = [f"{way}, planted, n {n}, λ {share:g}" for way in WAYS]
-            found = [number_in(cells[row][0]) for row in names if row in cells]
-            if found:
-                points[share] = Estimate(sum(found) / len(found), min(found), max(found))
+            right = _planted(file, WAYS, n=n, share=share)
+            if right:
+                points[share] = Estimate(sum(right) / len(right), min(right), max(right))
         lines.append(Series(f"{n} texts", points))
     axes = Axes("share that was trained on", "right verdicts", percent=True)
     return standalone_chart(name, "Right verdicts, by share that was trained on", lines, axes)
@@ -185,26 +205,34 @@ def power_chart(name: str, file: File) -> str:
 
 def verdict_languages(*files: File) -> str:
     """Return the goals in JavaScript and Java."""
-
-    def row(title: str, name: str, place: int) -> list[str]:
-        return [title, *(shown(rows_of(file, name)[OWN][place]) for file in files)]
-
-    notes = [noted(file, NOTE) for file in files]
-    rows = [
-        ["benchmarks", *(f"{int(noted(file, DRAWN)[0].replace(',', '')):,}" for file in files)],
-        row("wrong in at most 5 %", "all", 1),
-        row("false alarms in at most 5 %", "clean", 1),
-        row("false alarms, shifted texts", "shifted", 1),
-        row("false alarms, familiar projects", "familiar", 1),
-        row("right in 80 % where λ ≥ .2 and n ≥ 164", "measurable", 0),
-        [
-            "median error of the share at most 10 percentage points",
-            *(f"{100 * float(error):.1f}" for error, _ in notes),
-        ],
-        ["85 % of the 90 % intervals contain the true share", *(f"{covered} %" for _, covered in notes)],
-        row("cannot tell (no goal)", "all", 2),
+    goals = [
+        "benchmarks",
+        "wrong in at most 5 %",
+        "false alarms in at most 5 %",
+        "false alarms, shifted texts",
+        "false alarms, familiar projects",
+        "right in 80 % where λ ≥ .2 and n ≥ 164",
+        "median error of the share at most 10 percentage points",
+        "85 % of the 90 % intervals contain the true share",
+        "cannot tell (no goal)",
     ]
-    return table(["goal", "JavaScript", "Java"], rows)
+    columns = zip(goals, *map(_language_cells, files), strict=True)
+    return table(["goal", "JavaScript", "Java"], columns)
+
+
+def _language_cells(file: File) -> list[str]:
+    """Return what one language reached, in the order of the goals."""
+    error, covered = noted(file, NOTE)
+    _, wrong, undecided = map(shown, rows_of(file, "all")[OWN])
+    return [
+        f"{int(noted(file, DRAWN)[0].replace(',', '')):,}",
+        wrong,
+        *(shown(rows_of(file, name)[OWN][1]) for name in ("clean", "shifted", "familiar")),
+        shown(rows_of(file, "measurable")[OWN][0]),
+        f"{100 * float(error):.1f}",
+        f"{covered} %",
+        undecided,
+    ]
 
 
 def verdict_redecided(file: File) -> str:
@@ -214,15 +242,15 @@ def verdict_redecided(file: File) -> str:
 
 def score_kinds(file: File) -> str:
     """Return the agreement of the halves of sets of different kinds, the largest first."""
-    values = {name: number_in(row[0]) for name, row in rows_of(file, "kinds").items()}
+    values = [(number_in(row[0]), name) for name, row in rows_of(file, "kinds").items()]
 
     def title(name: str) -> str:
         method, _, score = name.partition(":")
         known = OF_KINDS.get(score, score)
         return {"mean": f"mean {known}", "fsd": f"{known} + FSD", "codec": "CoDeC"}.get(method, f"`{name}`")
 
-    ordered = sorted(values.items(), key=lambda pair: -pair[1])
-    rows = [[title(name), shown(value, share=False)] for name, value in ordered]
+    values.sort(key=itemgetter(0), reverse=True)
+    rows = [[title(name), shown(value, share=False)] for value, name in values]
     return table(["score", "agreement of the halves"], rows)
 
 
@@ -230,14 +258,11 @@ def kds_correlations(own: File, others: File) -> str:
     """Return the Spearman correlation of scores with λ in both plants, on texts without a plant, and in the paper."""
     first, second = rows_of(own, "correlation"), rows_of(others, "correlation")
     paper = 8
-    rows = [
-        [
-            name.replace(" (not in the paper)", ""),
-            *(shown(v, share=False) for v in (row[0], row[2], second[name][0], row[paper])),
-        ]
-        for name, row in first.items()
-        if "sign of its equation" not in name
-    ]
+    rows = []
+    for name, row in first.items():
+        if "sign of its equation" not in name:
+            values = map(_plain, (row[0], row[2], second[name][0], row[paper]))
+            rows.append([name.replace(" (not in the paper)", ""), *values])
     head = ["score", "converged plant", "constant-rate plant", "arXivTection, nothing trained on"]
     return table([*head, "the paper, arXivTection"], rows)
 
@@ -250,5 +275,5 @@ def kds_options(ablations: File, bandwidths: File) -> str:
             if prefix and name == "Kernel Divergence Score":
                 continue
             title = f"{prefix}{name}" if name.replace(".", "").isdigit() else name
-            rows.append([title, *(shown(row[place], share=False) for place in (0, 2, 4))])
+            rows.append([title, *map(_plain, (row[0], row[2], row[4]))])
     return table(["variant", "converged plant", "constant-rate plant", "the paper, WikiMIA"], rows)

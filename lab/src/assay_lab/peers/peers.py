@@ -22,10 +22,18 @@ from torch import Tensor
 from assay.models import TransformersModel
 from assay.scores import FrequencyTable, requests
 from assay.scoring import plan, score_samples
-from assay.types import Sample
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.measuring import interleaved, ratios, spread, timed
-from assay_lab.performance.subjects import LARGE, SMALL, TINY, frequencies_of, library_texts, open_subject, token_counts
+from assay_lab.measuring import interleaved, ratios, spreads, timed
+from assay_lab.performance.subjects import (
+    LARGE,
+    SMALL,
+    TINY,
+    frequencies_of,
+    library_texts,
+    open_subject,
+    samples_of,
+    token_counts,
+)
 
 TEXTS = {LARGE: 5, SMALL: 60, TINY: 6}
 SCORES = "loss,zlib,min_k,min_k_plus_plus,lowercase,rank,log_rank,entropy,lrr,fast_detect_gpt,gap_k,dc_pdd"
@@ -146,7 +154,7 @@ def measured(name: str, repeats: int) -> dict[str, object]:
     texts = library_texts(TEXTS[name])
     tokens = sum(token_counts(model, texts))
     frequencies = frequencies_of(model, texts)
-    samples = [Sample(str(index), text) for index, text in enumerate(texts)]
+    samples = samples_of(texts)
     peers = Peers(model, frequencies)
 
     def assay() -> Mapping[str, NDArray[np.float64]]:
@@ -159,7 +167,7 @@ def measured(name: str, repeats: int) -> dict[str, object]:
         "texts": len(texts),
         "tokens": tokens,
         "scores": SCORES.split(","),
-        "seconds": {way: spread(found) for way, found in seconds.items()},
+        "seconds": spreads(seconds),
         "ratio": ratios(seconds["peers"], seconds["assay"]),
         "seconds_of_each_program": {
             program: timed(partial(scored, run, texts)) for program, run in peers.programs.items()
@@ -170,7 +178,7 @@ def measured(name: str, repeats: int) -> dict[str, object]:
 
 def scored(program: Callable[[str], Values], texts: Sequence[str]) -> list[Values]:
     """What one program says of all texts."""
-    return [program(text) for text in texts]
+    return list(map(program, texts))
 
 
 def differences(ours: Mapping[str, NDArray[np.float64]], theirs: Mapping[str, list[float]]) -> dict[str, float]:

@@ -16,11 +16,11 @@ import io
 import random
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import version
-from itertools import islice, product, takewhile
+from itertools import chain, islice, product, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,7 @@ class Setting:
     is_filtered: bool
 
 
-SETTINGS = [Setting(k, k + more, blind) for k, more, blind in product((8, 15, 25), (0, 5), (True, False))]
+SETTINGS = [Setting(k, k + more, is_filtered) for k, more, is_filtered in product((8, 15, 25), (0, 5), (True, False))]
 """25 and 30, filtered, is its default."""
 
 
@@ -88,84 +88,97 @@ def corpus(sizes: Sizes) -> SearchSpace:
     return search_space(few, smallest=sizes.spaces[0], targets=sizes.targets, long=max(sizes.windows), seed=SEED)
 
 
+Cells = Mapping[tuple[int, Alteration], Sequence[Query]]
+"""Length and kind of fragments → the fragments."""
+
+
 def compared(
-    space: SearchSpace,
-    size: int,
-    cells: Mapping[tuple[int, Alteration], Sequence[Query]],
-    ways: Mapping[str, Callable[..., Searched]],
+    space: SearchSpace, cells: Cells, *, size: int, ways: Mapping[str, Callable[..., Searched]]
 ) -> list[dict[str, Any]]:
     """All ways over one search space."""
     documents, places = shuffled(space, size)
-    asked = [query for cell in cells.values() for query in cell]
-    done = {name: fresh(way, documents, [one.text for one in asked]) for name, way in ways.items()}
-    ranks = {name: ranks_of(one.found, asked, space, places) for name, one in done.items()}
+    asked = list(chain.from_iterable(cells.values()))
+    texts = [query.text for query in asked]
+    done = {name: fresh(way, documents, texts) for name, way in ways.items()}
+    truths = right_places(asked, space, places)
+    ranks = {name: list(map(first_of, searched.found, truths)) for name, searched in done.items()}
     results = []
     for name, searched in done.items():
-        quality, start = [], 0
-        for (window, kind), cell in cells.items():
-            part = slice(start, start + len(cell))
-            start += len(cell)
-            groups = [one.group for one in cell]
-            others = {other: theirs[part] for other, theirs in ranks.items() if other != name}
-            of_cell = retrieval_quality(ranks[name][part], groups, seed=SEED)
-            over = reciprocal_rank_gain(ranks[name][part], others, groups, seed=SEED)
-            quality.append(
-                {
-                    "window": window,
-                    "kind": kind,
-                    "queries": len(cell),
-                    "groups": len(set(groups)),
-                    **{figure: with_ends(of_cell[figure]) for figure in ("mrr", "recall@1", "recall@10")},
-                    "mrr_over": {other: with_ends(gain) for other, gain in over.items()},
-                }
-            )
-        results.append(
-            {
-                "way": name,
-                "space": size,
-                "queries": len(asked),
-                "build_seconds": searched.build_seconds,
-                "query_ms": percentiles(searched.query_seconds, 50, 95, factor=1e3)
-                | {"mean": float(np.mean(searched.query_seconds) * 1e3)},
-                "mebibytes": searched.mebibytes,
-                "version": version(PEER) if name == PEER else __version__,
-                "cells": quality,
-            }
-        )
+        milliseconds = percentiles(searched.query_seconds, 50, 95, factor=1e3)
+        row = {
+            "way": name,
+            "space": size,
+            "queries": len(asked),
+            "build_seconds": searched.build_seconds,
+            "query_ms": milliseconds | {"mean": float(np.mean(searched.query_seconds) * 1e3)},
+            "mebibytes": searched.mebibytes,
+            "version": version(PEER) if name == PEER else __version__,
+            "cells": list(qualities(name, ranks, cells)),
+        }
+        results.append(row)
     return results
 
 
+def qualities(name: str, ranks: Mapping[str, list[int]], cells: Cells) -> Iterator[dict[str, Any]]:
+    """Yield the quality of one way in each cell, and how far it is above every other way."""
+    start = 0
+    for (window, kind), cell in cells.items():
+        part = slice(start, start + len(cell))
+        start += len(cell)
+        groups = [query.group for query in cell]
+        others = {other: theirs[part] for other, theirs in ranks.items() if other != name}
+        of_cell = retrieval_quality(ranks[name][part], groups, seed=SEED)
+        over = reciprocal_rank_gain(ranks[name][part], others, groups, seed=SEED)
+        yield {
+            "window": window,
+            "kind": kind,
+            "queries": len(cell),
+            "groups": len(set(groups)),
+            "mrr": with_ends(of_cell["mrr"]),
+            "recall@1": with_ends(of_cell["recall@1"]),
+            "recall@10": with_ends(of_cell["recall@10"]),
+            "mrr_over": dict(zip(over, map(with_ends, over.values()), strict=True)),
+        }
+
+
 def best_setting(
-    space: SearchSpace, cells: Mapping[tuple[int, Alteration], Sequence[Query]], settings: Sequence[Setting]
+    space: SearchSpace, cells: Cells, settings: Sequence[Setting]
 ) -> tuple[Setting, list[dict[str, object]]]:
     """The setting of copydetect with the best mean reciprocal rank over all cells, and the figures of all."""
     documents, places = shuffled(space, min(CHOSEN_AT, len(space.documents)))
-    asked = [query for cell in cells.values() for query in cell][::5]
-    texts = [one.text for one in asked]
+    asked = list(chain.from_iterable(cells.values()))[::5]
+    texts, truths = [query.text for query in asked], right_places(asked, space, places)
     figures: dict[Setting, float] = {}
     for setting in settings:
-        searched = fresh(partial(search_copydetect, setting=setting), documents, texts)
-        figures[setting] = float(gains(ranks_of(searched.found, asked, space, places))["mrr"].mean())
+        searched = fresh(search_copydetect, documents, texts, setting=setting)
+        figures[setting] = float(gains(list(map(first_of, searched.found, truths)))["mrr"].mean())
     best = max(figures, key=lambda setting: figures[setting])
-    return best, [
-        {**asdict(setting), "mrr": figure, "queries": len(asked), "documents": len(documents), "best": setting == best}
-        for setting, figure in figures.items()
-    ]
+    sizes = {"queries": len(asked), "documents": len(documents)}
+    rows = []
+    for setting, figure in figures.items():
+        rows.append({**asdict(setting), "mrr": figure, **sizes, "best": setting == best})
+    return best, rows
 
 
 def shuffled(space: SearchSpace, size: int) -> tuple[list[Document], dict[int, int]]:
     """The documents of a space, targets no longer first, and place → position there: equals are ranked by position."""
     order = list(range(size))
     random.Random(SEED + size).shuffle(order)  # noqa: S311
-    return [space.documents[at] for at in order], {at: position for position, at in enumerate(order)}
+    return [space.documents[at] for at in order], dict(zip(order, range(size), strict=True))
 
 
-def ranks_of(
-    found: Sequence[Sequence[int]], asked: Sequence[Query], space: SearchSpace, places: Mapping[int, int]
-) -> list[int]:
-    """Rank of the first right answer of each query, 0 where there is none."""
-    right = [frozenset(places[at] for at in space.right[one.target] if at in places) for one in asked]
-    return [first_right(np.array(positions, np.int64), truth) for positions, truth in zip(found, right, strict=True)]
+def right_places(asked: Sequence[Query], space: SearchSpace, places: Mapping[int, int]) -> list[frozenset[int]]:
+    """Positions of the right answers to each query."""
+    right = []
+    for query in asked:
+        present = filter(places.__contains__, space.right[query.target])
+        right.append(frozenset(map(places.__getitem__, present)))
+    return right
+
+
+def first_of(positions: Sequence[int], truth: frozenset[int]) -> int:
+    """Rank of the first right answer among the positions that were found, 0 where there is none."""
+    return first_right(np.array(positions, np.int64), truth)
 
 
 def search_assay(documents: Sequence[Document], texts: Sequence[str], *, method: SearchMethod) -> Searched:
@@ -181,7 +194,7 @@ def search_assay(documents: Sequence[Document], texts: Sequence[str], *, method:
     def finding(index: CodeIndex) -> Find:
         def find(text: str) -> list[int]:
             answer = trace(text, index, language="python", method=method, top=DEPTH)
-            return [one.document_id - 1 for one in answer.matches]
+            return [match.document_id - 1 for match in answer.matches]
 
         return find
 
@@ -193,7 +206,7 @@ def search_assay(documents: Sequence[Document], texts: Sequence[str], *, method:
             with build(documents, Path(folder) / "index") as index:
                 seconds = time.process_time() - start
                 found, taken = answers(finding(index), texts)
-    return Searched(found, seconds, taken, peak.growth)
+    return Searched(found, build_seconds=seconds, query_seconds=taken, mebibytes=peak.growth)
 
 
 def search_copydetect(documents: Sequence[Document], texts: Sequence[str], *, setting: Setting) -> Searched:
@@ -211,21 +224,21 @@ def search_copydetect(documents: Sequence[Document], texts: Sequence[str], *, se
         def find(text: str) -> list[int]:
             query = fingerprints(text)
             found = []
-            for position, one in enumerate(corpus):
-                shared, (of_query, of_document), _ = compare(query, one)
+            for position, document in enumerate(corpus):
+                shared, (of_query, of_document), _ = compare(query, document)
                 if shared:
                     found.append((-of_query, -of_document, position))
             return [position for *_, position in sorted(found)[:DEPTH]]
 
         return find
 
-    finding([fingerprints(one.text) for one in documents[:5]])(documents[0].text)
+    finding([fingerprints(document.text) for document in documents[:5]])(documents[0].text)
     with PeakMemory() as peak:
         start = time.process_time()
-        corpus = [fingerprints(one.text) for one in documents]
+        corpus = [fingerprints(document.text) for document in documents]
         seconds = time.process_time() - start
         found, taken = answers(finding(corpus), texts)
-    return Searched(found, seconds, taken, peak.growth)
+    return Searched(found, build_seconds=seconds, query_seconds=taken, mebibytes=peak.growth)
 
 
 def answers(find: Find, texts: Sequence[str]) -> tuple[list[list[int]], list[float]]:
@@ -241,11 +254,9 @@ def answers(find: Find, texts: Sequence[str]) -> tuple[list[list[int]], list[flo
 def run(scale: Sizes, seed: int, data: Data) -> Result:
     """Fragments of known origin searched for with copydetect and with assay: quality, time, memory."""
     space = corpus(scale)
-    cells: dict[tuple[int, Alteration], list[Query]] = {
-        (window, kind): queries(space, window, kind, most=scale.targets, seed=SEED)
-        for window in scale.windows
-        for kind in ALTERATIONS
-    }
+    cells: dict[tuple[int, Alteration], list[Query]] = {}
+    for window, kind in product(scale.windows, ALTERATIONS):
+        cells[window, kind] = queries(space, window, kind, most=scale.targets, seed=SEED)
     ways: dict[str, Callable[..., Searched]] = {
         "assay, union": partial(search_assay, method="union"),
         "assay, winnowing": partial(search_assay, method="winnowing"),
@@ -254,8 +265,10 @@ def run(scale: Sizes, seed: int, data: Data) -> Result:
     if importlib.util.find_spec(PEER):
         best, tried = best_setting(space, cells, SETTINGS[: scale.settings])
         ways[PEER] = partial(search_copydetect, setting=best)
-    rows = [row for size in scale.spaces for row in compared(space, size, cells, ways)]
-    return Result([row | {"tried": tried if row["way"] == PEER else None} for row in rows])
+    rows = list(chain.from_iterable(compared(space, cells, size=size, ways=ways) for size in scale.spaces))
+    for row in rows:
+        row["tried"] = tried if row["way"] == PEER else None
+    return Result(rows)
 
 
 EXPERIMENTS = (

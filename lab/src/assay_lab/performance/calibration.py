@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from assay.datasets import split_by_group
+from assay.demo import CALIBRATION_SHARE
 from assay.evaluation import conformal_p_values
 from assay.ground_truth import demo_functions
-from assay.ground_truth.demo import CALIBRATION_SHARE
 from assay.models import open_local
 from assay.scores import requests
 from assay.scoring import frequencies_for, plan, score_samples
@@ -28,15 +28,16 @@ WITHIN = (0.05, 0.95)
 def rates(values: Mapping[str, np.ndarray], samples: list[Sample], splits: int) -> Mapping[str, np.ndarray]:
     """Score → float64 [splits, alphas]: the share of judged samples that is flagged."""
     place = {sample.id: index for index, sample in enumerate(samples)}
-    found: dict[str, list[list[float]]] = {name: [] for name in values}
+    flagged = {name: np.zeros((splits, len(ALPHAS))) for name in values}
+    shares = {"calibration": CALIBRATION_SHARE, "judged": 1 - CALIBRATION_SHARE}
     for split in range(splits):
-        shares = {"calibration": CALIBRATION_SHARE, "judged": 1 - CALIBRATION_SHARE}
         parts = split_by_group(samples, shares, seed=split)
-        calibration, judged = ([place[sample.id] for sample in parts[part]] for part in shares)
+        calibration = [place[sample.id] for sample in parts["calibration"]]
+        judged = [place[sample.id] for sample in parts["judged"]]
         for name, column in values.items():
             p_values = conformal_p_values(column[judged], column[calibration])
-            found[name].append([float(np.mean(p_values <= alpha)) for alpha in ALPHAS])
-    return {name: np.array(rows) for name, rows in found.items()}
+            flagged[name][split] = (p_values[:, None] <= ALPHAS).mean(axis=0)
+    return flagged
 
 
 def run(scale: tuple[int | None, int], seed: int, data: Data) -> Result:
@@ -47,25 +48,21 @@ def run(scale: tuple[int | None, int], seed: int, data: Data) -> Result:
     frequencies = frequencies_for(model, None) or frequencies_of(model, [sample.text for sample in samples])
     requested = requests("one-pass,lowercase")
     values = score_samples(samples, plan(requested, {"target": model}, frequencies)).values
-    return Result(
-        [
-            {
-                "score": name,
-                "splits": splits,
-                "functions": len(samples),
-                "rates": [
-                    {
-                        "alpha": alpha,
-                        "mean": float(rows[:, column].mean()),
-                        "standard_deviation": float(rows[:, column].std(ddof=1)),
-                        "quantiles": [float(value) for value in np.quantile(rows[:, column], WITHIN)],
-                    }
-                    for column, alpha in enumerate(ALPHAS)
-                ],
-            }
-            for name, rows in rates(values, samples, splits).items()
-        ]
-    )
+    rows = []
+    for name, flagged in rates(values, samples, splits).items():
+        described = list(map(described_rate, ALPHAS, flagged.T))
+        rows.append({"score": name, "splits": splits, "functions": len(samples), "rates": described})
+    return Result(rows)
+
+
+def described_rate(alpha: float, shares: np.ndarray) -> dict[str, object]:
+    """Return mean, spread and quantiles of the flagged shares of all splits."""
+    return {
+        "alpha": alpha,
+        "mean": float(shares.mean()),
+        "standard_deviation": float(shares.std(ddof=1)),
+        "quantiles": np.quantile(shares, WITHIN).tolist(),
+    }
 
 
 EXPERIMENTS = (Experiment(name="performance/calibration", run=run, scales={"smoke": (20, 3), "full": (None, 500)}),)

@@ -17,6 +17,7 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +40,18 @@ MATRICES, BLOCKS = "whole matrices", "assay, blocks"
 
 def by_matrices(before: Float64Array, after: Float64Array) -> float:
     """Kernel divergence with γ = 1 by whole matrices."""
-    first, second = (z / np.linalg.norm(z, axis=1, keepdims=True) for z in (before, after))
-    near, far = (((z[:, None] - z[None]) ** 2).sum(-1) if len(z) <= LOOP_LIMIT else squared(z) for z in (first, second))
-    kernel, later = np.exp(-near), np.exp(-far)
+    kernel, later = np.exp(-squared(before)), np.exp(-squared(after))
     return float(-np.abs(kernel * np.log(kernel / later)).sum() / math.sqrt(kernel.sum()))
 
 
 def squared(rows: Float64Array) -> Float64Array:
-    """Squared distances of unit rows, [n, n]."""
-    distances: Float64Array = np.maximum(2 - 2 * rows @ rows.T, 0)
+    """Squared distances of the rows after they were made unit rows, [n, n]; of few by the letter, pair by pair."""
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    distances: Float64Array
+    if len(units) <= LOOP_LIMIT:
+        distances = ((units[:, None] - units[None]) ** 2).sum(-1)
+    else:
+        distances = np.maximum(2 - 2 * units @ units.T, 0)
     return distances
 
 
@@ -85,11 +89,10 @@ def srct_part(model: TransformersModel, samples: tuple[Sample, ...], repeats: in
     size = len(samples) // SHARDS
 
     def loop() -> None:
-        for shard in range(SHARDS):
-            for order in range(ORDERS + 1):
-                chosen = np.random.default_rng(order).permutation(size)
-                text = "\n\n".join(samples[shard * size + at].text for at in chosen)
-                list(model.token_statistics([text]))
+        for shard, order in product(range(SHARDS), range(ORDERS + 1)):
+            chosen = np.random.default_rng(order).permutation(size)
+            text = "\n\n".join(samples[shard * size + at].text for at in chosen)
+            list(model.token_statistics([text]))
 
     def ours() -> None:
         request(DatasetInputs(samples, (), MeasuredModel(model, samples)))
@@ -110,7 +113,8 @@ def codec_part(model: TransformersModel, samples: tuple[Sample, ...]) -> dict[st
 
     (request,) = dataset_requests("codec")
     request(DatasetInputs(samples, (), Counting(model, samples)))
-    plain = sum(len(row.ids) for row in model.encoder.encode([sample.text for sample in samples]))
+    texts = [sample.text for sample in samples]
+    plain = sum(len(row.ids) for row in model.encoder.encode(texts))
     row = {"way": "calls", "calls": counts["texts"] / len(samples), "tokens": counts["tokens"] / plain}
     return {"part": "CoDeC", "n": len(samples), "rows": [row]}
 
@@ -147,7 +151,7 @@ def run_at_scale(scale: tuple[tuple[int, int, tuple[str, ...]], ...], seed: int,
     rows: list[dict[str, object]] = []
     for size, width, ways in scale:
         with tempfile.TemporaryDirectory() as folder:
-            fresh(write_vectors, folder, size, width)
+            fresh(write_vectors, folder, size=size, width=width)
             rows += ({"n": size, "width": width, "way": way} | fresh(of_large_set, folder, way) for way in ways)
     return Result(rows)
 
@@ -156,7 +160,7 @@ def write_vectors(folder: str, size: int, width: int) -> None:
     """Write random vectors before and after a small change, in float32."""
     random = np.random.default_rng(size)
     before, after = (
-        np.lib.format.open_memmap(Path(folder) / f"{name}.npy", "w+", np.float32, (size, width))
+        np.lib.format.open_memmap(Path(folder) / f"{name}.npy", mode="w+", dtype=np.float32, shape=(size, width))
         for name in ("before", "after")
     )
     for start in range(0, size, 1000):
@@ -169,9 +173,10 @@ def of_large_set(folder: str, way: str) -> dict[str, float]:
     """Return the score, the processor time and the growth of memory of one way."""
     before, after = (np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in ("before", "after"))
     memory, start = high_water(), time.process_time()
-    value = (
-        by_matrices(before, after) if way == MATRICES else kernel_divergence(before, after, KernelSettings(gamma=1.0))
-    )
+    if way == MATRICES:
+        value = by_matrices(before, after)
+    else:
+        value = kernel_divergence(before, after, KernelSettings(gamma=1.0))
     return {"value": value, "seconds": time.process_time() - start, "mebibytes": (high_water() - memory) / MEBIBYTE}
 
 

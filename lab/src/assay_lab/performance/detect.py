@@ -25,7 +25,7 @@ from assay.authorship import WINDOW, calibrate_authorship, detect, units_of
 from assay.ground_truth import library_root
 from assay.models import default_control, open_local
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.measuring import interleaved, ratios, spread
+from assay_lab.measuring import interleaved, ratios, spreads
 from assay_lab.performance.one_pass import ways
 
 FILES = ("argparse", "calendar", "configparser", "csv", "ftplib", "zipfile")
@@ -48,7 +48,10 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
 def by_function(code: Path, past: Path, repeats: int) -> dict[str, Any]:
     """Return seconds of the bare pass and of `detect` on a folder."""
     paths = sorted(code.glob("*.py"))
-    texts = [unit.text for path in paths for unit in units_of(path.name, path.read_text("utf-8"), "python", "function")]
+    texts = []
+    for path in paths:
+        own = units_of(path.name, text=path.read_text("utf-8"), language="python", by="function")
+        texts += [unit.text for unit in own]
     model = open_local(default_control(), device="cpu", max_length=WINDOW)
     clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
     bare = ways(model, texts)
@@ -66,7 +69,7 @@ def by_function(code: Path, past: Path, repeats: int) -> dict[str, Any]:
     return {
         "what": f"{len(texts)} functions",
         "clock": clock.__name__,
-        "seconds": {way: spread(values) for way, values in seconds.items()},
+        "seconds": spreads(seconds),
         "ratio": {way: ratios(seconds[way], seconds[floor]) for way in ("detect", "detect, reference")},
         "functions_per_second": len(texts) / sorted(seconds["detect"])[repeats // 2],
     }
@@ -80,7 +83,9 @@ def without_cache(way: Callable[[], object]) -> Callable[[], None]:
             before = os.environ.get("ASSAY_CACHE")
             os.environ["ASSAY_CACHE"] = empty
             way()
-            os.environ.pop("ASSAY_CACHE") if before is None else os.environ.update(ASSAY_CACHE=before)
+            del os.environ["ASSAY_CACHE"]
+            if before is not None:
+                os.environ["ASSAY_CACHE"] = before
 
     return timed
 
@@ -109,11 +114,11 @@ def of_patch(code: Path, past: Path, repeats: int) -> dict[str, Any]:
         "detect": command,
         "detect, reference": [*command, "--reference", str(past)],
     }
-    seconds = {way: [spent(arguments) for _ in range(repeats)] for way, arguments in all_ways.items()}
+    seconds = {way: list(map(spent, [arguments] * repeats)) for way, arguments in all_ways.items()}
     return {
         "what": "patch of one line",
         "clock": "process_time",
-        "seconds": {way: spread(values) for way, values in seconds.items()},
+        "seconds": spreads(seconds),
     }
 
 

@@ -26,6 +26,7 @@ Recall@n: the function is among the first n. Intervals are 95 %, by resampling m
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import compress, repeat
 from typing import Any
 
 import numpy as np
@@ -41,11 +42,12 @@ from assay.ground_truth.doses import LibraryFunction, library_functions, library
 from assay.retrieval import open_encoder
 from assay.retrieval.encoding import BagEncoder
 from assay.retrieval.encoding.bag import WEIGHT_BITS, parameter_indices
-from assay.retrieval.encoding.features import HASH_BITS, Features, hashed_features
+from assay.retrieval.encoding.features import HASH_BITS
 from assay.retrieval.encoding.open import BAG_WEIGHTS, BUILTIN_ENCODERS
+from assay_lab.builtin.encoder_corpus import all_features
 from assay_lab.clones import TokenizedText, adapt, edit_lines, rename_all, strip_comments
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.measuring import Spread, interleaved, spread, with_ends
+from assay_lab.measuring import Spread, interleaved, rates, with_ends
 
 WINDOWS = (15, 30, 60, 120)
 SHORTEST = 200
@@ -67,10 +69,12 @@ Similarities = Callable[[Sequence[str]], NDArray[np.float64]]
 def distinct_functions(files: int | None) -> list[LibraryFunction]:
     """Functions of the standard library, or of its first files, no two near-duplicates."""
     root = library_root()
-    found = [one for one in library_functions(root, library_paths(root)[:files]) if len(one.text) >= SHORTEST]
-    found = list({one.digest: one for one in reversed(found)}.values())
-    kept = ShingleIndex([one.text for one in found]).first_of_each_kind(NEAR)
-    return [one for one, keep in zip(found, kept, strict=True) if keep]
+    long = [
+        function for function in library_functions(root, library_paths(root)[:files]) if len(function.text) >= SHORTEST
+    ]
+    distinct = list({function.digest: function for function in reversed(long)}.values())
+    kept = ShingleIndex([function.text for function in distinct]).first_of_each_kind(NEAR)
+    return list(compress(distinct, kept))
 
 
 def fragments_of(
@@ -90,16 +94,23 @@ def fragments_of(
 
 def similarities(texts: Sequence[str], encoder: BagEncoder) -> dict[str, Similarities]:
     """What is compared, each ready to be asked."""
-    whole = batched(texts)
+    whole = all_features(texts)
     seen = np.bincount(parameter_indices(whole, 1).weights, minlength=1 << WEIGHT_BITS)
     rarity = np.log((1 + len(texts)) / (1 + seen)).astype(np.float32)
-    untrained = BagEncoder("untrained", "", encoder.learned * 0, rarity, rarity * 0, encoder.scales)
+    untrained = BagEncoder(
+        name="untrained",
+        digest="",
+        learned=encoder.learned * 0,
+        sign_weights=rarity,
+        learned_weights=rarity * 0,
+        scales=encoder.scales,
+    )
     characters = TfidfVectorizer(
         analyzer="char", ngram_range=(4, 6), sublinear_tf=True, lowercase=False, dtype=np.float32
     ).fit(texts)
 
     def sparse(asked: Sequence[str]) -> csr_array:
-        found = batched(asked)
+        found = all_features(asked)
         columns = (found.hashes >> np.uint64(HASH_BITS - 24)).astype(np.int32)
         values = rarity[parameter_indices(found, 1).weights]
         return csr_array(normalize(csr_array((values, columns, found.starts), shape=(len(asked), 1 << 24))))
@@ -121,23 +132,16 @@ def similarities(texts: Sequence[str], encoder: BagEncoder) -> dict[str, Similar
     }
 
 
-def batched(texts: Sequence[str], at_once: int = 256) -> Features:
-    """The features of many texts."""
-    parts = [hashed_features(texts[start : start + at_once]) for start in range(0, len(texts), at_once)]
-    sizes = np.concatenate([np.diff(part.starts) for part in parts])
-    return Features(np.concatenate([[0], np.cumsum(sizes)]), np.concatenate([part.hashes for part in parts]))
-
-
 def recalls(found: NDArray[np.float64], own: Sequence[int], groups: Sequence[str]) -> dict[str, object]:
     """Recall@1, @10, @100 and MRR with their intervals; functions that tie share their ranks' mean."""
     right = found[np.arange(len(own)), own][:, None]
     rank = 1 + (found > right).sum(axis=1) + ((found == right).sum(axis=1) - 1) / 2
-    values = np.stack([*(rank <= n for n in RANKS), 1 / rank], axis=1).astype(np.float64)
+    values = np.column_stack([rank[:, None] <= RANKS, 1 / rank])
     estimates = grouped_bootstrap(
         lambda weights: weights @ values / weights.sum(axis=1, keepdims=True), groups, within=(0.0, 1.0)
     )
     names = [*(f"recall_{n}" for n in RANKS), "mrr"]
-    return {name: with_ends(estimate) for name, estimate in zip(names, estimates, strict=True)}
+    return dict(zip(names, map(with_ends, estimates), strict=True))
 
 
 def speed(encoder: BagEncoder, functions: Sequence[LibraryFunction], repeats: int) -> dict[str, Spread]:
@@ -151,7 +155,7 @@ def speed(encoder: BagEncoder, functions: Sequence[LibraryFunction], repeats: in
     }
     sizes = {"fragments of 60 tokens": len(fragments), "one by one": len(fragments), "functions": len(texts)}
     seconds = interleaved(ways, repeats, time.process_time)
-    return {name: spread([sizes[name] / one for one in taken]) for name, taken in seconds.items()}
+    return {name: rates(sizes[name], taken) for name, taken in seconds.items()}
 
 
 def run(scale: tuple[int | None, int, int], seed: int, data: Data) -> Result:
@@ -171,7 +175,7 @@ def run(scale: tuple[int | None, int, int], seed: int, data: Data) -> Result:
             "per_second": speed(encoder, functions, repeats),
         }
     ]
-    for copy, window, chosen, queries in changed_fragments(functions, WINDOWS, most, "python"):
+    for copy, window, chosen, queries in changed_fragments(functions, WINDOWS, most=most, language="python"):
         groups = [functions[at].path for at in chosen]
         for way, of in ways.items():
             row = {"way": way, "copy": copy, "tokens": window, "queries": len(queries)}
@@ -184,11 +188,11 @@ def changed_fragments(
 ) -> Iterator[tuple[str, int, list[int], list[str]]]:
     """Yield kind of copy, tokens, places of the functions, and their fragments."""
     for window in windows:
-        chosen, cut = fragments_of(texts, window, most, language)
+        chosen, cut = fragments_of(texts, window, queries=most, language=language)
         donors = np.random.default_rng(SEED).choice(len(texts), len(chosen))
         for copy, change in COPIES.items():
-            pairs = zip(cut, donors, strict=True)
-            yield copy, window, chosen, [change(text, texts[donor].text, language) for text, donor in pairs]
+            beside = (texts[donor].text for donor in donors)
+            yield copy, window, chosen, list(map(change, cut, beside, repeat(language)))
 
 
 EXPERIMENTS = (

@@ -27,7 +27,7 @@ from assay.retrieval.hashing import GRAM_HASHES
 from assay.retrieval.source import Units
 from assay.retrieval.winnowing import winnow
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.measuring import interleaved, ratios, spread
+from assay_lab.measuring import interleaved, rates, ratios
 
 PEER = "scanoss_winnowing"
 CHARACTERS = DEFAULT.channels[0]
@@ -66,7 +66,9 @@ def ways_and_sizes(texts: Sequence[str]) -> tuple[dict[str, Callable[[], object]
     """What is measured, by name, and how many bytes each reads."""
     total = sum(len(text.encode()) for text in texts)
     few = texts[::10]
-    canonical = [one for one in map(character_units, texts) if one.dtype == np.uint8 and len(one) >= CHARACTERS.k]
+    canonical = [
+        units for units in map(character_units, texts) if units.dtype == np.uint8 and len(units) >= CHARACTERS.k
+    ]
     joined = np.concatenate(canonical).astype(np.uint8)
     ways: dict[str, Callable[[], object]] = {
         "characters": lambda: [fingerprint(text, "python", ONLY_CHARACTERS) for text in texts],
@@ -80,7 +82,7 @@ def ways_and_sizes(texts: Sequence[str]) -> tuple[dict[str, Callable[[], object]
     if importlib.util.find_spec(PEER):
         peer = importlib.import_module(f"{PEER}.winnowing").Winnowing(c_accelerated=True)
         contents = [text.encode() for text in texts]
-        ways[PEER] = lambda: [peer.wfp_for_contents("file.py", bin_file=False, contents=one) for one in contents]
+        ways[PEER] = lambda: [peer.wfp_for_contents("file.py", bin_file=False, contents=text) for text in contents]
         sizes[PEER] = total
     return ways, sizes
 
@@ -103,19 +105,18 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
     ways, sizes = ways_and_sizes(texts)
     seconds = interleaved(ways, repeats, time.process_time)
     peer = seconds.get(PEER)
-    return Result(
-        [
-            {
-                "way": name,
-                "files": len(texts),
-                "megabytes": sizes[name] / 1e6,
-                "megabytes_per_second": spread([sizes[name] / 1e6 / one for one in taken]),
-                "times_as_fast_as_scanoss": ratios(peer, taken) if peer and name in END_TO_END else None,
-                "scanoss": version(PEER) if peer else None,
-            }
-            for name, taken in seconds.items()
-        ]
-    )
+    rows = []
+    for name, taken in seconds.items():
+        row = {
+            "way": name,
+            "files": len(texts),
+            "megabytes": sizes[name] / 1e6,
+            "megabytes_per_second": rates(sizes[name] / 1e6, taken),
+            "times_as_fast_as_scanoss": ratios(peer, taken) if peer and name in END_TO_END else None,
+            "scanoss": version(PEER) if peer else None,
+        }
+        rows.append(row)
+    return Result(rows)
 
 
 EXPERIMENTS = (

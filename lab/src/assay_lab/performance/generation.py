@@ -14,6 +14,7 @@ each distinct beginning once, and of each answer all tokens but the last.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any
 
 from assay.code import variants
@@ -21,7 +22,7 @@ from assay.models import TransformersModel
 from assay.scores import Cut, StartsCut, SuffixCut
 from assay.scoring import Question, ask, cut_texts
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.measuring import interleaved, ratios, spread
+from assay_lab.measuring import interleaved, ratios, spreads
 from assay_lab.performance.srdetection import whole_functions
 from assay_lab.performance.subjects import LARGE, SMALL, TINY, open_subject
 
@@ -52,27 +53,39 @@ class Asked:
 def asked(model: TransformersModel, workload: str, texts: Sequence[str]) -> Asked:
     """The prompts of a workload, and how it is run."""
     if workload == "samples":
-        prompts = [text[: len(text) // 2] for text in texts for _ in range(SAMPLES)]
+        halves = [text[: len(text) // 2] for text in texts]
+        prompts = list(chain.from_iterable(map(repeat, halves, repeat(SAMPLES))))
         return Asked(ids_of(model, prompts), lambda: list(model.generate(prompts, max_new_tokens=NEW, temperature=1.0)))
-    cut: Cut = STARTS if workload == "ngram_generation" else SUFFIX
-    whole = texts if workload == "ngram_generation" else [one for text in texts for one in (text, *rewritten(text))]
-    questions = list(dict.fromkeys(piece.question for some in cut_texts(cut, whole, model) for piece in some))
+    cut: Cut = STARTS
+    whole = list(texts)
+    if workload == "sr_black":
+        cut, whole = SUFFIX, []
+        for text in texts:
+            whole += [text, *rewritten(text)]
+    pieces = chain.from_iterable(cut_texts(cut, whole, model))
+    questions = list(dict.fromkeys(piece.question for piece in pieces))
     return Asked(prompt_ids(model, questions), lambda: ask(questions, model))
 
 
 def rewritten(text: str) -> list[str]:
     """Its variants."""
-    return [one.text for one in variants(text, N).variants]
+    return [variant.text for variant in variants(text, N).variants]
 
 
 def prompt_ids(model: TransformersModel, questions: Sequence[Question]) -> list[tuple[int, ...]]:
     """Each prompt in tokens."""
-    return [one.prompt if isinstance(one.prompt, tuple) else ids_of(model, [one.prompt])[0] for one in questions]
+    ids = []
+    for question in questions:
+        if isinstance(question.prompt, tuple):
+            ids.append(question.prompt)
+        else:
+            ids += ids_of(model, [question.prompt])
+    return ids
 
 
 def ids_of(model: TransformersModel, prompts: Sequence[str]) -> list[tuple[int, ...]]:
     """Texts in tokens."""
-    return [one.ids for one in model.tokens(prompts)]
+    return [tokens.ids for tokens in model.tokens(prompts)]
 
 
 @contextmanager
@@ -110,7 +123,10 @@ def measured(name: str, workload: str, repeats: int) -> dict[str, object]:
     if written[0] != written[1]:
         raise SystemExit(f"{name}, {workload}: the two ways write different texts")
     read = sum(map(len, work.prompts))
-    distinct = len({prompt[:end] for prompt in work.prompts for end in range(1, len(prompt) + 1)})
+    beginnings: set[tuple[int, ...]] = set()
+    for prompt in work.prompts:
+        beginnings.update(prompt[:end] for end in range(1, len(prompt) + 1))
+    distinct = len(beginnings)
     seconds = interleaved(ways, repeats)
     return {
         "model": name,
@@ -120,7 +136,7 @@ def measured(name: str, workload: str, repeats: int) -> dict[str, object]:
         "distinct_prompt_tokens": distinct,
         "positions": positions | {"floor": positions["whole"] - read + distinct},
         "passes": passes,
-        "seconds": {label: spread(found) for label, found in seconds.items()},
+        "seconds": spreads(seconds),
         "ratio": ratios(seconds["whole"], seconds["shared"]),
     }
 
@@ -128,7 +144,10 @@ def measured(name: str, workload: str, repeats: int) -> dict[str, object]:
 def run(scale: tuple[tuple[str, ...], int], seed: int, data: Data) -> Result:
     """Generation with common beginnings read once, against every prompt read whole."""
     names, repeats = scale
-    return Result([measured(name, workload, repeats) for name in names for workload in TEXTS[name]])
+    rows: list[dict[str, object]] = []
+    for name in names:
+        rows += [measured(name, workload, repeats) for workload in TEXTS[name]]
+    return Result(rows)
 
 
 EXPERIMENTS = (

@@ -16,10 +16,19 @@ from pathlib import Path
 from assay.models import CachedScorer, StatisticsCache
 from assay.scores import requests
 from assay.scoring import plan, score_samples
-from assay.types import Sample, TokenScorer
+from assay.types import TokenScorer
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import MEBIBYTE, PeakMemory, fresh, spread, timed
-from assay_lab.performance.subjects import SMALL, TINY, frequencies_of, library_texts, open_subject, token_counts
+from assay_lab.performance.subjects import (
+    SMALL,
+    TINY,
+    frequencies_of,
+    library_texts,
+    open_subject,
+    samples_of,
+    token_counts,
+)
+from assay_lab.result_rows import column
 
 SIZES, CACHED = (100, 300, 1000, 3000, 10_000), 1000
 FEW, FEW_ROUNDS = (100, 1000), 3
@@ -32,7 +41,7 @@ def cost(count: int, name: str, file: str) -> dict[str, float]:
     """Seconds, MiB and tokens of that many samples; runs in a process of its own."""
     model = open_subject(name)
     texts = json.loads(Path(file).read_text("utf-8"))[:count]
-    samples = [Sample(str(index), text) for index, text in enumerate(texts)]
+    samples = samples_of(texts)
     work = plan(requests("one-pass"), {"target": model}, frequencies_of(model, texts))
     score_samples(samples[:8], work)
     with PeakMemory() as peak:
@@ -44,7 +53,7 @@ def cached(count: int, name: str, file: str) -> dict[str, float]:
     """Seconds without a cache, of the run that fills one, of the run that reads it, and its size."""
     model = open_subject(name)
     texts = json.loads(Path(file).read_text("utf-8"))[:count]
-    samples = [Sample(str(index), text) for index, text in enumerate(texts)]
+    samples = samples_of(texts)
     frequencies = frequencies_of(model, texts)
 
     def run(scorer: TokenScorer) -> float:
@@ -63,7 +72,7 @@ def cached(count: int, name: str, file: str) -> dict[str, float]:
 
 def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
     """Slope of the least-squares line through (log size, log seconds)."""
-    x, y = [math.log(size) for size in sizes], [math.log(second) for second in seconds]
+    x, y = list(map(math.log, sizes)), list(map(math.log, seconds))
     middle_x, middle_y = sum(x) / len(x), sum(y) / len(y)
     products = sum((a - middle_x) * (b - middle_y) for a, b in zip(x, y, strict=True))
     return products / sum((a - middle_x) ** 2 for a in x)
@@ -79,22 +88,20 @@ def run(scale: tuple[str, tuple[int, ...], int], seed: int, data: Data) -> Resul
         found: dict[int, list[dict[str, float]]] = {}
         for count in sizes:
             rounds = FEW_ROUNDS if FEW[0] <= count <= FEW[1] else 1
-            found[count] = [fresh(cost, count, name, str(file)) for _ in range(rounds)]
-        second = fresh(cached, kept, name, str(file))
-    medians = [statistics.median(one["seconds"] for one in rounds) for rounds in found.values()]
+            found[count] = [fresh(cost, count, name=name, file=str(file)) for _ in range(rounds)]
+        second = fresh(cached, kept, name=name, file=str(file))
+    rows, tokens, medians = [], [], []
+    for size, measured in found.items():
+        seconds = column(measured, "seconds")
+        tokens.append(measured[0]["tokens"])
+        medians.append(statistics.median(seconds))
+        row = {"samples": size, "tokens": tokens[-1], "seconds": spread(seconds)}
+        rows.append(row | {"mebibytes": spread(column(measured, "mebibytes"))})
     result = {
         "model": name,
-        "sizes": [
-            {
-                "samples": count,
-                "tokens": rounds[0]["tokens"],
-                "seconds": spread([one["seconds"] for one in rounds]),
-                "mebibytes": spread([one["mebibytes"] for one in rounds]),
-            }
-            for count, rounds in found.items()
-        ],
+        "sizes": rows,
         "exponent_by_samples": exponent(sizes, medians),
-        "exponent_by_tokens": exponent([rounds[0]["tokens"] for rounds in found.values()], medians),
+        "exponent_by_tokens": exponent(tokens, medians),
         "cache": second,
     }
     return Result([result])

@@ -42,7 +42,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -57,7 +57,7 @@ from assay.provenance.index import code_index as index_module
 from assay.retrieval import Fingerprints, VectorIndex, fingerprint, open_encoder
 from assay.types import Encoder
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.measuring import MEBIBYTE, fresh, high_water, percentiles
+from assay_lab.measuring import MEBIBYTE, fresh, high_water, kibibytes_in, percentiles
 from assay_lab.performance.many_functions import Function, found, functions
 
 ENCODER = "builtin:fragments"
@@ -82,12 +82,12 @@ def run_index(scale: tuple[tuple[int, ...], int, int], seed: int, data: Data) ->
     for size in sizes:
         with tempfile.TemporaryDirectory() as place:
             folder, both = Path(place) / "index", Path(place) / "index-with-vectors"
-            row = {"documents": size} | fresh(build, folder, size, originals)
-            row |= fresh(ask, folder, size, originals, queries)
-            built = fresh(build, both, size, originals, ENCODER)
+            row = {"documents": size} | fresh(build, folder, size=size, originals=originals)
+            row |= fresh(ask, folder, size=size, originals=originals, queries=queries)
+            built = fresh(build, both, size=size, originals=originals, encoder=ENCODER)
             kept = {name: built[name] for name in ("seconds", "documents_per_second", "peak_mebibytes")}
             row |= {"with_vectors": {**kept, "bytes": built["bytes"]["vectors"]}}
-            rows.append(row | fresh(trace_all, both, size, originals, queries))
+            rows.append(row | fresh(trace_all, both, size=size, originals=originals, queries=queries))
     return Result(rows)
 
 
@@ -100,11 +100,11 @@ def run_scale(scale: tuple[tuple[tuple[int, str], ...], int, int, int], seed: in
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place) / "index"
             row: dict[str, object] = {"documents": size, "encoder": encoder or None}
-            row["built"] = fresh(build_in_parts, folder, size, originals, encoder)
+            row["built"] = fresh(build_in_parts, folder, size=size, originals=originals, encoder=encoder)
             texts = list(snippets(size, originals, queries))
-            row["queried"] = fresh(query, folder, texts, traces, encoder)
+            row["queried"] = fresh(query, folder, texts=texts, traces=traces, encoder=encoder)
             row["merged"] = fresh(compact, folder, encoder)
-            row["queried_merged"] = fresh(query, folder, texts, traces, encoder)
+            row["queried_merged"] = fresh(query, folder, texts=texts, traces=traces, encoder=encoder)
             rows.append(row)
     return Result(rows)
 
@@ -148,12 +148,13 @@ def ask(folder: Path, size: int, originals: list[Function], queries: int) -> dic
     lookups, texts, postings, hits = [], [], [], 0
     with CodeIndex.open(folder) as index:
         for text in [*asked[:WARMING], *asked]:
-            prints = [one for one in fingerprint(text, "python").values() if isinstance(one, Fingerprints)]
+            prints = fingerprints_of(text)
             began = time.thread_time()
             candidates = [index.overlap(one.channel.form, one.hashes).documents for one in prints]
             lookups.append(time.thread_time() - began)
             texts.append(seconds_of(partial(index.candidates_by_fingerprints, text, "python")))
-            hits += any(text in one.text for ids in candidates for one in index.documents(ids[:1].tolist()))
+            firsts = chain.from_iterable(index.documents(ids[:1].tolist()) for ids in candidates)
+            hits += any(text in document.text for document in firsts)
             lists = [index.frequencies(one.channel.form, np.unique(one.hashes)) for one in prints]
             postings.append(sum(int(of_form.sum()) for of_form in lists))
     return {
@@ -171,6 +172,11 @@ def trace_all(folder: Path, size: int, originals: list[Function], queries: int) 
     with CodeIndex.open(folder, encoder=opened(ENCODER)) as index:
         taken = [seconds_of(partial(trace, text, index, language="python")) for text in [*asked[:WARMING], *asked]]
     return {"trace": milliseconds(taken[-queries:])}
+
+
+def fingerprints_of(text: str) -> list[Fingerprints]:
+    """Return the fingerprints of a text in the forms in which it has any."""
+    return [form for form in fingerprint(text, "python").values() if isinstance(form, Fingerprints)]
 
 
 def milliseconds(seconds: Sequence[float]) -> dict[str, float]:
@@ -238,7 +244,7 @@ def build_in_parts(folder: Path, size: int, originals: list[Function], encoder: 
 def document(function: Function) -> Document:
     """Return a function as a document."""
     origin = Origin("bench", function.path, licence="MIT", first_line=function.line)
-    return Document(function.text, "python", "function", function.name, (origin,))
+    return Document(function.text, language="python", kind="function", name=function.name, origins=(origin,))
 
 
 @contextmanager
@@ -280,8 +286,7 @@ class AnonymousMemory:
     def _look(self) -> None:
         status = Path("/proc/self/status")
         while status.exists() and not self._done.wait(SAMPLED_EVERY):
-            line = next(line for line in status.read_text().splitlines() if line.startswith("RssAnon:"))
-            self.peak = max(self.peak, int(line.split()[1]) * 1024)
+            self.peak = max(self.peak, kibibytes_in(status.read_text(), "RssAnon:") * 1024)
 
 
 def query(folder: Path, texts: list[str], traces: int, encoder: str) -> dict[str, object]:
@@ -292,7 +297,7 @@ def query(folder: Path, texts: list[str], traces: int, encoder: str) -> dict[str
     vectors: Mapping[str, float] | None = None
     with CodeIndex.open(folder, encoder=opened(encoder)) as index:
         for text in [*texts[:WARMING], *texts, *texts]:
-            channels = [form for form in fingerprint(text, "python").values() if isinstance(form, Fingerprints)]
+            channels = fingerprints_of(text)
             began = time.thread_time()
             for channel in channels:
                 index.overlap(channel.channel.form, channel.hashes)
@@ -364,13 +369,12 @@ def checking(index: CodeIndex) -> dict[str, float]:
 
 def run_build(scale: tuple[tuple[str, str, Granularity, str | None], ...], seed: int, data: Data) -> Result:
     """Building an index of what this Python has installed."""
-    library, packages = (Path(sysconfig.get_paths()[one]) for one in ("stdlib", "purelib"))
-    return Result(
-        [
-            measured(name, packages if name == PACKAGES else library / part, granularity, encoder)
-            for name, part, granularity, encoder in scale
-        ]
-    )
+    paths = sysconfig.get_paths()
+    rows = []
+    for name, part, granularity, encoder in scale:
+        corpus = Path(paths["purelib"]) if name == PACKAGES else Path(paths["stdlib"]) / part
+        rows.append(measured(name, corpus, granularity=granularity, encoder=encoder))
+    return Result(rows)
 
 
 def measured(name: str, corpus: Path, granularity: Granularity, encoder: str | None) -> dict[str, object]:
@@ -381,7 +385,9 @@ def measured(name: str, corpus: Path, granularity: Granularity, encoder: str | N
         tempfile.TemporaryDirectory() as folder,
         CodeIndex.create(Path(folder, "index"), encoder=opened(encoder or "")) as index,
     ):
-        (first, seconds), (again, seconds_again) = (added(corpus, index, settings, jobs) for _ in range(2))
+        add = partial(added, corpus, index, settings=settings, jobs=jobs)
+        first, seconds = add()
+        again, seconds_again = add()
         info = index.info()
         licences = index.licences()
     return {

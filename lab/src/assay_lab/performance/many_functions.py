@@ -51,10 +51,10 @@ def found() -> Iterator[Function]:
             definitions = functions_in(path.read_text("utf-8"), "python")
         except (ValueError, OSError):
             continue
-        for one in definitions:
-            if len(one.text) >= LEAST_CHARACTERS and hash(one.text) not in known:
-                known.add(hash(one.text))
-                yield Function(one.text, one.name, name, one.first_line)
+        for function in definitions:
+            if len(function.text) >= LEAST_CHARACTERS and hash(function.text) not in known:
+                known.add(hash(function.text))
+                yield Function(function.text, name=function.name, path=name, line=function.first_line)
 
 
 def functions(count: int, originals: list[Function], seed: int = 0) -> Iterator[Function]:
@@ -65,12 +65,11 @@ def functions(count: int, originals: list[Function], seed: int = 0) -> Iterator[
     droppable: dict[int, list[int]] = {}
     for number in range(len(order), count):
         which = number % len(order)
-        one = order[which]
+        original = order[which]
         if which not in droppable:
-            droppable[which] = single_lines(one.text)
-        yield Function(
-            mutated(one.text, droppable[which], draw), one.name, f"copies/{number}/{one.path}", 1, mutated=True
-        )
+            droppable[which] = single_lines(original.text)
+        text = mutated(original.text, droppable[which], draw)
+        yield Function(text, name=original.name, path=f"copies/{number}/{original.path}", line=1, mutated=True)
 
 
 def mutated(text: str, droppable: list[int], draw: random.Random) -> str:
@@ -104,5 +103,5 @@ def single_lines(text: str) -> list[int]:
         for block in ("body", "orelse", "finalbody"):
             statements = getattr(node, block, None)
             if isinstance(statements, list) and len(statements) > 1:
-                lines += [one.lineno - 1 for one in statements if one.lineno == one.end_lineno]
+                lines += [node.lineno - 1 for node in statements if node.lineno == node.end_lineno]
     return sorted(set(lines))

@@ -28,7 +28,8 @@ def growth(way: str, vocabulary: int) -> dict[str, float]:
     """MiB above the loaded model, and seconds, of one batch; runs in a process of its own."""
     tokenizer = train_tokenizer(["def f(x): return x"], vocabulary_size=259, context=1024)
     network = random_llama(vocabulary=vocabulary, width=256, layers=2, heads=4)
-    model = TransformersModel(Checkpoint("random", network, tokenizer, ()), ModelSettings(batch_tokens=TEXTS * LENGTH))
+    checkpoint = Checkpoint("random", model=network, tokenizer=tokenizer, folders=())
+    model = TransformersModel(checkpoint, ModelSettings(batch_tokens=TEXTS * LENGTH))
     source = "".join(islice(library_sources(), 8)).encode("ascii", "replace").decode()
     texts = [source[start : start + LENGTH] for start in range(0, TEXTS * LENGTH, LENGTH)]
     run = {"assay": of_assay, "bare": bare, "full log-softmax": full_log_softmax}[way]
@@ -74,16 +75,11 @@ def _logits(model: TransformersModel, texts: list[str]) -> tuple[Tensor, Tensor]
 
 def run(scale: tuple[int, ...], seed: int, data: Data) -> Result:
     """Peak memory against vocabulary size."""
-    return Result(
-        [
-            {
-                "vocabulary": vocabulary,
-                "tokens": TEXTS * LENGTH,
-                "ways": {way: fresh(growth, way, vocabulary) for way in WAYS},
-            }
-            for vocabulary in scale
-        ]
-    )
+    rows = []
+    for vocabulary in scale:
+        grown = {way: fresh(growth, way, vocabulary) for way in WAYS}
+        rows.append({"vocabulary": vocabulary, "tokens": TEXTS * LENGTH, "ways": grown})
+    return Result(rows)
 
 
 EXPERIMENTS = (

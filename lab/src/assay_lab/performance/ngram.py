@@ -12,6 +12,8 @@ script ends with an error where they are not.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,10 +23,9 @@ from numpy.typing import NDArray
 from assay.models import TokenBudget, TransformersModel
 from assay.scores import requests
 from assay.scoring import plan, score_samples
-from assay.types import Sample
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.measuring import interleaved, ratios, spread
-from assay_lab.performance.subjects import LARGE, SMALL, TINY, library_texts, open_subject, token_counts
+from assay_lab.measuring import interleaved, ratios, spreads
+from assay_lab.performance.subjects import LARGE, SMALL, TINY, library_texts, open_subject, samples_of, token_counts
 
 N = 5
 STARTS = 5
@@ -42,12 +43,15 @@ class Case:
 
 
 CASES = (
-    Case(SMALL, "all", 3, (600, 1000), one_by_one=True),
-    Case(SMALL, "paper", 24, (600, 1000), one_by_one=True),
-    Case(LARGE, "all", 1, (400, 400), one_by_one=False),
-    Case(LARGE, "paper", 3, (600, 1000), one_by_one=False),
+    Case(SMALL, "all", texts=3, characters=(600, 1000), one_by_one=True),
+    Case(SMALL, "paper", texts=24, characters=(600, 1000), one_by_one=True),
+    Case(LARGE, "all", texts=1, characters=(400, 400), one_by_one=False),
+    Case(LARGE, "paper", texts=3, characters=(600, 1000), one_by_one=False),
 )
-SMOKE = (Case(TINY, "all", 1, (60, 80), one_by_one=True), Case(TINY, "paper", 2, (60, 80), one_by_one=True))
+SMOKE = (
+    Case(TINY, "all", texts=1, characters=(60, 80), one_by_one=True),
+    Case(TINY, "paper", texts=2, characters=(60, 80), one_by_one=True),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,7 @@ def accuracies(found: Sequence[tuple[int, bool]]) -> NDArray[np.float64]:
 
 def ways(model: TransformersModel, texts: Sequence[str], case: Case) -> dict[str, Callable[[], NDArray[np.float64]]]:
     """What is compared; each gives the accuracy of each text."""
-    samples = [Sample(str(index), text) for index, text in enumerate(texts)]
+    samples = samples_of(texts)
     name = f"ngram_accuracy:n={N}:starts={case.starts}"
 
     def assay() -> NDArray[np.float64]:
@@ -114,13 +118,16 @@ def ways(model: TransformersModel, texts: Sequence[str], case: Case) -> dict[str
     def batched() -> NDArray[np.float64]:
         work = prompts(model, texts, case.starts)
         budget = TokenBudget(model.budget.tokens)
-        return accuracies([hit for hits in budget.run(work, lambda batch: generated(model, batch)) for hit in hits])
+        return accuracies(list(chain.from_iterable(budget.run(work, partial(generated, model)))))
 
     def one_by_one() -> NDArray[np.float64]:
         work = prompts(model, texts, case.starts)
-        return accuracies([hit for prompt in work for hit in generated(model, [prompt])])
+        return accuracies(list(chain.from_iterable(generated(model, [prompt]) for prompt in work)))
 
-    return {"assay": assay, "batched": batched} | ({"one by one": one_by_one} if case.one_by_one else {})
+    compared = {"assay": assay, "batched": batched}
+    if case.one_by_one:
+        compared["one by one"] = one_by_one
+    return compared
 
 
 def measured(case: Case, repeats: int) -> dict[str, object]:
@@ -146,7 +153,7 @@ def measured(case: Case, repeats: int) -> dict[str, object]:
         "prompts": sum(1 for _ in prompts(model, texts, case.starts)),
         "mean_accuracy": float(values["assay"].mean()),
         "values_equal": True,
-        "seconds": {way: spread(found) for way, found in seconds.items()},
+        "seconds": spreads(seconds),
         "ratio": {way: ratios(seconds[way], seconds["assay"]) for way in seconds if way != "assay"},
     }
 

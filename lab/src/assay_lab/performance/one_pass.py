@@ -18,10 +18,18 @@ from torch import Tensor
 from assay.models import TokenBudget, TransformersModel
 from assay.scores import requests
 from assay.scoring import plan, score_samples
-from assay.types import Sample
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.measuring import interleaved, ratios, spread
-from assay_lab.performance.subjects import LARGE, SMALL, TINY, frequencies_of, library_texts, open_subject, token_counts
+from assay_lab.measuring import interleaved, ratios, spreads
+from assay_lab.performance.subjects import (
+    LARGE,
+    SMALL,
+    TINY,
+    frequencies_of,
+    library_texts,
+    open_subject,
+    samples_of,
+    token_counts,
+)
 
 TEXTS = {LARGE: 6, SMALL: 60, TINY: 8}
 BATCH = 4096
@@ -56,12 +64,20 @@ def batches(model: TransformersModel, texts: Sequence[str]) -> list[tuple[Tensor
     return list(TokenBudget(BATCH).run(rows, padded))
 
 
+def one_by_one(prepared: Sequence[tuple[Tensor, Tensor]]) -> list[Tensor]:
+    """Ids of each text of the batches, int64 [1, length], without padding."""
+    alone: list[Tensor] = []
+    for ids, mask in prepared:
+        alone += [row[None, : int(own.sum())] for row, own in zip(ids, mask, strict=True)]
+    return alone
+
+
 def ways(model: TransformersModel, texts: Sequence[str]) -> dict[str, Callable[[], object]]:
     """What is compared."""
-    samples = [Sample(str(index), text) for index, text in enumerate(texts)]
+    samples = samples_of(texts)
     frequencies = frequencies_of(model, texts)
     prepared = batches(model, texts)
-    alone = [ids[row : row + 1, : int(mask[row].sum())] for ids, mask in prepared for row in range(len(ids))]
+    alone = one_by_one(prepared)
     run = model.checkpoint.model
 
     def single() -> None:
@@ -100,8 +116,8 @@ def measured(name: str, repeats: int) -> dict[str, object]:
         "texts": len(texts),
         "tokens": tokens,
         "batch_tokens": model.budget.tokens,
-        "scores": [one.name for one in requests("one-pass")],
-        "seconds": {way: spread(found) for way, found in seconds.items()},
+        "scores": [request.name for request in requests("one-pass")],
+        "seconds": spreads(seconds),
         "tokens_per_second": {way: tokens / sorted(found)[len(found) // 2] for way, found in seconds.items()},
         "clock": clock.__name__,
         "fastest_bare": fastest,

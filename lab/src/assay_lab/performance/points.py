@@ -10,11 +10,13 @@ their sparse index of 31 bits with another one, held against the n² / 2^32 pair
 import json
 import sysconfig
 import time
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.corpora import CorpusSettings, Entry, Granularity, open_sources
 from assay.provenance import IndexSettings
@@ -22,6 +24,7 @@ from assay.provenance.index import FileRead, read_entries
 from assay.retrieval import open_encoder
 from assay.types import Encoder
 from assay_lab.experiments.declaration import Data, Experiment, Result
+from assay_lab.result_rows import column
 
 ENCODER = "builtin:fragments"
 NOT_LIBRARY = ("site-packages/", "dist-packages/", "test/")
@@ -34,8 +37,8 @@ def measured(corpus: Path, granularity: Granularity, encoder: Encoder, every: in
 
     settings = IndexSettings(CorpusSettings(exclude=NOT_LIBRARY, granularity=granularity))
     (source,) = open_sources([str(corpus)], CorpusSettings(form="folder", exclude=settings.corpus.exclude))
-    entries = [one for one in source.files() if isinstance(one, Entry) and one.path.endswith(".py")]
-    work = iter([(source.name, one, None) for one in entries[::every]])
+    entries = [entry for entry in source.files() if isinstance(entry, Entry) and entry.path.endswith(".py")]
+    work = iter([(source.name, entry, None) for entry in entries[::every]])
     read_entries([(source.name, entries[0], None)], settings, encoder)  # what is compiled at first use is compiled
     reading = 0.0
     read: list[FileRead] = []
@@ -46,15 +49,17 @@ def measured(corpus: Path, granularity: Granularity, encoder: Encoder, every: in
     start = time.process_time()
     points = []
     sent = 0
-    for one in read:
-        for document, hashes, vector in zip(one.documents, one.hashes, one.vectors, strict=True):
+    for file in read:
+        for document, hashes, vector in zip(file.documents, file.hashes, file.vectors, strict=True):
             digest = document.digest
             placed = replace(document, origins=tuple(replace(each, source="corpus") for each in document.origins))
-            point = point_of(first_number(digest), placed, digest, hashes, vector)
+            point = point_of(first_number(digest), placed, digest=digest, hashes=hashes, dense=vector)
             sent += len(point.model_dump_json())
             points.append(point)
     making = time.process_time() - start
-    hashes_of = [np.unique(of_form) for one in read for hashes in one.hashes for of_form in hashes.values()]
+    hashes_of: list[NDArray[np.uint64]] = []
+    for hashes in chain.from_iterable(file.hashes for file in read):
+        hashes_of += map(np.unique, hashes.values())
     distinct = np.unique(np.concatenate(hashes_of))
     payloads = [point.payload or {} for point in points]
     dense = [point.vector[VECTOR] for point in points if isinstance(point.vector, dict)]
@@ -63,7 +68,7 @@ def measured(corpus: Path, granularity: Granularity, encoder: Encoder, every: in
         "encoder": ENCODER,
         "dimensions": encoder.dimensions,
         "files": len(read),
-        "megabytes": sum(one.size for one in read) / 1e6,
+        "megabytes": sum(file.size for file in read) / 1e6,
         "documents": len(points),
         "postings": sum(map(len, hashes_of)),
         "distinct_fingerprints": len(distinct),
@@ -71,14 +76,19 @@ def measured(corpus: Path, granularity: Granularity, encoder: Encoder, every: in
         "foreign_by_chance": len(distinct) ** 2 / 2 ** (INDEX_BITS + 1),
         "bytes": {
             "point": sent,
-            "text": sum(len(json.dumps(one["text"])) for one in payloads),
-            "hashes": sum(len(json.dumps(one["hashes"])) for one in payloads),
-            "origins": sum(len(json.dumps(one["origins"])) for one in payloads),
-            "dense": sum(len(json.dumps(one)) for one in dense),
+            "text": json_bytes(column(payloads, "text")),
+            "hashes": json_bytes(column(payloads, "hashes")),
+            "origins": json_bytes(column(payloads, "origins")),
+            "dense": json_bytes(dense),
         },
         "reading_seconds": reading,
         "making_seconds": making,
     }
+
+
+def json_bytes(values: Iterable[object]) -> int:
+    """Bytes of the values as JSON."""
+    return sum(map(len, map(json.dumps, values)))
 
 
 def run(scale: tuple[str, int], seed: int, data: Data) -> Result:
@@ -88,7 +98,7 @@ def run(scale: tuple[str, int], seed: int, data: Data) -> Result:
     encoder.encode(["def warm(up):\n    return up\n"])
     corpus = Path(sysconfig.get_paths()["stdlib"]) / part
     kinds: tuple[Granularity, ...] = ("function", "both")
-    return Result([measured(corpus, kind, encoder, every) for kind in kinds])
+    return Result([measured(corpus, kind, encoder=encoder, every=every) for kind in kinds])
 
 
 EXPERIMENTS = (Experiment(name="performance/points", run=run, scales={"smoke": ("json", 1), "full": ("", 2)}),)

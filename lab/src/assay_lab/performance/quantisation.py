@@ -44,7 +44,8 @@ def run(scale: tuple[int, tuple[str, ...]], seed: int, data: Data) -> Result:
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as folder:
         for kind in formats:
-            path = export_gguf(original.model, original.tokenizer, Path(folder) / f"{kind}.gguf", kind)
+            target = Path(folder) / f"{kind}.gguf"
+            path = export_gguf(original.model, original.tokenizer, path=target, quantization=kind)
             loaded = replace(load_checkpoint(str(path)), tokenizer=original.tokenizer)
             for score, numbers in scores_of(TransformersModel(loaded), samples).items():
                 reference = exact[score]

@@ -47,7 +47,9 @@ def question(text: str, chance: random.Random) -> str:
     lines = text.splitlines()
     first = chance.randrange(max(1, len(lines) - LINES))
     part = lines[first : first + LINES]
-    return "\n".join(line[::-1] for line in part) if chance.random() < UNKNOWN else "\n".join(part)
+    if chance.random() < UNKNOWN:
+        part = [line[::-1] for line in part]
+    return "\n".join(part)
 
 
 @contextmanager
@@ -108,7 +110,7 @@ def run(scale: tuple[str, tuple[int, ...], float], seed: int, data: Data) -> Res
         with serving(index) as (address, process):
             for clients in numbers_of_clients:
                 before = process.memory_info().rss
-                taken, statuses = asyncio.run(load(address, questions, clients, seconds))
+                taken, statuses = asyncio.run(load(address, questions, clients=clients, seconds=seconds))
                 assert taken, f"no answer at all: {statuses}"
                 row = {
                     "documents": documents,

@@ -18,7 +18,7 @@ Seconds are processor time: what else the machine does counts for nobody.
 
 import time
 from collections.abc import Callable, Sequence
-from itertools import islice
+from itertools import chain, islice, product, starmap
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,10 @@ from assay.code import WORD_LISTS, Extent, variants
 from assay.models import TransformersModel
 from assay.scores import requests
 from assay.scoring import Deterministic, plan, score_samples
-from assay.types import Sample
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.measuring import interleaved, ratios, spread
-from assay_lab.performance.one_pass import batches
-from assay_lab.performance.subjects import LARGE, SMALL, TINY, library_texts, open_subject, token_counts
+from assay_lab.measuring import interleaved, ratios, spreads
+from assay_lab.performance.one_pass import batches, one_by_one
+from assay_lab.performance.subjects import LARGE, SMALL, TINY, library_texts, open_subject, samples_of, token_counts
 
 N = 10
 TEXTS = {LARGE: 6, SMALL: 8, TINY: 4}
@@ -44,9 +43,9 @@ SCORES: dict[Extent, str] = {"all": "sr_gray,sr_z", "one": "sr_names,sr_mid_pit"
 
 def ways(model: TransformersModel, texts: Sequence[str], rename: Extent) -> dict[str, Callable[[], object]]:
     """Return what is compared."""
-    samples = [Sample(str(index), text, "python") for index, text in enumerate(texts)]
+    samples = samples_of(texts, "python")
     prepared = batches(model, [*texts, *rewritings(texts, rename)])
-    alone = [ids[row : row + 1, : int(mask[row].sum())] for ids, mask in prepared for row in range(len(ids))]
+    alone = one_by_one(prepared)
     run = model.checkpoint.model
 
     def floor() -> None:
@@ -75,8 +74,8 @@ def rewriter(rename: Extent) -> Deterministic:
 
 def rewritings(texts: Sequence[str], rename: Extent) -> list[str]:
     """Return ten variants of each text."""
-    samples = [Sample(str(index), text, "python") for index, text in enumerate(texts)]
-    return [text for variant_set in rewriter(rename)(samples, N) for text in variant_set.texts]
+    samples = samples_of(texts, "python")
+    return list(chain.from_iterable(variant_set.texts for variant_set in rewriter(rename)(samples, N)))
 
 
 def whole_functions(count: int, rename: Extent = "all") -> list[str]:
@@ -115,7 +114,7 @@ def measured(name: str, rename: Extent) -> dict[str, Any]:
         "variants": N,
         "rename": rename,
         "before_change": before_change(model, texts, rename),
-        "seconds": {way: spread(values) for way, values in seconds.items()},
+        "seconds": spreads(seconds),
         "fastest": fastest,
         "ratio_to_floor": {way: ratios(seconds[way], seconds[fastest]) for way in ("srdetection", "variants")},
     }
@@ -124,7 +123,7 @@ def measured(name: str, rename: Extent) -> dict[str, Any]:
 def run(scale: tuple[str, ...], seed: int, data: Data) -> Result:
     """SrDetection against the forward passes that it cannot do without."""
     kinds: tuple[Extent, ...] = ("all", "one")
-    return Result([measured(name, rename) for name in scale for rename in kinds])
+    return Result(list(starmap(measured, product(scale, kinds))))
 
 
 EXPERIMENTS = (

@@ -13,6 +13,7 @@ from assay.ground_truth import library_root
 from assay.ground_truth.doses import library_functions, library_paths
 from assay.models import Checkpoint, TransformersModel, open_local
 from assay.scores import FrequencyTable
+from assay.types import Sample
 from assay_lab.builtin.base_tokenizer import train_tokenizer
 
 LARGE = "llama 12×768, 50k"
@@ -32,7 +33,7 @@ def open_subject(name: str) -> TransformersModel:
     size = SIZES[name]
     sources = islice(library_sources(), 1 + size["vocabulary"] // 50)
     tokenizer = train_tokenizer(sources, vocabulary_size=size["vocabulary"], context=1024)
-    return TransformersModel(Checkpoint(name, random_llama(**size), tokenizer, ()))
+    return TransformersModel(Checkpoint(name, model=random_llama(**size), tokenizer=tokenizer, folders=()))
 
 
 def random_llama(*, vocabulary: int, width: int, layers: int, heads: int) -> LlamaForCausalLM:
@@ -80,6 +81,11 @@ def library_texts(count: int, *, shortest: int = 200, longest: int = 1000) -> li
     raise ValueError(f"this Python has {len(found)} functions of {shortest} characters and more: expected {count}")
 
 
+def samples_of(texts: Sequence[str], language: str | None = None) -> list[Sample]:
+    """The texts as samples, numbered."""
+    return [Sample(str(index), text, language) for index, text in enumerate(texts)]
+
+
 def frequencies_of(model: TransformersModel, texts: Sequence[str]) -> FrequencyTable:
     """Token frequencies for dc_pdd, which needs a table; which one does not change its cost."""
     return FrequencyTable.count(
@@ -97,6 +103,6 @@ def token_counts(model: TransformersModel, texts: Sequence[str]) -> list[int]:
         ValueError: a text longer than the context, which the ways compared would treat differently.
     """
     encoded = model.encoder.encode(texts)
-    if any(len(one.ids) > model.context for one in encoded):
+    if any(len(text.ids) > model.context for text in encoded):
         raise ValueError(f"a text is longer than the {model.context} tokens of {model.name}")
-    return [one.scored for one in encoded]
+    return [text.scored for text in encoded]

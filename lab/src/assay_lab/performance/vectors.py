@@ -51,7 +51,7 @@ def rename(text: str) -> str:
 
 
 def measured(
-    queries: Float32Array, sources: Sequence[int], truth: Sequence[Int64Array], search: Search
+    queries: Float32Array, search: Search, *, sources: Sequence[int], truth: Sequence[Int64Array]
 ) -> dict[str, object]:
     """Return how often the source is among the nearest, the share of the true nearest, and processor time."""
     answers, seconds = [], []
@@ -59,14 +59,15 @@ def measured(
         began = time.thread_time()
         answers.append(search(query))
         seconds.append(time.thread_time() - began)
-    shared = [
-        len(np.intersect1d(answer[:NEAREST], right)) / NEAREST for answer, right in zip(answers, truth, strict=True)
-    ]
-    within = [(source in answer[:NEAREST], source in answer) for source, answer in zip(sources, answers, strict=True)]
+    first, within, shared = [], [], []
+    for answer, source, right in zip(answers, sources, truth, strict=True):
+        first.append(source in answer[:NEAREST])
+        within.append(source in answer)
+        shared.append(len(np.intersect1d(answer[:NEAREST], right)) / NEAREST)
     return {
         "asked": len(queries),
-        "source_in_100": float(np.mean([first for first, _ in within])),
-        "source_in_400": float(np.mean([second for _, second in within])),
+        "source_in_100": float(np.mean(first)),
+        "source_in_400": float(np.mean(within)),
         "share_of_nearest_100": float(np.mean(shared)),
         **{f"{name}_ms": value for name, value in percentiles(seconds, 50, 95, factor=1e3).items()},
     }
@@ -102,7 +103,7 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
         truth = [np.argsort(-(vectors @ query), kind="stable")[:NEAREST] for query in queries]
         for share in SHARES:
             with patch.multiple(vector_file, LEAST_COMPARED=NEAREST, COMPARED_SHARE=share):
-                figures = measured(queries, sources, truth, nearest)
+                figures = measured(queries, nearest, sources=sources, truth=truth)
             rows.append(about | {"queries": kind, "compared": share, **figures})
     return Result(rows)
 

@@ -10,6 +10,7 @@ import random
 import re
 import textwrap
 from collections.abc import Callable
+from itertools import chain, pairwise
 
 from assay.code import NameKind, parses, variants
 from assay.corpora import code_lines
@@ -38,10 +39,13 @@ def reformatted(text: str, language: str, _: int) -> str:
         return _unparsed(text)
     # a line of Go ends before a brace, so a brace on a line of its own is no Go
     brace = " {" if language == "go" else "\n{"
-    pieces = [
-        piece if is_fixed else re.sub(r",[ \t]*(?=\S)", ",\n        ", re.sub(r"[ \t]*\{[ \t]*(?=\n)", brace, piece))
-        for piece, is_fixed in _pieces(text, language)
-    ]
+    pieces = []
+    for piece, is_fixed in _pieces(text, language):
+        if is_fixed:
+            pieces.append(piece)
+        else:
+            opened = re.sub(r"[ \t]*\{[ \t]*(?=\n)", brace, piece)
+            pieces.append(re.sub(r",[ \t]*(?=\S)", ",\n        ", opened))
     return "".join(pieces)
 
 
@@ -49,15 +53,14 @@ def joined(text: str, language: str, _: int) -> str:
     """Return the text with every few lines in one, without its comments."""
     if language == "python":
         return _in_blocks(text, _joined_row)
-    lines = [line.strip() for line in strip_comments(text, language).splitlines() if line.strip()]
+    lines = list(filter(None, map(str.strip, strip_comments(text, language).splitlines())))
     if any(line.startswith("#") for line in lines):
         return ""  # a directive ends with its line
     if language == "go":
-        behind = [*lines[1:], "}"]
-        lines = [
-            f"{line};" if _ENDED.search(line) and not after.startswith((")", "}")) else line
-            for line, after in zip(lines, behind, strict=True)
-        ]
+        # where Go ends a statement with a line, a semicolon keeps it apart from the next one
+        for at, (line, after) in enumerate(pairwise([*lines, "}"])):
+            if _ENDED.search(line) and not after.startswith((")", "}")):
+                lines[at] = f"{line};"
     return "".join(" ".join(lines[at : at + JOINED]) + "\n" for at in range(0, len(lines), JOINED))
 
 
@@ -73,7 +76,7 @@ def locals_renamed(text: str, language: str, seed: int) -> str:
         found = variants(text, 1, language=language, seed=seed, kinds=_LOCALS).variants
         if found:
             return found[0].text
-    spare = {name for pair in _CALLED_OR_ATTRIBUTE.findall(text) for name in pair}
+    spare = set(chain.from_iterable(_CALLED_OR_ATTRIBUTE.findall(text)))
     changed = rename_all(text, language, seed=seed, spare=spare)
     return changed if changed != text else ""
 
@@ -141,11 +144,18 @@ def _is_whole(fragment: str, language: str) -> bool:
         return parses("def f():\n" + textwrap.indent(fragment, "    ") + "\n", "python")
     depth = 0
     for piece, is_fixed in _pieces(fragment, language):
-        for letter in "" if is_fixed else piece:
-            depth += (letter in "{([") - (letter in "})]")
+        if is_fixed:
+            continue
+        for letter in piece:
+            depth += _step(letter)
             if depth < 0:
                 return False
     return depth == 0
+
+
+def _step(letter: str) -> int:
+    """Return by how much a letter of code changes the depth of brackets."""
+    return (letter in "{([") - (letter in "})]")
 
 
 def _middle(host: str, language: str) -> tuple[int, str]:
@@ -159,7 +169,7 @@ def _middle(host: str, language: str) -> tuple[int, str]:
     ends, depth, number = [], 0, 1
     for piece, is_fixed in _pieces(host, language):
         for letter in piece:
-            depth += 0 if is_fixed else (letter in "{([") - (letter in "})]")
+            depth += 0 if is_fixed else _step(letter)
             if letter == "\n":
                 line = host.splitlines()[number - 1]
                 if depth == 1 and not is_fixed and line.rstrip().endswith((";", "}")):
@@ -185,7 +195,8 @@ def _in_blocks(text: str, change: Callable[[list[str]], list[str]]) -> str:
     for node in ast.walk(tree):
         for name in ("body", "orelse", "finalbody"):
             block = getattr(node, name, None)
-            rows += _simple_rows(block) if isinstance(block, list) else []
+            if isinstance(block, list):
+                rows += _simple_rows(block)
     lines = text.splitlines()
     for row in sorted(rows, key=lambda row: row[0].lineno, reverse=True):
         first, indent = row[0].lineno, " " * row[0].col_offset
@@ -212,7 +223,7 @@ def _joined_row(pieces: list[str]) -> list[str]:
 
 def _exchanged(pieces: list[str], draw: random.Random) -> list[str]:
     """Return the pieces with half of the pairs of neighbours exchanged; one that leaves the block stays last."""
-    count = len(pieces) - 1 if _LEAVES.match(pieces[-1].strip()) else len(pieces)
+    count = len(pieces) - bool(_LEAVES.match(pieces[-1].strip()))
     moved = list(pieces)
     for at in range(0, count - 1, 2):
         if draw.random() < EXCHANGED:
@@ -227,7 +238,8 @@ def _exchanged_lines(text: str, language: str, draw: random.Random) -> str:
         stop = at
         while stop < len(lines) and _is_statement(lines[stop], language) and _indent(lines[stop]) == _indent(lines[at]):
             stop += 1
-        lines[at:stop] = _exchanged(lines[at:stop], draw) if stop - at > 1 else lines[at:stop]
+        if stop - at > 1:
+            lines[at:stop] = _exchanged(lines[at:stop], draw)
         at = max(stop, at + 1)
     changed = "\n".join([*lines, ""])
     return changed if changed != text else ""

@@ -23,8 +23,9 @@ import keyword
 import random
 import re
 import sysconfig
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -34,8 +35,7 @@ import numpy as np
 
 from assay.corpora import CorpusSettings, Document, Origin, SourceText, pieces, source_texts
 from assay.provenance import CodeIndex, IndexCalibration, StoredDocument, calibrate_index
-from assay.provenance.index import CalibrationTable, shipped_calibration
-from assay.provenance.index.calibration import VECTOR, bin_of
+from assay.provenance.confidence import VECTOR, CalibrationTable, bin_of, shipped_calibration
 from assay.provenance.search import Candidates, boilerplate_of, candidates_of, read_query, sampled_functions
 from assay.provenance.search.calibrating import cut_runs, nearest
 from assay.provenance.search.candidates import channel_values, rates_of
@@ -45,6 +45,7 @@ from assay_lab.clones import edit_lines, rename_all
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import WORK, Data, Experiment, Result
 from assay_lab.measuring import with_ends
+from assay_lab.result_rows import column, grouped
 
 LEVELS = (0.9, 0.95, 0.99)
 LINES = (1, 2, 4, 8, 16, 32)
@@ -85,20 +86,18 @@ def run_library(scale: tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int],
         own = [function for function in fresh if not nearest(function, index, boilerplate)[1]]
         inside = index.documents(random.Random(1).sample(index.ids(), min(most // 2, len(index))))  # noqa: S311  no secret
         functions = [
-            SourceText("library", document.text, "python", document.name)
+            SourceText("library", text=document.text, language="python", name=document.name)
             for document in inside
             if document.kind == "function"
         ]
+        calibrated = Calibrated(index, table, "python")
         rows = [
-            row | {"documents": len(index), "calibrated_on": len(measuring)}
-            for called, read, rename in (
-                ("unrelated", own, False),
-                ("copied", functions, False),
-                ("renamed", functions, True),
-            )
-            for row in shares_of_cuts(called, read, index, table, "python", rename=rename)
+            *calibrated.shares_of_cuts("unrelated", own),
+            *calibrated.shares_of_cuts("copied", functions),
+            *calibrated.shares_of_cuts("renamed", functions, rename=True),
         ]
-    return Result(rows)
+    about = {"documents": len(index), "calibrated_on": len(measuring)}
+    return Result([row | about for row in rows])
 
 
 def run_languages(scale: tuple[tuple[str, ...], int, str], seed: int, data: Data) -> Result:
@@ -108,10 +107,10 @@ def run_languages(scale: tuple[tuple[str, ...], int, str], seed: int, data: Data
     rows: list[dict[str, Any]] = []
     for language in languages:
         groups = dealt(packages_of(language, data.get("corpora")))
-        table, own = measured(language, groups, encoder, data[WORK] / language, smaller)
+        table, own = measured(language, groups, encoder=encoder, folder=data[WORK] / language, smaller=smaller)
         rows += own
         if "tables" in data and (kept := reaching(table, own)):
-            keep([kept], encoder, rows, data["tables"])
+            keep([kept], encoder=encoder, rows=rows, folder=data["tables"])
     return Result(rows)
 
 
@@ -123,7 +122,7 @@ def keep(tables: Sequence[CalibrationTable], encoder: Encoder, rows: Sequence[Ma
     shipped = shipped_calibration(DEFAULT, encoder.digest)
     assert shipped is not None
     stored = shipped.tables if shipped.encoder_digest == encoder.digest else ()
-    others = [table for table in stored if not any(is_about_as_large(table, new) for new in tables)]
+    others = [table for table in stored if not any(map(partial(is_about_as_large, table), tables))]
     every = tuple(sorted((*others, *tables), key=lambda table: (str(table.language), table.documents)))
     queries = {row["language"]: row["functions"]["measured queries"] for row in rows}
     record = {
@@ -133,7 +132,8 @@ def keep(tables: Sequence[CalibrationTable], encoder: Encoder, rows: Sequence[Ma
         "seed": 0,
     }
     name = "default.windows.json" if encoder.name == "builtin:windows" else "default.json"
-    IndexCalibration(shipped.profile, every, encoder.digest, record).save(folder / name)
+    calibration = IndexCalibration(shipped.profile, tables=every, encoder_digest=encoder.digest, provenance=record)
+    calibration.save(folder / name)
     shipped_calibration.cache_clear()
 
 
@@ -149,7 +149,7 @@ def documents(paths: Sequence[Path]) -> Iterator[Document]:
     for file in source_texts([str(path) for path in paths], filters):
         for piece in pieces(file.text, file.language).pieces:
             place = Origin("standard library", file.path, first_line=piece.first_line)
-            yield Document(piece.text, file.language, piece.kind, piece.name, (place,))
+            yield Document(piece.text, language=file.language, kind=piece.kind, name=piece.name, origins=(place,))
 
 
 def texts(packages: Sequence[str]) -> list[SourceText]:
@@ -160,48 +160,77 @@ def texts(packages: Sequence[str]) -> list[SourceText]:
     return list(source_texts(folders, filters))
 
 
-def shares_of_cuts(
-    called: str,
-    functions: Sequence[SourceText],
-    index: CodeIndex,
-    table: CalibrationTable,
-    language: str,
-    *,
-    rename: bool = False,
-) -> Iterator[dict[str, object]]:
-    """Yield the shares of cuts of each length whose best match has each confidence."""
-    draw = random.Random(7)  # noqa: S311  no secret
-    best: dict[int, list[tuple[float, ...]]] = {length: [] for length in LINES}
-    for function in functions:
-        for cut in cut_runs(function.text, draw):
-            if (length := cut.count("\n")) in best:
-                best[length].append(surest(renamed(cut, draw) if rename else cut, index, table, language))
-    for length, of_length in best.items():
-        yield from rows_by(BY, of_length, {"queries": called, "lines": length})
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """An index of one language and the table that gives its matches a confidence."""
+
+    index: CodeIndex
+    table: CalibrationTable
+    language: str
+
+    def shares_of_cuts(
+        self, kind: str, functions: Sequence[SourceText], *, rename: bool = False
+    ) -> Iterator[dict[str, object]]:
+        """Yield the shares of cuts of each length whose best match has each confidence."""
+        draw = random.Random(7)  # noqa: S311  no secret
+        best: dict[int, list[tuple[float, ...]]] = {length: [] for length in LINES}
+        for function in functions:
+            for cut in cut_runs(function.text, draw):
+                if (length := cut.count("\n")) in best:
+                    best[length].append(self.surest(renamed(cut, draw) if rename else cut))
+        for length, of_length in best.items():
+            yield from rows_by(BY, of_length, {"queries": kind, "lines": length})
+
+    def candidates(self, text: str) -> tuple[Candidates, int]:
+        """Return the candidates for a text, and its length in units."""
+        query = read_query(
+            text, language=self.language, index=self.index, boilerplate=boilerplate_of(self.index.profile)
+        )
+        return candidates_of(query, index=self.index, method="union", most=CANDIDATES), query.units
+
+    def surest(self, text: str) -> tuple[float, ...]:
+        """Return the largest confidence of any candidate in each of the ways of `BY`."""
+        candidates, units = self.candidates(text)
+        without = replace(candidates, cosines=np.full(len(candidates.documents), np.nan))
+        shares_nothing = np.ones(len(candidates.documents), np.bool_)
+        for overlap in candidates.overlaps:
+            shares_nothing &= overlap.shared_distinctive == 0
+        both = confidences(candidates, self.table, units)
+        by_fingerprints = confidences(without, self.table, units)
+        return both.max(initial=0), by_fingerprints.max(initial=0), both[shares_nothing].max(initial=0)
+
+    def own_confidence(self, text: str, number: int) -> tuple[float, float]:
+        """Return the confidence of one document by the fused value, and by the smallest rate of a channel."""
+        candidates, units = self.candidates(text)
+        at = np.flatnonzero(candidates.documents == number)
+        if not len(at):
+            return 0.0, 0.0
+        by_fused = confidences(candidates, self.table, units)[at[0]]
+        return float(by_fused), float(by_smallest_rate(candidates, self.table, units)[at[0]])
+
+    def copies(self, originals: Sequence[StoredDocument]) -> Iterator[dict[str, object]]:
+        """Yield the shares of altered cuts whose own document has each confidence, by length and rule."""
+        donors = [document.text for document in originals]
+        for kind in ("renamed", "renamed and edited"):
+            draw = random.Random(3)  # noqa: S311  no secret
+            measured: dict[int, list[tuple[float, float]]] = {length: [] for length in COPIED_LINES}
+            for document in originals:
+                for cut in cut_runs(document.text, draw):
+                    if (length := cut.count("\n")) in measured:
+                        changed = edit_lines(cut, donors, seed=length) if kind != "renamed" else cut
+                        altered = rename_all(changed, self.language, seed=length)
+                        measured[length].append(self.own_confidence(altered, document.id))
+            for length, pairs in measured.items():
+                yield from rows_by(("fused", "smallest rate"), pairs, {"queries": kind, "lines": length})
 
 
 def rows_by(
     ways: Sequence[str], values: Sequence[tuple[float, ...]], about: Mapping[str, object]
 ) -> Iterator[dict[str, object]]:
     """Yield for each way the share of values that reach each confidence; nothing where there are none."""
-    for by, column in zip(ways, zip(*values, strict=True), strict=False):
-        reaching = {
-            str(level): with_ends(wilson(sum(value >= level for value in column), len(column))) for level in LEVELS
-        }
-        yield {**about, "by": by, "n": len(column), "at_least": reaching}
-
-
-def surest(text: str, index: CodeIndex, calibration: CalibrationTable, language: str) -> tuple[float, ...]:
-    """Return the largest confidence of any candidate in each of the ways of `BY`."""
-    query = read_query(text, language, index, boilerplate_of(index.profile))
-    candidates = candidates_of(query, index, "union", CANDIDATES)
-    without = replace(candidates, cosines=np.full(len(candidates.documents), np.nan))
-    shares_nothing = np.ones(len(candidates.documents), np.bool_)
-    for overlap in candidates.overlaps:
-        shares_nothing &= overlap.shared_distinctive == 0
-    both = confidences(candidates, calibration, query.units)
-    by_fingerprints = confidences(without, calibration, query.units)
-    return both.max(initial=0), by_fingerprints.max(initial=0), both[shares_nothing].max(initial=0)
+    for by, own in zip(ways, np.array(values).T, strict=False):
+        reaching = {str(level): with_ends(wilson(int((own >= level).sum()), len(own))) for level in LEVELS}
+        yield {**about, "by": by, "n": len(own), "at_least": reaching}
 
 
 def confidences(candidates: Candidates, calibration: CalibrationTable, units: int) -> Float64Array:
@@ -212,10 +241,12 @@ def confidences(candidates: Candidates, calibration: CalibrationTable, units: in
 
 def renamed(text: str, draw: random.Random) -> str:
     """Return the text with every name replaced that is not a word of the language."""
-    new = {
-        name: f"{draw.choice('qxz')}{draw.randrange(10**6)}" for name in sorted(set(re.findall(r"[A-Za-z_]\w*", text)))
-    }
-    return re.sub(r"[A-Za-z_]\w*", lambda hit: hit[0] if hit[0] in KEPT else new[hit[0]], text)
+    new = {}
+    for name in sorted(set(re.findall(r"[A-Za-z_]\w*", text))):
+        new[name] = f"{draw.choice('qxz')}{draw.randrange(10**6)}"
+        if name in KEPT:  # it has drawn all the same
+            new[name] = name
+    return re.sub(r"[A-Za-z_]\w*", lambda hit: new[hit[0]], text)
 
 
 def packages_of(language: str, corpora: Path | None) -> list[Path]:
@@ -235,11 +266,10 @@ def measured(
     language: str, groups: Sequence[Sequence[Path]], encoder: Encoder, folder: Path, smaller: int
 ) -> tuple[CalibrationTable, list[dict[str, Any]]]:
     """Return the table of a language, and the shares on packages that it was not measured on."""
-    of_group = [
-        [*islice(functions(group, language), most // smaller)]
-        for group, most in zip(groups, (IN_INDEX, MEASURED, IN_INDEX, CHECKED), strict=True)
-    ]
-    names = {name: [path.name for path in group] for name, group in zip(GROUPS, groups, strict=True)}
+    of_group, names = [], {}
+    for name, group, most in zip(GROUPS, groups, (IN_INDEX, MEASURED, IN_INDEX, CHECKED), strict=True):
+        of_group.append([*islice(functions(group, language), most // smaller)])
+        names[name] = [path.name for path in group]
     with index_of(folder / "measured", of_group[0], encoder) as index:
         calibration = calibrate_index(index, of_group[1], measured_on=", ".join(names["measured queries"]))
     (table,) = calibration.tables
@@ -249,91 +279,68 @@ def measured(
         documents = index.languages()[language]
         applied = calibration.table_for(language, documents=documents, encoder_digest=index.encoder_digest)
         assert applied is not None
-        rows = list(shares_of_cuts("unrelated", unrelated, index, applied, language))
+        calibrated = Calibrated(index, applied, language)
+        rows = list(calibrated.shares_of_cuts("unrelated", unrelated))
         rows += of_all_lengths(rows)
         originals = index.documents(random.Random(1).sample(index.ids(), min(COPIED // smaller, len(index))))  # noqa: S311  no secret
-        rows += copies(originals, index, applied, language)
-    sizes = {name: len(texts) for name, texts in zip(GROUPS, of_group, strict=True)}
+        rows += calibrated.copies(originals)
+    sizes = dict(zip(GROUPS, map(len, of_group), strict=True))
     return table, [{"language": language, "functions": sizes, "packages": names, **row} for row in rows]
 
 
 def of_all_lengths(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, object]]:
     """Yield for each way the shares of the cuts of all lengths together."""
-    for by in dict.fromkeys(row["by"] for row in rows):
-        own = [row for row in rows if row["by"] == by]
-        total = sum(row["n"] for row in own)
-        counts = {
-            level: sum(round(row["at_least"][level]["value"] * row["n"]) for row in own) for level in map(str, LEVELS)
-        }
-        reaching = {level: with_ends(wilson(count, total)) for level, count in counts.items()}
+    for by, own in grouped(rows, "by").items():
+        total = sum(column(own, "n"))
+        reaching = {}
+        for level in map(str, LEVELS):
+            count = sum(round(row["at_least"][level]["value"] * row["n"]) for row in own)
+            reaching[level] = with_ends(wilson(count, total))
         yield {"queries": "unrelated", "lines": "all", "by": by, "n": total, "at_least": reaching}
 
 
 def functions(packages: Sequence[Path], language: str) -> Iterator[SourceText]:
     """Yield functions of packages in turn, so that a large package does not stand for its language."""
     filters = CorpusSettings(exclude=NOT_READ, language=(language,))
-    turns = [
-        sampled_functions(
-            (file for file in source_texts([str(package)], filters) if file.language == language), of_each=OF_EACH
-        )
-        for package in packages
-    ]
-    while turns:
-        for package in list(turns):
-            if (function := next(package, None)) is None:
-                turns.remove(package)
+    turns = []
+    for package in packages:
+        files = (file for file in source_texts([str(package)], filters) if file.language == language)
+        turns.append(sampled_functions(files, of_each=OF_EACH))
+    return in_turn(turns)
+
+
+def in_turn(sources: Iterable[Iterator[SourceText]]) -> Iterator[SourceText]:
+    """Yield one text of each source, then a second one of each, as long as they have any."""
+    left = list(sources)
+    while left:
+        for source in list(left):
+            if (text := next(source, None)) is None:
+                left.remove(source)
             else:
-                yield function
+                yield text
 
 
 def index_of(folder: Path, texts: Sequence[SourceText], encoder: Encoder) -> CodeIndex:
     """Return an index of functions with their vectors."""
     index = CodeIndex.create(folder, encoder=encoder)
-    index.add(
-        Document(text.text, text.language, "function", text.name, (Origin("packages", text.path),)) for text in texts
-    )
+    index.add(map(packaged, texts))
     index.commit()
     return index
 
 
-def copies(
-    originals: Sequence[StoredDocument], index: CodeIndex, table: CalibrationTable, language: str
-) -> Iterator[dict[str, object]]:
-    """Yield the shares of altered cuts whose own document has each confidence, by length and rule."""
-    donors = [document.text for document in originals]
-    for kind in ("renamed", "renamed and edited"):
-        draw = random.Random(3)  # noqa: S311  no secret
-        measured: dict[int, list[tuple[float, float]]] = {length: [] for length in COPIED_LINES}
-        for document in originals:
-            for cut in cut_runs(document.text, draw):
-                if (length := cut.count("\n")) in measured:
-                    changed = edit_lines(cut, donors, seed=length) if kind != "renamed" else cut
-                    altered = rename_all(changed, language, seed=length)
-                    measured[length].append(own_confidence(altered, document.id, index, table, language))
-        for length, pairs in measured.items():
-            yield from rows_by(("fused", "smallest rate"), pairs, {"queries": kind, "lines": length})
-
-
-def own_confidence(
-    text: str, number: int, index: CodeIndex, table: CalibrationTable, language: str
-) -> tuple[float, float]:
-    """Return the confidence of one document by the fused value, and by the smallest rate of a channel."""
-    query = read_query(text, language, index, boilerplate_of(index.profile))
-    candidates = candidates_of(query, index, "union", CANDIDATES)
-    at = np.flatnonzero(candidates.documents == number)
-    if not len(at):
-        return 0.0, 0.0
-    by_fused = confidences(candidates, table, query.units)[at[0]]
-    return float(by_fused), float(by_smallest_rate(candidates, table, query.units)[at[0]])
+def packaged(text: SourceText) -> Document:
+    """Return a function of a package as a document."""
+    place = Origin("packages", text.path)
+    return Document(text.text, language=text.language, kind="function", name=text.name, origins=(place,))
 
 
 def by_smallest_rate(candidates: Candidates, table: CalibrationTable, units: int) -> Float64Array:
     """Return the confidence of each candidate by Bonferroni's correction: 1 - channels x smallest rate."""
-    rates = [
-        length_bin.rates(column)
-        for name, (length, column) in channel_values(candidates, units).items()
-        if (length_bin := bin_of(table.channels.get(name, ()), length)) is not None
-    ]
+    rates = []
+    for name, (length, values) in channel_values(candidates, units).items():
+        length_bin = bin_of(table.channels.get(name, ()), length)
+        if length_bin is not None:
+            rates.append(length_bin.rates(values))
     if not rates:
         return np.zeros(len(candidates.documents))
     confidence: Float64Array = 1 - (table.growth * len(rates) * np.min(rates, axis=0)).clip(max=1.0)
@@ -354,6 +361,21 @@ def reaching(table: CalibrationTable, rows: Sequence[Mapping[str, Any]]) -> Cali
 
 
 CORPORA = {"corpora": "a folder of languages, each a folder of unpacked packages of npm, PyPI and Debian"}
+
+
+def in_languages(name: str, encoder: str) -> Experiment:
+    """Return the experiment on languages with vectors of an encoder."""
+    return Experiment(
+        name=name,
+        run=run_languages,
+        scales={"smoke": (("python",), 20, encoder), "full": (LANGUAGES, 1, encoder)},
+        columns=("language", "queries", "lines", "by", "n", ("at_least", "0.95"), ("at_least", "0.99")),
+        needs=CORPORA,
+        takes={"tables": "a folder of calibrations: tables that reach the target are put into its file"},
+        smoke_does_without=True,
+    )
+
+
 EXPERIMENTS = (
     Experiment(
         name="provenance/confidence",
@@ -361,19 +383,6 @@ EXPERIMENTS = (
         scales={"smoke": (("email", "json"), (("rich",), ("mpmath",)), 60), "full": (("",), HALVES, 500)},
         columns=("queries", "lines", "by", "n", ("at_least", "0.95")),
     ),
-    *(
-        Experiment(
-            name=name,
-            run=run_languages,
-            scales={"smoke": (("python",), 20, encoder), "full": (LANGUAGES, 1, encoder)},
-            columns=("language", "queries", "lines", "by", "n", ("at_least", "0.95"), ("at_least", "0.99")),
-            needs=CORPORA,
-            takes={"tables": "a folder of calibrations: tables that reach the target are put into its file"},
-            smoke_does_without=True,
-        )
-        for name, encoder in (
-            ("provenance/confidence_languages", "builtin:fragments"),
-            ("provenance/confidence_languages_windows", "builtin:windows"),
-        )
-    ),
+    in_languages("provenance/confidence_languages", "builtin:fragments"),
+    in_languages("provenance/confidence_languages_windows", "builtin:windows"),
 )

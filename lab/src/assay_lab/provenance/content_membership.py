@@ -16,7 +16,11 @@ right order. "mean" is the mean AUROC over benchmarks with both classes.
 import gzip
 import json
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import chain, product
+from operator import contains
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +36,7 @@ from assay_lab.bugs import CopyEvidence, copy_evidence
 from assay_lab.bugs.membership import ENOUGH, LEAST_EVIDENCE
 from assay_lab.experiments.declaration import SHARED_DATA, WORK, Data, Experiment, Result
 from assay_lab.measuring import with_ends
+from assay_lab.result_rows import column
 
 LANGUAGES = {"java": "java", "c": "cpp", "py": "python", "python3": "python"}
 LEAKED = 2
@@ -84,15 +89,13 @@ def near_misses(data: Data, count: int) -> dict[str, list[Pair]]:
         for row in map(json.loads, lines):
             sets.setdefault(f"leetcode {row['language']}", {})[row["group"]] = row["fixed"]
     for language in ("java", "cpp", "python"):
-        tasks = assay.load("humaneval-x", data=data["humaneval-x"], language=language).samples
-        sets[f"humaneval {language}"] = {str(each.id): _code(each) for each in tasks}
-    tasks = assay.load("mbpp", data=data["mbpp"] / "mbpp.jsonl", part="solution").samples
-    sets["mbpp python"] = {each.text.partition("def ")[2].partition("(")[0].strip(): each.text for each in tasks}
+        own = sets.setdefault(f"humaneval {language}", {})
+        for task in assay.load("humaneval-x", data=data["humaneval-x"], language=language).samples:
+            own[str(task.id)] = f"{task.metadata['declaration']}{task.metadata['canonical_solution']}"
+    of_mbpp = sets.setdefault("mbpp python", {})
+    for task in assay.load("mbpp", data=data["mbpp"] / "mbpp.jsonl", part="solution").samples:
+        of_mbpp[task.text.partition("def ")[2].partition("(")[0].strip()] = task.text
     return {name: _nearest(list(texts.values()), name.rpartition(" ")[2], count) for name, texts in sets.items()}
-
-
-def _code(sample: Sample) -> str:
-    return f"{sample.metadata['declaration']}{sample.metadata['canonical_solution']}"
 
 
 def _nearest(texts: Sequence[str], language: str, count: int) -> list[Pair]:
@@ -127,12 +130,17 @@ def estimates(
     statistic: Callable[[Float64Array], ArrayLike], pairs: Sequence[Pair], low: float = 0.0
 ) -> list[Estimate]:
     """Return values of a function of weights of the pairs, with intervals over the samples of the benchmarks."""
-    groups = [f"{pair['benchmark']} {pair['group']}" for pair in pairs]
-    return list(
-        grouped_bootstrap(
-            lambda weights: np.array([statistic(w) for w in weights]), groups, resamples=500, within=(low, 1.0)
-        )
-    )
+    groups = list(map(group_of, pairs))
+
+    def of_each(weights: Float64Array) -> Float64Array:
+        return np.array(list(map(statistic, weights)))
+
+    return list(grouped_bootstrap(of_each, groups, resamples=500, within=(low, 1.0)))
+
+
+def group_of(pair: Pair) -> str:
+    """Return the sample of a benchmark that a pair is about."""
+    return f"{pair['benchmark']} {pair['group']}"
 
 
 def order_within(values: Float64Array, pairs: Sequence[Pair], weights: Float64Array) -> tuple[float, float]:
@@ -160,7 +168,7 @@ def precision_and_recall(flags: BooleanArray, leaked: BooleanArray, weights: Flo
 
 
 def figures(
-    values: Float64Array, jaccard: Float64Array, decided: Float64Array, threshold: float, pairs: Sequence[Pair]
+    values: Float64Array, pairs: Sequence[Pair], *, jaccard: Float64Array, decided: Float64Array, threshold: float
 ) -> dict[str, Any]:
     """Return the order within benchmarks, also beyond Jaccard's, and the quality of a decision."""
     leaked, ones = labels_of(pairs), np.ones(len(pairs))
@@ -188,7 +196,7 @@ def figures(
 
 def left_out(values: Float64Array, leaked: BooleanArray, names: NDArray[np.str_]) -> dict[str, float]:
     """Return precision and recall with the threshold of each family of benchmarks taken from the others."""
-    families = np.array([name.split("-")[0] for name in names])
+    families = np.strings.partition(names, "-")[0]
     flags = np.zeros(len(values), np.bool_)
     for family_name in set(families):
         rest = families != family_name
@@ -221,18 +229,19 @@ def per_benchmark(values: Float64Array, flags: BooleanArray, pairs: Sequence[Pai
 def chosen_without(values: Mapping[str, Float64Array], pairs: Sequence[Pair]) -> dict[str, Any]:
     """Return the mean AUROC where each benchmark is judged by the form that is best on the others."""
     leaked, names, both = labels_of(pairs), names_of(pairs), with_both_classes(pairs)
-    areas = {form: np.array([auroc(values[form][names == n], leaked[names == n]) for n in both]) for form in FORMS}
-    chosen = [max(FORMS, key=lambda form: float(np.delete(areas[form], at).mean())) for at in range(len(both))]
-    mean = float(np.mean([areas[form][at] for at, form in enumerate(chosen)]))
-    return {"mean": mean, "forms": dict(zip(both, chosen, strict=True))}
+    areas = np.zeros((len(FORMS), len(both)))
+    for (row, form), (at, name) in product(enumerate(FORMS), enumerate(both)):
+        areas[row, at] = auroc(values[form][names == name], leaked[names == name])
+    best = [int(np.delete(areas, at, axis=1).mean(axis=1).argmax()) for at in range(len(both))]
+    mean = float(areas[best, range(len(both))].mean())
+    return {"mean": mean, "forms": dict(zip(both, map(list(FORMS).__getitem__, best), strict=True))}
 
 
 def same_task(pairs: Sequence[Pair], found: Sequence[CopyEvidence]) -> dict[str, Any]:
     """Return how many of the documents that repeat a task with other code were judged to be leaked."""
     leaked, code = labels_of(pairs), FORMS[IN_PROPORTION]
-    flags = np.array(
-        [each.same_wording and code(pair, each) < LEAST_EVIDENCE for pair, each in zip(pairs, found, strict=True)]
-    )
+    repeats = np.array([evidence.same_wording for evidence in found])
+    flags = repeats & (_values(code, pairs, found) < LEAST_EVIDENCE)
     precision, share = estimates(lambda weights: precision_and_recall(flags, leaked, weights), pairs)
     return {
         "flagged": int(flags.sum()),
@@ -250,10 +259,10 @@ def same_words(data: Data) -> dict[str, Any]:
         place = data[name] / "mbpp.jsonl" if name == "mbpp" else data[name]
         samples = assay.load(name, data=place, part="prompt", language=language).samples
         tasks = {each.group or each.id: passages(each.text) for each in samples}
-        flags = [
-            any(same_wording(own, other) for name_of, other in tasks.items() if name_of != task)
-            for task, own in tasks.items()
-        ]
+        flags = []
+        for task, own in tasks.items():
+            others = (passage for other, passage in tasks.items() if other != task)
+            flags.append(any(map(partial(same_wording, own), others)))
         shares[name] = {"tasks": len(flags), "repeated": float(np.mean(flags))}
     return shares
 
@@ -267,7 +276,7 @@ def unrelated(pairs: Sequence[Pair], count: int, seed: int) -> dict[str, Any]:
         pair, other = draw.choice(pairs), draw.choice(pairs)
         if pair["language"] == other["language"] and family(pair) != family(other):
             flags.append(evidence({**pair, "document": other["document"]}).is_copy)
-            groups.append(f"{pair['benchmark']} {pair['group']}")
+            groups.append(group_of(pair))
     return {"pairs": count, "flagged": with_ends(grouped_share(flags, groups))}
 
 
@@ -278,63 +287,58 @@ def family(pair: Pair) -> str:
 
 def through_index(pairs: Sequence[Pair], folder: Path) -> dict[str, Any]:
     """Return what searches in an index of all documents find: the labelled document, and the kinds of a trace."""
-    documents = list(dict.fromkeys((pair["document"], LANGUAGES[pair["language"]]) for pair in pairs))
-    numbers = {document: at for at, document in enumerate(documents)}
+    numbers: dict[tuple[str, str], int] = {}
     corpus = folder / "corpus"
     corpus.mkdir()
-    for (text, language), at in numbers.items():
-        (corpus / f"{at}.{ENDINGS[language]}").write_text(text, "utf-8")
+    of_pair = []
+    for pair in pairs:
+        text, language = pair["document"], LANGUAGES[pair["language"]]
+        of_pair.append(numbers.setdefault((text, language), len(numbers)))
+        (corpus / f"{of_pair[-1]}.{ENDINGS[language]}").write_text(text, "utf-8")
     assay.build_index([corpus], folder / "index", encoder=None, progress=False)
     with assay.open_index(folder / "index") as index:
         paths = [_paths(pair, index) for pair in pairs]
         texts = dict.fromkeys((pair["query"], LANGUAGES[pair["language"]]) for pair in pairs)
-        samples = [Sample(str(at), *text) for at, text in enumerate(texts)]
+        samples = [Sample(str(at), text, language) for at, (text, language) in enumerate(texts)]
         traced = trace_benchmark(samples, index, benchmark="LessLeak").samples
     leaked = labels_of(pairs)
-    of_pair = [numbers[pair["document"], LANGUAGES[pair["language"]]] for pair in pairs]
-    hits = np.array([number in retrieved for number, retrieved in zip(of_pair, paths, strict=True)])
-    labels = {(pair["query"], number): bool(label) for pair, number, label in zip(pairs, of_pair, leaked, strict=True)}
-    places = [
-        (each.kind, labels.get((sample.text, int(Path(each.origins[0].path).stem))))
-        for sample, each in zip(samples, traced, strict=True)
-        if each.origins and each.kind != "absent"
-    ]
-    kinds = {
-        kind: {"traced": len(row), "labelled": len(row) - row.count(None), "leaked": row.count(True)}
-        for kind in dict.fromkeys(kind for kind, _ in places)
-        for row in [[label for of, label in places if of == kind]]
-    }
-    return {"documents": len(documents), "retrieved": float(hits[leaked].mean()), "kinds": kinds}
+    hits = np.array(list(map(contains, paths, of_pair)))
+    labels = dict(zip(zip(column(pairs, "query"), of_pair, strict=True), leaked.tolist(), strict=True))
+    kinds: dict[str, Counter[str]] = {}
+    for sample, each in zip(samples, traced, strict=True):
+        if each.origins and each.kind != "absent":
+            label = labels.get((sample.text, int(Path(each.origins[0].path).stem)))
+            counts = kinds.setdefault(each.kind, Counter(traced=0, labelled=0, leaked=0))
+            counts.update(traced=1, labelled=label is not None, leaked=bool(label))
+    return {"documents": len(numbers), "retrieved": float(hits[leaked].mean()), "kinds": kinds}
 
 
 def _paths(pair: Pair, index: Searchable) -> set[int]:
     traced = trace(pair["query"], index, language=LANGUAGES[pair["language"]], top=50)
-    return {int(Path(origin.path).stem) for origins in traced.origins.values() for origin in origins}
+    return {int(Path(origin.path).stem) for origin in chain.from_iterable(traced.origins.values())}
 
 
 def run(scale: tuple[int, int, int], seed: int, data: Data) -> Result:
     """Evidence that a document holds a benchmark's text, against the labels of people (LessLeak-Bench)."""
     every, count, near = scale
     with gzip.open(data["lessleak"] / "pairs.jsonl.gz", "rt", encoding="utf-8") as lines:
-        pairs = [json.loads(line) for line in lines][::every]
-    found = [evidence(pair) for pair in pairs]
+        pairs = list(map(json.loads, lines))[::every]
+    found = list(map(evidence, pairs))
     values = {name: _values(way, pairs, found) for name, way in WAYS.items()}
     misses = near_misses(data, near)
-    of_misses = {name: [evidence(pair) for pair in missed] for name, missed in misses.items()}
+    of_misses = {name: list(map(evidence, missed)) for name, missed in misses.items()}
     rows: list[dict[str, Any]] = []
     for name, decision in DECISIONS.items():
         missed = {kind: _values(decision, each, of_misses[kind]) for kind, each in misses.items()}
-        threshold = _highest(missed.values()) if name != EVIDENCE else LEAST_EVIDENCE
-        without = {kind: _highest(v for k, v in missed.items() if k != kind) for kind in missed}
-        rows.append(
-            {
-                "way": name,
-                "pairs": len(pairs),
-                **figures(values[name], values[JACCARD], _values(decision, pairs, found), threshold, pairs),
-                "near_misses": {kind: float((v >= threshold).mean()) for kind, v in missed.items()},
-                "near_misses_left_out": {kind: float((v >= without[kind]).mean()) for kind, v in missed.items()},
-            }
-        )
+        threshold = LEAST_EVIDENCE if name == EVIDENCE else _highest(missed.values())
+        decided = _values(decision, pairs, found)
+        quality = figures(values[name], pairs, jaccard=values[JACCARD], decided=decided, threshold=threshold)
+        alarms, left_out_alarms = {}, {}
+        for kind, own in missed.items():
+            without = _highest(other for other in missed.values() if other is not own)
+            alarms[kind], left_out_alarms[kind] = float((own >= threshold).mean()), float((own >= without).mean())
+        row = {"way": name, "pairs": len(pairs), **quality}
+        rows.append(row | {"near_misses": alarms, "near_misses_left_out": left_out_alarms})
     rows[0]["chosen_without"] = chosen_without(values, pairs)
     rows.append({"way": SAME_TASK, **same_task(pairs, found), "other_tasks": same_words(data)})
     rows.append({"way": "unrelated", **unrelated(pairs, count, seed)})
@@ -343,7 +347,7 @@ def run(scale: tuple[int, int, int], seed: int, data: Data) -> Result:
 
 
 def _values(way: Way, pairs: Sequence[Pair], found: Sequence[CopyEvidence]) -> Float64Array:
-    return np.array([way(pair, each) for pair, each in zip(pairs, found, strict=True)], np.float64)
+    return np.array(list(map(way, pairs, found)), np.float64)
 
 
 def _highest(missed: Iterable[Float64Array]) -> float:
@@ -360,7 +364,9 @@ EXPERIMENTS = (
         needs={
             "lessleak": "pairs.jsonl.gz of labelled pairs (LessLeak-Bench, arXiv 2502.06215), in a folder",
             "debugbench": "pairs.jsonl.gz with fixed code, group (task) and language (DebugBench), in a folder",
-            **{name: SHARED_DATA[name] for name in ("bigcodebench", "humaneval-x", "mbpp")},
+            "bigcodebench": SHARED_DATA["bigcodebench"],
+            "humaneval-x": SHARED_DATA["humaneval-x"],
+            "mbpp": SHARED_DATA["mbpp"],
         },
         stored="membership/content_membership",
     ),

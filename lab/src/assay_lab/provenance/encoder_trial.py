@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, compress, islice, product
 from pathlib import Path
 
 import numpy as np
@@ -87,20 +87,17 @@ def cost(encoder: Encoder, documents: Sequence[Document]) -> float:
 
 def drawn(space: SearchSpace, most: int) -> Iterator[tuple[int, Alteration, list[Query]]]:
     """Yield length, kind and fragments of each cell."""
-    for window in WINDOWS:
-        for kind in ALTERATIONS:
-            yield window, kind, queries(space, window, kind, most=most, seed=SEED)
+    for window, kind in product(WINDOWS, ALTERATIONS):
+        yield window, kind, queries(space, window, kind, most=most, seed=SEED)
 
 
 def ranks_of(fragments: Sequence[Query], space: SearchSpace, index: CodeIndex, way: str) -> list[int]:
     """Return the rank of the first right answer to each fragment, 0 for none."""
-    return [
-        first_right(
-            answers(fragment.text, "python", index, WAYS[way].method),
-            frozenset(at + 1 for at in space.right[fragment.target]),
-        )
-        for fragment in fragments
-    ]
+    ranks = []
+    for fragment in fragments:
+        matches = answers(fragment.text, language="python", index=index, method=WAYS[way].method)
+        ranks.append(first_right(matches, frozenset(at + 1 for at in space.right[fragment.target])))
+    return ranks
 
 
 def cell(fragments: Sequence[Query], ranks: list[int], ours: list[int]) -> dict[str, object]:
@@ -127,11 +124,11 @@ def run(scale: tuple[int, int, int], seed: int, data: Data) -> Result:
         remembering = encoder if isinstance(encoder, ManyVectors) else Remembering(encoder)
         with (
             tempfile.TemporaryDirectory() as folder,
-            index_of(space, size, "default", remembering, Path(folder)) as index,
+            index_of(space, size, profile="default", encoder=remembering, folder=Path(folder)) as index,
         ):
             for window, kind, fragments in drawn(space, most):
                 for way in SEARCHED:
-                    ranks = ranks_of(fragments, space, index, way)
+                    ranks = ranks_of(fragments, space, index=index, way=way)
                     beside = ours.setdefault((window, kind, way), ranks)
                     rows.append(shared | {"tokens": window, "kind": kind, "way": way} | cell(fragments, ranks, beside))
     return Result(rows)
@@ -139,18 +136,20 @@ def run(scale: tuple[int, int, int], seed: int, data: Data) -> Result:
 
 def run_languages(languages: tuple[str, ...], seed: int, data: Data) -> Result:
     """Vector search alone in eight languages: does a fragment find its function, under each of several encoders?"""
-    return Result([row for language in languages for row in in_language(language, data)])
+    return Result(list(chain.from_iterable(in_language(language, data) for language in languages)))
 
 
 def in_language(language: str, data: Data) -> Iterator[dict[str, object]]:
     """Yield a row for each encoder, kind of copy and length in one language."""
     packages = packages_of(language, data["corpora"])
     each = IN_A_LANGUAGE // len(packages)
-    found = [(package.name, text) for package in packages for text in islice(functions([package], language), each)]
-    long = [(package, text) for package, text in found if len(text.text) >= SHORTEST]
+    long = []
+    for package in packages:
+        own = islice(functions([package], language), each)
+        long += [(package.name, text) for text in own if len(text.text) >= SHORTEST]
     kept = ShingleIndex([text.text for _, text in long]).first_of_each_kind(NEAR)
-    groups, texts = zip(*(pair for pair, keep in zip(long, kept, strict=True) if keep), strict=True)
-    changed = list(changed_fragments(texts, WINDOWS, ASKED, language))
+    groups, texts = zip(*compress(long, kept), strict=True)
+    changed = list(changed_fragments(texts, WINDOWS, most=ASKED, language=language))
     for name in encoders(data):
         encoder = open_encoder(name)
         before = time.process_time()
@@ -168,7 +167,8 @@ def in_language(language: str, data: Data) -> Iterator[dict[str, object]]:
 
 def encoders(data: Data) -> list[str]:
     """Return the shipped encoders, ours first, and that of the user."""
-    return [OURS, "builtin:windows", *(str(data[name]) for name in ("encoder",) if name in data)]
+    shipped = [OURS, "builtin:windows"]
+    return [*shipped, str(data["encoder"])] if "encoder" in data else shipped
 
 
 TAKES = {"encoder": "a folder with the weights of another encoder, as all-MiniLM-L6-v2"}

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from assay.corpora import CorpusSettings, Document, Origin, SourceText, code_lines, pieces, source_texts
 from assay.licences import read_rules
-from assay.provenance import CodeIndex, TracedFile, TraceSettings, judge, trace_file
+from assay.provenance import CodeIndex, Thresholds, TracedFile, TraceSettings, judge, trace_file
 from assay.provenance.findings import Denial
 from assay_lab.clones import edit_lines, rename_all
 from assay_lab.evaluation.independent import wilson
@@ -28,7 +28,7 @@ from assay_lab.provenance.packages import PACKAGES, archives
 RULES = read_rules(["copyleft"])
 LICENCE = "GPL-3.0-only"
 NOT_CORPUS = ("site-packages", "test", "tests", "idle_test", "lib2to3")
-SETTINGS = TraceSettings(min_confidence=0.95, candidates=1000)
+SETTINGS = TraceSettings(Thresholds(), candidates=1000)
 COPIES = frozenset(
     """absl_py _sorted_list_difference; absl_py file; boltons _args2cmd; boltons args2cmd; boltons copy_tree;
     boltons mbox_readonlydir.flush; boltons file; boltons _format_final_exc_line; boltons unquote_to_bytes;
@@ -58,7 +58,7 @@ def documents(paths: Sequence[Path]) -> Iterator[Document]:
         origin = Origin("stdlib", file.path, licence=LICENCE)
         for piece in pieces(file.text, file.language).pieces:
             place = replace(origin, first_line=piece.first_line)
-            yield Document(piece.text, file.language, piece.kind, piece.name, (place,))
+            yield Document(piece.text, language=file.language, kind=piece.kind, name=piece.name, origins=(place,))
 
 
 def traced(file: SourceText, index: CodeIndex) -> TracedFile:
@@ -71,10 +71,15 @@ def innocent(archives: Sequence[Path], index: CodeIndex) -> dict[str, object]:
     functions, alarms = 0, []
     for archive in archives:
         files = [traced(file, index) for file in source_texts([str(archive)], CorpusSettings(language=("python",)))]
-        functions += sum(part.kind == "function" for file in files for part, _ in file.parts)
+        functions += sum(map(functions_in, files))
         judgement = judge(files, RULES)
         alarms += [alarm(archive.name.partition("-")[0], denial) for denial in judgement.denials]
     return {"kind": "innocent", "packages": len(archives), "functions": functions, **rates(alarms, functions)}
+
+
+def functions_in(file: TracedFile) -> int:
+    """Return the number of functions of a traced file."""
+    return sum(part.kind == "function" for part, _ in file.parts)
 
 
 def rates(alarms: list[dict[str, object]], functions: int) -> dict[str, object]:
@@ -113,7 +118,8 @@ def planted(index: CodeIndex, count: int) -> list[str]:
     numbers = list(range(1, len(index) + 1))
     draw.shuffle(numbers)
     chosen: list[str] = []
-    for document in (document for number in numbers for document in index.documents([number])):
+    for number in numbers:
+        (document,) = index.documents([number])
         if document.kind == "function" and LINES[0] <= len(code_lines(document.text, "python")) <= LINES[1]:
             chosen.append(document.text)
         if len(chosen) == count:
@@ -123,29 +129,35 @@ def planted(index: CodeIndex, count: int) -> list[str]:
 
 def own_functions(archives: Sequence[Path]) -> list[str]:
     """Return functions of the innocent packages, to lie around the plants."""
-    texts = source_texts([str(archives[0])], CorpusSettings(language=("python",)))
-    return [piece.text for file in texts for piece in pieces(file.text, "python", "function").pieces if piece.name]
+    functions: list[str] = []
+    for file in source_texts([str(archives[0])], CorpusSettings(language=("python",))):
+        functions += [piece.text for piece in pieces(file.text, "python", "function").pieces if piece.name]
+    return functions
 
 
-def recall(
-    kind: str, change: Callable[[str, int], str], originals: Sequence[str], own: Sequence[str], index: CodeIndex
-) -> dict[str, object]:
+def is_denied(files: Sequence[TracedFile], lines: range) -> bool:
+    """Return True if a denial lies on these lines of the last file."""
+    for denial in judge(files, RULES).denials:
+        if denial.finding.path == files[-1].file.path:
+            for place in denial.finding.lines:
+                if place.first < lines.stop and lines.start <= place.last:
+                    return True
+    return False
+
+
+def recall(kind: str, originals: Sequence[str], *, own: Sequence[str], index: CodeIndex) -> dict[str, object]:
     """Return the share of planted functions that are denied, each in a file of own functions."""
     found, tried = 0, 0
     for number, original in enumerate(originals):
-        plant = change(original, number)
+        plant = KINDS[kind](original, number)
         if not plant:
             continue
         tried += 1
         around = random.Random(number).sample(own, min(OWN, len(own)))  # noqa: S311  no secret
         before, after = "\n\n".join(around[: OWN // 2]), "\n\n".join(around[OWN // 2 :])
         first = before.count("\n") + 3
-        lines = range(first, first + plant.count("\n"))
         file = traced(SourceText("own.py", f"{before}\n\n{plant}\n\n{after}\n", "python"), index)
-        denials = judge([file], RULES).denials
-        found += any(
-            there.first <= line <= there.last for line in lines for denial in denials for there in denial.finding.lines
-        )
+        found += is_denied([file], range(first, first + plant.count("\n")))
     share = wilson(found, tried)
     return {"kind": kind, "planted": tried, "found": found, "recall": share.value, "interval": [share.low, share.high]}
 
@@ -247,22 +259,20 @@ def run(scale: tuple[tuple[str, ...], int | None, int], seed: int, data: Data) -
         unrelated = packages[:most]
         rows = [innocent(unrelated, index)]
         originals, own = planted(index, plants), own_functions(unrelated)
-        rows += [recall(kind, change, originals, own, index) for kind, change in KINDS.items()]
+        rows += [recall(kind, originals, own=own, index=index) for kind in KINDS]
     return Result(rows)
 
 
-EXPERIMENTS = tuple(
-    Experiment(
-        name=f"provenance/{name}",
-        run=run,
-        scales={"smoke": (("email", "json"), 1, 5), "full": (("",), None, 60)},
-        columns=("kind", "planted", "found", "recall", "functions", "alarms_per_1000", "false_per_1000"),
-        needs={"packages": PACKAGES.format(lists)},
-        smoke_does_without=True,
-        stored=stored,
-    )
-    for name, lists, stored in (
-        ("licence_gate", "gate_packages.txt", "licence_gate"),
-        ("licence_gate_other", "gate_packages_other.txt", "provenance/licence_gate_other"),
-    )
+_GATE = Experiment(
+    name="provenance/licence_gate",
+    run=run,
+    scales={"smoke": (("email", "json"), 1, 5), "full": (("",), None, 60)},
+    columns=("kind", "planted", "found", "recall", "functions", "alarms_per_1000", "false_per_1000"),
+    needs={"packages": PACKAGES.format("gate_packages.txt")},
+    smoke_does_without=True,
+)
+_OTHER = {"packages": PACKAGES.format("gate_packages_other.txt")}
+EXPERIMENTS = (
+    _GATE,
+    replace(_GATE, name="provenance/licence_gate_other", needs=_OTHER, stored="provenance/licence_gate_other"),
 )

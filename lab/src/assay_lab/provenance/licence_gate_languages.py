@@ -14,7 +14,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -27,8 +27,8 @@ from assay.provenance.search.calibrating import nearest
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.provenance.alterations import ALTERATIONS, Alteration, pasted
-from assay_lab.provenance.confidence import CORPORA, LANGUAGES, NOT_READ, packages_of
-from assay_lab.provenance.licence_gate import LICENCE, RULES, alarm, traced
+from assay_lab.provenance.confidence import CORPORA, LANGUAGES, NOT_READ, in_turn, packages_of
+from assay_lab.provenance.licence_gate import LICENCE, RULES, alarm, functions_in, is_denied, traced
 
 LENGTHS = ((6, 14), (15, 29), (30, 60))
 """Lines with code of the planted functions."""
@@ -61,12 +61,7 @@ def files_of(packages: Sequence[Path], language: str) -> Iterator[SourceText]:
         files = [*source_texts([str(package)], CorpusSettings(exclude=NOT_READ, language=(language,)))]
         random.Random(0).shuffle(files)  # noqa: S311  no secret
         turns.append(iter([replace(file, path=f"{package.name}/{file.path}") for file in files]))
-    while turns:
-        for turn in list(turns):
-            if (file := next(turn, None)) is None:
-                turns.remove(turn)
-            else:
-                yield file
+    return in_turn(turns)
 
 
 def documents(files: Sequence[SourceText]) -> Iterator[Document]:
@@ -75,29 +70,15 @@ def documents(files: Sequence[SourceText]) -> Iterator[Document]:
         package = file.path.partition("/")[0]
         for piece in pieces(file.text, file.language).pieces:
             origin = Origin(package, file.path, licence=LICENCE, first_line=piece.first_line)
-            yield Document(piece.text, file.language, piece.kind, piece.name, (origin,))
+            yield Document(piece.text, language=file.language, kind=piece.kind, name=piece.name, origins=(origin,))
 
 
 def functions(files: Sequence[SourceText], least: int, most: int) -> list[SourceText]:
     """Return functions with that many lines with code, in random order."""
-    found = [
-        part
-        for file in files
-        for part in parts_of(file)
-        if part.kind == "function" and least <= len(code_lines(part.text, part.language)) <= most
-    ]
-    random.Random(1).shuffle(found)  # noqa: S311  no secret
-    return found
-
-
-def is_denied(files: Sequence[TracedFile], lines: range) -> bool:
-    """Return True if a denial lies on these lines of the last file."""
-    return any(
-        there.first < lines.stop and lines.start <= there.last
-        for denial in judge(files, RULES).denials
-        if denial.finding.path == files[-1].file.path
-        for there in denial.finding.lines
-    )
+    parts = [part for part in chain.from_iterable(map(parts_of, files)) if part.kind == "function"]
+    fitting = [part for part in parts if least <= len(code_lines(part.text, part.language)) <= most]
+    random.Random(1).shuffle(fitting)  # noqa: S311  no secret
+    return fitting
 
 
 def is_first(file: TracedFile, path: str) -> bool:
@@ -108,7 +89,7 @@ def is_first(file: TracedFile, path: str) -> bool:
 
 
 def recall(
-    originals: Sequence[SourceText], own: TracedFile, index: CodeIndex, change: Callable[[str, int], Altered | None]
+    originals: Sequence[SourceText], change: Callable[[str, int], Altered | None], *, own: TracedFile, index: CodeIndex
 ) -> dict[str, object]:
     """Return how many altered functions are denied, and how many are traced to their source first."""
     denied, first, tried = 0, 0, 0
@@ -129,17 +110,21 @@ def clean_code(language: str, files: Sequence[SourceText], index: CodeIndex) -> 
     runs: dict[str, list[TracedFile]] = defaultdict(list)
     for file in files:
         runs[file.path.partition("/")[0]].append(traced(file, index))
-    every = [file for run in runs.values() for file in run]
+    every = list(chain.from_iterable(runs.values()))
     boilerplate = boilerplate_of(index.profile)
     alarms, accused = [], set()
     for package, run in runs.items():
         for denial in judge(run, RULES).denials:
             same_name = nearest(denial.evidence.part, index, boilerplate)[1]
             alarms.append({**alarm(package, denial), "same_name": same_name})
-            accused |= set() if same_name else {denial.finding.path}
-    parts = [result for file in every for _, result in file.parts if not result.too_short]
-    sure = sum(any((match.confidence or 0) >= SURE for match in result.matches) for result in parts)
-    count = sum(part.kind == "function" for file in every for part, _ in file.parts)
+            if not same_name:
+                accused.add(denial.finding.path)
+    parts = sure = 0
+    for _, result in chain.from_iterable(file.parts for file in every):
+        if not result.too_short:
+            parts += 1
+            sure += any((match.confidence or 0) >= SURE for match in result.matches)
+    count = sum(map(functions_in, every))
     other = sum(not entry["same_name"] for entry in alarms)
     return {
         "language": language,
@@ -151,7 +136,7 @@ def clean_code(language: str, files: Sequence[SourceText], index: CodeIndex) -> 
         "other_name": other,
         "per_1000": 1000 * other / max(1, count),
         "accused_files": len(accused),
-        "sure": sure / max(1, len(parts)),
+        "sure": sure / max(1, parts),
         "listed": alarms,
     }
 
@@ -170,9 +155,9 @@ def of_language(language: str, scale: Scale, packages: Sequence[Path]) -> Iterat
         index.commit()
         about = {"documents": len(index), "indexed": [package.name for package in dealt[::2]]}
         # a method with a literal that reaches the left margin does not parse on its own
-        hosts = [
-            part for part in functions(clean, HOST, 10 * HOST) if language != "python" or parses(part.text, language)
-        ]
+        hosts = functions(clean, HOST, 10 * HOST)
+        if language == "python":
+            hosts = [part for part in hosts if parses(part.text, language)]
         around = "\n\n".join(part.text for part in functions(clean, 5, HOST)[:OWN])
         own = traced(SourceText("own", around, language), index)
         for least, most in LENGTHS:
@@ -184,15 +169,16 @@ def of_language(language: str, scale: Scale, packages: Sequence[Path]) -> Iterat
                     return (altered, range(1, altered.count("\n") + 2)) if altered else None
 
                 named = {"language": language, "kind": kind, "lines": f"{least}-{most}"}
-                yield {**named, **recall(originals, own, index, change), **about}
+                yield {**named, **recall(originals, change, own=own, index=index), **about}
         long = functions(indexed, 2 * FRAGMENTS[0], 10 * HOST)[: scale.plants]
         for count in FRAGMENTS if hosts else ():
 
             def paste(text: str, number: int, count: int = count) -> Altered | None:
-                return pasted(text, language, hosts[number % len(hosts)].text, count, number)
+                host = hosts[number % len(hosts)].text
+                return pasted(text, language, host=host, count=count, seed=number)
 
             named = {"language": language, "kind": "pasted into a longer function", "lines": str(count)}
-            yield {**named, **recall(long, own, index, paste), **about}
+            yield {**named, **recall(long, paste, own=own, index=index), **about}
         yield {**clean_code(language, clean, index), **about}
 
 
@@ -200,14 +186,17 @@ def run(scale: Scale, seed: int, data: Data) -> Result:
     """Which altered copies does the licence gate deny in every language, and how often does it accuse clean code?"""
     corpora = data.get("corpora")
     languages = [name for name in scale.languages if corpora is None or (corpora / name).is_dir()]
-    return Result([row for name in languages for row in of_language(name, scale, packages_of(name, corpora))])
+    return Result(list(chain.from_iterable(of_language(name, scale, packages_of(name, corpora)) for name in languages)))
 
 
 EXPERIMENTS = (
     Experiment(
         name="provenance/licence_gate_languages",
         run=run,
-        scales={"smoke": Scale(("python",), 30, 2, 4), "full": Scale(LANGUAGES, 250, 10, 60)},
+        scales={
+            "smoke": Scale(("python",), files=30, plants=2, clean=4),
+            "full": Scale(LANGUAGES, files=250, plants=10, clean=60),
+        },
         columns=("language", "kind", "lines", "planted", "denied", "first", "functions", "per_1000", "sure"),
         needs=CORPORA,
         smoke_does_without=True,

@@ -14,6 +14,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import product
+from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -33,9 +35,8 @@ LICENSING = get_spdx_licensing()
 def run(scale: None, seed: int, data: Data) -> Result:
     """Is copyleft found in the heads of files, and never read as permissive?"""
     lines = gzip.decompress((data["cases"] / "files.jsonl.gz").read_bytes()).splitlines()
-    cases = [json.loads(line) for line in lines]
-    rows = [figures([case for case in cases if half_of(case["id"]) == half], half, kind)
-            for half in ("a", "b") for kind in ("source", "text")]  # fmt: skip
+    cases = list(map(json.loads, lines))
+    rows = [figures(cases, half, kind) for half, kind in product(("a", "b"), ("source", "text"))]
     return Result(rows, [f"{len(cases)} files; half b was first read when the rules were written."])
 
 
@@ -57,7 +58,7 @@ def figures(cases: Sequence[Mapping[str, Any]], half: str, kind: str) -> dict[st
     counts = dict.fromkeys((*names, "right", "wrong"), 0)
     for case in cases:
         texts = {"id": str(case["id"]), "text": str(case["text"])}
-        if is_source(texts) != (kind == "source"):
+        if half_of(texts["id"]) != half or is_source(texts) != (kind == "source"):
             continue
         truth = truth_of(case["license_expressions"])
         if kind == "source":
@@ -77,9 +78,11 @@ def figures(cases: Sequence[Mapping[str, Any]], half: str, kind: str) -> dict[st
         own = licence_of_file(None, texts["text"], None) if kind == "source" else stated
         if own != UNKNOWN_LICENCE:
             counts["right" if is_same(own, truth) else "wrong"] += 1
-    share = wilson(counts["found"], counts["gnu"]) if counts["gnu"] else None
-    interval = [share.low, share.high] if share else []
-    return {"half": half, "kind": kind, **counts, "found_share": share.value if share else None, "interval": interval}
+    row: dict[str, object] = {"half": half, "kind": kind, **counts, "found_share": None, "interval": []}
+    if counts["gnu"]:
+        share = wilson(counts["found"], counts["gnu"])
+        row |= {"found_share": share.value, "interval": [share.low, share.high]}
+    return row
 
 
 def truth_of(expressions: Iterable[str]) -> str:
@@ -101,7 +104,7 @@ def key(name: str) -> str:
 @cache
 def keys() -> Mapping[str, str]:
     """SPDX identifiers by ScanCode's key."""
-    return {entry["license_key"]: entry["spdx_license_key"] for entry in get_license_index()}
+    return dict(map(itemgetter("license_key", "spdx_license_key"), get_license_index()))
 
 
 def is_same(stated: str, truth: str) -> bool:

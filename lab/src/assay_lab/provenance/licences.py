@@ -19,6 +19,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from email.parser import HeaderParser
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from license_expression import ExpressionError, get_spdx_licensing
@@ -39,6 +40,7 @@ from assay_lab.provenance.packages import PACKAGES, archives
 HEADS = 5
 """Source files of a package whose head is read."""
 
+HEAD = "head of a source file"
 MENTIONS = re.compile(r"licen[cs]e|\bgpl\b|public domain|redistribution and use|permission is hereby", re.IGNORECASE)
 SOURCE = (".py", ".js", ".mjs", ".ts", ".c", ".h", ".go", ".rs")
 LICENSING = get_spdx_licensing()
@@ -66,22 +68,26 @@ def cases_of(path: Path) -> Iterator[Case]:
     for member, raw in files.items():
         where = PurePosixPath(member)
         text = raw[:12_000].decode("utf-8", "replace")
-        if where.name in {"setup.cfg", "setup.py"}:
-            convention = "setup.cfg, setup.py" if len(where.parts) == 2 and re.search(r"licen[cs]e", text) else None
-        elif where.name.lower().startswith("readme") and len(where.parts) <= 2:
-            convention = "README" if re.search(r"^.{0,6}licen[cs]", text, re.IGNORECASE | re.MULTILINE) else None
-        elif (
-            describes_neighbours(member)
-            and where.suffix not in {".toml", ".json"}
-            and where.name not in {"METADATA", "PKG-INFO", "RECORD"}
-        ):
-            convention = "licence text"
-        elif where.suffix in SOURCE and heads < HEADS and MENTIONS.search(text[:3000]) and ".min." not in where.name:
-            heads, convention = heads + 1, "head of a source file"
-        else:
-            convention = None
-        if convention:
-            yield Case(name, convention, member, raw, truth)
+        convention = convention_of(where, text)
+        heads += convention == HEAD
+        if convention and (convention != HEAD or heads <= HEADS):
+            yield Case(package=name, convention=convention, path=member, raw=raw, truth=truth)
+
+
+def convention_of(where: PurePosixPath, text: str) -> str | None:
+    """Return in which way a file may state a licence; None if it does not."""
+    depth = len(where.parts)
+    if where.name in {"setup.cfg", "setup.py"}:
+        states = depth == 2 and re.search(r"licen[cs]e", text)
+        return "setup.cfg, setup.py" if states else None
+    if where.name.lower().startswith("readme") and depth <= 2:
+        states = re.search(r"^.{0,6}licen[cs]", text, re.IGNORECASE | re.MULTILINE)
+        return "README" if states else None
+    is_metadata = where.suffix in {".toml", ".json"} or where.name in {"METADATA", "PKG-INFO", "RECORD"}
+    if describes_neighbours(str(where)) and not is_metadata:
+        return "licence text"
+    is_head = where.suffix in SOURCE and MENTIONS.search(text[:3000]) and ".min." not in where.name
+    return HEAD if is_head else None
 
 
 def members(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -117,7 +123,7 @@ def read(case: Case) -> str | None:
         "setup.cfg, setup.py": lambda: licence_of_manifest(PurePosixPath(case.path).name, case.raw),
         "README": lambda: licence_of_readme(text),
         "licence text": lambda: licence_of_text(case.raw),
-        "head of a source file": lambda: licence_tag(text) or licence_notice(text),
+        HEAD: lambda: licence_tag(text) or licence_notice(text),
     }
     return readers[case.convention]()
 
@@ -169,44 +175,33 @@ def is_same(stated: str | None, truth: str, *, family: bool = False) -> bool:
     """Return True if two expressions are equivalent, or if the truth is a choice and one option of it is stated."""
     if stated is None:
         return False
-    pair = (stated, truth)
     if family:
-        first, second = (re.sub(r"-(?:only|or-later)\b", "", text) for text in pair)
-        pair = (first, second)
+        stated, truth = (re.sub(r"-(?:only|or-later)\b", "", text) for text in (stated, truth))
     try:
-        tree, truth_tree = (LICENSING.parse(text) for text in pair)
-        options = truth_tree.args if isinstance(truth_tree, LICENSING.OR) else ()
-        return any(bool(LICENSING.is_equivalent(tree, option)) for option in (truth_tree, *options))
+        tree, truth_tree = LICENSING.parse(stated), LICENSING.parse(truth)
     except ExpressionError:
-        return pair[0] == pair[1]
+        return stated == truth
+    options = truth_tree.args if isinstance(truth_tree, LICENSING.OR) else ()
+    return any(bool(LICENSING.is_equivalent(tree, option)) for option in (truth_tree, *options))
 
 
 def run(scale: None, seed: int, data: Data) -> Result:
     """Which licences does assay read from real packages, by convention, beside ScanCode?"""
     with archives(data) as packages:
-        cases = [case for path in packages for case in cases_of(path)]
-    readings: dict[str, list[str | None]] = {"assay": [read(case) for case in cases]}
+        cases = list(chain.from_iterable(map(cases_of, packages)))
+    readings: dict[str, list[str | None]] = {"assay": list(map(read, cases))}
     if "scancode" in data:
         readings["scancode"] = scanned(cases, str(data["scancode"]))
-    rows = [
-        {
-            "convention": convention,
-            "scanner": scanner,
-            **figures([pair for pair in zip(cases, stated, strict=True) if convention in {pair[0].convention, "all"}]),
-        }
-        for convention in [*dict.fromkeys(sorted(case.convention for case in cases)), "all"]
-        for scanner, stated in readings.items()
-    ]
-    differences = [
-        {
-            "package": case.package,
-            "path": case.path,
-            "truth": case.truth,
-            **{scanner: stated[number] for scanner, stated in readings.items()},
-        }
-        for number, case in enumerate(cases)
-        if not is_same(readings["assay"][number], case.truth)
-    ]
+    rows = []
+    for convention in [*sorted({case.convention for case in cases}), "all"]:
+        for scanner, stated in readings.items():
+            own = [pair for pair in zip(cases, stated, strict=True) if convention in {pair[0].convention, "all"}]
+            rows.append({"convention": convention, "scanner": scanner, **figures(own)})
+    differences = []
+    for case, *stated in zip(cases, *readings.values(), strict=True):
+        if not is_same(stated[0], case.truth):
+            about = {"package": case.package, "path": case.path, "truth": case.truth}
+            differences.append(about | dict(zip(readings, stated, strict=True)))
     packages_read = len({case.package for case in cases})
     return Result([{"packages": packages_read, "conventions": rows, "not_read": differences}])
 

@@ -55,20 +55,22 @@ class File:
 def classroom(packages: Sequence[Path], honest: int, copies: int) -> list[File]:
     """Return honest files of several packages, and copies of some."""
     draw = random.Random(SEED)  # noqa: S311  no secret
-    texts = [
-        (file.text, archive.name.partition("-")[0])
-        for archive in packages
-        for file in source_texts([str(archive)], CorpusSettings(language=("python",)))
-        if LINES[0] <= len(code_lines(file.text, "python")) <= LINES[1]
-    ]
-    files = [File(*pair, frozenset({number})) for number, pair in enumerate(draw.sample(texts, honest))]
+    texts = []
+    for archive in packages:
+        package = archive.name.partition("-")[0]
+        for file in source_texts([str(archive)], CorpusSettings(language=("python",))):
+            size = len(code_lines(file.text, "python"))
+            if LINES[0] <= size <= LINES[1]:
+                texts.append((file.text, package))
+    drawn = enumerate(draw.sample(texts, honest))
+    files = [File(text, package, frozenset({number})) for number, (text, package) in drawn]
     numbers = draw.sample(range(honest), min(honest, copies * len(KINDS)))
     for at, number in enumerate(numbers):
         kind, change = list(KINDS.items())[at % len(KINDS)]
         beside = (number + 1) % honest
         sources = {number, beside} if kind == "half of it" else {number}
         text = change(files[number].text, files[beside].text, at)
-        files.append(File(text, f"copy {at}", frozenset(sources), kind))
+        files.append(File(text, f"copy {at}", sources=frozenset(sources), kind=kind))
     return files
 
 
@@ -108,7 +110,8 @@ def by_copydetect(files: Sequence[File], python: str) -> np.ndarray:
             [python, "-c", COPYDETECT, folder], capture_output=True, text=True, check=True
         )
     content = json.loads(run.stdout[run.stdout.index("{") :])
-    rows, columns = ([int(Path(path).stem) for path in content[name]] for name in ("test", "reference"))
+    rows = [int(Path(path).stem) for path in content["test"]]
+    columns = [int(Path(path).stem) for path in content["reference"]]
     matrix = np.zeros((len(files), len(files)))
     # the last axis has the share of either file
     matrix[np.ix_(rows, columns)] = np.maximum(np.array(content["matrix"]).max(axis=-1), 0)
@@ -117,20 +120,20 @@ def by_copydetect(files: Sequence[File], python: str) -> np.ndarray:
 
 def figures(files: Sequence[File], matrix: np.ndarray) -> dict[str, object]:
     """Return the figures over all pairs of different packages."""
-    pairs = [
-        (first, second)
-        for second in range(len(files))
-        for first in range(second)
-        if files[first].package != files[second].package
-    ]
-    truth = np.array([bool(files[first].sources & files[second].sources) for first, second in pairs])
-    values = np.array([matrix[first, second] for first, second in pairs])
+    packages = np.array([file.package for file in files])
+    first, second = np.nonzero(np.triu(packages[:, None] != packages[None, :], 1))
+    # the pairs of each file with all before it, file by file
+    order = np.lexsort((first, second))
+    first, second = first[order], second[order]
+    pairs = list(zip(first.tolist(), second.tolist(), strict=True))
+    truth = np.array([bool(files[one].sources & files[other].sources) for one, other in pairs])
+    values = matrix[first, second]
     highest = values[~truth].max()
-    found = {
-        kind: f"{sum(values[at] > highest for at in np.flatnonzero(truth) if files[pairs[at][1]].kind == kind)}"
-        f" of {sum(files[pairs[at][1]].kind == kind for at in np.flatnonzero(truth))}"
-        for kind in KINDS
-    }
+    kinds = np.array([file.kind for file in files])[second]
+    found = {}
+    for kind in KINDS:
+        own = values[truth & (kinds == kind)]
+        found[kind] = f"{(own > highest).sum()} of {len(own)}"
     return {
         "files": len(files),
         "pairs": len(pairs),

@@ -7,6 +7,8 @@ functions of C, C++, Java and JavaScript are valid in several.
 """
 
 import random
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 from assay.code import languages_of_text
@@ -31,7 +33,8 @@ MOST_FILES = 400
 def functions_of(folder: Path, language: str, most: int, seed: int) -> list[str]:
     """Return different functions of one language, drawn by chance."""
     chance = random.Random(f"{seed} {language}")  # noqa: S311  a draw that repeats
-    files = sorted(path for suffix in SUFFIXES[language] for path in folder.rglob(f"*{suffix}") if path.is_file())
+    of_suffixes = chain.from_iterable(folder.rglob(f"*{suffix}") for suffix in SUFFIXES[language])
+    files = sorted(filter(Path.is_file, of_suffixes))
     texts = set()
     for path in chance.sample(files, min(len(files), MOST_FILES)):
         for part in parts_of(SourceText(path.name, path.read_text("utf-8", errors="replace"), language)):
@@ -44,14 +47,16 @@ def functions_of(folder: Path, language: str, most: int, seed: int) -> list[str]
 def run(scale: int, seed: int, data: Data) -> Result:
     """How often the language of pasted code is found."""
     rows: list[dict[str, object]] = []
-    all_first = all_among = count = 0
+    sums = Counter(functions=0, first=0, among=0)
     for language in SUFFIXES:
-        named = [languages_of_text(text) for text in functions_of(data["sources"], language, scale, seed)]
-        first, among = sum(names[:1] == (language,) for names in named), sum(language in names for names in named)
-        rows.append({"language": language, "functions": len(named), "first": first, "among": among})
-        all_first, all_among, count = all_first + first, all_among + among, count + len(named)
-    rows.append({"language": "all", "functions": count, "first": all_first, "among": all_among})
-    share = wilson(all_among, count)
+        counts = Counter(functions=0, first=0, among=0)
+        for text in functions_of(data["sources"], language, most=scale, seed=seed):
+            names = languages_of_text(text)
+            counts.update(functions=1, first=names[:1] == (language,), among=language in names)
+        rows.append({"language": language, **counts})
+        sums.update(counts)
+    rows.append({"language": "all", **sums})
+    share = wilson(sums["among"], sums["functions"])
     ends = f"{share.low:.3f} to {share.high:.3f}"
     return Result(rows, [f"Of all functions {share.value:.3f} are `among`, with the 95 % interval {ends}."])
 

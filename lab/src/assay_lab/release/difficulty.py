@@ -12,7 +12,7 @@ import numpy as np
 from assay.models import open_local
 from assay.release import standardised_within
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
-from assay_lab.release.plants import CONTROL, POOLS, SMALL, SMOKE_TASKS, copy_set, copy_values, task_rows
+from assay_lab.release.plants import CONTROL, POOLS, SMALL, SMOKE_TASKS, copy_set, copy_values, published_of, task_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def run(size: Size, seed: int, data: Data) -> Result:
             values, _ = copy_values(model, made.texts)
             original, _ = copy_values(model, [[text] for text in made.originals])
             d, generator = standardised_within(values), np.random.default_rng(seed)
-            lots = [float(d[np.arange(len(d)), made.lot(generator)].mean()) for _ in range(size.lots)]
+            lots = [published_of(d, made.lot(generator)).mean() for _ in range(size.lots)]
             above = (original[:, 0] - values.mean(axis=1)) / values.std(axis=1)
             rows.append(
                 {

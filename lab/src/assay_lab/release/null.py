@@ -5,8 +5,9 @@ copies of other tasks, and after training on other code. The lot is drawn 1,000 
 same, since the error rate is over lots.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from assay_lab.release.plants import (
     copy_set,
     copy_values,
     evidence_table,
+    first_of,
     javascript_rows,
     other_functions,
     share_up_to,
@@ -63,11 +65,11 @@ def cells(
         yield SMALL, kind, CONTROL, made, values, [by_control]
         half = np.arange(len(made.texts)) % 2 == 0
         lot = made.lot(np.random.default_rng(seed))
-        siblings = [made.texts[place][lot[place]] for place in np.flatnonzero(half)]
+        siblings = list(compress(made.published(lot), half))
         rest = CopySet(
-            tuple(np.array(made.originals)[~half]),
-            tuple(made.texts[place] for place in np.flatnonzero(~half)),
-            tuple(np.array(made.clusters)[~half]),
+            tuple(compress(made.originals, ~half)),
+            tuple(compress(made.texts, ~half)),
+            tuple(compress(made.clusters, ~half)),
         )
         taught, _ = copy_values(trained_on(siblings, others, seed=seed), rest.texts)
         yield "trained on other tasks", kind, "none", rest, taught, []
@@ -85,12 +87,10 @@ def run(size: Size, seed: int, data: Data) -> Result:
     for model, kind, covariate, made, values, covariates in cells(size, seed, data):
         table, members = evidence_table(values, made.clusters, covariates)
         generator = np.random.default_rng([seed, len(rows)])
-        p_values = np.array(
-            [
-                lot_test(table, lot_of(made, members, generator), draws=size.draws, seed=turn).p_value
-                for turn in range(size.lots)
-            ]
-        )
+        p_values = np.zeros(size.lots)
+        for turn in range(size.lots):
+            lot = made.lot(generator)[first_of(members)]
+            p_values[turn] = lot_test(table, lot, draws=size.draws, seed=turn).p_value
         row: dict[str, Any] = {"model": model, "copies": kind, "covariate": covariate, "tasks": len(made.texts)}
         for level in LEVELS:
             count = int((p_values <= level).sum())
@@ -98,12 +98,6 @@ def run(size: Size, seed: int, data: Data) -> Result:
             row[f"within limits at {level:g}"] = bool(count <= binom.ppf(0.999, size.lots, level))
         rows.append(row)
     return Result(rows, (f"{size.lots} lots of each; limits: the 99.9 % quantile of the binomial.",))
-
-
-def lot_of(made: CopySet, members: Sequence[np.ndarray], generator: np.random.Generator) -> np.ndarray:
-    """Return the published copy of each cluster."""
-    lot = made.lot(generator)
-    return np.array([lot[group[0]] for group in members])
 
 
 EXPERIMENTS = (

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import getitem
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Int64Array
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data
+from assay_lab.measuring import with_ends
 
 SMALL = "builtin:small"
 CONTROL = "builtin:control"
@@ -52,6 +55,10 @@ class CopySet:
         numbers = {name: int(generator.integers(self.copies)) for name in dict.fromkeys(self.clusters)}
         return np.array([numbers[name] for name in self.clusters], np.int64)
 
+    def published(self, lot: Int64Array) -> list[str]:
+        """Return the text of the published copy of each task."""
+        return list(map(getitem, self.texts, lot))
+
 
 def task_rows(data: Data, most: int | None = None) -> list[dict[str, object]]:
     """Return the rows of HumanEval, at most so many; without it, functions that ship with the built-in model."""
@@ -63,7 +70,9 @@ def task_rows(data: Data, most: int | None = None) -> list[dict[str, object]]:
 
 def javascript_rows(data: Data, most: int | None = None) -> list[dict[str, object]]:
     """Return HumanEval-X in JavaScript; nothing without its data."""
-    files = sorted(data["humaneval-x"].rglob("humaneval_js.jsonl.gz")) if "humaneval-x" in data else []
+    if "humaneval-x" not in data:
+        return []
+    files = sorted(data["humaneval-x"].rglob("humaneval_js.jsonl.gz"))
     return list(read_rows(files[0], lambda _: None))[:most] if files else []
 
 
@@ -72,23 +81,23 @@ def copy_set(rows: Sequence[dict[str, object]], copies: int, *, kind: str = "dic
     columns = TaskColumns()
     layout = layout_of(rows, columns, "tasks")
     ids = ids_of(rows, layout, columns, "tasks")
-    kept, texts = [], []
-    for place, (row, name) in enumerate(zip(rows, ids, strict=True)):
+    kept, names, languages, originals, texts = [], [], [], [], []
+    for row, name in zip(rows, ids, strict=True):
         language = language_of_row(row, name, columns)
         draft = drafted(row, layout, language, seed=hash_of(seed, name), most=copies, pool=POOLS[kind])
         if isinstance(draft, str) or len(draft.copies) < copies:
             continue
-        cells = [
-            draft.content.with_names([words[at] for words, at in zip(draft.words, numbers, strict=True)])
-            for numbers in draft.copies
-        ]
-        kept.append(place)
-        texts.append(tuple(scored_text(with_cells(row, cell), layout) for cell in cells))
-    originals = tuple(scored_text(rows[place], layout) for place in kept)
-    names = [ids[place] for place in kept]
-    languages = [language_of_row(rows[place], ids[place], columns) for place in kept]
-    clusters = clusters_of(names, [rows[place] for place in kept], originals, languages, None)
-    return CopySet(originals, tuple(texts), tuple(clusters))
+        own = []
+        for numbers in draft.copies:
+            cell = draft.content.with_names(list(map(getitem, draft.words, numbers)))
+            own.append(scored_text(with_cells(row, cell), layout))
+        kept.append(row)
+        names.append(name)
+        languages.append(language)
+        originals.append(scored_text(row, layout))
+        texts.append(tuple(own))
+    clusters = clusters_of(names, rows=kept, texts=originals, languages=languages, group=None)
+    return CopySet(tuple(originals), tuple(texts), tuple(clusters))
 
 
 def hash_of(seed: int, name: str) -> int:
@@ -98,7 +107,7 @@ def hash_of(seed: int, name: str) -> int:
 
 def copy_values(model: TransformersModel, texts: Sequence[Sequence[str]]) -> tuple[Float64Array, Float64Array]:
     """Return the log-likelihood and `mid_pit` of each copy, float64 [tasks, copies]."""
-    flat = [text for row in texts for text in row]
+    flat = list(chain.from_iterable(texts))
     whole, ranks = np.zeros(len(flat)), np.zeros(len(flat))
     for batch in model.completed(flat):
         for index, statistics in batch:
@@ -106,6 +115,16 @@ def copy_values(model: TransformersModel, texts: Sequence[Sequence[str]]) -> tup
             ranks[index] = mid_pit.function(statistics)
     shape = (len(texts), len(texts[0]))
     return whole.reshape(shape), ranks.reshape(shape)
+
+
+def published_of(values: Float64Array, lot: Int64Array) -> Float64Array:
+    """Return the value of the published copy of each task, of values [tasks, copies]."""
+    return np.take_along_axis(values, lot[:, None], axis=1)[:, 0]
+
+
+def first_of(clusters: Sequence[Int64Array]) -> Int64Array:
+    """Return the first task of each cluster; the tasks of one have the same lot."""
+    return np.array([tasks[0] for tasks in clusters], np.int64)
 
 
 def evidence_table(
@@ -141,5 +160,4 @@ def other_functions(data: Data) -> list[str]:
 
 def share_up_to(level: float, p_values: Sequence[float] | Float64Array) -> dict[str, float]:
     """Return the share of lots with p up to a level, with Wilson's 95 % interval."""
-    share = wilson(int((np.asarray(p_values) <= level).sum()), len(p_values))
-    return {"value": share.value, "low": share.low, "high": share.high}
+    return with_ends(wilson(int((np.asarray(p_values) <= level).sum()), len(p_values)))

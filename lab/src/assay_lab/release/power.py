@@ -26,11 +26,14 @@ from assay_lab.release.plants import (
     STATISTICS,
     copy_set,
     copy_values,
+    first_of,
     other_functions,
+    published_of,
     share_up_to,
     task_rows,
     trained_on,
 )
+from assay_lab.result_rows import column, grouped, mean_of
 
 KEYS = ("dose", "tasks", "others", "copies", "parent")
 
@@ -60,7 +63,8 @@ def plants(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
         lot = made.lot(generator)
         order = generator.permutation(len(made.texts))
         planted, spare = order[: len(order) // 2], order[len(order) // 2 :]
-        texts = [made.texts[place][lot[place]] for place in planted]
+        published = made.published(lot)
+        texts = [published[place] for place in planted]
         model = open_local(name, device="cpu")
         for dose in range(1, max(size.doses) + 1):
             beside = [others[place] for place in generator.permutation(len(others))[: size.others]]
@@ -68,13 +72,13 @@ def plants(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
             if dose not in size.doses:
                 continue
             values, ranks = copy_values(model, made.texts)
-            published = ranks[np.arange(len(ranks)), lot]
             labels = np.r_[np.ones(len(planted)), np.zeros(len(spare))]
-            area = float(roc_auc_score(labels, published[np.r_[planted, spare]]))
+            area = float(roc_auc_score(labels, published_of(ranks, lot)[np.r_[planted, spare]]))
             for (seen, unseen), copies, with_parent in product(size.tasks, size.read, (False, True)):
                 kept = np.r_[planted[:seen], spare[:unseen]]
                 drawn = Plant(lot[kept], [made.clusters[place] for place in kept])
-                found = judged(values[kept], [parent[kept]] if with_parent else [], drawn, copies, size.draws)
+                parents = [parent[kept]] * with_parent
+                found = judged(values[kept], parents, drawn, copies=copies, draws=size.draws)
                 cell = {"dose": dose, "tasks": seen, "others": unseen, "copies": copies, "parent": with_parent}
                 yield cell | {"area": area} | found
 
@@ -99,7 +103,7 @@ def judged(
     found: dict[str, Any] = {"first": int((d.argmax(axis=1) == own).sum())}
     for title, statistic in STATISTICS.items():
         table, members = by_cluster(statistic(d), lot.clusters)
-        result = lot_test(table, np.array([own[group[0]] for group in members]), draws=draws)
+        result = lot_test(table, own[first_of(members)], draws=draws)
         found |= {f"p {title}": result.p_value, f"z {title}": result.z}
     found["memorised"] = memorised_at_least(found["first"], len(values), copies)
     return found
@@ -107,20 +111,16 @@ def judged(
 
 def run(size: Size, seed: int, data: Data) -> Result:
     """How often does the test of a release find a model that was trained on the publication?"""
-    groups: dict[tuple[object, ...], list[dict[str, Any]]] = {}
-    for found in plants(size, seed, data):
-        key = tuple(found[name] for name in KEYS)
-        groups.setdefault(key, []).append(found)
     rows = []
-    for key, group in groups.items():
+    for key, group in grouped(plants(size, seed, data), *KEYS).items():
         row: dict[str, Any] = dict(zip(KEYS, key, strict=True)) | {"lots": len(group)}
         for title in STATISTICS:
-            row[f"z {title}"] = float(np.mean([each[f"z {title}"] for each in group]))
+            row[f"z {title}"] = mean_of(group, f"z {title}")
             for level in (0.05, 0.01):
-                row[f"{title} p ≤ {level:g}"] = share_up_to(level, [each[f"p {title}"] for each in group])
-        row["ranks first"] = float(np.mean([each["first"] for each in group])) / (row["tasks"] + row["others"])
-        row["known at least"] = float(np.mean([each["memorised"] for each in group]))
-        row["mid_pit AUROC"] = float(np.mean([each["area"] for each in group]))
+                row[f"{title} p ≤ {level:g}"] = share_up_to(level, column(group, f"p {title}"))
+        row["ranks first"] = mean_of(group, "first") / (row["tasks"] + row["others"])
+        row["known at least"] = mean_of(group, "memorised")
+        row["mid_pit AUROC"] = mean_of(group, "area")
         rows.append(row)
     return Result(rows, (f"{size.others} other functions beside each epoch; {size.lots} lots a cell.",))
 

@@ -12,7 +12,7 @@ of such a model.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, compress, zip_longest
 from typing import Any
 
 import numpy as np
@@ -30,11 +30,13 @@ from assay_lab.release.plants import (
     STATISTICS,
     CopySet,
     copy_set,
+    first_of,
     other_functions,
     share_up_to,
     task_rows,
     trained_on,
 )
+from assay_lab.result_rows import column, grouped, mean_of
 
 LEVEL = 0.01
 _WORDS = re.compile(r"\w+|\W")
@@ -54,8 +56,8 @@ class Size:
 
 def values_of(model: TransformersModel, texts: Sequence[Sequence[str]]) -> dict[str, Float64Array]:
     """Return each candidate's values of each copy, float64 [tasks, copies]."""
-    flat = [text for row in texts for text in row]
-    spans = [span for row in texts for span in changed(row)]
+    flat = list(chain.from_iterable(texts))
+    spans = list(chain.from_iterable(map(changed, texts)))
     found = {name: np.zeros(len(flat)) for name in ("whole text", "whole text, per token", "names", "names, per token")}
     for batch in model.completed(flat):
         for index, statistics in batch:
@@ -74,10 +76,12 @@ def values_of(model: TransformersModel, texts: Sequence[Sequence[str]]) -> dict[
 
 def changed(copies: Sequence[str]) -> list[list[tuple[int, int]]]:
     """Return the spans of the words of each copy that are not the same in all copies."""
-    words = [list(_WORDS.finditer(text)) for text in copies]
-    columns = zip_longest(*([word[0] for word in row] for row in words))
-    differs = [len(set(column)) > 1 for column in columns]
-    return [[word.span() for word, differ in zip(row, differs, strict=False) if differ] for row in words]
+    differs = [len(set(words)) > 1 for words in zip_longest(*map(_WORDS.findall, copies))]
+
+    def spans(text: str) -> list[tuple[int, int]]:
+        return [word.span() for word in compress(_WORDS.finditer(text), differs)]
+
+    return list(map(spans, copies))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ def halves(model: TransformersModel, size: Size, seed: int, data: Data) -> list[
     for at, kind in enumerate(POOLS):
         made = copy_set(task_rows(data, size.tasks)[at :: len(POOLS)], size.copies, kind=kind, seed=seed)
         by_control, before = values_of(control, made.texts), values_of(model, made.texts)
-        length = np.array([[float(len(text)) for text in row] for row in made.texts])
+        length = np.array([list(map(len, row)) for row in made.texts], np.float64)
         off = {"control": by_control, "length": dict.fromkeys(before, length), "parent": before}
         found.append(Half(kind, made, off))
     return found
@@ -108,41 +112,39 @@ def tests(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
     for number in range(size.lots):
         generator = np.random.default_rng([seed, number])
         lots = [half.made.lot(generator) for half in parts]
-        published = [
-            half.made.texts[at][lot[at]] for half, lot in zip(parts, lots, strict=True) for at in range(len(lot))
-        ]
+        published: list[str] = []
+        for half, lot in zip(parts, lots, strict=True):
+            published += half.made.published(lot)
         beside = [others[at] for at in generator.permutation(len(others))[: size.others]]
         model = trained_on(published, beside, seed=number, model=open_local(name, device="cpu"), rate=size.rate)
         for half, lot in zip(parts, lots, strict=True):
             for values_name, values in values_of(model, half.made.texts).items():
                 for off in ("nothing", *half.off):
-                    covariates = [half.off[off][values_name]] if off != "nothing" else []
+                    covariates = [] if off == "nothing" else [half.off[off][values_name]]
                     d = standardised_within(residuals(values, covariates))
-                    yield {"copies": half.kind, "values": values_name, "off": off} | tested(d, half.made, lot, size)
+                    result = tested(d, half.made.clusters, lot=lot, draws=size.draws)
+                    yield {"copies": half.kind, "values": values_name, "off": off} | result
 
 
-def tested(d: Float64Array, made: CopySet, lot: Int64Array, size: Size) -> dict[str, Any]:
+def tested(d: Float64Array, clusters: Sequence[str], *, lot: Int64Array, draws: int) -> dict[str, Any]:
     """Return z and p of both statistics."""
     found: dict[str, Any] = {"tasks": len(d)}
     for title, statistic in STATISTICS.items():
-        table, members = by_cluster(statistic(d), made.clusters)
-        result = lot_test(table, np.array([lot[group[0]] for group in members]), draws=size.draws)
+        table, members = by_cluster(statistic(d), clusters)
+        result = lot_test(table, lot[first_of(members)], draws=draws)
         found |= {f"z {title}": result.z, f"p {title}": result.p_value}
     return found
 
 
 def run(size: Size, seed: int, data: Data) -> Result:
     """Which statistic of a release finds a model best that was trained on the publication?"""
-    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for found in tests(size, seed, data):
-        groups.setdefault((found["copies"], found["values"], found["off"]), []).append(found)
     rows = []
-    for (kind, values, off), group in groups.items():
+    for (kind, values, off), group in grouped(tests(size, seed, data), "copies", "values", "off").items():
         row: dict[str, Any] = {"copies": kind, "values": values, "taken off": off, "tasks": group[0]["tasks"]}
         row["lots"] = len(group)
         for title in STATISTICS:
-            row[f"z {title}"] = float(np.mean([each[f"z {title}"] for each in group]))
-            row[f"{title} p ≤ {LEVEL:g}"] = share_up_to(LEVEL, [each[f"p {title}"] for each in group])
+            row[f"z {title}"] = mean_of(group, f"z {title}")
+            row[f"{title} p ≤ {LEVEL:g}"] = share_up_to(LEVEL, column(group, f"p {title}"))
         rows.append(row)
     return Result(rows, (f"Seen once, at rate {size.rate:g}, beside {size.others} other functions.",))
 

@@ -5,6 +5,7 @@ copies; of a share of the tasks the model knows the public copy and solves it. P
 """
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,10 @@ class Size:
     repeats: int = 2000
 
 
-def power(tasks: int, solved: float, known: float, size: Size, seed: int) -> float:
+def power(tasks: int, solved: float, known: float, *, repeats: int, seed: int) -> float:
     """Return the share of simulated comparisons with p ≤ .05."""
     generator = np.random.default_rng([seed, tasks, round(1000 * known)])
-    shape = (size.repeats, tasks)
+    shape = (repeats, tasks)
     # tasks differ in how hard they are: a beta distribution with a spread as wide as benchmarks have
     chance = generator.beta(2 * solved, 2 * (1 - solved), shape)
     twin = generator.random(shape) < chance
@@ -38,19 +39,18 @@ def power(tasks: int, solved: float, known: float, size: Size, seed: int) -> flo
 def run(size: Size, seed: int, data: Data) -> Result:
     """How many tasks does a comparison of public copies and twins need?"""
     rows: list[dict[str, Any]] = []
-    for solved in (0.3, 0.6):
-        for known in (0.05, 0.1, 0.2, 0.4):
-            powers = {tasks: power(tasks, solved, known, size, seed) for tasks in size.tasks}
-            enough = next((tasks for tasks, value in powers.items() if value >= POWER), None)
-            rows.append(
-                {
-                    "solved without knowing": solved,
-                    "tasks known": known,
-                    "difference in points": 100 * known * (1 - solved),
-                    "tasks for 80 % power": enough or f"more than {size.tasks[-1]}",
-                    "power with 164 tasks": powers.get(164),
-                }
-            )
+    for solved, known in product((0.3, 0.6), (0.05, 0.1, 0.2, 0.4)):
+        powers = {tasks: power(tasks, solved, known, repeats=size.repeats, seed=seed) for tasks in size.tasks}
+        enough = next((tasks for tasks, value in powers.items() if value >= POWER), None)
+        rows.append(
+            {
+                "solved without knowing": solved,
+                "tasks known": known,
+                "difference in points": 100 * known * (1 - solved),
+                "tasks for 80 % power": enough or f"more than {size.tasks[-1]}",
+                "power with 164 tasks": powers.get(164),
+            }
+        )
     return Result(rows, ("Simulation: nothing here was measured on a model.",))
 
 

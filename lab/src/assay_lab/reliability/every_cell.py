@@ -1,6 +1,8 @@
 """Every cell: which detector is above which on every checkpoint and view."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, product
 
 from assay.evaluation import Estimate
 from assay.scores import SCORES, request
@@ -8,18 +10,23 @@ from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.runs import Runs, cell_of, epoch_heading, epochs_of, runs_of, setting, view_title, views_of
-from assay_lab.testbed import BASELINES, CONTENDERS, Evaluation, SampleView
+from assay_lab.papers.printed import headings, value_table
+from assay_lab.testbed import BASELINES, CONTENDERS, SampleView
+from assay_lab.testbed.evaluation_result import Contest
 
 
 def every_cell(bench: Bench) -> Finding:
     """AUROC of the contenders in every cell, and paired differences to SrDetection and Min-K%++."""
     runs = runs_of(bench)
-    differences = [difference_table(runs, rival, view) for rival in rivals_of(runs) for view in views_of(runs)]
+    contests = contests_of(runs)
+    rivals, views = dict.fromkeys(contest.rival for contest in contests), views_of(runs)
+    areas = [contender_auroc_table(runs, view) for view in views]
+    differences = [difference_table(runs, rival, view) for rival, view in product(rivals, views)]
     return Finding(
         name="assay/every-cell",
         title="AUROC in every cell, and paired differences",
-        tables=(*(contender_auroc_table(runs, view) for view in views_of(runs)), *differences),
-        notes=(*setting(bench, runs), verdict(differences), intervals(runs)),
+        tables=(*areas, *differences),
+        notes=(*setting(bench, runs), verdict(differences), intervals(contests)),
         seeds=bench.seeds,
     )
 
@@ -29,70 +36,59 @@ def contender_auroc_table(runs: Runs, view: SampleView) -> ValueTable:
     rows = []
     for name in (*BASELINES, *CONTENDERS):
         values = []
-        for seeds in runs.values():
-            for epoch in epochs_of(runs):
-                cells = [cell_of(run, name, epoch, view) for run in seeds]
-                values.append(over_seeds([cell.auroc if cell else None for cell in cells], share=True))
+        for seeds, epoch in product(runs.values(), epochs_of(runs)):
+            cells = [cell_of(run, name, epoch, view=view) for run in seeds]
+            values.append(over_seeds([cell.auroc if cell else None for cell in cells], share=True))
         rows.append(ValueRow(name, tuple(values)))
-    title = f"AUROC, {view_title(runs, view)}"
-    return ValueTable(f"auroc-{view}", title, "detector", columns(runs), tuple(rows), "number")
+    return value_table(
+        f"auroc-{view}", f"AUROC, {view_title(runs, view)}", head="detector", columns=columns(runs), rows=rows
+    )
 
 
 def difference_table(runs: Runs, rival: str, view: SampleView) -> ValueTable:
     """Return the AUROC of each candidate minus that of one rival, paired, on each checkpoint."""
-    contests = [contest for run in every(runs) for contest in run.contests if contest.rival == rival]
-    rows = [
-        ValueRow(
-            name,
-            tuple(
-                difference_over_seeds(seeds, name, rival, epoch, view)
-                for seeds in runs.values()
-                for epoch in epochs_of(runs)
-            ),
-        )
-        for name in dict.fromkeys(contest.candidate for contest in contests)
-    ]
+    candidates = dict.fromkeys(contest.candidate for contest in contests_of(runs) if contest.rival == rival)
+    rows = []
+    for name in candidates:
+        values = []
+        for seeds, epoch in product(runs.values(), epochs_of(runs)):
+            key = (name, rival, epoch, view)
+            values.append(over_seeds([*differences_in(chain.from_iterable(run.contests for run in seeds), key)]))
+        rows.append(ValueRow(name, tuple(values)))
     title = f"AUROC minus that of {rival}, paired, {view_title(runs, view)}"
-    return ValueTable(f"over-{rival.replace('_', '-')}-{view}", title, "detector", columns(runs), tuple(rows), "number")
+    short = f"over-{rival.replace('_', '-')}-{view}"
+    return value_table(short, title, head="detector", columns=columns(runs), rows=rows)
 
 
-def difference_over_seeds(
-    seeds: tuple[Evaluation, ...], candidate: str, rival: str, epoch: int, view: SampleView
-) -> Estimate | None:
-    """Return the paired difference of one cell over seeds."""
-    key = (candidate, rival, epoch, view)
-    return over_seeds(
-        [c.difference.estimate for run in seeds for c in run.contests if (c.candidate, c.rival, c.epoch, c.view) == key]
-    )
+def differences_in(contests: Iterable[Contest], key: tuple[str, str, int, SampleView]) -> Iterator[Estimate]:
+    """Yield the paired differences of one cell: candidate, rival, epoch and view."""
+    for contest in contests:
+        if (contest.candidate, contest.rival, contest.epoch, contest.view) == key:
+            yield contest.difference.estimate
 
 
-def columns(runs: Runs) -> tuple[str, ...]:
+def columns(runs: Runs) -> list[str]:
     """Return the headings of the checkpoints."""
-    return tuple(f"{name}, {epoch_heading(epoch)}" for name in runs for epoch in epochs_of(runs))
+    return headings(runs, map(epoch_heading, epochs_of(runs)))
 
 
-def every(runs: Runs) -> Iterator[Evaluation]:
-    """Yield every run."""
-    for seeds in runs.values():
-        yield from seeds
-
-
-def rivals_of(runs: Runs) -> list[str]:
-    """Return the detectors that candidates are compared with."""
-    return list(dict.fromkeys(contest.rival for run in every(runs) for contest in run.contests))
+def contests_of(runs: Runs) -> list[Contest]:
+    """Return the paired comparisons of every run."""
+    return list(chain.from_iterable(run.contests for run in chain.from_iterable(runs.values())))
 
 
 def verdict(tables: list[ValueTable]) -> str:
     """Return a sentence that names the candidates above every rival in every cell."""
-    differences: dict[str, list[float]] = {}
+    differences: defaultdict[str, list[float]] = defaultdict(list)
     for table in tables:
         for row in table.rows:
             values = [value.value for value in row.values if isinstance(value, Estimate)]
-            differences.setdefault(row.name, []).append(min(values, default=-1.0))
-    above = [name for name, least in differences.items() if min(least) > 0]
-    two_models = [name for name in differences if request(name).definition.access == "two models"]
+            differences[row.name].append(min(values, default=-1.0))
+    least = {name: min(values) for name, values in differences.items()}
+    above = [name for name in least if least[name] > 0]
+    level = [name for name in least if least[name] >= 0]
+    two_models = [name for name in least if request(name).definition.access == "two models"]
     rivals = " and ".join(SCORES[name].title for name in BASELINES)
-    level = [name for name, least in differences.items() if min(least) >= 0]
     return (
         f"Above {rivals} in every cell, by the mean over seeds: {', '.join(above) or 'none'}; "
         f"never below either, ties at the ceiling counted: {', '.join(level) or 'none'}. "
@@ -101,14 +97,17 @@ def verdict(tables: list[ValueTable]) -> str:
     )
 
 
-def intervals(runs: Runs) -> str:
+def intervals(contests: Sequence[Contest]) -> str:
     """Return a sentence on how many cells of single runs have a paired interval above 0."""
+    # rivals and candidates in the order in which they first occur, the base model's cells among them
+    lows: dict[str, dict[str, list[float]]] = {contest.rival: {} for contest in contests}
+    for contest in contests:
+        if contest.epoch:
+            lows[contest.rival].setdefault(contest.candidate, []).append(contest.difference.estimate.low)
     counts = []
-    for rival in rivals_of(runs):
-        contests = [c for run in every(runs) for c in run.contests if c.epoch and c.rival == rival]
-        for candidate in dict.fromkeys(contest.candidate for contest in contests):
-            lows = [c.difference.estimate.low for c in contests if c.candidate == candidate]
-            counts.append(f"{candidate} over {rival} {sum(low > 0 for low in lows)} of {len(lows)}")
+    for rival, of_rival in lows.items():
+        for candidate, of_pair in of_rival.items():
+            counts.append(f"{candidate} over {rival} {sum(low > 0 for low in of_pair)} of {len(of_pair)}")
     return f"Cells of single runs whose paired interval lies above 0: {', '.join(counts)}."
 
 

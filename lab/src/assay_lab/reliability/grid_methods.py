@@ -105,26 +105,47 @@ def called(significant: bool) -> Verdict:  # noqa: FBT001  a decision is its onl
 
 def texts_of(draw: GridDraw) -> Compared:
     """Return the values of the declared score and the groups of a draw."""
-    return Compared(draw.scores[DECLARED], draw.unseen[DECLARED], draw.groups, draw.unseen_groups)
+    return Compared(
+        values=draw.scores[DECLARED],
+        unseen=draw.unseen[DECLARED],
+        groups=draw.groups,
+        unseen_groups=draw.unseen_groups,
+    )
 
 
 @lru_cache(maxsize=1)
 def evidence_on_draw(draw: GridDraw) -> Evidence:
     """Return all that `assay audit` measures for a verdict; computed once for all rules on a draw."""
     texts = texts_of(draw)
-    share = contaminated_share(*texts[:4], resamples=RESAMPLES, seed=draw.seed, allowance=texts.allowance())
-    p_value = texts.p_value(permutations=PERMUTATIONS, seed=draw.seed)
-    p_beyond = texts.p_beyond(permutations=PERMUTATIONS, seed=draw.seed)
-    scored = int((~np.isnan(draw.scores[DECLARED])).sum())
-    values, unseen = draw.control
-    saw_neither = ControlScores("control", {DECLARED: values}, {DECLARED: unseen})
-    audited = texts.values, texts.unseen
-    control = saw_neither.flags(DECLARED, ALPHA, (draw.groups, draw.unseen_groups), audited=audited)
-    test = UnseenTest(p_value, p_beyond, share, {}, texts.superiority(resamples=RESAMPLES, seed=draw.seed))
-    groups = (draw.groups, draw.unseen_groups)
-    both = {DECLARED: values}, {DECLARED: unseen}
-    form = form_test(audited, both, draw.samples, groups, "control", parent=False) if draw.samples[0] else None
-    return Evidence(DECLARED, scored, test=test, blind=draw.blind, control=control, form=form)
+    test = UnseenTest(
+        p_value=texts.p_value(permutations=PERMUTATIONS, seed=draw.seed),
+        p_beyond=texts.p_beyond(permutations=PERMUTATIONS, seed=draw.seed),
+        share=contaminated_share(
+            texts.values,
+            texts.unseen,
+            texts.groups,
+            texts.unseen_groups,
+            resamples=RESAMPLES,
+            seed=draw.seed,
+            allowance=texts.allowance(),
+        ),
+        detectable={},
+        superiority=texts.superiority(resamples=RESAMPLES, seed=draw.seed),
+    )
+    audited, groups = (texts.values, texts.unseen), (draw.groups, draw.unseen_groups)
+    values, unseen = {DECLARED: draw.control[0]}, {DECLARED: draw.control[1]}
+    saw_neither = ControlScores("control", values, unseen)
+    form = None
+    if draw.samples[0]:
+        form = form_test(audited, (values, unseen), texts=draw.samples, groups=groups, model="control", parent=False)
+    return Evidence(
+        DECLARED,
+        int((~np.isnan(draw.scores[DECLARED])).sum()),
+        test=test,
+        blind=draw.blind,
+        control=saw_neither.flags(DECLARED, ALPHA, groups, audited=audited),
+        form=form,
+    )
 
 
 @grid_method("assay")
@@ -143,9 +164,8 @@ def with_allowance(familiarity: float) -> GridMethod:
 
     def method(draw: GridDraw) -> Verdict:
         evidence = evidence_on_draw(draw)
-        if (
-            evidence.test is not None and evidence.test.p_value <= LEVEL
-        ):  # else the allowance has no part in the verdict
+        # of a test that is not significant the allowance has no part in the verdict
+        if evidence.test is not None and evidence.test.p_value <= LEVEL:
             beyond = texts_of(draw).p_beyond(familiarity, permutations=PERMUTATIONS, seed=draw.seed)
             evidence = replace(evidence, test=replace(evidence.test, p_beyond=beyond))
         return decide(evidence, "set", "model").verdict
@@ -208,15 +228,19 @@ def mean_difference(name: str) -> Callable[[GridDraw], float]:
 def lowered_share(draw: GridDraw) -> float:
     """Return the share of samples that a sample in front makes less likely (CoDeC)."""
     changes = draw.scores.get(CONTEXT_CHANGE, np.empty(0))
-    kept = changes[~np.isnan(changes)]
-    return float((kept < 0).mean()) if len(kept) else math.nan
+    measured = changes[~np.isnan(changes)]
+    if not len(measured):
+        return math.nan
+    return float((measured < 0).mean())
 
 
 def tuned_value(name: str, *, gated: bool = False) -> Callable[[GridDraw], float]:
     """Return the value of a method that is run on a fraction of the draws; with `gated` only where the gate is open."""
 
     def value(draw: GridDraw) -> float:
-        return draw.tuned.get(name, math.nan) if draw.tuned.get(GATE) or not gated else math.nan
+        if gated and not draw.tuned.get(GATE):
+            return math.nan
+        return draw.tuned.get(name, math.nan)
 
     return value
 

@@ -1,16 +1,20 @@
 """The honest null: what detectors flag where nothing leaked."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain, product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.evaluation import MINIMUM_UNSEEN, Estimate, conformal_p_values
+from assay_lab.columns import id_column, own_group_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.runs import Runs, cell_of, epoch_heading, epochs_of, runs_of, setting
+from assay_lab.papers.printed import headings, value_table
 from assay_lab.papers.srdetection.detectors import paper_score
 from assay_lab.testbed import (
     ALPHAS,
@@ -55,9 +59,11 @@ def honest_null(bench: Bench) -> Finding:
     """
     runs = runs_of(bench)
     measured = {chosen.name: false_positives(bench, chosen) for chosen in bench.configurations}
-    views = dict.fromkeys(view for result in measured.values() for view, _, _ in result.rates)
-    tables = [rate_table(measured, view, level, epochs(runs)) for view in views for level in range(len(ALPHAS))]
-    sizes = [size for result in measured.values() for size in result.clean_texts]
+    cells = list(chain.from_iterable(result.rates for result in measured.values()))
+    views = dict.fromkeys(view for view, _, _ in cells)
+    levels = range(len(ALPHAS))
+    tables = [rate_table(measured, view, level, checkpoints=epochs(runs)) for view, level in product(views, levels)]
+    fewest = min(min(result.clean_texts) for result in measured.values())
     return Finding(
         name="assay/honest-null",
         title="False positives on clean texts at nominal 5 and 10 %",
@@ -65,7 +71,7 @@ def honest_null(bench: Bench) -> Finding:
         notes=(
             *setting(bench, runs)[1:],
             (
-                f"{min(sizes)} clean texts a seed, {len(bench.seeds)} seed{'s' * (len(bench.seeds) > 1)}; "
+                f"{fewest} clean texts a seed, {len(bench.seeds)} seed{'s' * (len(bench.seeds) > 1)}; "
                 f"{CALIBRATION_SHARE:.0%} of the packages calibrate and the others are judged, {SPLITS} splits by "
                 "package. The mean over splits is what a user may expect; in brackets, the rates of nine in ten single "
                 "splits: packages differ, and one calibration set may be off by that much."
@@ -91,56 +97,59 @@ def epochs(runs: Runs) -> list[int]:
 
 def false_positives(bench: Bench, configuration: Configuration) -> FalsePositives:
     """Return the flag rates of one configuration."""
-    rates: dict[tuple[SampleView, str, int], list[Rates]] = {}
+    rates: defaultdict[tuple[SampleView, str, int], list[Rates]] = defaultdict(list)
     clean_texts = []
     for seed, run in zip(bench.seeds, bench.evaluations(configuration), strict=True):
         folder = bench.folder(bench.configured(configuration, seed))
         planted = read_planted(folder / FOLDER)
         clean_texts.append(len(planted.part(*CLEAN)))
-        ids = [sample.id for sample in planted.samples]
-        kept = kept_in(planted, read_scores(folder / SCORES / "epoch-0.parquet", ids))
+        ids = id_column(planted.samples)
+        in_view = kept_in(planted, read_scores(folder / SCORES / "epoch-0.parquet", ids))
         for epoch in (0, *configuration.training.checkpoints):
             stored = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", ids)
             scores = {name: stored[name] for name in run.detectors if name in stored}
-            for view, passed in kept.items():
-                for detector, splits in false_positive_rates(planted, scores, seed, passed).items():
-                    rates.setdefault((view, detector, epoch), []).append(splits)
+            for view, passed in in_view.items():
+                for detector, splits in false_positive_rates(planted, scores, seed, kept=passed).items():
+                    rates[view, detector, epoch].append(splits)
     return FalsePositives(rates, tuple(clean_texts))
 
 
 def rate_table(
-    measured: Mapping[str, FalsePositives], view: SampleView, level: int, checkpoints: list[int]
+    measured: Mapping[str, FalsePositives], view: SampleView, level: int, *, checkpoints: list[int]
 ) -> ValueTable:
     """Return the rates at one level: detectors in rows, checkpoints in columns."""
-    detectors = dict.fromkeys(name for result in measured.values() for kind, name, _ in result.rates if kind == view)
-    rows = [
-        ValueRow(
-            name,
-            tuple(
-                spread(result.rates.get((view, name, epoch), []), level)
-                for result in measured.values()
-                for epoch in checkpoints
-            ),
-        )
-        for name in detectors
-    ]
+    cells = chain.from_iterable(result.rates for result in measured.values())
+    detectors = dict.fromkeys(name for kind, name, _ in cells if kind == view)
+    rows = []
+    for name in detectors:
+        values = []
+        for result, epoch in product(measured.values(), checkpoints):
+            values.append(spread(result.rates.get((view, name, epoch), []), level))
+        rows.append(ValueRow(name, tuple(values)))
     texts = "all clean texts" if view == "all" else "clean texts that pass the filter"
-    title = f"Flagged at {ALPHAS[level]:.0%}, {texts}"
-    heads = tuple(f"{name}, {epoch_heading(epoch)}" for name in measured for epoch in checkpoints)
-    return ValueTable(f"flagged-{ALPHAS[level] * 100:g}-{view}", title, "detector", heads, tuple(rows), "percent")
+    return value_table(
+        f"flagged-{ALPHAS[level] * 100:g}-{view}",
+        f"Flagged at {ALPHAS[level]:.0%}, {texts}",
+        head="detector",
+        columns=headings(measured, map(epoch_heading, checkpoints)),
+        rows=rows,
+        unit="percent",
+    )
 
 
 def rule_table(runs: Runs) -> ValueTable:
     """Return the share of clean texts that SrDetection's own rule calls leaked."""
     own, values = paper_score("gray"), []
-    for seeds in runs.values():
-        for epoch in epochs(runs):
-            cells = [cell_of(run, own, epoch, "all") for run in seeds]
-            values.append(over_seeds([cell.rule_on_unseen if cell else None for cell in cells], share=True))
-    heads = tuple(f"{name}, {epoch_heading(epoch)}" for name in runs for epoch in epochs(runs))
-    row = ValueRow(own, tuple(values))
-    return ValueTable(
-        "flagged-rule", "Flagged by SrDetection's rule, all clean texts", "detector", heads, (row,), "percent"
+    for seeds, epoch in product(runs.values(), epochs(runs)):
+        cells = [cell_of(run, own, epoch, view="all") for run in seeds]
+        values.append(over_seeds([cell.rule_on_unseen if cell else None for cell in cells], share=True))
+    return value_table(
+        "flagged-rule",
+        "Flagged by SrDetection's rule, all clean texts",
+        head="detector",
+        columns=headings(runs, map(epoch_heading, epochs(runs))),
+        rows=[ValueRow(own, tuple(values))],
+        unit="percent",
     )
 
 
@@ -148,7 +157,9 @@ def kept_in(planted: Planted, base: Mapping[str, Rates]) -> dict[SampleView, NDA
     """Return view → which texts count: all, and those that pass the paper's filter."""
     passed = passes_filter(base)
     everything: dict[SampleView, NDArray[np.bool_]] = {"all": np.ones(len(planted.samples), np.bool_)}
-    return everything if passed is None else {**everything, "filtered": passed}
+    if passed is not None:
+        everything["filtered"] = passed
+    return everything
 
 
 def false_positive_rates(
@@ -166,11 +177,13 @@ def false_positive_rates(
         kept: the texts that count; None for all.
     """
     clean = np.array([sample.metadata["part"] in CLEAN for sample in planted.samples])
-    clean = clean if kept is None else clean & kept
-    groups = np.array([sample.group or sample.id for sample in planted.samples])
+    if kept is not None:
+        clean &= kept
+    groups = np.array(own_group_column(planted.samples))
     names = np.unique(groups[clean])
     random = np.random.default_rng(seed)
-    rates: dict[str, list[list[float]]] = {name: [] for name in scores}
+    rates: defaultdict[str, list[list[float]]] = defaultdict(list)
+    # whole groups calibrate, so that no text is judged by its own project
     for _ in range(SPLITS):
         calibrating = random.permutation(names)[: round(CALIBRATION_SHARE * len(names))]
         fits = clean & np.isin(groups, calibrating)
@@ -181,7 +194,8 @@ def false_positive_rates(
             p_values = conformal_p_values(judged, unseen)
             p_values = p_values[~np.isnan(p_values)]
             rates[name].append([float((p_values <= alpha).mean()) for alpha in ALPHAS])
-    return {name: np.array(splits) for name, splits in rates.items() if splits}
+    # detectors in the order of the scores, not of their first split
+    return {name: np.array(rates[name]) for name in scores if name in rates}
 
 
 def spread(seeds: list[Rates], level: int) -> Estimate | None:

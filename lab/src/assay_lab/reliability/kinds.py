@@ -4,6 +4,7 @@ Users compare benchmarks by such scores. Here no set was trained on, so that not
 set is halved: where a score orders the first halves as it orders the second halves, it orders the kinds of text.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,9 +18,10 @@ from assay.scores import DatasetInputs, dataset_requests
 from assay.types import Float64Array, Sample
 from assay_lab.evaluation.independent import spearman
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
+from assay_lab.experiments.finding import Finding, ValueRow
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.papers.printed import value_table
 from assay_lab.reliability.grid_methods import DECLARED
 from assay_lab.reliability.planted_pools import drawable_functions
 from assay_lab.reliability.pool_settings import BASE_MODEL
@@ -52,21 +54,20 @@ def kinds(bench: Bench) -> Finding:
     if bench.scale not in SIZES:
         raise DataError(f"scale {bench.scale!r}: expected one of {', '.join(SIZES)}")
     chosen = kinds_of(bench)
-    rows = (row for row in (*PAPER.tables["table-1"].values, *EXTRA) if row in PAPER.methods)
-    methods = [*dict.fromkeys(PAPER.methods[row] for row in rows), HEADLINE]
-    halves = [method_values(bench, [kind.halves[place] for kind in chosen], methods) for place in (0, 1)]
-    lines = [
-        ValueRow(method, (agreement(first, second), *map(float, (first + second) / 2)))
-        for method, first, second in zip(methods, *halves, strict=True)
-    ]
+    rows = [row for row in (*PAPER.tables["table-1"].values, *EXTRA) if row in PAPER.methods]
+    methods = [*dict.fromkeys(map(PAPER.methods.__getitem__, rows)), HEADLINE]
+    first_halves, second_halves = zip(*(kind.halves for kind in chosen), strict=True)
+    of_first, of_second = (method_values(bench, halves, methods) for halves in (first_halves, second_halves))
+    lines = []
+    for method, first, second in zip(methods, of_first, of_second, strict=True):
+        lines.append(ValueRow(method, (agreement(first, second), *map(float, (first + second) / 2))))
+    title = "Spearman of the halves, and the values"
     columns = ("agreement of halves", *(kind.name for kind in chosen))
     size = SIZES[bench.scale]
     return Finding(
         name="assay/kinds",
         title="Order of sets of different kinds at equal share",
-        tables=(
-            ValueTable("kinds", "Spearman of the halves, and the values", "method", columns, tuple(lines), "number"),
-        ),
+        tables=(value_table("kinds", title, head="method", columns=columns, rows=lines),),
         notes=(
             f"{len(chosen)} sets of 2 × {size} texts that {BASE_MODEL} was not trained on: the true share is 0 in all.",
             agreement_note(len(chosen)),
@@ -91,28 +92,31 @@ def kinds_of(bench: Bench) -> tuple[HalvedKind, ...]:
         DataError: fewer than three kinds have enough texts.
     """
     need = 2 * SIZES[bench.scale]
-    if bench.data:
-        texts: Mapping[str, Sequence[Sample]] = {
-            name: (read_dataset(name, DataSelection(data=path)) if is_benchmark(name) else read_dataset(path)).samples
-            for name, path in bench.data.items()
-        }
-    else:
-        texts = by_project(drawable_functions())
+    texts = given_texts(bench) if bench.data else by_project(drawable_functions())
     largest = sorted((name for name in texts if len(texts[name]) >= need), key=lambda name: (-len(texts[name]), name))
     if len(largest) < 3:  # noqa: PLR2004  two can be ordered in one way by chance
         raise DataError(f"{len(largest)} kinds with {need} texts; expected at least 3, from --data NAME=PATH")
-    return tuple(halved(name, texts[name], need, bench.seeds[0]) for name in largest[:KINDS])
+    return tuple(halved(name, texts[name], count=need, seed=bench.seeds[0]) for name in largest[:KINDS])
+
+
+def given_texts(bench: Bench) -> Mapping[str, Sequence[Sample]]:
+    """Return name → texts of the data of the bench: benchmarks, or tables."""
+    texts = {}
+    for name, path in bench.data.items():
+        dataset = read_dataset(name, DataSelection(data=path)) if is_benchmark(name) else read_dataset(path)
+        texts[name] = dataset.samples
+    return texts
 
 
 def by_project(samples: Sequence[Sample]) -> Mapping[str, Sequence[Sample]]:
     """Return project → its functions."""
-    projects: dict[str, list[Sample]] = {}
+    projects: defaultdict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
-        projects.setdefault(str(sample.group), []).append(sample)
+        projects[str(sample.group)].append(sample)
     return projects
 
 
-def halved(name: str, samples: Sequence[Sample], count: int, seed: int) -> HalvedKind:
+def halved(name: str, samples: Sequence[Sample], *, count: int, seed: int) -> HalvedKind:
     """Return two sets of texts of a kind, drawn without repetition and cut to the same longest length."""
     order = np.random.default_rng(seed).permutation(len(samples))[:count]
     texts = tuple(Sample(samples[at].id, samples[at].text[:CHARACTERS]) for at in order)
@@ -126,7 +130,7 @@ def method_values(bench: Bench, sets: Sequence[tuple[Sample, ...]], methods: Seq
     for place, samples in enumerate(sets):
         bench.watchers.begin(f"set {place + 1} of {len(sets)}")
         measured = MeasuredModel(model, samples, tuning=TuningOptions(seed=bench.seeds[0]))
-        inputs = DatasetInputs(measured.samples, (), measured, bench.seeds[0])
+        inputs = DatasetInputs(measured.samples, (), measured, seed=bench.seeds[0])
         columns.append([request(inputs).value for request in dataset_requests(",".join(methods))])
     return list(np.array(columns).T)
 

@@ -21,10 +21,12 @@ The negative control is that of `assay audit`, `builtin:control`; it has no valu
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import compress, islice
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +43,7 @@ from assay.scores import DatasetInputs, headline_score, requests
 from assay.scoring import plan
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Sample
+from assay_lab.columns import id_column, label_column, text_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.reliability.pool_settings import (
     BASE_MODEL,
@@ -89,6 +92,10 @@ class PlantedPool:
         """Return the positions of the texts of a role."""
         return np.flatnonzero([sample.label == role for sample in self.samples])
 
+    def of_role(self, role: str) -> tuple[Sample, ...]:
+        """Return the texts of a role."""
+        return tuple(sample for sample in self.samples if sample.label == role)
+
 
 def pools(bench: Bench, seed: int, *, context: bool = True) -> dict[str, PlantedPool]:
     """Return plant → the pool of a seed; models and scores that are there already are read.
@@ -106,15 +113,15 @@ def pools(bench: Bench, seed: int, *, context: bool = True) -> dict[str, Planted
     shared = bench.out / "pools"
     folder = shared / f"seed-{seed}"
     source = TextSource(base, bench.data.get(SOURCES), bench.data.get(SHIFTED))
-    samples = stored_texts(folder / "texts.json", settings, source, seed)
+    samples = stored_texts(folder / "texts.json", settings, source, seed=seed)
     bench.watchers.begin(f"base model, seed {seed}")
     result = {
         BASE: scored_pool(folder, PlantedPool(BASE, seed, samples, model=base), context=context, cache=shared),
-        CONTROLS[BASE]: control_pool(folder, CONTROLS[BASE], samples, default_control(base)),
+        CONTROLS[BASE]: control_pool(folder, CONTROLS[BASE], samples, model=default_control(base)),
     }
     if base == BASE_MODEL:
         converged = converged_pool(shared, settings, seed)
-        control = control_pool(shared, CONTROLS[CONVERGED], converged.samples, default_control(base))
+        control = control_pool(shared, CONTROLS[CONVERGED], converged.samples, model=default_control(base))
         result |= {CONVERGED: converged, CONTROLS[CONVERGED]: control}
     for plant, training in settings.plants.items():
         bench.watchers.begin(f"plant {plant}, seed {seed}")
@@ -146,8 +153,10 @@ class TextSource:
     @property
     def packages(self) -> list[str]:
         """Names in the folders."""
-        folders = [folder for folder in (self.folder, self.of_other_kind) if folder is not None]
-        return [path.name for folder in folders for path in sorted(folder.iterdir())]
+        names: list[str] = []
+        for folder in filter(None, (self.folder, self.of_other_kind)):
+            names += [path.name for path in sorted(folder.iterdir())]
+        return names
 
     def functions(self) -> tuple[Sample, ...]:
         """Return functions that the model never saw; a package in the folder and installed counts as installed.
@@ -164,11 +173,11 @@ class TextSource:
                 f"{self.folder}: functions in {added[0].language}; {self.model} reads Python. "
                 "Name another model with --model"
             )
-        index = ShingleIndex([sample.text for sample in added])
-        copied = index.near_any([sample.text for sample in installed], NEAR_DUPLICATE)
+        index = ShingleIndex(text_column(added))
+        is_copy = index.near_any(text_column(installed), NEAR_DUPLICATE)
         packages = {sample.group for sample in installed}
-        new = (s for s, copy in zip(added, copied, strict=True) if not copy and s.group not in packages)
-        return (*installed, *new)
+        new = compress(added, ~is_copy)
+        return (*installed, *(sample for sample in new if sample.group not in packages))
 
 
 def stored_texts(path: Path, settings: PoolSettings, source: TextSource, seed: int) -> tuple[Sample, ...]:
@@ -181,10 +190,20 @@ def stored_texts(path: Path, settings: PoolSettings, source: TextSource, seed: i
             raise DataError(f"{path} holds texts of other settings: remove it, or take a new folder")
         return tuple(Sample(**entry) for entry in stored["texts"])
     samples = split(settings, source, seed)
-    fields = ("id", "text", "language", "label", "group")
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_json(path, {"key": key, "texts": [{name: getattr(s, name) for name in fields} for s in samples]})
+    write_json(path, {"key": key, "texts": list(map(text_record, samples))})
     return samples
+
+
+def text_record(sample: Sample) -> dict[str, str | None]:
+    """Return what is stored of a text: all but its metadata."""
+    return {
+        "id": sample.id,
+        "text": sample.text,
+        "language": sample.language,
+        "label": sample.label,
+        "group": sample.group,
+    }
 
 
 def split(settings: PoolSettings, source: TextSource, seed: int) -> tuple[Sample, ...]:
@@ -195,28 +214,44 @@ def split(settings: PoolSettings, source: TextSource, seed: int) -> tuple[Sample
     """
     random = np.random.default_rng(seed)
     library = [replace(sample, label=None) for sample in never_seen_functions().samples]
-    functions = source.functions() if settings.fresh else library
-    own = {sample.id for sample in library} if settings.fresh else set()
-    by_project = of_projects([sample for sample in functions if sample.id not in own], settings, random)
+    functions: Sequence[Sample] = library
+    if settings.fresh:
+        own = {sample.id for sample in library}
+        functions = [sample for sample in source.functions() if sample.id not in own]
+    by_project = of_projects(functions, settings, random)
     texts: defaultdict[str, list[Sample]] = defaultdict(list)
     for project in random.permutation(sorted(by_project)):
-        start = 0
+        # members and siblings of a project are different functions, so the roles share one iterator
+        left = iter(by_project[project])
         for role in next_roles(texts, settings):
-            stop = start + settings.per_project * (OF_FEW_PROJECTS if role == "sibling" else 1)
-            chosen = by_project[project][start:stop]
-            texts[role] += [replace(sample, label=role, id=f"{role}:{sample.id}") for sample in chosen]
-            start = stop
-    if source.of_other_kind is None:
-        shifted = [sample for sample in library if len(sample.text) <= settings.characters[1]][-settings.shifted :]
-    else:
-        others = of_projects(functions_in_folder(source.of_other_kind), settings, random)
-        most = settings.per_project * OF_FEW_PROJECTS
-        shifted = [sample for project in random.permutation(sorted(others)) for sample in others[project][:most]]
-    texts["shifted"] = [replace(sample, label="shifted", id=f"shifted:{sample.id}") for sample in shifted]
+            most = settings.per_project * (OF_FEW_PROJECTS if role == "sibling" else 1)
+            texts[role] += with_role(islice(left, most), role)
+    texts["shifted"] = with_role(shifted_texts(settings, source, library, random=random), "shifted")
+    chosen: list[Sample] = []
     for role, size in settings.sizes.items():
-        if len(texts[role]) < size * (role != "sibling"):
+        if len(texts[role]) < size and role != "sibling":
             raise DataError(f"{len(texts[role])} texts for the role {role}, expected {size}: more packages are needed")
-    return tuple(sample for role, size in settings.sizes.items() for sample in texts[role][:size])
+        chosen += texts[role][:size]
+    return tuple(chosen)
+
+
+def with_role(samples: Iterable[Sample], role: str) -> list[Sample]:
+    """Return texts with a role as their label; a text may have two roles, so the role is a part of its id."""
+    return [replace(sample, label=role, id=f"{role}:{sample.id}") for sample in samples]
+
+
+def shifted_texts(
+    settings: PoolSettings, source: TextSource, library: Sequence[Sample], *, random: np.random.Generator
+) -> list[Sample]:
+    """Return texts of another kind: of a folder of packages, or the last ones of the standard library."""
+    if source.of_other_kind is None:
+        short = [sample for sample in library if len(sample.text) <= settings.characters[1]]
+        return short[-settings.shifted :]
+    others = of_projects(functions_in_folder(source.of_other_kind), settings, random)
+    texts: list[Sample] = []
+    for project in random.permutation(sorted(others)):
+        texts += others[project][: settings.per_project * OF_FEW_PROJECTS]
+    return texts
 
 
 def of_projects(
@@ -252,11 +287,13 @@ def converged_pool(folder: Path, settings: PoolSettings, seed: int) -> PlantedPo
     pool = scored_pool(folder, PlantedPool(CONVERGED, seed, texts))
     modules = sorted({str(sample.group) for sample in texts if sample.label == "other"})
     calibrating = set(np.random.default_rng(seed).permutation(modules)[: round(UNSEEN_MODULES * len(modules))])
-    roles = [
-        "member" if sample.label == "member" else "unseen" if sample.group in calibrating else "clean"
-        for sample in texts
-    ]
-    return replace(pool, samples=tuple(replace(sample, label=role) for sample, role in zip(texts, roles, strict=True)))
+
+    def role(sample: Sample) -> str:
+        if sample.label == "member":
+            return "member"
+        return "unseen" if sample.group in calibrating else "clean"
+
+    return replace(pool, samples=tuple(replace(sample, label=role(sample)) for sample in texts))
 
 
 def converged_texts(settings: PoolSettings) -> tuple[Sample, ...]:
@@ -265,6 +302,7 @@ def converged_texts(settings: PoolSettings) -> tuple[Sample, ...]:
     parts: defaultdict[str, list[Sample]] = defaultdict(list)
     for sample in np.random.default_rng(0).permutation(np.array(known_dose_functions().samples, object)):
         dose = int(str(sample.metadata["dose"]))
+        # one reading leaves little memory: such functions are neither members nor unseen
         label = "member" if dose else "other"
         if dose != 1 and (limit is None or len(parts[label]) < limit):
             parts[label].append(replace(sample, label=label, id=f"{label}:{sample.id}"))
@@ -282,8 +320,8 @@ def next_roles(texts: Mapping[str, Sequence[Sample]], settings: PoolSettings) ->
 def train_plant(folder: Path, base: PlantedPool, training: TrainingSettings, *, renamed: bool) -> None:
     """Train the base model on the members and write it to a folder, which exists only when it is complete."""
     model = open_local(base.model)
-    members = [base.samples[at] for at in base.places("member")]
-    texts = [renamed_text(member) for member in members] if renamed else [member.text for member in members]
+    form = renamed_text if renamed else attrgetter("text")
+    texts = list(map(form, base.of_role("member")))
     rows = member_rows(model.checkpoint.tokenizer, texts, context=model.context)
     tuned = tune(model.checkpoint.model, rows, training, seed=base.seed)
     if training.method == "lora":
@@ -296,7 +334,9 @@ def train_plant(folder: Path, base: PlantedPool, training: TrainingSettings, *, 
 def renamed_text(sample: Sample) -> str:
     """Return a version of a text with other names; the text itself where it has none."""
     rewritten = variants(sample.text, 1, language=sample.language or "python").variants
-    return rewritten[0].text if rewritten else sample.text
+    if not rewritten:
+        return sample.text
+    return rewritten[0].text
 
 
 def scored_pool(folder: Path, pool: PlantedPool, *, context: bool = True, cache: Path | None = None) -> PlantedPool:
@@ -310,26 +350,27 @@ def scored_pool(folder: Path, pool: PlantedPool, *, context: bool = True, cache:
     """
     path = folder / f"{pool.plant.replace(' ', '-')}.parquet"
     samples = pool.samples
-    ids = [sample.id for sample in samples]
+    ids = id_column(samples)
     scorer = open_local(pool.model)
     with nullcontext() if cache is None else StatisticsCache(cache / "statistics.sqlite") as statistics:
         measured = MeasuredModel(scorer, samples, cache=statistics)
         origins = dict.fromkeys((*measured.one_pass_scores, CONTEXT_CHANGE), scorer.digest)
         columns = current_scores(path, ids, origins)
-        missing = [name for name in origins if name not in columns and (context or name != CONTEXT_CHANGE)]
+        missing = [name for name in measured.one_pass_scores if name not in columns]
         for name in missing:
-            columns[name] = (
-                context_column(measured, samples) if name == CONTEXT_CHANGE else measured.scores(name, samples)
-            )
+            columns[name] = measured.scores(name, samples)
+        if context and CONTEXT_CHANGE not in columns:
+            missing.append(CONTEXT_CHANGE)
+            columns[CONTEXT_CHANGE] = context_column(measured, samples)
     if missing:
-        write_scores(path, ids, columns, origins)
+        write_scores(path, ids, columns, origins=origins)
     return replace(pool, scores=columns)
 
 
 def control_pool(folder: Path, name: str, samples: tuple[Sample, ...], model: str) -> PlantedPool:
     """Return the declared score of texts under the negative control; NaN for texts that it was trained on."""
     path = folder / f"{name}.parquet"
-    ids = [sample.id for sample in samples]
+    ids = id_column(samples)
     score = headline_score("gray").name
     scorer = open_local(model)
     origins = {score: scorer.digest}
@@ -339,8 +380,8 @@ def control_pool(folder: Path, name: str, samples: tuple[Sample, ...], model: st
         work = plan(requests(score), {"target": scorer})
         control = Control(work, None if trained is None else trained.contain)
         columns = dict(control_scores(control, samples, ()).samples)
-        write_scores(path, ids, columns, origins)
-    return PlantedPool(name, 0, samples, columns, model)
+        write_scores(path, ids, columns, origins=origins)
+    return PlantedPool(name, seed=0, samples=samples, scores=columns, model=model)
 
 
 def context_column(measured: MeasuredModel, samples: Sequence[Sample]) -> Float64Array:
@@ -349,8 +390,9 @@ def context_column(measured: MeasuredModel, samples: Sequence[Sample]) -> Float6
     The unseen text has none: the method has no use for it.
     """
     column = np.full(len(samples), np.nan)
-    for role in dict.fromkeys(sample.label for sample in samples if sample.label != "unseen"):
-        places = [at for at, sample in enumerate(samples) if sample.label == role]
-        chosen = [samples[at] for at in places]
-        column[places] = context_changes(DatasetInputs(chosen, (), measured), chosen, 1)
+    labels = np.array(label_column(samples), object)
+    for role in dict.fromkeys(labels.tolist()):
+        if role != "unseen":
+            chosen = list(compress(samples, labels == role))
+            column[labels == role] = context_changes(DatasetInputs(chosen, (), measured), chosen, 1)
     return column

@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +20,13 @@ from assay.errors import DataError
 from assay.evaluation import BlindBaseline, Estimate, Ranking
 from assay.files import atomic_path
 from assay.types import Sample
+from assay_lab.columns import label_column
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.measuring import RESULTS
+from assay_lab.papers.printed import value_table
 from assay_lab.reliability.grid_methods import DECLARED, evidence_on_draw, product
 from assay_lab.reliability.planted_pools import BASE, CONTROLS, CONVERGED, PlantedPool, pools
 from assay_lab.reliability.pool_settings import SOURCES, PoolSettings, pool_settings_of
@@ -36,6 +39,8 @@ from assay_lab.reliability.reliability import (
     cell_table,
     drawn,
     grid_cells,
+    intervals_hold,
+    share_errors,
     shares_of,
     sources_of,
 )
@@ -45,6 +50,8 @@ FIRST = RESULTS / "dataset" / "reliability-packages.json"
 """What the grid gave when the rule was chosen, over three seeds."""
 DRAWS = PoolSettings().draws
 _BLIND = b"blind"
+OF_LIBRARY = {CONVERGED, CONTROLS[CONVERGED]}
+"""Pools of functions of the standard library; the others are of packages."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,43 +130,45 @@ def redecided(bench: Bench) -> Finding:
 
 def goal_table(records: Sequence[GridRecord]) -> ValueTable:
     """Return the goals now, and in the same cells of the committed grid."""
-    (of_cells,) = (each for each in json.loads(FIRST.read_text("utf-8"))["tables"] if each["name"] == "cells")
-    first: dict[str, list[float]] = {row["name"]: row["values"] for row in of_cells["rows"]}
-    parts = {
-        "wrong": (list(records), 1),
-        "false alarms": ([record for record in records if record.cell.share == 0], 1),
-        "right at λ ≥ .2, n ≥ 164": ([record for record in records if record.cell.is_measurable], 0),
-        "cannot tell": (list(records), 2),
+    tables = {table["name"]: table["rows"] for table in json.loads(FIRST.read_text("utf-8"))["tables"]}
+    first: dict[str, list[float]] = {row["name"]: row["values"] for row in tables["cells"]}
+    clean = [record for record in records if record.cell.share == 0]
+    measurable = [record for record in records if record.cell.is_measurable]
+    parts: dict[str, tuple[Sequence[GridRecord], int]] = {
+        "wrong": (records, 1),
+        "false alarms": (clean, 1),
+        "right at λ ≥ .2, n ≥ 164": (measurable, 0),
+        "cannot tell": (records, 2),
     }
     rows = []
     for name, (chosen, place) in parts.items():
-        of_part = dict.fromkeys(record.cell for record in chosen)
-        before = [first[cell_name(cell)][place] for cell in of_part if cell_name(cell) in first]
+        names = map(cell_name, dict.fromkeys(record.cell for record in chosen))
+        before = [first[cell][place] for cell in names if cell in first]
         rows.append(ValueRow(name, (shares_of(chosen, "assay")[place], float(np.mean(before)) if before else None)))
-    estimates = [(record.share.estimate, record.cell.share) for record in records]
-    covered = [estimate.low <= truth <= estimate.high for estimate, truth in estimates if estimate.has_interval]
-    errors = [abs(estimate.value - truth) for estimate, truth in estimates]
-    rows.append(ValueRow("median error of the share", (float(np.median(errors)), None)))
-    rows.append(ValueRow("intervals that contain the share", (wilson(sum(covered), len(covered)), None)))
+    holds = intervals_hold(records)
+    rows.append(ValueRow("median error of the share", (float(np.median(share_errors(records))), None)))
+    rows.append(ValueRow("intervals that contain the share", (wilson(sum(holds), len(holds)), None)))
     title = f"The goals, over {len(records)} benchmarks"
-    return ValueTable("goals", title, "measure", ("now", "when the rule was chosen"), tuple(rows), "percent")
+    columns = ("now", "when the rule was chosen")
+    return value_table("goals", title, head="measure", columns=columns, rows=rows, unit="percent")
 
 
 def store(stored: StoredPools, folder: Path) -> None:
     """Write one seed: a row for each text, a column for each model."""
     of_packages, of_library = stored.own[BASE].samples, stored.own[CONVERGED].samples
     samples = [*of_packages, *of_library]
+    groups = [str(sample.group) for sample in samples]
     # numbers in the order of the names, because the bootstrap and the permutations go through the groups in that order
-    numbers = {name: f"{at:04d}" for at, name in enumerate(sorted({str(sample.group) for sample in samples}))}
+    numbers = {name: f"{at:04d}" for at, name in enumerate(sorted(set(groups)))}
+    is_library = np.arange(len(samples)) >= len(of_packages)
     columns: dict[str, pa.Array] = {
-        "library": pa.array([False] * len(of_packages) + [True] * len(of_library)),
-        "role": pa.array([sample.label for sample in samples]).dictionary_encode(),
-        "group": pa.array([numbers[str(sample.group)] for sample in samples]).dictionary_encode(),
+        "library": pa.array(is_library),
+        "role": pa.array(label_column(samples)).dictionary_encode(),
+        "group": pa.array(list(map(numbers.__getitem__, groups))).dictionary_encode(),
     }
     for name, pool in stored.own.items():
-        is_library = name in {CONVERGED, CONTROLS[CONVERGED]}
         column = np.full(len(samples), np.nan)
-        column[slice(len(of_packages), None) if is_library else slice(len(of_packages))] = pool.scores[DECLARED]
+        column[is_library == (name in OF_LIBRARY)] = pool.scores[DECLARED]
         columns[name] = pa.array(column, from_pandas=True)
     blind = {f"{plant}|{kind}": described(baseline) for (plant, kind), baseline in stored.blind.items()}
     table = pa.table(columns).replace_schema_metadata({_BLIND: json.dumps(blind)})
@@ -171,25 +180,25 @@ def read(path: Path) -> StoredPools:
     """Return one seed."""
     table = pq.read_table(path)
     seed = int(path.stem.removeprefix("seed-"))
-    is_library = np.array(table["library"].to_pylist())
-    rows = zip(table["role"].to_pylist(), table["group"].to_pylist(), strict=True)
-    samples = [Sample(str(at), "", label=role, group=group) for at, (role, group) in enumerate(rows)]
+    is_library = table["library"].to_numpy()
+    samples = []
+    for at, (role, group) in enumerate(zip(table["role"].to_pylist(), table["group"].to_pylist(), strict=True)):
+        samples.append(Sample(str(at), "", label=role, group=group))
     own = {}
     for name in table.column_names[3:]:
-        kept = is_library if name in {CONVERGED, CONTROLS[CONVERGED]} else ~is_library
-        values = table[name].to_numpy(zero_copy_only=False).astype(np.float64)[kept]
-        texts = tuple(sample for sample, keeps in zip(samples, kept, strict=True) if keeps)
-        own[name] = PlantedPool(name, seed, texts, {DECLARED: values})
-    blind = {
-        (key.partition("|")[0], key.partition("|")[2]): baseline_of(entry)
-        for key, entry in json.loads(table.schema.metadata[_BLIND]).items()
-    }
+        in_pool = is_library == (name in OF_LIBRARY)
+        values = table[name].to_numpy(zero_copy_only=False).astype(np.float64)[in_pool]
+        own[name] = PlantedPool(name, seed, samples=tuple(compress(samples, in_pool)), scores={DECLARED: values})
+    blind = {}
+    for key, entry in json.loads(table.schema.metadata[_BLIND]).items():
+        plant, _, kind = key.partition("|")
+        blind[plant, kind] = baseline_of(entry)
     return StoredPools(seed, own, blind)
 
 
 def described(baseline: BlindBaseline) -> dict[str, object]:
     """Return of a blind baseline what a verdict reads."""
-    area = None if baseline.ranking is None else asdict(baseline.ranking.auroc)
+    area = baseline.ranking and asdict(baseline.ranking.auroc)
     return {"auroc": area, "separates": baseline.separates, "reason": baseline.reason}
 
 
@@ -197,11 +206,12 @@ def baseline_of(entry: Mapping[str, object]) -> BlindBaseline:
     """Return a blind baseline that has what a verdict reads, and NaN elsewhere."""
     area, separates, reason = entry["auroc"], bool(entry["separates"]), entry["reason"]
     if not isinstance(area, dict):
-        return BlindBaseline(None, None, separates, (), None if reason is None else str(reason))
+        without_area = None if reason is None else str(reason)
+        return BlindBaseline(ranking=None, kind=None, separates=separates, all=(), reason=without_area)
     auroc = Estimate(**{**area, "groups": tuple(area["groups"])})
     unknown = Estimate(math.nan, math.nan, math.nan)
     ranking = Ranking("stored", 0, 0, 0, 0, 0, auroc, unknown, math.nan, {}, np.zeros(0), np.zeros(0))
-    return BlindBaseline(ranking, ranking.name, separates, (ranking,))
+    return BlindBaseline(ranking=ranking, kind=ranking.name, separates=separates, all=(ranking,))
 
 
 EXPERIMENTS = (Reproduction("assay", "redecided", redecided),)

@@ -6,9 +6,10 @@ half confirms: only its figures are printed.
 """
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +18,12 @@ from assay.errors import DataError
 from assay.evaluation import BlindBaseline, ContaminatedShare, Estimate, blind_baseline
 from assay.leakage import groups_of
 from assay.types import Sample, Verdict
+from assay_lab.columns import text_column
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
 from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.papers.printed import value_table
 from assay_lab.reliability.grid_methods import (
     ALLOWANCES,
     CODEC,
@@ -30,6 +33,7 @@ from assay_lab.reliability.grid_methods import (
     RESAMPLES,
     VARIANTS,
     GridDraw,
+    called,
     evidence_on_draw,
     variant,
 )
@@ -53,6 +57,13 @@ FEWEST_UNSEEN = 60
 """Texts that have to be left to calibrate where unseen text comes from the projects of the benchmark."""
 MEASURABLE = 0.2, 164
 """λ and n from which on a right verdict is expected."""
+OUTCOMES, HEADS = ("right", "wrong", "open"), ("right", "wrong", "cannot tell")
+"""Outcomes of a verdict, and the headings of their columns."""
+
+
+HALVES = ("choice", "confirmed")
+
+
 TUNED_SHARES = (0.0, 0.2, 1.0)
 """λ of the smallest benchmarks on which the methods run that fine-tune; one draw of each cell."""
 
@@ -113,11 +124,9 @@ def reliability(bench: Bench) -> Finding:
     """
     seeds = bench.seeds if len(bench.seeds) > 1 else (bench.seeds[0], bench.seeds[0] + 1)
     half = len(seeds) // 2
-    records = [
-        record
-        for place, seed in enumerate(seeds)
-        for record in records_of(bench, seed, chooses=place < half, context=place in (0, half))
-    ]
+    records: list[GridRecord] = []
+    for place, seed in enumerate(seeds):
+        records += records_of(bench, seed, chooses=place < half, context=place in (0, half))
     if not all(halves_of(records)):
         raise DataError(
             f"no benchmark of {min(SIZES)} texts can be drawn from the pools of {bench.scale}; expected more texts"
@@ -145,13 +154,14 @@ def records_of(bench: Bench, seed: int, *, chooses: bool, context: bool = True) 
     own, settings = pools(bench, seed, context=context), pool_settings_of(bench)
     for plant, kind, bare in sources_of(own, seed):
         bench.watchers.begin(f"grid {plant}, {kind}, seed {seed}")
+        # the blind baseline never sees the model, so one serves all draws of a pool
         sources = replace(bare, blind=blind_on_pool(bare, seed))
         for cell in grid_cells(plant, kind, sources):
             for turn in range(settings.draws):
                 draw = drawn(cell, sources, seed * 1000 + turn)
                 is_tuned = turn < settings.tuned and cell.n == SIZES[0] and cell.share in TUNED_SHARES
                 if context and is_tuned:
-                    tuned = tuned_values(sources.pool.model, *draw.samples, bench.out / "pools" / "tuned")
+                    tuned = tuned_values(sources.pool.model, *draw.samples, folder=bench.out / "pools" / "tuned")
                     draw = replace(draw, tuned=tuned)
                 yield recorded(cell, draw, chooses=chooses)
 
@@ -162,16 +172,17 @@ def sources_of(own: Mapping[str, PlantedPool], seed: int) -> Iterator[tuple[str,
         if plant in CONTROLS.values():
             continue
         control = own[CONTROLS[CONVERGED if plant == CONVERGED else BASE]]
-        for kind, roles in KINDS.items():
+        for kind, (_, role) in KINDS.items():
             pool = covered_pool(whole, seed) if kind == COVERED else whole
-            source = own[BASE] if kind.startswith("shifted") and plant == CONVERGED else pool
-            of_others = control if source is pool else own[CONTROLS[BASE]]
-            role = "clean" if source is not pool else roles[1]
-            if not len(source.places(role)) or (plant == BASE and role == "sibling"):  # no project was trained on
-                continue
+            sources = Sources(pool=pool, others=pool, role=role, controls=(control, control))
+            if kind.startswith("shifted") and plant == CONVERGED:
+                # its own pool has no texts of another project, so those of the base model stand for them
+                sources = Sources(pool=pool, others=own[BASE], role="clean", controls=(control, own[CONTROLS[BASE]]))
+            if not len(sources.others.places(sources.role)) or (plant == BASE and role == "sibling"):
+                continue  # no project was trained on
             if kind == COVERED and len(pool.places("unseen")) < FEWEST_UNSEEN:
                 continue
-            yield plant, kind, Sources(pool, source, role, (control, of_others))
+            yield plant, kind, sources
 
 
 def covered_pool(pool: PlantedPool, seed: int) -> PlantedPool:
@@ -183,19 +194,22 @@ def covered_pool(pool: PlantedPool, seed: int) -> PlantedPool:
     def role(at: int, sample: Sample) -> str | None:
         if at in calibrating:
             return "unseen"
-        return sample.label if sample.label in ("member", "sibling") and sample.group in projects else "left out"
+        if sample.label in ("member", "sibling") and sample.group in projects:
+            return sample.label
+        return "left out"
 
-    return replace(pool, samples=tuple(replace(s, label=role(at, s)) for at, s in enumerate(pool.samples)))
+    samples = [replace(sample, label=role(at, sample)) for at, sample in enumerate(pool.samples)]
+    return replace(pool, samples=tuple(samples))
 
 
 def grid_cells(plant: str, kind: str, sources: "Sources") -> Iterator[GridCell]:
     """Yield the cells that the pools have enough texts for."""
     members, others = len(sources.pool.places("member")), len(sources.others.places(sources.role))
-    for n in SIZES:
-        for share in SHARES if kind in (PLANTED, COVERED) and plant != BASE else (0.0,):
-            seen = round(share * n)
-            if seen <= members and n - seen <= others and (share == 0 or seen):
-                yield GridCell(plant, kind, n, share)
+    shares = SHARES if kind in (PLANTED, COVERED) and plant != BASE else (0.0,)
+    for n, share in product(SIZES, shares):
+        seen = round(share * n)
+        if seen <= members and n - seen <= others and (share == 0 or seen):
+            yield GridCell(plant=plant, kind=kind, n=n, share=share)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,35 +232,39 @@ class Sources:
 
 def drawn(cell: GridCell, sources: Sources, seed: int) -> GridDraw:
     """Return one benchmark of a cell."""
+    # a draw depends on its cell and seed alone, not on the draws before it
     random = np.random.default_rng([seed, cell.n, round(100 * cell.share)])
-    pool, source, role = sources.pool, sources.others, sources.role
+    pool, source = sources.pool, sources.others
     seen = round(cell.share * cell.n)
     first = random.permutation(pool.places("member"))[:seen]
-    second = random.permutation(source.places(role))[: cell.n - seen]
+    second = random.permutation(source.places(sources.role))[: cell.n - seen]
     unseen = pool.places("unseen")
-    names = pool.scores.keys() & source.scores.keys()
-    samples = [*(pool.samples[at] for at in first), *(source.samples[at] for at in second)]
-    others = [pool.samples[at] for at in unseen]
+    scores, of_unseen = {}, {}
+    for name in pool.scores.keys() & source.scores.keys():
+        scores[name] = np.concatenate([pool.scores[name][first], source.scores[name][second]])
+        of_unseen[name] = pool.scores[name][unseen]
+    samples = [*map(pool.samples.__getitem__, first), *map(source.samples.__getitem__, second)]
+    others = list(map(pool.samples.__getitem__, unseen))
     column, of_others = (control.scores[DECLARED] for control in sources.controls)
     return GridDraw(
-        {name: np.concatenate([pool.scores[name][first], source.scores[name][second]]) for name in names},
-        {name: pool.scores[name][unseen] for name in names},
-        groups_of(samples),
-        groups_of(others, "unseen"),
-        (np.concatenate([column[first], of_others[second]]), column[unseen]),
-        sources.blind,
-        seed,
-        (samples, others),
+        scores=scores,
+        unseen=of_unseen,
+        groups=groups_of(samples),
+        unseen_groups=groups_of(others, "unseen"),
+        control=(np.concatenate([column[first], of_others[second]]), column[unseen]),
+        blind=sources.blind,
+        seed=seed,
+        samples=(samples, others),
     )
 
 
 def blind_on_pool(sources: Sources, seed: int) -> BlindBaseline:
     """Return the blind baseline of a kind of benchmark against the unseen text, on all texts of the pool."""
-    texts: list[Sample] = [sources.others.samples[at] for at in sources.others.places(sources.role)]
-    unseen = [sources.pool.samples[at] for at in sources.pool.places("unseen")]
-    positive = [True] * len(texts) + [False] * len(unseen)
-    both = [*texts, *unseen]
-    return blind_baseline([sample.text for sample in both], positive, groups_of(both), seed=seed, resamples=RESAMPLES)
+    others, unseen = sources.others.of_role(sources.role), sources.pool.of_role("unseen")
+    both = [*others, *unseen]
+    positive = [True] * len(others) + [False] * len(unseen)
+    texts = text_column(both)
+    return blind_baseline(texts, positive, groups_of(both), seed=seed, resamples=RESAMPLES)
 
 
 def recorded(cell: GridCell, draw: GridDraw, *, chooses: bool) -> GridRecord:
@@ -256,7 +274,7 @@ def recorded(cell: GridCell, draw: GridDraw, *, chooses: bool) -> GridRecord:
     test = evidence_on_draw(draw).test
     if test is None:
         raise DataError(f"{cell}: no unseen text; expected some in every pool")
-    return GridRecord(cell, chooses, verdicts, values, test.share)
+    return GridRecord(cell=cell, chooses=chooses, verdicts=verdicts, values=values, share=test.share)
 
 
 def best_threshold_of(records: Sequence[GridRecord], name: str) -> float:
@@ -264,6 +282,7 @@ def best_threshold_of(records: Sequence[GridRecord], name: str) -> float:
     chosen = [record for record in records if record.chooses]
     values = np.array([record.values[name] for record in chosen])
     truths = np.array([record.cell.share > 0 for record in chosen])
+    # clean and contaminated cells count the same, however many there are of each
     weights = np.where(truths, 0.5 / max(1, truths.sum()), 0.5 / max(1, (~truths).sum()))
     candidates = np.unique(values[~np.isnan(values)])
     if not len(candidates):
@@ -274,12 +293,11 @@ def best_threshold_of(records: Sequence[GridRecord], name: str) -> float:
 
 def with_thresholds(record: GridRecord, thresholds: Mapping[str, float]) -> GridRecord:
     """Return a record with the verdicts of the methods that need a threshold."""
-    added = {
-        name: Verdict.CONTAMINATED if value > thresholds[name] else Verdict.NO_EVIDENCE
-        for name, value in record.values.items()
-        if not math.isnan(value)
-    }
-    return GridRecord(record.cell, record.chooses, {**record.verdicts, **added}, record.values, record.share)
+    verdicts = dict(record.verdicts)
+    for name, value in record.values.items():
+        if not math.isnan(value):
+            verdicts[name] = called(value > thresholds[name])
+    return replace(record, verdicts=verdicts)
 
 
 def outcome(record: GridRecord, name: str) -> str:
@@ -287,7 +305,13 @@ def outcome(record: GridRecord, name: str) -> str:
     verdict = record.verdicts[name]
     if verdict is Verdict.CANNOT_TELL:
         return "open"
-    return "right" if (verdict is not Verdict.NO_EVIDENCE) == (record.cell.share > 0) else "wrong"
+    is_right = (verdict is not Verdict.NO_EVIDENCE) == (record.cell.share > 0)
+    return "right" if is_right else "wrong"
+
+
+def outcomes(records: Iterable[GridRecord], method: str) -> Counter[str]:
+    """Return the number of right, wrong and open verdicts of a method."""
+    return Counter(outcome(record, method) for record in records if method in record.verdicts)
 
 
 def verdict_tables(records: Sequence[GridRecord]) -> tuple[ValueTable, ...]:
@@ -306,33 +330,34 @@ def verdict_tables(records: Sequence[GridRecord]) -> tuple[ValueTable, ...]:
     for name, (title, belongs) in parts.items():
         chosen = [record for record in records if belongs(record.cell)]
         if chosen:
-            methods = dict.fromkeys(m for record in chosen for m in record.verdicts if m not in VARIANTS)
-            rows = tuple(ValueRow(method, shares_of(chosen, method)) for method in methods)
+            methods = dict.fromkeys(chain.from_iterable(record.verdicts for record in chosen))
+            rows = [ValueRow(method, shares_of(chosen, method)) for method in methods if method not in VARIANTS]
             head = f"{title} ({len(chosen)} benchmarks)"
-            tables.append(ValueTable(name, head, "method", ("right", "wrong", "cannot tell"), rows, "percent"))
+            tables.append(value_table(name, head, head="method", columns=HEADS, rows=rows, unit="percent"))
     return tuple(tables)
 
 
 def shares_of(records: Sequence[GridRecord], method: str) -> tuple[Estimate, ...]:
     """Return the shares of right, wrong and open verdicts; draws of a pool are not independent, see the notes."""
-    counts = Counter(outcome(record, method) for record in records if method in record.verdicts)
-    return tuple(wilson(counts[kind], counts.total()) for kind in ("right", "wrong", "open"))
+    counts = outcomes(records, method)
+    return tuple(wilson(counts[kind], counts.total()) for kind in OUTCOMES)
 
 
 def margin_table(records: Sequence[GridRecord]) -> ValueTable:
     """Return the verdicts of `assay audit` by its margin of "no evidence", on both halves of the seeds."""
-    halves = halves_of(records)
-    rows = tuple(
-        ValueRow(f"{margin:.0%}", tuple(v for half in halves for v in shares_of(half, variant("margin", margin))))
-        for margin in MARGINS
-    )
-    columns = tuple(f"{kind}, {half}" for half in ("choice", "confirmed") for kind in ("right", "wrong", "cannot tell"))
-    return ValueTable("margins", "Margin of no evidence", "margin", columns, rows, "percent")
+    choice, confirmed = halves_of(records)
+    rows = []
+    for margin in MARGINS:
+        name = variant("margin", margin)
+        rows.append(ValueRow(f"{margin:.0%}", shares_of(choice, name) + shares_of(confirmed, name)))
+    columns = [f"{kind}, {half}" for half, kind in product(HALVES, HEADS)]
+    return value_table("margins", "Margin of no evidence", head="margin", columns=columns, rows=rows, unit="percent")
 
 
-def halves_of(records: Sequence[GridRecord]) -> list[list[GridRecord]]:
+def halves_of(records: Sequence[GridRecord]) -> tuple[list[GridRecord], list[GridRecord]]:
     """Return the records that choose and those that confirm."""
-    return [[record for record in records if record.chooses is chooses] for chooses in (True, False)]
+    choice = [record for record in records if record.chooses]
+    return choice, [record for record in records if not record.chooses]
 
 
 def allowance_table(records: Sequence[GridRecord]) -> ValueTable:
@@ -342,18 +367,27 @@ def allowance_table(records: Sequence[GridRecord]) -> ValueTable:
         name = variant("allowance", familiarity)
         values: list[Estimate] = []
         for half in halves_of(records):
-            familiar = shares_of([record for record in half if record.cell.kind == SIBLINGS], name)
-            measurable = shares_of([record for record in half if record.cell.is_measurable], name)
-            values += [familiar[1], measurable[0]]
+            familiar = [record for record in half if record.cell.kind == SIBLINGS]
+            measurable = [record for record in half if record.cell.is_measurable]
+            values += [shares_of(familiar, name)[1], shares_of(measurable, name)[0]]
         rows.append(ValueRow(f"{familiarity:g}", tuple(values)))
-    columns = tuple(
-        f"{kind}, {half}"
-        for half in ("choice", "confirmed")
-        for kind in ("familiar projects called contaminated", "right where λ and n suffice")
+    kinds = ("familiar projects called contaminated", "right where λ and n suffice")
+    return value_table(
+        "allowances",
+        "Allowance for familiar projects",
+        head="standard deviations",
+        columns=[f"{kind}, {half}" for half, kind in product(HALVES, kinds)],
+        rows=rows,
+        unit="percent",
     )
-    return ValueTable(
-        "allowances", "Allowance for familiar projects", "standard deviations", columns, tuple(rows), "percent"
-    )
+
+
+def by_cell(records: Iterable[GridRecord]) -> Mapping[GridCell, list[GridRecord]]:
+    """Return cell → its records, in their order."""
+    cells: defaultdict[GridCell, list[GridRecord]] = defaultdict(list)
+    for record in records:
+        cells[record.cell].append(record)
+    return cells
 
 
 def cell_name(cell: GridCell) -> str:
@@ -363,35 +397,45 @@ def cell_name(cell: GridCell) -> str:
 
 def cell_table(records: Sequence[GridRecord], cells: Sequence[GridCell]) -> ValueTable:
     """Return the verdicts of `assay audit` in every cell."""
+    of_cell = by_cell(records)
     rows = []
     for cell in cells:
-        counts = Counter(outcome(record, "assay") for record in records if record.cell == cell)
-        total = counts.total()
-        rows.append(ValueRow(cell_name(cell), tuple(counts[kind] / total for kind in ("right", "wrong", "open"))))
-    columns = ("right", "wrong", "cannot tell")
-    return ValueTable("cells", "Verdicts of assay audit by cell", "cell", columns, tuple(rows), "percent")
+        counts = outcomes(of_cell[cell], "assay")
+        shares = [counts[kind] / counts.total() for kind in OUTCOMES]
+        rows.append(ValueRow(cell_name(cell), tuple(shares)))
+    title = "Verdicts of assay audit by cell"
+    return value_table("cells", title, head="cell", columns=HEADS, rows=rows, unit="percent")
+
+
+def share_errors(records: Iterable[GridRecord]) -> list[float]:
+    """Return how far each estimated share is from the truth."""
+    return [abs(record.share.estimate.value - record.cell.share) for record in records]
+
+
+def intervals_hold(records: Iterable[GridRecord]) -> list[bool]:
+    """Return for each estimated share with an interval whether it contains the truth."""
+    estimates = [(record.share.estimate, record.cell.share) for record in records]
+    return [estimate.low <= truth <= estimate.high for estimate, truth in estimates if estimate.has_interval]
 
 
 def share_table(records: Sequence[GridRecord], cells: Sequence[GridCell]) -> ValueTable:
     """Return the error of the estimated share and the coverage of its interval, by cell."""
+    of_cell = by_cell(records)
     rows = []
     for cell in cells:
-        own = [record.share.estimate for record in records if record.cell == cell]
-        errors = np.array([abs(estimate.value - cell.share) for estimate in own])
-        covered = [estimate.low <= cell.share <= estimate.high for estimate in own if estimate.has_interval]
-        typical = float(np.median([estimate.value for estimate in own]))
-        values = (typical, float(np.median(errors)), wilson(sum(covered), len(covered)))
+        own = of_cell[cell]
+        typical = float(np.median([record.share.estimate.value for record in own]))
+        holds = intervals_hold(own)
+        values = (typical, float(np.median(share_errors(own))), wilson(sum(holds), len(holds)))
         rows.append(ValueRow(cell_name(cell), values))
     columns = ("median estimate", "median error", "intervals that contain λ")
-    return ValueTable("share", "Estimated share of the benchmark", "cell", columns, tuple(rows), "percent")
+    title = "Estimated share of the benchmark"
+    return value_table("share", title, head="cell", columns=columns, rows=rows, unit="percent")
 
 
 def grid_notes(records: Sequence[GridRecord], thresholds: Mapping[str, float], seeds: Sequence[int]) -> tuple[str, ...]:
     """Return what was drawn from what, and the thresholds."""
-    estimates = [(record.share.estimate, record.cell.share) for record in records]
-    errors = [abs(estimate.value - truth) for estimate, truth in estimates]
-    covered = [estimate.low <= truth <= estimate.high for estimate, truth in estimates if estimate.has_interval]
-    methods = {method for record in records for method in record.verdicts}
+    methods = set(chain.from_iterable(record.verdicts for record in records))
     values = ", ".join(f"{name} {value:.4g}" for name, value in thresholds.items() if name in methods)
     half = len(seeds) // 2
     drawn_from = (
@@ -399,8 +443,8 @@ def grid_notes(records: Sequence[GridRecord], thresholds: Mapping[str, float], s
         f"chose the thresholds of methods without a rule: {values}."
     )
     accuracy = (
-        f"Median error of λ over all cells {np.median(errors):.3f}; {np.mean(covered):.0%} of the 90 % intervals "
-        "contain the truth."
+        f"Median error of λ over all cells {np.median(share_errors(records)):.3f}; "
+        f"{np.mean(intervals_hold(records)):.0%} of the 90 % intervals contain the truth."
     )
     notes = [
         drawn_from,
@@ -411,9 +455,10 @@ def grid_notes(records: Sequence[GridRecord], thresholds: Mapping[str, float], s
     if CODEC in methods:
         notes.append("CoDeC runs on the first seed of each half, because it costs three times as much as all scores.")
     if any(request.detector.title in methods for request in tuned_requests()):
+        shares = ", ".join(f"{share:g}" for share in TUNED_SHARES)
         notes.append(
             "Methods that fine-tune the model or run it many times (the last rows) run on the first draws of the cells "
-            f"with n {SIZES[0]} and λ {', '.join(f'{share:g}' for share in TUNED_SHARES)} of those seeds."
+            f"with n {SIZES[0]} and λ {shares} of those seeds."
         )
     return tuple(notes)
 

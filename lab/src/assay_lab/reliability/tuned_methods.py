@@ -11,6 +11,7 @@ from assay.leakage import GradientGate, MeasuredModel, TuningOptions
 from assay.models import combined, open_local
 from assay.scores import DatasetInputs, DatasetRequest, dataset_requests
 from assay.types import Sample
+from assay_lab.columns import id_column, text_column
 
 GATE = "gate"
 """1 where the gate of the kernel divergence is open, else 0."""
@@ -33,19 +34,19 @@ def tuned_values(model: str, samples: Sequence[Sample], unseen: Sequence[Sample]
         folder: of the stored values.
     """
     scorer = open_local(model)
-    ids = [[sample.id for sample in side] for side in (samples, unseen)]
+    ids = id_column(samples), id_column(unseen)
     names = [request.name for request in tuned_requests()]
-    path = folder / f"{combined([scorer.digest, ids, names])[:16]}.json"
-    stored: dict[str, float] = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    if stored.keys() >= {*names, GATE}:
-        return stored
-    values = dict(stored)
-    rate, of_unseen = rate_and_gradient(model, len(samples), tuple(sample.text for sample in unseen))
+    path = folder / f"{combined([scorer.digest, list(ids), names])[:16]}.json"
+    values: dict[str, float] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    if values.keys() >= {*names, GATE}:
+        return values
+    # rate and gradient of the unseen text are those of all draws of the pool
+    rate, of_unseen = rate_and_gradient(model, len(samples), tuple(text_column(unseen)))
     model_of_draw = MeasuredModel(scorer, samples, unseen, tuning=TuningOptions(rate=rate))
     for request in tuned_requests():
-        if request.name not in stored:
+        if request.name not in values:
             values[request.name] = request(DatasetInputs(samples, unseen, model_of_draw)).value
-    if GATE not in stored:
+    if GATE not in values:
         gate = GradientGate(model_of_draw.mean_gradient(samples), of_unseen)
         values[GATE] = float(gate.is_open)
     folder.mkdir(parents=True, exist_ok=True)

@@ -43,6 +43,14 @@ def anonymised(text: str, language: str | None, regexes: Regexes = "repaired") -
     parts, end = [], 0
     for start, stop in zip(regions.starts.tolist(), regions.stops.tolist(), strict=True):
         inside = _EMAIL.sub("[EMAIL]", text[start:stop])
-        parts += [text[end:start], _PHONE.sub("[PHONE NUMBER]", inside)]
+        parts += [text[end:start], _without_phone_numbers(inside)]
         end = stop
     return "".join([*parts, text[end:]])
+
+
+def _without_phone_numbers(text: str) -> str:
+    # a number that touches the one before it is found once that one is replaced
+    count = 1
+    while count:
+        text, count = _PHONE.subn("[PHONE NUMBER]", text)
+    return text

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import compress, pairwise
 from typing import Literal
 
 import numpy as np
@@ -97,11 +99,12 @@ class RewriteSets:
 
     def removed(self, generator: str) -> Counter[RemovalRule]:
         """Return rule → number of replies of a generator that it removed."""
-        return Counter(each.rule for each in self.outcomes if each.generator == generator and each.rule is not None)
+        rules = (outcome.rule for outcome in self.outcomes if outcome.generator == generator)
+        return Counter(rule for rule in rules if rule is not None)
 
     def replies(self, generator: str) -> int:
         """Return the number of replies of a generator, refusals included."""
-        return sum(each.generator == generator for each in self.outcomes)
+        return sum(outcome.generator == generator for outcome in self.outcomes)
 
 
 def assemble(
@@ -118,33 +121,32 @@ def assemble(
     outcomes: list[ReplyOutcome] = []
     for generator, own in replies.items():
         for sample, reply in zip(collected.samples, own, strict=True):
-            text, outcome = _outcome(sample, generator, reply, request.regexes)
+            text, outcome = _outcome(sample, generator, reply=reply, regexes=request.regexes)
             outcomes.append(outcome)
             if outcome.rule is None:
                 rewritings.append((sample, generator, text))
-    close = too_similar(
-        ((sample.language, generator), similarity(sample.text, text)) for sample, generator, text in rewritings
-    )
-    removed = {(sample.id, generator) for (sample, generator, _), near in zip(rewritings, close, strict=True) if near}
-    outcomes = [
-        replace(each, rule=RemovalRule.SIMILAR) if (each.source, each.generator) in removed else each
-        for each in outcomes
-    ]
+    # the percentile of similarity is over all rewritings of a language and generator, so it comes after the others
+    alike = [((sample.language, generator), similarity(sample.text, text)) for sample, generator, text in rewritings]
+    removed = {(sample.id, generator) for sample, generator, _ in compress(rewritings, too_similar(alike))}
+    for place, outcome in enumerate(outcomes):
+        if (outcome.source, outcome.generator) in removed:
+            outcomes[place] = replace(outcome, rule=RemovalRule.SIMILAR)
     changed: Counter[str] = Counter()
-    people = [_anonymised(sample, HUMAN, sample.text, request.regexes, changed) for sample in collected.samples]
-    generated = [
-        _anonymised(sample, generator, text, request.regexes, changed)
-        for sample, generator, text in rewritings
-        if (sample.id, generator) not in removed
-    ]
+    anonymise = partial(_anonymised, regexes=request.regexes, changed=changed)
+    people = [anonymise(sample, HUMAN, sample.text) for sample in collected.samples]
+    generated = []
+    for sample, generator, text in rewritings:
+        if (sample.id, generator) not in removed:
+            kept = anonymise(sample, generator, text)
+            generated.append(kept)
     return RewriteSets(
-        tuple(replies),
-        (*people, *generated),
-        rewritten_by_all(people, generated, len(replies)),
-        tuple(outcomes),
-        changed,
-        request.split,
-        request.seed,
+        generators=tuple(replies),
+        binary=(*people, *generated),
+        multi=rewritten_by_all(people, generated, len(replies)),
+        outcomes=tuple(outcomes),
+        anonymised=changed,
+        split=request.split,
+        seed=request.seed,
     )
 
 
@@ -153,8 +155,12 @@ def rewritten_by_all(people: Sequence[Sample], generated: Sequence[Sample], gene
     by_source: dict[object, list[Sample]] = {}
     for sample in generated:
         by_source.setdefault(sample.metadata["source"], []).append(sample)
-    complete = [(sample, by_source.get(sample.metadata["source"], [])) for sample in people]
-    return tuple(each for sample, own in complete if generators and len(own) == generators for each in (sample, *own))
+    complete: list[Sample] = []
+    for sample in people:
+        own = by_source.get(sample.metadata["source"], [])
+        if generators and len(own) == generators:
+            complete += [sample, *own]
+    return tuple(complete)
 
 
 def split_samples(samples: Sequence[Sample], kind: SplitKind, seed: int) -> dict[str, tuple[Sample, ...]]:
@@ -166,35 +172,36 @@ def split_samples(samples: Sequence[Sample], kind: SplitKind, seed: int) -> dict
         seed: another seed gives another split.
     """
     if kind != "paper":
-        groups = {
-            sample.id: str(sample.group if kind == "repository" else sample.metadata["source"]) for sample in samples
-        }
-        parts = split_by_group([replace(sample, group=groups[sample.id]) for sample in samples], FRACTIONS, seed=seed)
-        own = {sample.id: sample for sample in samples}
-        return {name: tuple(own[sample.id] for sample in part) for name, part in parts.items()}
+        own, grouped = {}, []
+        for sample in samples:
+            own[sample.id] = sample
+            group = sample.group if kind == "repository" else sample.metadata["source"]
+            grouped.append(replace(sample, group=str(group)))
+        chosen = {}
+        for name, part in split_by_group(grouped, FRACTIONS, seed=seed).items():
+            chosen[name] = tuple(own[sample.id] for sample in part)
+        return chosen
     order = np.random.default_rng(seed).permutation(len(samples)).tolist()
+    shuffled = [samples[place] for place in order]
     ends = np.cumsum([round(share * len(samples)) for share in FRACTIONS.values()][:-1]).tolist()
-    bounds = [0, *ends, len(samples)]
-    return {
-        name: tuple(samples[place] for place in order[start:stop])
-        for name, start, stop in zip(FRACTIONS, bounds[:-1], bounds[1:], strict=True)
-    }
+    bounds = pairwise([0, *ends, len(samples)])
+    return {name: tuple(shuffled[start:stop]) for name, (start, stop) in zip(FRACTIONS, bounds, strict=True)}
 
 
-def _outcome(sample: Sample, generator: str, reply: str | Rejected, regexes: Regexes) -> tuple[str, ReplyOutcome]:
+def _outcome(sample: Sample, generator: str, *, reply: str | Rejected, regexes: Regexes) -> tuple[str, ReplyOutcome]:
     """Return the code of a reply, "" where a rule removes it, and what became of it; similarity comes later."""
     if isinstance(reply, Rejected):
         too_long = reply.reason == RemovalRule.TOO_LONG
         refused = RemovalRule.TOO_LONG if too_long else RemovalRule.REFUSED
-        return "", ReplyOutcome(sample.id, generator, None, refused, reply.reason)
+        return "", ReplyOutcome(sample.id, generator, reply=None, rule=refused, detail=reply.reason)
     clean = clean_reply(reply, str(sample.language), regexes)
     rule = clean.fault or text_fault(clean.text, str(sample.language))
     if rule is None and mostly_lost(sample.text, clean.text):
         rule = RemovalRule.MOSTLY_LOST
-    return ("" if rule else clean.text), ReplyOutcome(sample.id, generator, reply, rule)
+    return ("" if rule else clean.text), ReplyOutcome(sample.id, generator, reply=reply, rule=rule)
 
 
-def _anonymised(sample: Sample, author: str, text: str, regexes: Regexes, changed: Counter[str]) -> Sample:
+def _anonymised(sample: Sample, author: str, text: str, *, regexes: Regexes, changed: Counter[str]) -> Sample:
     result = anonymised(text, sample.language, regexes)
     changed[author] += result != text
     name = sample.id if author == HUMAN else f"{sample.id} ({author})"

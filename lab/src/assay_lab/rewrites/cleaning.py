@@ -83,7 +83,10 @@ def clean_reply(reply: str, language: str, regexes: Regexes = "repaired") -> Cle
         before, after = text[: fence.start()], text[fence.end() :]
         if before.strip() and after.strip():
             return CleanReply("", RemovalRule.BROKEN_FENCE)
-        tag, text = tag or (fence["tag"] if not before.strip() else ""), before if before.strip() else after
+        if before.strip():
+            text = before
+        else:
+            tag, text = tag or fence["tag"], after
     if not tag and (line := _FIRST_LINE.match(text)) and language_named(line["tag"]) in LANGUAGES:
         tag, text = line["tag"], text[line.end() :]
     named = language_named(tag)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from itertools import chain
+from itertools import chain, compress
 from typing import Literal
 
 import numpy as np
@@ -129,15 +129,15 @@ def select(samples: Iterable[Sample], request: CollectionRequest) -> Collected:
         else:
             removed[fault] += 1
     distinct = with_distinct_ids(_without_copies(kept, removed))
-    return Collected(tuple(_drawn(distinct, request, removed)), Counter(), read, removed)
+    drawn = tuple(_drawn(distinct, request, removed))
+    return Collected(samples=drawn, skipped=Counter(), read=read, removed=removed)
 
 
 def _texts(file: DatedFile, unit: CodeUnitKind, skip: Callable[[str], None]) -> Iterator[Sample]:
     source = file.source
     if source.kind == unit:
-        yield _sample(
-            file, f"{source.path}:{source.first_line} {source.name}" if source.name else source.path, source.text
-        )
+        place = f"{source.path}:{source.first_line} {source.name}" if source.name else source.path
+        yield _sample(file, place, source.text)
         return
     if unit == "file":
         skip("function of an index, where files are requested")
@@ -153,26 +153,27 @@ def _texts(file: DatedFile, unit: CodeUnitKind, skip: Callable[[str], None]) -> 
 
 def _sample(file: DatedFile, place: str, text: str) -> Sample:
     identifier = f"{file.repository}/{place}"
+    about = {
+        "source": identifier,
+        "date": file.age.first.isoformat(),
+        "last_change": file.age.last.isoformat(),
+        "path": file.source.path,
+        "licence": file.licence,
+    }
     return Sample(
         identifier,
-        normalised(text),
-        file.source.language,
-        HUMAN,
-        file.repository,
-        {
-            "source": identifier,
-            "date": file.age.first.isoformat(),
-            "last_change": file.age.last.isoformat(),
-            "path": file.source.path,
-            "licence": file.licence,
-        },
+        text=normalised(text),
+        language=file.source.language,
+        label=HUMAN,
+        group=file.repository,
+        metadata=about,
     )
 
 
 def _without_copies(samples: Sequence[Sample], removed: Counter[RemovalRule]) -> list[Sample]:
     first = ShingleIndex([sample.text for sample in samples]).first_of_each_kind(REPEATED)
     removed[RemovalRule.COPY] += int((~first).sum())
-    return [sample for sample, keep in zip(samples, first, strict=True) if keep]
+    return list(compress(samples, first))
 
 
 def with_distinct_ids(samples: Iterable[Sample]) -> list[Sample]:

@@ -40,9 +40,15 @@ def dated_documents(index: CodeIndex, released: date | None = None) -> Iterator[
                     )
                 age = Age(released, released)
             text = SourceText(
-                origin.path, document.text, document.language, document.name, origin.first_line, document.kind
+                origin.path,
+                text=document.text,
+                language=document.language,
+                name=document.name,
+                first_line=origin.first_line,
+                kind=document.kind,
             )
-            yield DatedFile(text, origin.repository or project_named(origin.source), origin.licence, age, None)
+            repository = origin.repository or project_named(origin.source)
+            yield DatedFile(text, repository, licence=origin.licence, age=age, history=None)
 
 
 @lru_cache(maxsize=64)

@@ -1,5 +1,8 @@
 """The report of a data set: Table 1, and what every rule removed."""
 
+from collections import Counter
+from operator import sub
+
 from assay.languages import LANGUAGES
 from assay.reports import Column, Report, Row, Table, number_of
 from assay_lab.classifiers.labelled import HUMAN
@@ -26,24 +29,25 @@ def describe_sets(collected: Collected, sets: RewriteSets, path: str = "") -> Re
         f"{number_of(len(sets.generators), 'generator')}{place}."
     )
     finer = "; --split source cuts finer" if sets.split == "repository" else ""
-    details = [
-        f"The part {part} of {name} is empty: a split by {sets.split} needs more of them{finer}."
-        for name in DATA_SETS
-        for part, samples in sets.parts(name).items()
-        if sets.samples(name) and not samples
-    ]
-    silent = [name for name in sets.generators if not any(sample.label == name for sample in sets.binary)]
+    details: list[str] = []
+    for name in filter(sets.samples, DATA_SETS):
+        empty = [part for part, samples in sets.parts(name).items() if not samples]
+        details += [
+            f"The part {part} of {name} is empty: a split by {sets.split} needs more of them{finer}." for part in empty
+        ]
+    labels = {sample.label for sample in sets.binary}
+    silent = [name for name in sets.generators if name not in labels]
     if silent:
         details.append(f"No rewriting of {', '.join(silent)} stayed, so Multi is empty.")
+    tables = [table_of_counts(name, TITLES[name], counts_of(sets, name)) for name in DATA_SETS]
+    tables.append(_removals(collected, sets))
+    if collected.skipped:
+        tables.append(_skipped(collected))
     return Report(
         title="Code of people and its rewritings",
         statement=statement,
         details=tuple(details),
-        tables=(
-            *(table_of_counts(name, TITLES[name], counts_of(sets, name)) for name in DATA_SETS),
-            _removals(collected, sets),
-            *([_skipped(collected)] if collected.skipped else []),
-        ),
+        tables=tuple(tables),
         notes=(
             "At or above the 75th percentile of similarity a rewriting is removed, for each language and generator.",
             "A token is a word, a number or a single other visible character.",
@@ -65,20 +69,15 @@ def table_of_counts(name: str, title: str, counts: SetCounts) -> Table:
 
 def _removals(collected: Collected, sets: RewriteSets) -> Table:
     """Return the number of texts that came in, that every rule removed, and that stayed."""
-    removed = [collected.removed, *(sets.removed(name) for name in sets.generators)]
-    came = [collected.read, *(sets.replies(name) for name in sets.generators)]
+    removed = [collected.removed, *map(sets.removed, sets.generators)]
+    came = [collected.read, *map(sets.replies, sets.generators)]
     rows = [Row(("texts and replies", *came))]
-    rows += [
-        Row((rule.value, *(counts[rule] for counts in removed)))
-        for rule in RemovalRule
-        if any(counts[rule] for counts in removed)
-    ]
-    rows.append(
-        Row(
-            ("stayed", *(n - counts.total() for n, counts in zip(came, removed, strict=True))),
-            kind="primary",
-        )
-    )
+    for rule in RemovalRule:
+        counts = [of_author[rule] for of_author in removed]
+        if any(counts):
+            rows.append(Row((rule.value, *counts)))
+    stayed = map(sub, came, map(Counter.total, removed))
+    rows.append(Row(("stayed", *stayed), kind="primary"))
     authors = (HUMAN, *sets.generators)
     rows.append(Row(("anonymised", *(sets.anonymised[author] for author in authors))))
     return Table(

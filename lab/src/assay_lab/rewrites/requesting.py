@@ -127,11 +127,12 @@ def build_rewrites(
         opened = None if index is None else stack.enter_context(CodeIndex.open(index))
         collected = collect([str(corpus) for corpus in corpora], request.collection, opened)
     if not collected.samples:
-        counts = {**collected.skipped, **{rule.value: n for rule, n in collected.removed.items() if n}}
+        counts = dict(collected.skipped)
+        counts |= {rule.value: count for rule, count in collected.removed.items() if count}
         listed = ", ".join(f"{reason} {count:,}" for reason, count in counts.items()) or "nothing was read"
         raise DataError(f"no text of a person is left: {listed}; see --allow-licence, --tokens and --before")
     with StatisticsCache(folder / STORE) as store:
-        replies, models = _all_replies(collected.samples, generators, request, store, progress=progress)
+        replies, models = _all_replies(collected.samples, generators, request=request, store=store, progress=progress)
     sets = assemble(collected, replies, request.assembly)
     facts = {
         "command": [Path(sys.argv[0]).stem.removeprefix("__main__") or "assay", *sys.argv[1:]],
@@ -144,7 +145,8 @@ def build_rewrites(
         "began": began.isoformat(timespec="seconds"),
         "seconds": round(time.perf_counter() - start, 3),
     }
-    return BuiltRewrites(folder, collected, sets, write_sets(folder, collected, sets, facts))
+    manifest = write_sets(folder, collected, sets=sets, facts=facts)
+    return BuiltRewrites(folder=folder, collected=collected, sets=sets, manifest=manifest)
 
 
 def _check_generators(generators: Mapping[str, str]) -> None:
@@ -159,24 +161,25 @@ def _check_generators(generators: Mapping[str, str]) -> None:
 def _all_replies(
     samples: Sequence[Sample],
     generators: Mapping[str, str],
+    *,
     request: RewritesRequest,
     store: StatisticsCache,
-    *,
     progress: bool,
 ) -> tuple[dict[str, list[str | Rejected]], dict[str, object]]:
     """Return generator → replies, and generator → what it is and what it cost in this run."""
     limits = request.settings.limits
-    opened = {
-        name: _opened(model, request.settings, limits, store) for name, model in generators.items() if is_server(model)
-    }
-    _report_cost(opened, samples, request.rewriting, limits)
+    opened = {}
+    for name, model in generators.items():
+        if is_server(model):
+            opened[name] = _opened(model, request.settings, limits=limits, store=store)
+    _report_cost(opened, samples, request=request.rewriting, limits=limits)
     replies: dict[str, list[str | Rejected]] = {}
     models: dict[str, object] = {}
     for name, model in generators.items():
         with progress_bar(f"rewriting by {name}", shown=progress) as report:
             # one local model is in memory at a time
-            generator = _opened(model, request.settings, limits, store)
-            replies[name] = rewritten_by(generator, samples, request.rewriting, report)
+            generator = _opened(model, request.settings, limits=limits, store=store)
+            replies[name] = rewritten_by(generator, samples, request=request.rewriting, progress=report)
         sent: SpendingMeter | None = getattr(generator.model, "meter", None)  # of a model behind a server
         models[name] = {"model": model, "digest": generator.digest} | _spending(name, sent, limits)
         if sent is not None:
@@ -197,11 +200,9 @@ def _spending(name: str, sent: SpendingMeter | None, limits: SpendingLimits) -> 
 def _opened(model: str, settings: ModelSettings, limits: SpendingLimits, store: StatisticsCache) -> CachedGenerator:
     """Return a generator that keeps its replies in the folder."""
     remote = is_server(model)
-    own = {
-        setting.name: getattr(settings, setting.name)
-        for setting in fields(ModelSettings)
-        if (setting.name in _OF_SERVERS) == remote or setting.name == "concurrency"
-    }
+    names = {setting.name for setting in fields(ModelSettings)}
+    names = names & _OF_SERVERS if remote else names - _OF_SERVERS | {"concurrency"}
+    own = {name: getattr(settings, name) for name in names}
     if remote:
         own |= asdict(limits)
     generator = open_model(model, ModelSettings(**own))
@@ -248,7 +249,10 @@ def _stop(message: str) -> None:
 
 def _plain(settings: Mapping[str, object]) -> dict[str, object]:
     """Return settings for JSON."""
-    return {
-        name: _plain(value) if isinstance(value, dict) else value.isoformat() if isinstance(value, date) else value
-        for name, value in settings.items()
-    }
+    plain = dict(settings)
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            plain[name] = _plain(value)
+        elif isinstance(value, date):
+            plain[name] = value.isoformat()
+    return plain

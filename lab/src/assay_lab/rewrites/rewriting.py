@@ -1,7 +1,9 @@
 """Requests to generators: the prompt of DECo's Figure 1, with room for a reply as long as the original."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from operator import not_
 
 from assay.languages import LANGUAGES
 from assay.types import Generator, Rejected, Sample, TokenGenerator
@@ -93,27 +95,21 @@ def rewritten_by(
     for tokens, places in reply_batches(samples).items():
         prompts = [prompt_for(samples[place]) for place in places]
         fits = _that_fit(generator, prompts, tokens)
-        replies |= {place: Rejected(RemovalRule.TOO_LONG) for place, fit in zip(places, fits, strict=True) if not fit}
-        chosen = [(place, prompt) for place, prompt, fit in zip(places, prompts, fits, strict=True) if fit]
-        if not chosen:  # a model refuses a reply that is longer than its context, even where no prompt asks for one
+        replies |= dict.fromkeys(compress(places, map(not_, fits)), Rejected(RemovalRule.TOO_LONG))
+        if not any(fits):  # a model refuses a reply that is longer than its context, even where no prompt asks for one
             continue
-        for (place, _), reply in zip(chosen, _replies(generator, chosen, tokens, request), strict=True):
+        answers = generator.generate(
+            list(compress(prompts, fits)),
+            max_new_tokens=tokens,
+            temperature=request.temperature,
+            top_p=request.top_p,
+            seed=request.seed,
+        )
+        for place, reply in zip(compress(places, fits), answers, strict=True):
             replies[place] = reply
             if progress:
                 progress(len(replies), len(samples))
     return [replies[place] for place in range(len(samples))]
-
-
-def _replies(
-    generator: Generator, chosen: Sequence[tuple[int, str]], tokens: int, request: RewritingRequest
-) -> Iterator[str | Rejected]:
-    return generator.generate(
-        [prompt for _, prompt in chosen],
-        max_new_tokens=tokens,
-        temperature=request.temperature,
-        top_p=request.top_p,
-        seed=request.seed,
-    )
 
 
 def _that_fit(generator: Generator, prompts: Sequence[str], tokens: int) -> list[bool]:

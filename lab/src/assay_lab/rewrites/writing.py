@@ -11,7 +11,7 @@ from assay.errors import DataError
 from assay.files import check_target_folder, parse_json, write_json, write_text
 from assay.types import Sample
 from assay_lab.classifiers.labelled import HUMAN
-from assay_lab.rewrites.building import DATA_SETS, DataSetName, RewriteSets
+from assay_lab.rewrites.building import DATA_SETS, DataSetName, ReplyOutcome, RewriteSets
 from assay_lab.rewrites.collecting import Collected
 from assay_lab.rewrites.rules import RemovalRule
 
@@ -45,7 +45,10 @@ def counts_of(sets: RewriteSets, name: DataSetName) -> SetCounts:
     authors = (HUMAN, *sets.generators)
     languages = sorted({str(sample.language) for sample in sets.binary})
     counts = sets.counts(name)
-    return SetCounts(authors, {each: tuple(counts[each, author] for author in authors) for each in languages})
+    by_language = {}
+    for language in languages:
+        by_language[language] = tuple(counts[language, author] for author in authors)
+    return SetCounts(authors, by_language)
 
 
 def check_folder_of_set(folder: Path) -> None:
@@ -93,16 +96,7 @@ def write_sets(folder: Path, collected: Collected, sets: RewriteSets, facts: Map
         for part, samples in sets.parts(name).items():
             (folder / name).mkdir(parents=True, exist_ok=True)
             files[f"{name}/{part}.jsonl"] = _json_lines(map(_row, samples))
-    files[REPLIES] = _json_lines(
-        {
-            "source": each.source,
-            "generator": each.generator,
-            "removed_by": each.rule,
-            "detail": each.detail,
-            "reply": each.reply,
-        }
-        for each in sets.outcomes
-    )
+    files[REPLIES] = _json_lines(map(_outcome_row, sets.outcomes))
     for path, text in files.items():
         write_text(folder / path, text)
     digests = {path: hashlib.sha256(text.encode("utf-8")).hexdigest() for path, text in files.items()}
@@ -113,22 +107,24 @@ def write_sets(folder: Path, collected: Collected, sets: RewriteSets, facts: Map
 
 def described_counts(collected: Collected, sets: RewriteSets) -> dict[str, object]:
     """Return the numbers of texts at each step, and what every rule removed, for JSON."""
-    kept = Counter(str(each.label) for each in sets.binary)
+    kept = Counter(str(sample.label) for sample in sets.binary)
+    generators, parts, tables = {}, {}, {}
+    for name in sets.generators:
+        removed = _by_rule(sets.removed(name))
+        generators[name] = {"replies": sets.replies(name), "removed": removed, "kept": kept[name]}
+    for data_set in DATA_SETS:
+        parts[data_set] = {part: len(own) for part, own in sets.parts(data_set).items()}
+        counts = counts_of(sets, data_set)
+        languages = dict(counts.by_language)
+        tables[data_set] = {"authors": counts.authors, "languages": languages, "total": counts.total}
     return {
         "skipped": dict(collected.skipped),
         HUMAN: {"read": collected.read, "removed": _by_rule(collected.removed), "kept": kept[HUMAN]},
-        "generators": {
-            name: {"replies": sets.replies(name), "removed": _by_rule(sets.removed(name)), "kept": kept[name]}
-            for name in sets.generators
-        },
+        "generators": generators,
         "anonymised": dict(sets.anonymised),
         "split": sets.split,
-        "parts": {name: {part: len(own) for part, own in sets.parts(name).items()} for name in DATA_SETS},
-        "table_1": {
-            name: {"authors": counts.authors, "languages": dict(counts.by_language), "total": counts.total}
-            for name in DATA_SETS
-            for counts in [counts_of(sets, name)]
-        },
+        "parts": parts,
+        "table_1": tables,
     }
 
 
@@ -141,15 +137,13 @@ def read_counts(folder: Path) -> dict[str, SetCounts]:
     path = folder / MANIFEST
     try:
         table = parse_json(path.read_text("utf-8"))["table_1"]
-        return {
-            name: SetCounts(
-                tuple(table[name]["authors"]),
-                {language: tuple(row) for language, row in table[name]["languages"].items()},
-            )
-            for name in DATA_SETS
-        }
+        counts: dict[str, SetCounts] = {}
+        for name in DATA_SETS:
+            by_language = {language: tuple(row) for language, row in table[name]["languages"].items()}
+            counts[name] = SetCounts(tuple(table[name]["authors"]), by_language)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: expected the manifest of a folder of `assay lab build-authorship`") from error
+    return counts
 
 
 def _by_rule(removed: Mapping[RemovalRule, int]) -> dict[str, int]:
@@ -165,6 +159,16 @@ def _row(sample: Sample) -> dict[str, object]:
         "label": sample.label,
         "group": sample.group,
         **sample.metadata,
+    }
+
+
+def _outcome_row(outcome: ReplyOutcome) -> dict[str, object]:
+    return {
+        "source": outcome.source,
+        "generator": outcome.generator,
+        "removed_by": outcome.rule,
+        "detail": outcome.detail,
+        "reply": outcome.reply,
     }
 
 

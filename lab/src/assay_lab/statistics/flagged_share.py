@@ -6,6 +6,7 @@ rule fires, how often the interval of `flagged` holds its true value, and how of
 above the truth.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
@@ -57,14 +58,15 @@ def draw(random: np.random.Generator, size: int, groups: int, effect: float) -> 
     if not groups:
         return random.standard_normal(size), list(range(size))
     members = np.arange(size) % groups
+    # texts of a group share a part of their score; the variance of a text stays 1
     common = random.standard_normal(groups)[members] * np.sqrt(effect)
     return common + random.standard_normal(size) * np.sqrt(1 - effect), members.tolist()
 
 
 def rates(random: np.random.Generator, setting: Setting) -> tuple[FlagRate, FlagRate, FlagRate]:
     """Return what one study flags at both levels, and at the first level with every text counted as independent."""
-    unseen, packages = draw(random, setting.unseen, setting.packages, setting.effect)
-    scores, groups = draw(random, setting.samples, setting.groups, setting.effect)
+    unseen, packages = draw(random, setting.unseen, setting.packages, effect=setting.effect)
+    scores, groups = draw(random, setting.samples, setting.groups, effect=setting.effect)
     scores = scores + SHIFT * (random.random(setting.samples) < setting.leaked)
     p_values = conformal_p_values(scores, unseen)
     by_level = [
@@ -76,9 +78,11 @@ def rates(random: np.random.Generator, setting: Setting) -> tuple[FlagRate, Flag
 def measure(setting: Setting, studies: int, seed: int) -> dict[str, object]:
     """Return the row of one setting."""
     key = [setting.unseen, setting.samples, setting.packages, setting.groups]
-    random = np.random.default_rng([*key, seed] if seed else key)
+    if seed:
+        key.append(seed)
+    random = np.random.default_rng(key)
     truth = (1 - setting.leaked) * ALPHA + setting.leaked * float(ndtr(ndtri(ALPHA) + SHIFT))
-    totals = dict.fromkeys(("low", "p_value", "p_value_independent", "covered", "width", "bound", "large_bound"), 0.0)
+    totals: defaultdict[str, float] = defaultdict(float)
     for _ in range(studies):
         strict, half, independent = rates(random, setting)
         bound = seen_share_bound([strict, half])

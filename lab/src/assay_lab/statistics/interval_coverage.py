@@ -7,10 +7,12 @@ the true value and how wide they are on average. Resamples a study: 200.
 """
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
+from itertools import chain, product
 from multiprocessing import get_context
 from typing import Any
 
@@ -51,10 +53,10 @@ class Family:
 
 
 FAMILIES = (
-    Family("choice", "normal", 0.3, 0.8, 1),
-    Family("choice", "skewed", 0.3, 0.8, 2),
-    Family("confirmation", "heavy-tailed", 0.15, 0.6, 101),
-    Family("confirmation", "lognormal", 0.4, 0.9, 102),
+    Family(part="choice", law="normal", effect=0.3, spread=0.8, seed=1),
+    Family(part="choice", law="skewed", effect=0.3, spread=0.8, seed=2),
+    Family(part="confirmation", law="heavy-tailed", effect=0.15, spread=0.6, seed=101),
+    Family(part="confirmation", law="lognormal", effect=0.4, spread=0.9, seed=102),
 )
 MEDIAN_SIZE = 3
 SLOPE = 0.5
@@ -96,7 +98,7 @@ def deviates(random: np.random.Generator, law: str, size: int) -> Floats:
     return random.standard_normal(size)
 
 
-def study(random: np.random.Generator, cell: Cell, lead: float, sizes: Sequence[NDArray[np.intp]]) -> Study:
+def study(random: np.random.Generator, cell: Cell, *, lead: float, sizes: Sequence[NDArray[np.intp]]) -> Study:
     """Members `lead` above non-members, in groups of these sizes (members', non-members')."""
     law, effect = cell.family.law, cell.family.effect
     members, others = (np.repeat(np.arange(len(size)), size) for size in sizes)
@@ -106,9 +108,15 @@ def study(random: np.random.Generator, cell: Cell, lead: float, sizes: Sequence[
     high = lead + (own + slope)[members] + deviates(random, law, len(members)) * np.sqrt(1 - effect)
     low = common[others] + random.standard_normal(len(others)) * np.sqrt(1 - effect)
     first = np.concatenate([high, low])
-    groups = np.concatenate([members, others + (0 if cell.shared else len(sizes[0]))])
+    if not cell.shared:
+        others = others + len(sizes[0])
     noise = random.standard_normal(len(first)) * SECOND_NOISE
-    return Study(first, first + noise, np.arange(len(first)) < len(high), groups)
+    return Study(
+        first=first,
+        second=first + noise,
+        positive=np.arange(len(first)) < len(high),
+        groups=np.concatenate([members, others]),
+    )
 
 
 def drawn_sizes(random: np.random.Generator, cell: Cell) -> list[NDArray[np.intp]]:
@@ -120,43 +128,47 @@ def drawn_sizes(random: np.random.Generator, cell: Cell) -> list[NDArray[np.intp
 @cache
 def truth(family: Family, target: float, size: int, *, shared: bool) -> tuple[float, Mapping[str, float]]:
     """The lead that gives the AUROC, and the true value of every figure: of samples that are groups of their own."""
-    cell, alone = Cell(family, shared, target, size), [np.ones(size, np.intp)] * 2
+    cell, alone = Cell(family=family, shared=shared, auroc=target, groups=size), [np.ones(size, np.intp)] * 2
 
     def drawn(lead: float) -> Study:
         # in separate groups, so that no pair shares an effect
-        found = study(np.random.default_rng(0), cell, lead, alone)
+        members = study(np.random.default_rng(0), cell, lead=lead, sizes=alone)
         if not shared:
-            return found
-        other = study(np.random.default_rng(1), cell, lead, alone)
-        return Study(
-            np.concatenate([found.first[:size], other.first[size:]]),
-            np.concatenate([found.second[:size], other.second[size:]]),
-            found.positive,
-            found.groups,
+            return members
+        others = study(np.random.default_rng(1), cell, lead=lead, sizes=alone)
+        return replace(
+            members,
+            first=np.concatenate([members.first[:size], others.first[size:]]),
+            second=np.concatenate([members.second[:size], others.second[size:]]),
         )
 
-    low, high = (0.0, 0.0) if target == min(AUROCS) and family.law == "normal" else (-2.0, 12.0)
-    for _ in range(16 if high else 0):
+    if target == min(AUROCS) and family.law == "normal":
+        return 0.0, figures_of(drawn(0.0))
+    low, high = -2.0, 12.0
+    # the AUROC rises with the lead: 16 halvings find it to 2e-4
+    for _ in range(16):
         middle = (low + high) / 2
         at = drawn(middle)
-        low, high = (middle, high) if auroc(at.first, at.positive) < target else (low, middle)
+        if auroc(at.first, at.positive) < target:
+            low = middle
+        else:
+            high = middle
     lead = (low + high) / 2
-    at = drawn(lead)
-    return lead, figures_of(at)
+    return lead, figures_of(drawn(lead))
 
 
-def figures_of(found: Study) -> Mapping[str, float]:
+def figures_of(data: Study) -> Mapping[str, float]:
     """Every figure of one study."""
-    areas = [auroc(scores, found.positive) for scores in (found.first, found.second)]
-    rates = {f"tpr at {rate:g}": tpr_at_fpr(found.first, found.positive, rate) for rate in RATES}
-    return {"auroc": areas[0], "auprc": auprc(found.first, found.positive), **rates, "difference": areas[0] - areas[1]}
+    first, second = auroc(data.first, data.positive), auroc(data.second, data.positive)
+    rates = {f"tpr at {rate:g}": tpr_at_fpr(data.first, data.positive, rate) for rate in RATES}
+    return {"auroc": first, "auprc": auprc(data.first, data.positive), **rates, "difference": first - second}
 
 
-def ours(found: Study) -> Mapping[str, Estimate]:
+def ours(data: Study) -> Mapping[str, Estimate]:
     """What assay says."""
-    groups = found.groups.tolist()
-    ranking = rank_score("first", found.first, found.positive, groups, resamples=RESAMPLES)
-    difference = paired_difference(found.first, found.second, found.positive, groups, resamples=RESAMPLES)
+    groups = data.groups.tolist()
+    ranking = rank_score("first", data.first, data.positive, groups=groups, resamples=RESAMPLES)
+    difference = paired_difference(data.first, data.second, positive=data.positive, groups=groups, resamples=RESAMPLES)
     rates = {f"tpr at {rate:g}": ranking.tpr_at_fpr[rate] for rate in RATES}
     return {"auroc": ranking.auroc, "auprc": ranking.auprc, **rates, "difference": difference.estimate}
 
@@ -168,6 +180,7 @@ def rivals(found: Study) -> Mapping[str, tuple[float, float]]:
     replicates = np.concatenate([auroc_of(sweep, weights) for weights in draws.weights()])
     replicates = replicates[~np.isnan(replicates)]
     names = np.unique(found.groups)
+    # a row of weights for each group that is left out
     without = auroc_of(sweep, (found.groups[None, :] != names[:, None]).astype(np.float64))
     value = float(auroc_of(sweep, np.ones((1, len(found.first))))[0])
     return {
@@ -204,27 +217,21 @@ def measure(cell: Cell, studies: int, size: int) -> list[dict[str, Any]]:
     """One row a method and figure."""
     lead, true = truth(cell.family, cell.auroc, size, shared=cell.shared)
     random = np.random.default_rng([cell.family.seed, cell.shared, round(100 * cell.auroc), cell.groups])
-    intervals: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    intervals: defaultdict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for _ in range(studies):
-        at = study(random, cell, lead, drawn_sizes(random, cell))
+        at = study(random, cell, lead=lead, sizes=drawn_sizes(random, cell))
         for figure, estimate in ours(at).items():
-            intervals.setdefault(("assay", figure), []).append((estimate.low, estimate.high))
+            intervals["assay", figure].append((estimate.low, estimate.high))
         others = rivals(at) if cell.family.part == "choice" else {}
         for method, ends in others.items():
-            intervals.setdefault((method, "auroc"), []).append(ends)
-    return [
-        {
-            **{name: value for name, value in asdict(cell.family).items() if name != "seed"},
-            "shared": cell.shared,
-            "auroc": cell.auroc,
-            "groups": cell.groups,
-            "method": method,
-            "figure": figure,
-            "true": true[figure],
-            **_summary(np.array(ends), true[figure]),
-        }
-        for (method, figure), ends in intervals.items()
-    ]
+            intervals[method, "auroc"].append(ends)
+    about = asdict(cell.family) | {"shared": cell.shared, "auroc": cell.auroc, "groups": cell.groups}
+    del about["seed"]
+    rows = []
+    for (method, figure), ends_of_all in intervals.items():
+        summary = _summary(np.array(ends_of_all), true[figure])
+        rows.append({**about, "method": method, "figure": figure, "true": true[figure], **summary})
+    return rows
 
 
 def _summary(ends: Floats, true: float) -> dict[str, Any]:
@@ -243,12 +250,10 @@ def _summary(ends: Floats, true: float) -> dict[str, Any]:
 
 def cells(sizes: Sequence[int], targets: Sequence[float]) -> Iterator[Cell]:
     """All cells, the largest first."""
-    for groups in sorted(sizes, reverse=True):
-        for family in FAMILIES:
-            for shared in (False, True):
-                for target in targets:
-                    if groups >= GROUPS_FOR_INTERVAL or family.part == "choice":
-                        yield Cell(family, shared, target, groups)
+    largest_first = sorted(sizes, reverse=True)
+    for groups, family, shared, target in product(largest_first, FAMILIES, (False, True), targets):
+        if groups >= GROUPS_FOR_INTERVAL or family.part == "choice":
+            yield Cell(family=family, shared=shared, auroc=target, groups=groups)
 
 
 def run(scale: tuple[tuple[int, ...], tuple[float, ...], int, int], seed: int, data: Data) -> Result:
@@ -256,7 +261,7 @@ def run(scale: tuple[tuple[int, ...], tuple[float, ...], int, int], seed: int, d
     sizes, targets, studies, size = scale
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         tasks = [pool.submit(measure, cell, studies, size) for cell in cells(sizes, targets)]
-        return Result([row for task in tasks for row in task.result()])
+        return Result(list(chain.from_iterable(task.result() for task in tasks)))
 
 
 EXPERIMENTS = (

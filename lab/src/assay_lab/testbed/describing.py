@@ -1,5 +1,6 @@
 """A controlled experiment as a report, and that of a demonstration, which has one inside."""
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -28,6 +29,12 @@ def describe_evaluation(
         losses: the training log, entries with "epoch" and "loss".
     """
     separating = [f"{b.kind}: AUROC {area_with_interval(b.auroc)}" for b in evaluation.blind if b.separates]
+    warning = ""
+    if separating:
+        warning = (
+            f"The texts alone separate members from non-members ({listed(separating)}), so part of the "
+            "results may come from the texts and not from training."
+        )
     return Report(
         title="Which detector finds the texts that were planted?",
         statement=_statement(evaluation),
@@ -36,10 +43,7 @@ def describe_evaluation(
         notes=evaluation.notes,
         data=content_of(evaluation),
         kind=f"controlled experiment · {evaluation.model} · seed {evaluation.seed}",
-        warning=f"The texts alone separate members from non-members ({listed(separating)}), so part of the "
-        "results may come from the texts and not from training."
-        if separating
-        else "",
+        warning=warning,
         facts=tuple(_part(evaluation, part, texts) for part, texts in evaluation.parts.items()),
         manifest=manifest,
     )
@@ -48,8 +52,8 @@ def describe_evaluation(
 def _statement(evaluation: Evaluation) -> str:
     """The detector with the highest AUROC after the last epoch."""
     last = evaluation.epochs[-1]
-    cells = [cell for name in evaluation.detectors if (cell := evaluation.cell(name, last)) is not None]
-    measured = [cell for cell in cells if cell.auroc.value == cell.auroc.value]
+    cells = [evaluation.cell(name, last) for name in evaluation.detectors]
+    measured = [cell for cell in cells if cell is not None and not math.isnan(cell.auroc.value)]
     if not measured:
         return "No detector could be judged."
     best = max(measured, key=lambda cell: cell.auroc.value)
@@ -70,10 +74,7 @@ def _auroc_figures(evaluation: Evaluation) -> list[Figure]:
 
 def _auroc_figure(evaluation: Evaluation, view: SampleView) -> Figure:
     lines = [Series(name, _areas(evaluation, name, view)) for name in _drawn(evaluation)]
-    words = "; ".join(
-        f"{line.name}: " + ", ".join(f"epoch {x:g} {area_with_interval(area)}" for x, area in line.points.items())
-        for line in lines
-    )
+    words = "; ".join(map(_in_words, lines))
     title = "AUROC by epochs" if view == "all" else "AUROC by epochs, samples that pass the filter"
     return Figure(
         name=f"figure-auroc-{view}",
@@ -85,14 +86,17 @@ def _auroc_figure(evaluation: Evaluation, view: SampleView) -> Figure:
     )
 
 
+def _in_words(line: Series) -> str:
+    return f"{line.name}: " + ", ".join(f"epoch {x:g} {area_with_interval(area)}" for x, area in line.points.items())
+
+
 def _loss_figures(losses: Sequence[Mapping[str, float]]) -> list[Figure]:
     """The loss curve, thinned; none where nothing was logged."""
     if not losses:
         return []
     step = max(1, len(losses) // SHORT)
-    points = {
-        entry["epoch"]: Estimate(entry["loss"], float("nan"), float("nan")) for entry in [*losses[::step], losses[-1]]
-    }
+    shown = [*losses[::step], losses[-1]]
+    points = {entry["epoch"]: Estimate(entry["loss"], math.nan, math.nan) for entry in shown}
     return [
         Figure(
             name="loss",

@@ -7,7 +7,7 @@ checkpoint it continues after the last stored statistics.
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,12 +69,13 @@ def evaluate(
     """
     epochs = (0, *configuration.training.checkpoints)
     detectors = with_variants(chosen(configuration.judging.detectors), configuration.judging.variants)
-    scored = {
-        epoch: checkpoint_scores(out, configuration, planted, detectors, epoch=epoch, progress=progress)
-        for epoch in epochs
-    }
+    scored = {}
+    for epoch in epochs:
+        scored[epoch] = checkpoint_scores(
+            out, configuration, planted=planted, detectors=detectors, epoch=epoch, progress=progress
+        )
     (out / SCORES / STATISTICS).unlink(missing_ok=True)
-    return judged(configuration, planted, detectors, scored)
+    return judged(configuration, planted=planted, detectors=detectors, scored=scored)
 
 
 def judged(
@@ -103,13 +104,12 @@ def judged(
             compared += contests(planted, values, epoch=epoch, view=view, kept=kept, **draws)
         if (baseline := blind(planted, view=view, kept=kept, **draws)) is not None:
             blinds.append(baseline)
-    everything = views["all"]
     return Evaluation(
         name=configuration.name,
         model=configuration.model,
         seed=configuration.seed,
-        parts={part: int(_part(planted, everything, part).sum()) for part in PARTS},
-        passed_filter={} if passed is None else {part: int(_part(planted, passed, part).sum()) for part in PARTS},
+        parts=_sizes(planted, views["all"]),
+        passed_filter={} if passed is None else _sizes(planted, passed),
         cells=tuple(judged_cells),
         contests=tuple(compared),
         blind=tuple(blinds),
@@ -139,15 +139,17 @@ def checkpoint_scores(
     if any(detector.access == "two models" for detector in compared):
         models["reference"] = open_checkpoint(out, configuration, 0)
     table = frequencies(out, configuration)
-    origins = origins_of(compared, configuration, planted, models, table)
+    origins = origins_of(compared, configuration, planted=planted, models=models, table=table)
     values = current_scores(path, ids, origins)
     missing = [detector for detector in compared if detector.name not in values]
     if missing:
         path.parent.mkdir(parents=True, exist_ok=True)
         with StatisticsCache(path.with_name(STATISTICS)) as cache:
-            values |= _computed(configuration, planted, missing, models, table=table, cache=cache, progress=progress)
+            values |= _computed(
+                configuration, planted, detectors=missing, models=models, table=table, cache=cache, progress=progress
+            )
             cache.clear(models["target"].digest if epoch else None)
-        write_scores(path, ids, values, {name: origins[name] for name in values})
+        write_scores(path, ids, values=values, origins={name: origins[name] for name in values})
     return {detector.name: values[detector.name] for detector in compared}
 
 
@@ -185,9 +187,9 @@ def origins_of(
 def _computed(
     configuration: Configuration,
     planted: Planted,
+    *,
     detectors: Sequence[ComparedDetector],
     models: Mapping[str, "TransformersModel"],
-    *,
     table: FrequencyTable,
     cache: StatisticsCache,
     progress: Progress | None,
@@ -201,19 +203,17 @@ def _computed(
     generator = cached_generator(models["target"], cache, digest=models["target"].generation_digest)
     judging, seed = configuration.judging, configuration.seed
     writing = any(detector.access == "black" for detector in scored)
-    return {
-        **supervised_values(planted, fitted, generator, judging, seed=seed),
-        **values_of(
-            planted,
-            scored,
-            scorers,
-            table,
-            judging,
-            generator=generator if writing else None,
-            rewriter=rewriter_of(judging, generator),
-            progress=progress,
-        ),
-    }
+    supervised = supervised_values(planted, fitted, generator=generator, judging=judging, seed=seed)
+    return supervised | values_of(
+        planted,
+        scored,
+        models=scorers,
+        table=table,
+        judging=judging,
+        generator=generator if writing else None,
+        rewriter=rewriter_of(judging, generator),
+        progress=progress,
+    )
 
 
 def values_of(
@@ -233,7 +233,7 @@ def values_of(
     one_pass = [detector for detector in detectors if detector.request.definition.passes == 1]
     for mask, requested in ((~skipped, detectors), (skipped, one_pass)):
         if mask.any() and requested:
-            samples = [sample for sample, selected in zip(planted.samples, mask, strict=True) if selected]
+            samples = list(compress(planted.samples, mask))
             chosen_scores = [detector.request for detector in requested]
             scoring = plan(chosen_scores, models, table, generator=generator, rewriter=rewriter)
             for name, column in score_samples(samples, scoring, progress=progress).values.items():
@@ -299,7 +299,7 @@ def passes_filter(base: ScoreColumns) -> NDArray[np.bool_] | None:
     name = max((n for n in base if n.split(":")[0] == FILTER), key=_variants_of, default=None)
     if name is None:
         return None
-    return np.array([value < 0 for value in base[name]], np.bool_)  # NaN is not below 0
+    return base[name] < 0  # NaN is not below 0
 
 
 def filter_verdicts(
@@ -314,6 +314,11 @@ def filter_verdicts(
     scoring = plan([request(name)], {"target": model}, rewriter=rewriter_of(configuration.judging, model))
     values = score_samples(samples, scoring, progress=progress).values[name]
     return [None if np.isnan(value) else bool(value >= 0) for value in values]
+
+
+def _sizes(planted: Planted, kept: NDArray[np.bool_]) -> dict[str, int]:
+    """Return part → chosen texts of it."""
+    return {part: int(_part(planted, kept, part).sum()) for part in PARTS}
 
 
 def _part(planted: Planted, kept: NDArray[np.bool_], part: str) -> NDArray[np.bool_]:

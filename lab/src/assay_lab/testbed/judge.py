@@ -5,6 +5,7 @@ half.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress, product
 
 import numpy as np
 
@@ -67,14 +68,21 @@ def cells(
         threshold, labels = _threshold(detector, column[fits], truths[fits])
         outcome = rankings[detector.name]
         if threshold is not None and outcome.positives and outcome.negatives:
-            quality = at_threshold(column[judged], truths[judged], groups, threshold, resamples=resamples, seed=seed)
+            quality = at_threshold(
+                column[judged],
+                positive=truths[judged],
+                groups=groups,
+                threshold=threshold,
+                resamples=resamples,
+                seed=seed,
+            )
             decided = Decided(
-                threshold,
-                labels,
-                quality.accuracy,
-                quality.macro_precision,
-                quality.macro_recall,
-                quality.macro_f1,
+                threshold=threshold,
+                fitted_on=labels,
+                accuracy=quality.accuracy,
+                precision=quality.macro_precision,
+                recall=quality.macro_recall,
+                f1=quality.macro_f1,
             )
         is_clean, is_member = kept & np.isin(part, ("nonmember", "unseen")), kept & (part == "member")
         if detector.rule is not None and threshold is not None:
@@ -92,7 +100,7 @@ def cells(
             tpr_at_fpr=outcome.tpr_at_fpr,
             decided=decided,
             rule_on_unseen=on_unseen,
-            nulls=tuple(nulls(planted, column, calibration, is_clean, is_member)),
+            nulls=tuple(nulls(planted, column, calibration=calibration, is_clean=is_clean, is_member=is_member)),
         )
 
 
@@ -109,7 +117,7 @@ def nulls(
             flag_rate(p_values[part], alpha, groups=selected_groups(planted.samples, part), unseen=calibrated_on)
             for part in (is_clean, is_member)
         )
-        yield Null(alpha, calibrated_on, clean, members)
+        yield Null(alpha=alpha, calibrated_on=calibrated_on, clean=clean, members=members)
 
 
 def contests(
@@ -127,23 +135,22 @@ def contests(
     judged = kept & np.isin(part, ("member", "nonmember"))
     truths = np.array([sample.label == MEMBER for sample in planted.samples])[judged]
     groups = selected_groups(planted.samples, judged)
-    for candidate in CONTENDERS:
-        for rival in BASELINES:
-            if candidate not in values or rival not in values:
-                continue
-            first, second = values[candidate][judged], values[rival][judged]
-            both = ~(np.isnan(first) | np.isnan(second))
-            if truths[both].all() or not truths[both].any():
-                continue
-            difference = paired_difference(first, second, truths, groups, resamples=resamples, seed=seed)
-            yield Contest(candidate, rival, epoch, view, difference)
+    for candidate, rival in product(CONTENDERS, BASELINES):
+        if candidate not in values or rival not in values:
+            continue
+        first, second = values[candidate][judged], values[rival][judged]
+        both = ~(np.isnan(first) | np.isnan(second))
+        if truths[both].all() or not truths[both].any():
+            continue
+        difference = paired_difference(first, second, positive=truths, groups=groups, resamples=resamples, seed=seed)
+        yield Contest(candidate=candidate, rival=rival, epoch=epoch, view=view, difference=difference)
 
 
 def blind(planted: Planted, *, view: SampleView, kept: BooleanArray, resamples: int, seed: int) -> Blind | None:
     """Return the baseline that separates members from non-members without the model; None for too few texts."""
     part = np.array([str(sample.metadata["part"]) for sample in planted.samples])
     judged = kept & np.isin(part, ("member", "nonmember"))
-    samples = [sample for sample, chosen in zip(planted.samples, judged, strict=True) if chosen]
+    samples = list(compress(planted.samples, judged))
     outcome = blind_baseline(
         [sample.text for sample in samples],
         [sample.label == MEMBER for sample in samples],
@@ -153,12 +160,12 @@ def blind(planted: Planted, *, view: SampleView, kept: BooleanArray, resamples: 
     )
     if outcome.ranking is None or outcome.kind is None:
         return None
-    return Blind(view, outcome.kind, outcome.ranking.auroc, outcome.separates)
+    return Blind(view=view, kind=outcome.kind, auroc=outcome.ranking.auroc, separates=outcome.separates)
 
 
 def selected_groups(samples: Sequence[Sample], chosen: BooleanArray) -> list[str | None]:
     """Return the group of each chosen sample; an interval treats a group as a unit."""
-    return [sample.group for sample, selected in zip(samples, chosen, strict=True) if selected]
+    return [sample.group for sample in compress(samples, chosen)]
 
 
 def _threshold(detector: ComparedDetector, column: Float64Array, truths: BooleanArray) -> tuple[float | None, int]:

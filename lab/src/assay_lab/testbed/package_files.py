@@ -4,8 +4,10 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import PurePosixPath
+from typing import Protocol
 
 from assay_lab.testbed.licences import permissive_licence
 
@@ -98,11 +100,11 @@ def package_sources(roots: Iterable[str] = ROOTS, *, seed: int, cap: int, also: 
             left_out.append(installed.metadata["Name"])
             continue
         size = 0
-        for file in sorted(handwritten_files(installed, licence, also), key=lambda file: _order(seed, file)):
+        for file in sorted(handwritten_files(installed, licence, also), key=partial(file_order, seed)):
             if size + len(file.text) <= cap and file.digest not in files:
                 size += len(file.text)
                 files[file.digest] = file
-    ordered = sorted(files.values(), key=lambda file: _order(seed, file))
+    ordered = sorted(files.values(), key=partial(file_order, seed))
     return PackageSources(files=tuple(ordered), left_out=tuple(left_out))
 
 
@@ -150,5 +152,15 @@ def canonical_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _order(seed: int, file: PackageFile) -> str:
+class FileOfPackage(Protocol):
+    """A file as its package has it."""
+
+    @property
+    def package(self) -> str: ...  # noqa: D102
+    @property
+    def path(self) -> str: ...  # noqa: D102
+
+
+def file_order(seed: int, file: FileOfPackage) -> str:
+    """Return the key that puts files in random order."""
     return hashlib.sha256(f"{seed}:{file.package}:{file.path}".encode()).hexdigest()

@@ -15,6 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 
 import pyarrow as pa
@@ -98,13 +99,13 @@ def plant(dataset: Dataset, data: PlantSettings, *, seed: int, easiest: Sequence
             sized.append(sample)
     ordered = sorted(sized, key=lambda sample: _draw(seed, sample.id))
     fresh = ShingleIndex([sample.text for sample in ordered]).first_of_each_kind(data.near_duplicate)
-    distinct = [sample for sample, keep in zip(ordered, fresh, strict=True) if keep]
+    distinct = list(compress(ordered, fresh))
     left_out["near-duplicate of another"] += len(ordered) - len(distinct)
     assigned = _assigned(distinct, data, seed)
     left_out["not needed"] += len(distinct) - len(assigned)
-    place = {part: number for number, part in enumerate(PARTS)}
-    samples = sorted(assigned, key=lambda sample: (place[str(sample.metadata["part"])], sample.id))
-    return Planted(tuple(samples), {why: n for why, n in left_out.items() if n}, dataset.notes)
+    places = list(PARTS)
+    samples = sorted(assigned, key=lambda sample: (places.index(str(sample.metadata["part"])), sample.id))
+    return Planted(tuple(samples), dict(+left_out), dataset.notes)
 
 
 def _assigned(samples: Sequence[Sample], data: PlantSettings, seed: int) -> list[Sample]:
@@ -128,8 +129,9 @@ def _assigned(samples: Sequence[Sample], data: PlantSettings, seed: int) -> list
         chosen += [replace(s, label=PARTS[part], metadata={**s.metadata, "part": part}) for s in drawn]
     if any(missing.values()):
         room = sum(min(len(group), data.per_group) for group in groups.values())
+        requested = ", ".join(f"{n} {part}" for part, n in sizes.items())
         raise DataError(
-            f"{sum(sizes.values())} texts are requested ({', '.join(f'{n} {part}' for part, n in sizes.items())}); "
+            f"{sum(sizes.values())} texts are requested ({requested}); "
             f"{room} are there, from {len(groups)} groups of at most {data.per_group} each"
         )
     return chosen
@@ -142,20 +144,15 @@ def write_planted(folder: Path, planted: Planted) -> None:
         DataError: the files cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [
-        {
-            "id": sample.id,
-            "text": sample.text,
-            "language": sample.language,
-            "group": sample.group,
-            "part": sample.metadata["part"],
-        }
-        for sample in planted.samples
-    ]
+    rows, lines = [], []
+    for sample in planted.samples:
+        about_text = {"id": sample.id, "group": sample.group, "part": sample.metadata["part"]}
+        lines.append(json.dumps(about_text | {"sha256": _sha256(sample.text)}, ensure_ascii=False) + "\n")
+        row = {"id": sample.id, "text": sample.text, "language": sample.language}
+        rows.append(row | {"group": sample.group, "part": sample.metadata["part"]})
     about = {"left_out": dict(planted.left_out), "notes": list(planted.notes)}
     table = pa.Table.from_pylist(rows).replace_schema_metadata({"about": json.dumps(about)})
-    lines = [{key: row[key] for key in ("id", "group", "part")} | {"sha256": _sha256(str(row["text"]))} for row in rows]
-    write_text(folder / MEMBERS, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    write_text(folder / MEMBERS, "".join(lines))
     # the texts come last: a folder that has them is complete, and a resumed run reads it
     with atomic_path(folder / TEXTS) as unfinished:
         pq.write_table(table, unfinished)
@@ -170,14 +167,22 @@ def read_planted(folder: Path) -> Planted:
     try:
         table = pq.read_table(folder / TEXTS)
         about = json.loads(table.schema.metadata[b"about"])
-        rows = table.to_pylist()
-        samples = tuple(
-            Sample(row["id"], row["text"], row["language"], PARTS[row["part"]], row["group"], {"part": row["part"]})
-            for row in rows
-        )
+        samples = tuple(map(_read_sample, table.to_pylist()))
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise DataError(f"{folder}: expected texts that `assay lab testbed plant` wrote") from error
     return Planted(samples, about["left_out"], tuple(about["notes"]))
+
+
+def _read_sample(row: Mapping[str, str]) -> Sample:
+    part = row["part"]
+    return Sample(
+        row["id"],
+        text=row["text"],
+        language=row["language"],
+        label=PARTS[part],
+        group=row["group"],
+        metadata={"part": part},
+    )
 
 
 def _sha256(text: str) -> str:

@@ -1,9 +1,10 @@
 """The tables of a controlled experiment: detectors in rows, checkpoints or measures in columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, product
 
 from assay.evaluation import Estimate
-from assay.reports import Cell, Column, Missing, Row, Table, percent
+from assay.reports import Cell, Column, ColumnKind, Missing, Row, Table, percent
 from assay_lab.testbed.evaluation_result import DetectorResult, Evaluation, SampleView
 
 VIEWS: Mapping[SampleView, str] = {"all": "", "filtered": ", samples that pass the paper's filter"}
@@ -28,15 +29,13 @@ def evaluation_tables(evaluation: Evaluation) -> tuple[Table, ...]:
 
 def views(evaluation: Evaluation) -> Sequence[SampleView]:
     """Return the views that the run has, all samples first."""
-    return tuple(view for view in VIEWS if any(cell.view == view for cell in evaluation.cells))
+    present = {cell.view for cell in evaluation.cells}
+    return tuple(filter(present.__contains__, VIEWS))
 
 
 def auroc_table(evaluation: Evaluation, view: SampleView) -> Table:
     """Return the AUROC of every detector on every checkpoint, and of the baseline that never sees the model."""
-    rows = []
-    for name in evaluation.detectors:
-        cells = [evaluation.cell(name, epoch, view) for epoch in evaluation.epochs]
-        rows.append(Row((name, *(NOT_SCORED if cell is None else cell.auroc for cell in cells))))
+    rows = [Row((name, *map(_auroc, _cells(evaluation, name, view)))) for name in evaluation.detectors]
     baseline = next((blind for blind in evaluation.blind if blind.view == view), None)
     if baseline is not None:
         name = f"{baseline.kind} (never sees the model)"
@@ -44,7 +43,7 @@ def auroc_table(evaluation: Evaluation, view: SampleView) -> Table:
     return Table(
         name=f"auroc-{view}",
         title=f"AUROC by epochs of training{VIEWS[view]}",
-        columns=(DETECTOR, *(Column(_epoch(epoch), "area") for epoch in evaluation.epochs)),
+        columns=(DETECTOR, *_columns(map(_epoch, evaluation.epochs), "area")),
         rows=tuple(rows),
         caption=(
             f"Members against non-members, {_sizes(evaluation, view)}; chance is .5. {INTERVALS}",
@@ -63,7 +62,7 @@ def checkpoint_table(evaluation: Evaluation, epoch: int, view: SampleView) -> Ta
         title=f"Decisions and rankings, {_epoch(epoch)}{VIEWS[view]}",
         columns=(
             DETECTOR,
-            *(Column(name, "share") for name in ("accuracy", "precision", "recall", "macro-F1")),
+            *_columns(("accuracy", "precision", "recall", "macro-F1"), "share"),
             Column("threshold", "count"),
             Column("AUROC", "area"),
             *(Column(f"TPR at {percent(rate)} FPR", "share") for rate in rates),
@@ -82,28 +81,24 @@ def checkpoint_table(evaluation: Evaluation, epoch: int, view: SampleView) -> Ta
 
 def null_table(evaluation: Evaluation, view: SampleView) -> Table:
     """Return how many clean texts conformal decisions flag at each level, and how many a paper's own rule."""
-    alphas = sorted({null.alpha for cell in evaluation.cells for null in cell.nulls})
+    every = chain.from_iterable(cell.nulls for cell in evaluation.cells)
+    alphas = sorted({null.alpha for null in every})
     has_rules = any(cell.rule_on_unseen for cell in evaluation.cells)
+    heads = [f"at {percent(alpha)}, {_epoch(epoch)}" for alpha, epoch in product(alphas, evaluation.epochs)]
+    if has_rules:
+        heads += [f"its paper's rule, {_epoch(epoch)}" for epoch in evaluation.epochs]
     rows = []
     for name in evaluation.detectors:
-        cells = [evaluation.cell(name, epoch, view) for epoch in evaluation.epochs]
+        cells = _cells(evaluation, name, view)
         if any(cell is not None and (cell.nulls or cell.rule_on_unseen) for cell in cells):
-            rates = [_false_positives(cell, alpha) for alpha in alphas for cell in cells]
-            rows.append(Row((name, *rates, *(_rule(cell) for cell in cells if has_rules))))
-    null = next((null for cell in evaluation.cells for null in cell.nulls if cell.view == view), None)
+            rates = [_false_positives(cell, alpha) for alpha, cell in product(alphas, cells)]
+            rows.append(Row((name, *rates, *(map(_rule, cells) if has_rules else ()))))
+    null = next(chain.from_iterable(cell.nulls for cell in evaluation.cells if cell.view == view), None)
     sizes = f"{null.clean.samples:,} clean texts against {null.calibrated_on:,}" if null else "clean texts"
     return Table(
         name=f"null-{view}",
         title=f"False positives on clean texts{VIEWS[view]}",
-        columns=(
-            DETECTOR,
-            *(
-                Column(f"at {percent(alpha)}, {_epoch(epoch)}", "share")
-                for alpha in alphas
-                for epoch in evaluation.epochs
-            ),
-            *(Column(f"its paper's rule, {_epoch(epoch)}", "share") for epoch in evaluation.epochs if has_rules),
-        ),
+        columns=(DETECTOR, *_columns(heads, "share")),
         rows=tuple(rows),
         caption=(
             f"Share flagged of {sizes} of other groups that calibrate; nothing was trained on any of them.",
@@ -115,28 +110,34 @@ def null_table(evaluation: Evaluation, view: SampleView) -> Table:
 
 def contest_table(evaluation: Evaluation, view: SampleView) -> Table:
     """Return the AUROC of the candidates minus that of their rivals, paired."""
-    pairs = dict.fromkeys((contest.candidate, contest.rival) for contest in evaluation.contests)
-    differences: dict[tuple[str, str, int], Estimate] = {
-        (contest.candidate, contest.rival, contest.epoch): contest.difference.estimate
-        for contest in evaluation.contests
-        if contest.view == view
-    }
+    differences: dict[str, dict[int, Estimate]] = {}
+    for contest in evaluation.contests:
+        of_pair = differences.setdefault(f"{contest.candidate} − {contest.rival}", {})
+        if contest.view == view:
+            of_pair[contest.epoch] = contest.difference.estimate
+    rows = []
+    for name, of_pair in differences.items():
+        rows.append(Row((name, *(of_pair.get(epoch, NOT_COMPARED) for epoch in evaluation.epochs))))
     return Table(
         name=f"contests-{view}",
         title=f"Differences of AUROC{VIEWS[view]}",
-        columns=(Column("detectors", "name"), *(Column(_epoch(epoch), "area") for epoch in evaluation.epochs)),
-        rows=tuple(
-            Row(
-                (
-                    f"{candidate} − {rival}",
-                    *(differences.get((candidate, rival, epoch), NOT_COMPARED) for epoch in evaluation.epochs),
-                )
-            )
-            for candidate, rival in pairs
-        ),
+        columns=(Column("detectors", "name"), *_columns(map(_epoch, evaluation.epochs), "area")),
+        rows=tuple(rows),
         caption=("On the texts that both can score, paired: an interval above 0 means better.",),
         section="Differences",
     )
+
+
+def _columns(titles: Iterable[str], kind: ColumnKind) -> list[Column]:
+    return [Column(title, kind) for title in titles]
+
+
+def _cells(evaluation: Evaluation, name: str, view: SampleView) -> list[DetectorResult | None]:
+    return [evaluation.cell(name, epoch, view) for epoch in evaluation.epochs]
+
+
+def _auroc(cell: DetectorResult | None) -> Cell:
+    return NOT_SCORED if cell is None else cell.auroc
 
 
 def _decisions(cell: DetectorResult) -> list[Cell]:

@@ -76,7 +76,7 @@ def run(out: Path, configuration: Configuration, watchers: Watchers = ALONE) -> 
     """
     planted = trained(out, configuration, watchers)
     try:
-        return evaluate_in(out, configuration, planted, watchers)
+        return evaluate_in(out, configuration, planted=planted, watchers=watchers)
     except OSError as error:
         raise _unwritable(out, error) from error
 
@@ -90,7 +90,7 @@ def trained(out: Path, configuration: Configuration, watchers: Watchers = ALONE)
     """
     try:
         planted = plant_in(out, configuration, watchers)
-        train_in(out, configuration, planted, watchers)
+        train_in(out, configuration, planted=planted, watchers=watchers)
     except OSError as error:
         raise _unwritable(out, error) from error
     return planted
@@ -227,7 +227,12 @@ def task_of(configuration: Configuration, planted: Planted, base: Checkpoint) ->
         tokens = sum(map(len, general))
         facts = {"general_text": {"wanted_tokens": tokens_needed, "tokens": tokens, "documents": documents}}
     task = Task(
-        configuration.model, configuration.revision, members, general, configuration.training, configuration.seed
+        model=configuration.model,
+        revision=configuration.revision,
+        members=members,
+        general=general,
+        training=configuration.training,
+        seed=configuration.seed,
     )
     return task, facts
 

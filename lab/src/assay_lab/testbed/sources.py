@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from pathlib import Path, PurePosixPath
 
 from assay.corpora import dated_files, project_named
@@ -72,7 +72,7 @@ def fresh_functions(near_duplicate: float) -> Dataset:
     seen = [sample.text for sample in doses.samples if sample.label != NONMEMBER]
     trained = chain(seen, training_texts(manifest))
     share = ShingleIndex([sample.text for sample in functions]).largest_containment(trained)
-    clean = [sample for sample, most in zip(functions, share, strict=True) if most < near_duplicate]
+    clean = list(compress(functions, share < near_duplicate))
     note = (
         f"{len(library)} functions of the standard library and {len(clean)} of installed packages outside the training "
         f"data; {len(functions) - len(clean)} more are near-duplicates of it."
@@ -107,12 +107,16 @@ def folder_functions(folder: Path, near_duplicate: float) -> Dataset:
     languages: Counter[str] = Counter()
     by_language: defaultdict[str, list[Sample]] = defaultdict(list)
     for package, path in packages.items():
-        files = _files(path)
-        languages.update(language for language, _ in Counter(file.language for file in files).most_common(1))
-        for language in dict.fromkeys(file.language for file in files):
-            own = (file for file in files if file.language == language)
+        files: defaultdict[str, list[PackageFile]] = defaultdict(list)
+        for file in _files(path):
+            files[file.language].append(file)
+        if files:
+            languages[max(files, key=lambda language: len(files[language]))] += 1
+        for language, own in files.items():
             by_language[language] += _functions_in(own, package).values()
-    functions = [sample for language, _ in languages.most_common(1) for sample in by_language[language]]
+    functions: list[Sample] = []
+    for language, _ in languages.most_common(1):
+        functions = by_language[language]
     texts = [sample.text for sample in functions]
     index = ShingleIndex(texts)
     seen = (sample.text for sample in known_dose_functions().samples)
@@ -121,11 +125,12 @@ def folder_functions(folder: Path, near_duplicate: float) -> Dataset:
     if control is not None:
         copied |= control.contain(texts)
     kept = index.first_of_each_kind(near_duplicate) & ~copied
-    clean = [sample for sample, keep in zip(functions, kept, strict=True) if keep]
+    clean = list(compress(functions, kept))
     if not clean:
         raise DataError(f"{folder}: no function of a package that the built-in models were not trained on")
+    groups = {sample.group for sample in clean}
     note = (
-        f"{len(clean)} functions ({clean[0].language}) of {len({s.group for s in clean})} packages; "
+        f"{len(clean)} functions ({clean[0].language}) of {len(groups)} packages; "
         f"{len(functions) - len(clean)} left out."
     )
     return Dataset.of("functions of packages", clean, source=str(folder), notes=[note])
@@ -193,19 +198,21 @@ def _functions_of_file(file: PackageFile, package: str) -> Iterator[Sample]:
 def _files(package: Path) -> list[PackageFile]:
     """Return the source files of an archive or folder that people wrote, in a random order."""
     readable = languages_with("functions")
-    files = [file.source for file in dated_files([str(package)], ANY_DAY) if file.source.language in readable]
-    return [
-        PackageFile(package.name, "", "", file.path, file.text, str(file.language))
-        for file in sorted(files, key=lambda file: _draw(0, file.path))
-        if is_written_by_hand(PurePosixPath(file.path), file.text)
-    ]
+    sources = [file.source for file in dated_files([str(package)], ANY_DAY)]
+    files = []
+    for file in sorted(sources, key=lambda file: _draw(0, file.path)):
+        if file.language in readable and is_written_by_hand(PurePosixPath(file.path), file.text):
+            about = {"package": package.name, "version": "", "licence": ""}
+            files.append(PackageFile(**about, path=file.path, text=file.text, language=file.language))
+    return files
 
 
 def _installed() -> list[Distribution]:
     """Return the installed distributions, sorted by name, each once."""
-    named = {
-        canonical_name(package.metadata["Name"]): package for package in distributions() if package.metadata["Name"]
-    }
+    named = {}
+    for package in distributions():
+        if name := package.metadata["Name"]:
+            named[canonical_name(name)] = package
     return [named[name] for name in sorted(named)]
 
 

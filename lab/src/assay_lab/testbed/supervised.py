@@ -36,7 +36,8 @@ def supervised_values(
     part = [str(sample.metadata["part"]) for sample in planted.samples]
     labelled = [sample for sample in planted.samples if sample.metadata["part"] in FITTED_ON]
     labels = [sample.label == MEMBER for sample in labelled]
-    places = [i for i, p in enumerate(part) if p not in FITTED_ON and not (judging.unseen_one_pass and p == "unseen")]
+    spared = (*FITTED_ON, "unseen") if judging.unseen_one_pass else FITTED_ON
+    places = [place for place, name in enumerate(part) if name not in spared]
     judged = [planted.samples[i] for i in places]
     values = {}
     detectors = detectors_of(FittedDetector)

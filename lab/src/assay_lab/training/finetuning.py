@@ -97,11 +97,11 @@ def finetune(out: Path, task: Task, *, stop_after: int | None = None, progress: 
             out.mkdir(parents=True, exist_ok=True)
             busy = f"{out}: another process is training there; expected it to end first, or another folder"
             stack.enter_context(sole_process(out / LOCK, DataError(busy)))
-        return _finetuned(out, task, processes, stop_after, progress)
+        return _finetuned(out, task, processes=processes, stop_after=stop_after, progress=progress)
 
 
 def _finetuned(
-    out: Path, task: Task, processes: Processes, stop_after: int | None, progress: TrainingProgress | None
+    out: Path, task: Task, *, processes: Processes, stop_after: int | None, progress: TrainingProgress | None
 ) -> bool:
     with torch.random.fork_rng(devices=processes.cuda_devices):
         torch.manual_seed(task.seed)
@@ -112,7 +112,7 @@ def _finetuned(
             keep_recipe(out / RECIPE, facts)
         processes.wait()
         model = prepared(base.model, task.training)
-        training = causal_training(model, task.rows, task.training, processes, task.seed)
+        training = causal_training(model, task.rows, settings=task.training, processes=processes, seed=task.seed)
     per_epoch = task.batches.per_epoch
 
     def after_step(step: int) -> Mapping[str, float]:

@@ -44,7 +44,8 @@ def pack(
     random = np.random.default_rng(seed)
     occurrences = random.permutation(np.repeat(np.arange(len(functions)), [dose for _, dose in functions]))
     stream = np.concatenate([*files, np.empty(0, dtype=np.uint16)])
-    total = len(stream) + sum(len(functions[i][0]) for i in occurrences)
+    lengths = np.array([len(document) for document, _ in functions], np.int64)
+    total = len(stream) + int(lengths[occurrences].sum())
     # each occurrence needs a row of its own, even where the tokens would fit in fewer rows
     count = max(-(-total // width), len(occurrences))
     function_of = np.full(count, -1, dtype=np.int32)

@@ -25,6 +25,7 @@ import pickle
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, compress
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,11 @@ from assay.leakage.naturalness import Naturalness
 from assay.models import ModelSettings, TransformersModel, open_local
 from assay.scores import requests
 from assay.scoring import Deterministic, plan, score_samples
-from assay.types import Float64Array, Sample
+from assay.types import BooleanArray, Float64Array, Sample
 from assay_lab.control.plant_tasks import PLANTED as PLANTED_FOLDER
 from assay_lab.control.plant_tasks import tasks
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
+from assay_lab.result_rows import column, grouped, where
 
 PER_PACKAGE = 6
 """Functions of a package at most."""
@@ -107,11 +109,8 @@ def run_sources(scale: tuple[tuple[str, ...], int], seed: int, data: Data) -> Re
         every = assay.load("humaneval-x", data=data["humaneval-x"], language=language).samples
         samples = [sample for sample in every if SHORTEST <= len(sample.text) <= LONGEST][:most]
         for names, rename in WAYS:
-            work = plan(
-                requests("sr_rank"),
-                {"target": model},
-                rewriter=Deterministic(names=source(names, model), rename=rename),
-            )
+            rewriter = Deterministic(names=source(names, model), rename=rename)
+            work = plan(requests("sr_rank"), {"target": model}, rewriter=rewriter)
             ranks = -score_samples(samples, work).values["sr_rank"]
             result = Naturalness.of(ranks, N, [sample.group or sample.id for sample in samples])
             rows.append(
@@ -157,7 +156,9 @@ def measured(case: Case, data: Data) -> list[dict[str, Any]]:
 
 def texts(case: Case, data: Data) -> list[tuple[str, Sample]]:
     """Return planted tasks, other tasks and functions, short ones that have names to replace."""
-    planted = [] if case.before else json.loads((data["planted"] / "planted.json").read_text("utf-8"))["planted"]
+    planted = []
+    if not case.before:
+        planted = json.loads((data["planted"] / "planted.json").read_text("utf-8"))["planted"]
     every = tasks(case.benchmark, data["benchmark"], case.first)
     pairs = [(PLANTED if task.id in planted else OTHER, task) for task in every if usable(task)]
     seen: Counter[str] = Counter()
@@ -207,7 +208,7 @@ def passes(model: TransformersModel, text: str, rewritten: Sequence[str]) -> dic
     The first pass keeps keys and values. The passes of the variants start at their first changed token.
     """
     net = model.checkpoint.model
-    own, *others = ([*map(int, encoded.ids)] for encoded in model.encoder.encode([text, *rewritten]))
+    own, *others = (encoded.ids.tolist() for encoded in model.encoder.encode([text, *rewritten]))
     with torch.inference_mode():
         first = net(input_ids=torch.tensor([own]), use_cache=True)
         every = torch.log_softmax(first.logits[0, :-1].float(), -1)
@@ -217,12 +218,13 @@ def passes(model: TransformersModel, text: str, rewritten: Sequence[str]) -> dic
         below = (probabilities * (every < chosen)).sum(-1) + probabilities.gather(-1, targets)[:, 0] / 2
         log_probs = chosen[:, 0].numpy().astype(np.float64)
         layers = [(layer.keys, layer.values) for layer in first.past_key_values.layers]
-        totals, lengths = np.zeros(len(others)), np.array([len(ids) - 1 for ids in others])
-        order = sorted(range(len(others)), key=lambda i: _shared(own, others[i]))
+        totals, lengths = np.zeros(len(others)), np.array(list(map(len, others))) - 1
+        shared = np.array([_shared(own, ids) for ids in others])
+        order = np.argsort(shared, kind="stable")
         for start in range(0, len(order), ROWS):
             batch = order[start : start + ROWS]
-            before = max(0, min(_shared(own, others[i]) for i in batch) - 1)
-            rest = _rest(net, layers, [others[i] for i in batch], before)
+            before = max(0, int(shared[batch].min()) - 1)
+            rest = _rest(net, layers, rows=[others[i] for i in batch], before=before)
             totals[batch] = log_probs[:before].sum() + rest
     return {"log_probs": log_probs, "tail_mass": below.numpy(), "totals": totals, "lengths": lengths}
 
@@ -257,10 +259,12 @@ def scores(entry: Mapping[str, Any]) -> dict[str, float]:
     ratios = np.log(entry["totals"] / own.sum())
     names = np.array(entry["names"])
     familiar = float(np.log(np.maximum(entry["tail_mass"].astype(np.float64), FLOOR)).mean())
-    by_name, ratio = (
-        float(np.mean([values[names == name].min() for name in dict.fromkeys(entry["names"])]))
-        for values in (gains, ratios)
-    )
+
+    def mean_of_least(values: Float64Array) -> float:
+        """Return the mean over names of the least value of each name's variants."""
+        return float(np.mean([values[names == name].min() for name in dict.fromkeys(entry["names"])]))
+
+    by_name, ratio = mean_of_least(gains), mean_of_least(ratios)
     return {
         "mid_pit": familiar,
         "loss": float(own.mean()),
@@ -278,33 +282,32 @@ def figures(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return one row of figures for each score, and one for the rule of the paper."""
     kinds = np.array([entry["kind"] for entry in entries])
     groups = [entry["group"] or entry["id"] for entry in entries]
-    columns = {name: np.array([scores(entry)[name] for entry in entries]) for name in scores(entries[0])}
+    scored = list(map(scores, entries))
+    columns = {name: np.array(column(scored, name)) for name in scored[0]}
     easier, least = columns.pop("easier variants"), columns["least gain"]
     of = {kind: kinds == kind for kind in (PLANTED, OTHER, FUNCTION) if (kinds == kind).any()}
 
-    def share(hits: Any, kind: str) -> str:  # noqa: ANN401  booleans of the texts of a kind
-        return str(grouped_share(hits, [group for group, own in zip(groups, of[kind], strict=True) if own]))
+    def share(hits: BooleanArray, kind: str) -> str:
+        return str(grouped_share(hits[of[kind]], list(compress(groups, of[kind]))))
 
-    rows: list[dict[str, Any]] = [
-        {
-            "texts": {kind: int(own.sum()) for kind, own in of.items()},
-            "groups": {kind: len({g for g, o in zip(groups, own, strict=True) if o}) for kind, own in of.items()},
-            "variants": float(np.mean([len(entry["totals"]) for entry in entries])),
-            "rule of the paper": {kind: share(least[own] > 0, kind) for kind, own in of.items()},
-            "easier variants": {kind: float(easier[own].mean()) for kind, own in of.items()},
-        }
-    ]
+    first: dict[str, Any] = {"texts": {}, "groups": {}, "variants": float(np.mean([len(e["totals"]) for e in entries]))}
+    first |= {"rule of the paper": {}, "easier variants": {}}
+    for kind, own in of.items():
+        first["texts"][kind] = int(own.sum())
+        first["groups"][kind] = len(set(compress(groups, own)))
+        first["rule of the paper"][kind] = share(least > 0, kind)
+        first["easier variants"][kind] = float(easier[own].mean())
+    rows = [first]
     if PLANTED not in of:  # a model that was not trained on the benchmark: there is nothing to tell apart
         return rows
-    for name, column in columns.items():
-        p_values = conformal_p_values(column, column[of[FUNCTION]])
-        pairs = {
-            f"auroc {first}/{second}": float(auroc(column[of[first] | of[second]], of[first][of[first] | of[second]]))
-            for first, second in ((PLANTED, OTHER), (PLANTED, FUNCTION), (OTHER, FUNCTION))
-            if first in of and second in of
-        }
-        flagged = {kind: share(p_values[own] <= LEVEL, kind) for kind, own in of.items() if kind != FUNCTION}
-        rows.append({"score": name, **pairs, "flagged at 5 %": flagged})
+    for name, values in columns.items():
+        row: dict[str, Any] = {"score": name}
+        for one, other in combinations(of, 2):
+            both = of[one] | of[other]
+            row[f"auroc {one}/{other}"] = float(auroc(values[both], of[one][both]))
+        p_values = conformal_p_values(values, values[of[FUNCTION]])
+        flagged = {kind: share(p_values <= LEVEL, kind) for kind in of if kind != FUNCTION}
+        rows.append(row | {"flagged at 5 %": flagged})
     return rows
 
 
@@ -313,21 +316,22 @@ def named(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     kinds = np.array([entry["kind"] for entry in entries])
     is_task = kinds != FUNCTION
     groups = [entry["group"] or entry["id"] for entry in entries if entry["kind"] != FUNCTION]
+    scored = list(map(scores, entries))
     rows = []
     for score in NAMED:
-        column = np.array([scores(entry)[score] for entry in entries])
-        p_values = conformal_p_values(column[is_task], column[~is_task])
+        values = np.array(column(scored, score))
+        p_values = conformal_p_values(values[is_task], values[~is_task])
         q_values = benjamini_hochberg(p_values)
         chosen = q_values <= LEVEL
         of_kind = {kind: int((chosen & (kinds[is_task] == kind)).sum()) for kind in (PLANTED, OTHER)}
         false = kinds[is_task][chosen] == OTHER
-        share = grouped_share(false, [group for group, own in zip(groups, chosen, strict=True) if own])
+        share = grouped_share(false, list(compress(groups, chosen)))
         rows.append(
             {
                 "score": score,
                 "tasks": {kind: int((kinds == kind).sum()) for kind in (PLANTED, OTHER)},
                 "functions": int((~is_task).sum()),
-                "packages": len({entry["group"] for entry in entries if entry["kind"] == FUNCTION}),
+                "packages": len(grouped(where(entries, kind=FUNCTION), "group")),
                 "smallest q": float(q_values.min()),
                 "named": of_kind,
                 "false share": str(share) if chosen.any() else None,

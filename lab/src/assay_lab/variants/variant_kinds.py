@@ -9,7 +9,7 @@ the paper's rule. Filtered: without the texts that the base model finds easier t
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import compress, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,8 @@ class Made:
 
     def __call__(self, samples: Sequence[Sample], n: int) -> list[Rewritten]:
         """See `assay.scoring.rewriters.Rewriter`."""
-        return [replace(self.known[one.id], texts=self.known[one.id].texts[:n]) for one in samples]
+        made = [self.known[sample.id] for sample in samples]
+        return [replace(rewritten, texts=rewritten.texts[:n]) for rewritten in made]
 
 
 def tasks(data: Data) -> list[Sample]:
@@ -88,12 +89,13 @@ def chosen(size: Size, data: Data) -> tuple[list[Sample], dict[str, Made]]:
     made: dict[str, dict[str, Rewritten]] = {kind: {} for kind in KINDS}
     engines = {kind: Deterministic(changes) for kind, changes in KINDS.items()}
     while len(samples) < size.tasks and (batch := list(islice(drawn, min(50, 2 * size.tasks)))):
-        found = {kind: engine(batch, size.variants) for kind, engine in engines.items()}
-        for place, sample in enumerate(batch):
-            if len(samples) < size.tasks and all(len(some[place].texts) == size.variants for some in found.values()):
+        of_kinds = zip(*(engine(batch, size.variants) for engine in engines.values()), strict=True)
+        for sample, rewritings in zip(batch, of_kinds, strict=True):
+            is_full = all(len(rewritten.texts) == size.variants for rewritten in rewritings)
+            if len(samples) < size.tasks and is_full:
                 samples.append(sample)
-                for kind, some in found.items():
-                    made[kind][sample.id] = some[place]
+                for kind, rewritten in zip(engines, rewritings, strict=True):
+                    made[kind][sample.id] = rewritten
     return samples, {kind: Made(kind, known) for kind, known in made.items()}
 
 
@@ -101,57 +103,60 @@ def trained(folder: Path, members: Sequence[Sample], size: Size) -> None:
     """Checkpoints of a model that was trained on the members."""
     base = open_local(MODEL, device="cpu")
     training = TrainingSettings(method="full", rate=1e-3, epochs=size.epochs[-1], checkpoints=size.epochs, device="cpu")
-    rows = member_rows(base.checkpoint.tokenizer, [one.text for one in members], context=base.context)
-    finetune(folder, Task(MODEL, None, rows, [], training, size.seed))
+    rows = member_rows(base.checkpoint.tokenizer, [sample.text for sample in members], context=base.context)
+    task = Task(model=MODEL, revision=None, members=rows, general=[], training=training, seed=size.seed)
+    finetune(folder, task)
 
 
 def values(
-    folder: Path, epoch: int, samples: Sequence[Sample], made: Mapping[str, Made], size: Size
+    folder: Path, epoch: int, samples: Sequence[Sample], *, made: Mapping[str, Made], size: Size
 ) -> dict[str, Floats]:
     """Kind → `sr_gray` of each sample, on one checkpoint."""
-    model = open_local(str(checkpoint_folder(folder, epoch)) if epoch else MODEL, device="cpu")
+    checkpoint = str(checkpoint_folder(folder, epoch)) if epoch else MODEL
+    model = open_local(checkpoint, device="cpu")
     name = f"sr_gray:n={size.variants}"
     with StatisticsCache(folder / f"epoch-{epoch}.sqlite") as cache:
         scorer = CachedScorer(model, cache)
-        return {
-            kind: score_samples(samples, plan(requests(name), {"target": scorer}, rewriter=one)).values[name]
-            for kind, one in made.items()
-        }
+        scored = {}
+        for kind, rewriter in made.items():
+            work = plan(requests(name), {"target": scorer}, rewriter=rewriter)
+            scored[kind] = score_samples(samples, work).values[name]
+        return scored
 
 
 def judged(
-    epoch: int, samples: Sequence[Sample], found: Mapping[str, Floats], base: Mapping[str, Floats], size: Size
+    epoch: int, samples: Sequence[Sample], *, found: Mapping[str, Floats], base: Mapping[str, Floats], size: Size
 ) -> list[Row]:
     """Each kind, on all texts and on those that pass its filter; and how far it is above names alone."""
     member = np.arange(len(samples)) < len(samples) // 2
     groups = [sample.group for sample in samples]
     draws = {"resamples": size.resamples, "seed": size.seed}
     rows = []
-    for view in ("all", "filtered"):
-        kept = {kind: np.ones(len(samples), np.bool_) if view == "all" else base[kind] < 0 for kind in KINDS}
-        for kind in KINDS:
-            here = kept[kind]
-            truths = member[here]
-            if truths.all() or not truths.any():
-                continue
-            own = [group for group, wanted in zip(groups, here, strict=True) if wanted]
-            ranking = rank_all({kind: found[kind][here]}, truths, own, **draws)[kind]
-            rule = at_threshold(found[kind][here], truths, own, ABOVE_0, **draws)
-            row: Row = {
-                "epoch": epoch,
-                "view": view,
-                "kind": kind,
-                "members": int(truths.sum()),
-                "nonmembers": int((~truths).sum()),
-                "auroc": counts(ranking.auroc),
-                "macro_f1": counts(rule.macro_f1),
-                "rule_on_nonmembers": rule.false_positives / max(1, int((~truths).sum())),
-            }
-            if kind != NAMES_ALONE and view == "all":
-                columns = (found[kind], found[NAMES_ALONE])
-                difference = paired_difference(*columns, member, groups, resamples=size.resamples, seed=size.seed)
-                row["auroc_over_names"] = counts(difference.estimate)
-            rows.append(row)
+    for view, kind in product(("all", "filtered"), KINDS):
+        kept = base[kind] < 0 if view == "filtered" else np.ones(len(samples), np.bool_)
+        truths = member[kept]
+        if truths.all() or not truths.any():
+            continue
+        own = list(compress(groups, kept))
+        ranking = rank_all({kind: found[kind][kept]}, truths, own, **draws)[kind]
+        rule = at_threshold(found[kind][kept], positive=truths, groups=own, threshold=ABOVE_0, **draws)
+        row: Row = {
+            "epoch": epoch,
+            "view": view,
+            "kind": kind,
+            "members": int(truths.sum()),
+            "nonmembers": int((~truths).sum()),
+            "auroc": counts(ranking.auroc),
+            "macro_f1": counts(rule.macro_f1),
+            "rule_on_nonmembers": rule.false_positives / max(1, int((~truths).sum())),
+        }
+        if kind != NAMES_ALONE and view == "all":
+            names = found[NAMES_ALONE]
+            difference = paired_difference(
+                found[kind], names, positive=member, groups=groups, resamples=size.resamples, seed=size.seed
+            )
+            row["auroc_over_names"] = counts(difference.estimate)
+        rows.append(row)
     return rows
 
 
@@ -167,10 +172,11 @@ def run(size: Size, seed: int, data: Data) -> Result:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "train"
         trained(folder, samples[: len(samples) // 2], size)
-        base = values(folder, 0, samples, made, size)
+        base = values(folder, 0, samples, made=made, size=size)
         rows = []
         for epoch in size.epochs:
-            rows += judged(epoch, samples, values(folder, epoch, samples, made, size), base, size)
+            found = values(folder, epoch, samples, made=made, size=size)
+            rows += judged(epoch, samples, found=found, base=base, size=size)
     return Result(rows)
 
 

@@ -34,7 +34,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from assay import load
@@ -43,7 +43,7 @@ from assay.errors import SandboxUnavailable
 from assay.languages import languages_with
 from assay.scoring import problem_of
 from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
-from assay_lab.measuring import spread
+from assay_lab.measuring import rates, spread
 
 N = 10
 LIMITS = Limits(wall_seconds=300)
@@ -90,7 +90,7 @@ def library(_: Path) -> Iterator[Subject]:
         lines = text.splitlines(keepends=True)
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                start = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+                start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
                 yield Subject(textwrap.dedent("".join(lines[start - 1 : node.end_lineno])))
 
 
@@ -130,14 +130,15 @@ PYTHON = (
     Case("bigcodebench", bigcodebench, "bigcodebench"),
 )
 OTHERS = tuple(
-    Case(f"humaneval-x, {language}", humaneval_x(short), "humaneval-x", language, tested=3, batch=8)
+    Case(f"humaneval-x, {language}", humaneval_x(short), data="humaneval-x", language=language, tested=3, batch=8)
     for language, short in {"java": "java", "cpp": "cpp", "javascript": "js", "go": "go"}.items()
 )
 
 
 def lines_of(path: Path) -> Iterator[dict[str, str]]:
     """Rows of a JSON Lines file."""
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
@@ -170,10 +171,10 @@ def measured(case: Case, subjects: Sequence[Subject], repeats: int) -> dict[str,
         "digest": digest(found),
         "with_ten": reasons.pop("", 0),
         "fewer_because": dict(reasons.most_common()),
-        "kept_because": dict(Counter(why for each in found for why in each.kept.values()).most_common()),
+        "kept_because": why_kept(found),
         "rejected": sum(each.rejected for each in found),
         "processor_seconds": spread(seconds),
-        "variants_per_second": spread([made / each for each in seconds]),
+        "variants_per_second": rates(made, seconds),
     }
     if case.read is library:
         return row | {"bytecode": {"compared": same_bytecode(subjects, found), "differences": 0}}
@@ -185,12 +186,16 @@ def measured(case: Case, subjects: Sequence[Subject], repeats: int) -> dict[str,
         return row | {"not tested": str(reason)}
 
 
+def why_kept(found: Sequence[VariantSet | ReplacedTests]) -> dict[str, int]:
+    """Why something in the texts was not replaced → how often, the most frequent first."""
+    return dict(Counter(chain.from_iterable(rewritings.kept.values() for rewritings in found)).most_common())
+
+
 def digest(found: Sequence[VariantSet]) -> str:
     """Of all variants: the same where each is the same byte for byte."""
     whole = sha256()
-    for one in found:
-        for variant in one.variants:
-            whole.update(variant.text.encode("utf-8", "surrogatepass") + b"\0")
+    for variant in chain.from_iterable(rewritings.variants for rewritings in found):
+        whole.update(variant.text.encode("utf-8", "surrogatepass") + b"\0")
     return whole.hexdigest()
 
 
@@ -233,7 +238,8 @@ def under_tests(case: Case, subjects: Sequence[Subject], found: Sequence[Variant
                 raise AssertionError(f"another behaviour: {programs[index]}")
             counts["originals" if index == owner else "variants"] += 1
             counts["originals that pass"] += index == owner and outcomes[index]
-            failing += [names[index]] if index == owner and not outcomes[index] else []
+            if index == owner and not outcomes[index]:
+                failing.append(names[index])
     return {**counts, "originals that fail here": failing, "behaviour_changes": 0}
 
 
@@ -244,8 +250,8 @@ def same_bytecode(subjects: Sequence[Subject], found: Sequence[VariantSet]) -> i
         AssertionError: it is not.
     """
     compared = 0
-    for one, rewritings in zip(subjects, found, strict=True):
-        expected = list(instructions(one.text, {})) if rewritings.variants else []
+    for subject, rewritings in zip(subjects, found, strict=True):
+        expected = list(instructions(subject.text, {})) if rewritings.variants else []
         for variant in rewritings.variants[:2]:
             names = {new: old for old, new in (*variant.functions.items(), *variant.variables.items())}
             if list(instructions(variant.text, names)) != expected:
@@ -263,19 +269,21 @@ def instructions(text: str, names: Mapping[str, str]) -> Iterator[tuple[str, lis
         code = waiting.pop()
         cells: list[str] = []
         rest: list[str] = []
-        for one in dis.get_instructions(code):
-            value: object = one.argval
-            if one.opname == "KW_NAMES":
-                value = [names.get(name, name) for name in code.co_consts[one.arg or 0]]
-            elif one.opname == "LOAD_CONST":  # docstrings and tables of hints follow the names
-                value = "text" if isinstance(value, str | tuple | types.CodeType) else value
+        for operation in dis.get_instructions(code):
+            value: object = operation.argval
+            if operation.opname == "KW_NAMES":
+                value = [names.get(name, name) for name in code.co_consts[operation.arg or 0]]
+            elif operation.opname == "LOAD_CONST":  # docstrings and tables of hints follow the names
+                if isinstance(value, str | tuple | types.CodeType):
+                    value = "text"
             elif isinstance(value, str):
                 value = names.get(value, value)
             elif isinstance(value, tuple):
                 value = [names.get(name, name) for name in value]
-            (cells if one.opname in {"MAKE_CELL", "LOAD_CLOSURE"} else rest).append(f"{one.opname} {value}")
+            group = cells if operation.opname in {"MAKE_CELL", "LOAD_CLOSURE"} else rest
+            group.append(f"{operation.opname} {value}")
         yield names.get(code.co_name, code.co_name), sorted(cells), rest
-        waiting += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+        waiting += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
 
 
 def stands_alone(text: str) -> bool:
@@ -307,19 +315,24 @@ def replaced(name: str, subjects: Sequence[Problem]) -> dict[str, object]:
     start = time.perf_counter()
     found = replaced_tests(subjects, N)
     seconds = time.perf_counter() - start
-    fewer = [one for one in found if len(one.variants) < N]
-    reasons = Counter("too few other inputs" if one.variants else reason_class(one.reason) for one in fewer)
-    count = sum(len(one.tests[0]) for one in found if one.tests)
+    reasons: Counter[str] = Counter()
+    rejections: Counter[str] = Counter()
+    count = 0
+    for shown in found:
+        rejections.update(shown.rejections)
+        count += len(shown.tests[0]) if shown.tests else 0
+        if len(shown.variants) < N:
+            reasons["too few other inputs" if shown.variants else reason_class(shown.reason)] += 1
     return {
         "texts": name,
         "samples": len(subjects),
-        "with_ten": len(found) - len(fewer),
-        "with_some": sum(bool(one.variants) for one in found),
+        "with_ten": len(found) - reasons.total(),
+        "with_some": sum(bool(shown.variants) for shown in found),
         "fewer_because": dict(reasons.most_common()),
-        "stated_tests": count + sum(len(one.kept) for one in found),
+        "stated_tests": count + sum(len(shown.kept) for shown in found),
         "replaced": count,
-        "stay_because": dict(Counter(why for one in found for why in one.kept.values()).most_common()),
-        "inputs_rejected_because": dict(sum((Counter(one.rejections) for one in found), Counter[str]()).most_common()),
+        "stay_because": why_kept(found),
+        "inputs_rejected_because": dict((+rejections).most_common()),
         "seconds": seconds,
         "confirmed": confirmed(subjects, found),
     }
@@ -332,10 +345,10 @@ def confirmed(subjects: Sequence[Problem], found: Sequence[ReplacedTests]) -> Ma
         AssertionError: one does not hold.
     """
     programs, tests = [], 0
-    for one, others in zip(subjects, found, strict=True):
-        distinct = dict.fromkeys(test for shown in others.tests for test in shown)
+    for subject, others in zip(subjects, found, strict=True):
+        distinct = dict.fromkeys(chain.from_iterable(others.tests))
         checks = [f"assert ({test}) == {python(output)}, {test!r}" for test, output in distinct]
-        programs.append("\n".join([one.code, *checks]))
+        programs.append("\n".join([subject.code, *checks]))
         tests += len(checks)
     for start in range(0, len(programs), 50):
         batch = programs[start : start + 50]

@@ -126,7 +126,7 @@ def test_of_equal_answers_the_one_searched_for_does_not_come_first_by_its_number
     with CodeIndex.create(tmp_path / "index") as index:
         index.add(twins)
         index.commit()
-        result = answers(body, "python", index, "winnowing").tolist()
+        result = answers(body, "python", index, method="winnowing").tolist()
     assert sorted(result) == list(range(1, 31))
     assert result != sorted(result)
     assert result.index(1) > 0

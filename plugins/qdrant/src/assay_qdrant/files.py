@@ -51,14 +51,11 @@ class Files:
     def mark(self, source: str, files: Iterable[SeenFile]) -> None:
         """Record files; a later row of the same path replaces an earlier one."""
         rows = {storable(file.path): file for file in files}
-        points = [
-            models.PointStruct(
-                id=_number(storable(source), path),
-                vector={},
-                payload={**asdict(file), "path": path, "source": storable(source)},
-            )
-            for path, file in rows.items()
-        ]
+        name = storable(source)
+        points = []
+        for path, file in rows.items():
+            payload = {**asdict(file), "path": path, "source": name}
+            points.append(models.PointStruct(id=_number(name, path), vector={}, payload=payload))
         for start in range(0, len(points), _BATCH):
             self.collection.upsert(points[start : start + _BATCH])
 
@@ -86,8 +83,10 @@ _HAS_SOURCE = models.Filter(must_not=[models.IsEmptyCondition(is_empty=models.Pa
 
 
 def _of(source: str, path: str | None) -> models.Filter:
-    conditions = [equal("source", storable(source)), *([] if path is None else [equal("path", storable(path))])]
-    return models.Filter(must=list(conditions))
+    conditions: list[models.Condition] = [equal("source", storable(source))]
+    if path is not None:
+        conditions.append(equal("path", storable(path)))
+    return models.Filter(must=conditions)
 
 
 def _number(source: str, path: str) -> str:

@@ -17,10 +17,10 @@ from qdrant_client import QdrantClient
 
 from assay.corpora import Document, Origin
 from assay.errors import CorpusIndexError
+from assay.provenance.confidence import IndexCalibration, shipped_calibration
 from assay.provenance.index import (
     AddCounts,
     Description,
-    IndexCalibration,
     IndexInfo,
     OwnerCounts,
     SeenFile,
@@ -29,7 +29,6 @@ from assay.provenance.index import (
     description_content,
     description_of,
     fitting_encoder,
-    shipped_calibration,
     storable,
 )
 from assay.retrieval import (
@@ -119,7 +118,7 @@ class QdrantIndex:
         where, calls = _connected(address, client)
         documents, files = Collection(calls, where.collection), Collection(calls, where.collection + FILES)
         with calls.closed_on_error():
-            make_collections(documents, files, where, chosen, encoder)
+            make_collections(documents, files, address=where, profile=chosen, encoder=encoder)
             Files(files).describe(description_content(chosen, encoder))
             return cls(calls, where, writable=True, encoder=encoder)
 
@@ -222,14 +221,7 @@ class QdrantIndex:
         dealt_with: set[int] = set()
         attempts = 0
         while page := self._documents.page(originating_in(name, of_file), ["origins"]):
-            left = {
-                number: [
-                    origin
-                    for origin in origins_in(payload)
-                    if origin.source != name or of_file not in {None, origin.path}
-                ]
-                for number, payload in page
-            }
+            left = {number: _without(origins_in(payload), name, of_file) for number, payload in page}
             attempts = attempts + 1 if dealt_with.issuperset(left) else 0
             if attempts == _ATTEMPTS:
                 raise CorpusIndexError(
@@ -339,8 +331,10 @@ class QdrantIndex:
         """Return the files of a source that have documents, ascending."""
         name = storable(source)
         points = self._documents.scroll(originating_in(name, None), ["origins"])
-        origins = (origin for _, payload in points for origin in origins_in(payload))
-        return sorted({origin.path for origin in origins if origin.source == name})
+        paths: set[str] = set()
+        for _, payload in points:
+            paths.update(origin.path for origin in origins_in(payload) if origin.source == name)
+        return sorted(paths)
 
     def languages(self) -> dict[str | None, int]:
         """Return the documents by language, the most frequent first; None is an unknown language."""
@@ -395,9 +389,9 @@ class QdrantIndex:
             first.setdefault(document.digest, at)
             origins.setdefault(document.digest, []).extend(document.origins)
         placed = self._placed(list(first))
-        merged = {
-            digest: origins_in(of_origins([*(placed[digest][1] or ()), *added])) for digest, added in origins.items()
-        }
+        merged = {}
+        for digest, added in origins.items():
+            merged[digest] = origins_in(of_origins([*(placed[digest][1] or ()), *added]))
         new = [digest for digest, (_, stored) in placed.items() if stored is None]
         chosen = [replace(batch[first[digest]], origins=merged[digest]) for digest in new]
         texts = [document.text for document in chosen]
@@ -410,21 +404,18 @@ class QdrantIndex:
             computed = [vectors[first[digest]] for digest in new] if vectors else None
             rows = computed or document_vectors(self._encoder, texts)
             dense = rows if isinstance(self._encoder, ManyVectors) else [row for (row,) in rows]
-        points = [
-            point_of(placed[digest][0], document, digest, of_document, vector)
-            for digest, document, of_document, vector in zip(new, chosen, of_new, dense, strict=True)
-        ]
+        numbers = [placed[digest][0] for digest in new]
+        points = list(map(point_of, numbers, chosen, new, of_new, dense))
         for group in requests_of(points, LARGEST_REQUEST):
             self._documents.upsert(group)
-        further = {digest: len(merged[digest]) - len(stored or ()) for digest, (_, stored) in placed.items()}
-        self._documents.set_fields(
-            {
-                placed[digest][0]: of_origins(merged[digest])
-                for digest, more in further.items()
-                if more and placed[digest][1]
-            }
-        )
-        return AddCounts(len(new), len(batch) - len(new), sum(further.values()))
+        further, changes = 0, {}
+        for digest, (number, stored) in placed.items():
+            more = len(merged[digest]) - len(stored or ())
+            further += more
+            if more and stored:
+                changes[number] = of_origins(merged[digest])
+        self._documents.set_fields(changes)
+        return AddCounts(len(new), len(batch) - len(new), further)
 
     def _placed(self, digests: Sequence[str]) -> dict[str, tuple[int, tuple[Origin, ...] | None]]:
         """Return the number of each text and its stored origins; None if the text is new.
@@ -445,6 +436,11 @@ class QdrantIndex:
                     used.add(number)
                     del waiting[digest]
         return {digest: placed[digest] for digest in digests}
+
+
+def _without(origins: Iterable[Origin], source: str, path: str | None) -> list[Origin]:
+    """Return the origins outside of a source, or of one file of it."""
+    return [origin for origin in origins if origin.source != source or path not in {None, origin.path}]
 
 
 def _connected(address: str, client: QdrantClient | None) -> tuple[Address, Calls]:

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -100,7 +101,8 @@ class FingerprintLists:
         documents, counts = documents[counts > 0], counts[counts > 0]
         sizes = self.sizes(form, documents)
         order = np.lexsort((documents, sizes, -counts))
-        looked_up, absent, too_common = (int(mask.sum()) for mask in (chosen, frequencies == 0, frequencies > most))
+        looked_up, absent = int(chosen.sum()), int((frequencies == 0).sum())
+        too_common = int((frequencies > most).sum())
         return Overlap(
             documents=documents[order],
             shared=self.shared(form, query, documents[order]),
@@ -117,11 +119,10 @@ class FingerprintLists:
         """Return |Q ∩ D|, [documents]; exact, of all 64 bits."""
         hashes_by_document = self._hashes_of(documents)
         query = np.unique(hashes)
-        shared = [
-            len(np.intersect1d(query, hashes_by_document[number][form], assume_unique=True))
-            for number in documents.tolist()
-        ]
-        return np.array(shared, np.int32)
+        shared = np.zeros(len(documents), np.int32)
+        for at, number in enumerate(documents.tolist()):
+            shared[at] = len(np.intersect1d(query, hashes_by_document[number][form], assume_unique=True))
+        return shared
 
     def sizes(self, form: Form, documents: DocumentIds) -> NDArray[np.int32]:
         """Return |D|, [documents]; 0 for an absent document."""
@@ -143,8 +144,9 @@ class FingerprintLists:
             best = self._documents.best_points([sparse(np.array([value], np.uint64)) for value in batch], form, 1)
             n = answers.once(form, lambda: self._documents.count(has_form(form), exact=False))
             for value, points in zip(batch, best, strict=True):
-                of_value = [max(1, round(np.exp(-point.score) * (n + 1) - 0.5)) for point in points]
-                frequencies[form, int(value)] = sum(of_value)
+                frequencies[form, int(value)] = sum(
+                    max(1, round(np.exp(-point.score) * (n + 1) - 0.5)) for point in points
+                )
         return np.array([frequencies[form, value] for value in hashes.tolist()], np.int64)
 
     def owners(self, form: Form, hashes: Hashes) -> OwnerCounts:
@@ -156,20 +158,11 @@ class FingerprintLists:
         frequent = np.flatnonzero(self.frequencies(form, hashes) >= FEWEST_HOLDERS)
         queries = [sparse(hashes[[at]]) for at in frequent]
         answers = self._documents.best_points(queries, form, MOST_HOLDERS) if queries else []
-        numbers = {int(point.id) for points in answers for point in points}
-        holders = {
-            number: Holder(
-                tuple(
-                    (owner_of(place.source, place.repository, place.author), (place.source, place.path))
-                    for place in origins_in(payload)
-                ),
-                payload["kind"] == "function" and len(payload["text"].encode()) >= LEAST_FUNCTION,
-            )
-            for number, payload in self._documents.retrieve(list(numbers), ["origins", "kind", "text"])
-        }
-        at = np.repeat(frequent, [len(points) for points in answers]).astype(np.int64)
-        documents = np.array([point.id for points in answers for point in points], np.int64)
-        return OwnerCounts.of(len(hashes), at, documents, holders, MOST_OWNERS)
+        numbers = [int(point.id) for point in chain.from_iterable(answers)]
+        payloads = self._documents.retrieve(list(set(numbers)), ["origins", "kind", "text"])
+        holders = {number: _holder(payload) for number, payload in payloads}
+        at = np.repeat(frequent, list(map(len, answers))).astype(np.int64)
+        return OwnerCounts.of(len(hashes), at, np.array(numbers, np.int64), holders=holders, every=MOST_OWNERS)
 
     def _answers(self) -> Answers:
         remembered: Answers | None = getattr(self._thread, "answers", None)
@@ -179,7 +172,7 @@ class FingerprintLists:
         """Return documents with at least one of these fingerprints, as the server ranks them."""
         if not len(hashes):
             return np.zeros(0, np.int64)
-        points = self._documents.query(sparse(hashes), form, most, ["hashes"])
+        points = self._documents.query(sparse(hashes), using=form, most=most, fields=["hashes"])
         by_document = self._answers().hashes
         for point in points:
             by_document[int(point.id)] = self._unpacked(point.payload or {})
@@ -195,3 +188,13 @@ class FingerprintLists:
     def _unpacked(self, payload: Mapping[str, Any]) -> dict[Form, Hashes]:
         forms = [channel.form for channel in self._profile.channels]
         return {form: unpack_hashes(payload.get("hashes", {}).get(form, "")) for form in forms}
+
+
+def _holder(payload: Mapping[str, Any]) -> Holder:
+    """Return the owners and places of a document, and whether it is a function that is long enough to count."""
+    places = []
+    for place in origins_in(payload):
+        owner = owner_of(place.source, place.repository, place.author)
+        places.append((owner, (place.source, place.path)))
+    is_long = payload["kind"] == "function" and len(payload["text"].encode()) >= LEAST_FUNCTION
+    return Holder(tuple(places), is_long)

@@ -96,12 +96,14 @@ def point_of(
 
 def of_origins(origins: Iterable[Origin]) -> Payload:
     """Return the part of a payload that changes with a further origin; each origin once."""
-    rows = [
-        {name: storable(value) if isinstance(value, str) else value for name, value in asdict(origin).items()}
-        for origin in origins
-    ]
-    different = list({tuple(row.items()): row for row in rows}.values())
-    return {"origins": different, "places": len(different)}
+    different: dict[tuple[object, ...], Payload] = {}
+    for origin in origins:
+        row = asdict(origin)
+        for name, value in row.items():
+            if isinstance(value, str):
+                row[name] = storable(value)
+        different[tuple(row.values())] = row
+    return {"origins": list(different.values()), "places": len(different)}
 
 
 def origins_in(payload: Mapping[str, Any]) -> tuple[Origin, ...]:
@@ -112,7 +114,12 @@ def origins_in(payload: Mapping[str, Any]) -> tuple[Origin, ...]:
 def document_in(number: int, payload: Mapping[str, Any]) -> StoredDocument:
     """Return the document of a payload."""
     return StoredDocument(
-        payload["text"], payload.get("language"), payload["kind"], payload.get("name"), origins_in(payload), number
+        payload["text"],
+        language=payload.get("language"),
+        kind=payload["kind"],
+        name=payload.get("name"),
+        origins=origins_in(payload),
+        id=number,
     )
 
 

@@ -107,7 +107,7 @@ class RayWorkers:
         shards = shards_of(texts)
         for start in range(0, len(shards), self._ahead):
             group = shards[start : start + self._ahead]
-            tasks = [pickle.dumps([texts[index] for index in shard]) for shard in group]
+            tasks = [_packed_texts(texts, shard) for shard in group]
             results = self._cluster.each(partial(_score, **self._bound), tasks, **self._share)
             for shard, result in zip(group, results, strict=True):
                 if result is None:
@@ -137,7 +137,8 @@ class RayWorkers:
         """Score each text of a shard alone: what can be scored is kept, and the text that ends its worker is named."""
         for index in shard:
             work = f"scoring a text of {len(texts[index]):,} characters"
-            yield [(index, value) for value in _values(self.alone(_score, pickle.dumps([texts[index]]), work))]
+            (value,) = _values(self.alone(_score, _packed_texts(texts, [index]), work))
+            yield [(index, value)]
 
 
 class RayLogProbScorer:
@@ -238,6 +239,11 @@ def _opened_reply(reply: bytes) -> object:
     return value
 
 
+def _packed_texts(texts: Sequence[str], shard: Sequence[int]) -> bytes:
+    """Return the texts of a shard as a worker reads them."""
+    return pickle.dumps([texts[index] for index in shard])
+
+
 def _values(packed: object) -> Iterator[TokenLogProbs | Rejected]:
     assert isinstance(packed, list)  # noqa: S101  `_score` wrote it
     for value in packed:
@@ -260,7 +266,13 @@ def _describe(_: bytes, *, name: str, settings: ModelSettings) -> bytes:
     try:
         model = _opened(name, settings)
         size = model.vocabulary_size if isinstance(model, TokenScorer) else None
-        return pickle.dumps(ModelFacts(model.digest, model.tokenizer_digest, size, gives(model, RankedLogProbs)))
+        facts = ModelFacts(
+            model.digest,
+            tokenizer_digest=model.tokenizer_digest,
+            vocabulary_size=size,
+            ranks=gives(model, RankedLogProbs),
+        )
+        return pickle.dumps(facts)
     except AssayError as error:
         return pickle.dumps(ModelError(str(error)))
 

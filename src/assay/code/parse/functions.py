@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import tree_sitter
 
-from assay.code.parse.python_source import Fragment
+from assay.code.parse.python_source import REFUSALS, Fragment
 from assay.code.parse.trees import Unparsable, raw_tree
 from assay.garbage import garbage_collection_paused
 from assay.languages import LANGUAGES, PYTHON_PARSER, FunctionSyntax, languages_with
@@ -82,8 +82,11 @@ def functions_in(text: str, language: str) -> tuple[Function, ...]:
     syntax = entry.syntax[0]
     root = raw_tree(source, syntax.grammar).root_node
     if root.has_error:  # a header of C that is C++, TypeScript with elements of JSX: a later syntax reads all of it
-        further = ((other, raw_tree(source, other.grammar).root_node) for other in entry.syntax[1:])
-        syntax, root = next((pair for pair in further if not pair[1].has_error), (syntax, root))
+        for other in entry.syntax[1:]:
+            other_root = raw_tree(source, other.grammar).root_node
+            if not other_root.has_error:
+                syntax, root = other, other_root
+                break
     functions = tuple(_TreeReader(text, source, syntax).functions(root))
     if root.has_error and not functions:
         raise Unparsable(f"does not parse as {entry.title}")
@@ -98,15 +101,15 @@ def _python_functions(text: str) -> Iterator[Function]:
         warnings.simplefilter("ignore")  # invalid escapes in other people's string literals
         try:
             tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # all four are the parser's refusals
+        except REFUSALS as error:
             raise Unparsable(f"does not parse as Python: {error}") from error
     fragment = Fragment(text)
     for name, node in _python_definitions(tree.body, ""):
-        first_line = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        first_line = min((decorator.lineno for decorator in node.decorator_list), default=node.lineno)
         line = fragment.starts[first_line - 1]
         stop = fragment.end(node)
         line_end = text.find("\n", stop)
-        source = text[line : len(text) if line_end < 0 else line_end]
+        source = text[line:line_end] if line_end >= 0 else text[line:]
         start = line + len(source) - len(source.lstrip(" \t\f"))
         header = fragment.start(node)
         docstring = node.body[0] if ast.get_docstring(node, clean=False) is not None else None
@@ -141,8 +144,10 @@ def _python_definitions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str
             case ast.If():
                 yield from _python_definitions([*statement.body, *statement.orelse], prefix)
             case ast.Try():
-                handlers = [inner for handler in statement.handlers for inner in handler.body]
-                yield from _python_definitions([*statement.body, *handlers, *statement.orelse], prefix)
+                yield from _python_definitions(statement.body, prefix)
+                for handler in statement.handlers:
+                    yield from _python_definitions(handler.body, prefix)
+                yield from _python_definitions(statement.orelse, prefix)
 
 
 def _statement_start(text: str, fragment: Fragment, statement: ast.stmt) -> int:
@@ -159,9 +164,9 @@ def _colon(text: str, fragment: Fragment, node: _PythonFunction) -> int:
     arguments = node.args
     parameters = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
     defaults = (*arguments.defaults, *arguments.kw_defaults)
-    parts = [part for part in (*parameters, *defaults, node.returns, *getattr(node, "type_params", ())) if part]
+    parts = filter(None, (*parameters, *defaults, node.returns, *getattr(node, "type_params", ())))
     # a colon inside a hint, a lambda or a string lies before the end of one of these parts
-    at = max([fragment.start(node), *(fragment.end(part) for part in parts)])
+    at = max(map(fragment.end, parts), default=fragment.start(node))
     while text[at] != ":":
         at = text.index("\n", at) if text[at] == "#" else at + 1
     return at
@@ -210,16 +215,16 @@ class _TreeReader:
     def functions(self, root: tree_sitter.Node) -> Iterator[Function]:
         """Yield the functions below a node, in the order of the text."""
         # without recursion: a file may be nested deeper than Python's stack
-        waiting = [_Visit(root, "", None, [])]
+        waiting = [_Visit(root, prefix="", wrapper=None, leading=[])]
         while waiting:
             node, prefix, wrapper, leading = waiting.pop()
             if self._is_function(node):
-                yield self._function(node, wrapper or node, leading, prefix)
+                yield self._function(node, outer=wrapper or node, leading=leading, prefix=prefix)
                 continue
             if node.type in self.syntax.holders and (name := self._name(node)):
                 prefix = f"{prefix}{name}."
             wrapper = (wrapper or node) if self._wraps_one_function(node) else None
-            waiting.extend(reversed(self._below(node, prefix, wrapper, leading)))
+            waiting.extend(reversed(self._below(node, prefix=prefix, wrapper=wrapper, leading=leading)))
 
     def _wraps_one_function(self, node: tree_sitter.Node) -> bool:
         """`const a = …` belongs to its one function; of several, each has its own text."""
@@ -236,7 +241,7 @@ class _TreeReader:
             if "comment" in child.type or child.type in self.syntax.attached:
                 before.append(child)
             else:
-                visits.append(_Visit(child, prefix, wrapper, leading if wrapper else before))
+                visits.append(_Visit(child, prefix=prefix, wrapper=wrapper, leading=leading if wrapper else before))
                 before = []
         return visits
 
@@ -296,7 +301,7 @@ class _TreeReader:
 
         Of a declarator in C it is the innermost; a method in Go has the type of its receiver before it.
         """
-        named = next((child for field in self.syntax.names if (child := node.child_by_field_name(field))), None)
+        named = next(filter(None, map(node.child_by_field_name, self.syntax.names)), None)
         if named is None:
             named = node.child_by_field_name("declarator")
             while named is not None and (inner := _inner_declarator(named)):
@@ -323,7 +328,7 @@ def _assigned(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 def _value_body(node: tree_sitter.Node) -> tree_sitter.Node | None:
     value = _assigned(node)
-    return value.child_by_field_name("body") if value else None
+    return value and value.child_by_field_name("body")
 
 
 def _inner_declarator(node: tree_sitter.Node) -> tree_sitter.Node | None:
@@ -350,5 +355,4 @@ def _character_starts(source: bytes) -> list[int]:
 
 def _words_of_comment(comment: str) -> str:
     """Return a comment without its marks: `//`, `///`, `/** … */`, `*` and `#` at the beginning of lines."""
-    lines = [_COMMENT_LINE.sub(r"\1", line) for line in comment.splitlines()]
-    return cleandoc("\n".join(lines)).strip()
+    return cleandoc("\n".join(_COMMENT_LINE.sub(r"\1", line) for line in comment.splitlines())).strip()

@@ -1,6 +1,7 @@
 """Lexemes: of any language and of code that breaks off anywhere, and of Python with its comments."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _LEXEME = re.compile(r"[^\W\d]\w*|\.?\d(?:[eE][+-]\d|[\w.])*|\S")
@@ -16,6 +17,15 @@ _PYTHON_TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+
+
+def spliced(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
+    """Return the text with stretches replaced that do not overlap: start, end and new text of each, in any order."""
+    pieces, end = [], 0
+    for start, stop, new in sorted(edits):
+        pieces += [text[end:start], new]
+        end = stop
+    return "".join([*pieces, text[end:]])
 
 
 def lexeme_spans(text: str) -> list[tuple[int, int]]:
@@ -42,17 +52,14 @@ class PythonToken:
 
 def python_tokens(text: str) -> list[PythonToken]:
     """Return the names, numbers, strings and operators of a Python text, in order, whether it parses or not."""
-    return [
-        PythonToken(match[0], match.start())
-        for match in _PYTHON_TOKEN.finditer(text)
-        if match.lastgroup not in {"skip", "comment"}
-    ]
+    return _python_tokens(text, frozenset({"string", "name", "number", "operator"}))
 
 
 def python_comments(text: str) -> list[PythonToken]:
     """Return the comments of a Python text, in order, from # to before the line end."""
-    if "#" not in text:
-        return []
-    return [
-        PythonToken(match[0], match.start()) for match in _PYTHON_TOKEN.finditer(text) if match.lastgroup == "comment"
-    ]
+    return _python_tokens(text, frozenset({"comment"})) if "#" in text else []
+
+
+def _python_tokens(text: str, kinds: frozenset[str]) -> list[PythonToken]:
+    matches = _PYTHON_TOKEN.finditer(text)
+    return [PythonToken(match[0], match.start()) for match in matches if match.lastgroup in kinds]

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 _LINE_END = re.compile(r"\r\n|\r|\n")  # what ends a line for Python's parser; str.splitlines knows more
 
+REFUSALS = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""Errors of Python's parser: the text is not Python, or nested too deeply."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
@@ -57,6 +60,15 @@ def python_tree(source: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(source)
+
+
+def docstring_of(node: ast.AST) -> ast.Constant | None:
+    """Return the string that is the docstring of a module, class or function, or None."""
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
+        first = getattr(node.body[0], "value", None)
+        if isinstance(node.body[0], ast.Expr) and isinstance(first, ast.Constant) and isinstance(first.value, str):
+            return first
+    return None
 
 
 def expression_at(text: str, start: int, end: int) -> tuple[ast.expr, Fragment] | None:

@@ -8,8 +8,9 @@ an object or of a function.
 import re
 import textwrap
 from collections.abc import Iterator
+from itertools import repeat
 
-from assay.code.parse.python_source import python_tree
+from assay.code.parse.python_source import REFUSALS, python_tree
 from assay.code.parse.trees import raw_tree
 from assay.languages import BASES, LANGUAGES, OUTLINES, PYTHON_PARSER, SIGNS
 
@@ -34,7 +35,7 @@ def parses(text: str, language: str) -> bool:
         return not raw_tree(text.encode("utf-8", "surrogatepass"), entry.grammar).root_node.has_error
     try:
         python_tree(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # all four are the parser's refusals
+    except REFUSALS:
         return False
     return True
 
@@ -67,20 +68,24 @@ def languages_of_text(text: str) -> tuple[str, ...]:
     text = _beginning(text)
     # words in comments and strings are of no language
     bare = _STRING.sub('""', _COMMENT.sub("", text))
-    signs = {name: sum(bool(pattern.search(bare)) for pattern in patterns) for name, patterns in SIGNS.items()}
-    errors = {name: error_share(text, name) for name in SIGNS}
-    scores = {name: signs[name] - ERROR_WEIGHT * errors[name] for name in SIGNS}
+    signs, errors, scores = {}, {}, {}
+    for name, patterns in SIGNS.items():
+        signs[name] = sum(pattern.search(bare) is not None for pattern in patterns)
+        errors[name] = error_share(text, name)
+        scores[name] = signs[name] - ERROR_WEIGHT * errors[name]
     for name, base in BASES.items():
         # what only the larger language accepts is not in the smaller one, so phrases of both count fully; a text that
         # both accept has to show the larger one by phrases of its own
         is_needed = not errors[name] and errors[base]
         shared = signs[base] if is_needed else 0.8 * signs[base] - 0.4
         scores[name] = 1.3 * signs[name] + shared - ERROR_WEIGHT * errors[name]
-    best = max(scores, key=lambda name: scores[name])
+    best = max(scores, key=scores.__getitem__)
     if scores[best] < LEAST_SCORE or not any(signs.values()):
         return ()
-    relatives = {BASES.get(best), *(name for name, base in BASES.items() if base == best)} - {None}
-    return (best, *(name for name in SIGNS if name in relatives and not errors[best] and not errors[name]))
+    if errors[best]:
+        return (best,)
+    relatives = (name for name in SIGNS if BASES.get(name) == best or BASES.get(best) == name)
+    return (best, *(name for name in relatives if not errors[name]))
 
 
 def error_share(text: str, language: str) -> float:
@@ -114,15 +119,14 @@ def _readings(text: str, language: str) -> Iterator[tuple[str, str]]:
     flush = textwrap.dedent(text)
     indented = textwrap.indent(flush, " ")
     texts = [flush, *(outline.format(text=text, indented=indented) for outline in OUTLINES[language])]
-    for syntax in LANGUAGES[language].syntax:
-        # a header may be C++, so C has its grammar too; here the two are to be told apart
-        if language != "c" or syntax is LANGUAGES["c"].syntax[0]:
-            yield from ((syntax.grammar, reading) for reading in texts)
+    # a header may be C++, so C has its grammar too; here the two are to be told apart
+    for syntax in LANGUAGES[language].syntax[: 1 if language == "c" else None]:
+        yield from zip(repeat(syntax.grammar), texts)
 
 
 def _beginning(text: str) -> str:
     """Return the first part of a long text, cut where something begins at the margin, so that it still parses."""
     if len(text) <= MOST_READ:
         return text
-    starts = [match.start() for match in _AT_MARGIN.finditer(text, 0, MOST_READ)]
-    return text[: starts[-1]] if starts and starts[-1] > 0 else text[:MOST_READ]
+    last = max((match.start() for match in _AT_MARGIN.finditer(text, 0, MOST_READ)), default=0)
+    return text[: last or MOST_READ]

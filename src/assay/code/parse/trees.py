@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import tree_sitter
 
+from assay.code.parse.lexing import spliced
 from assay.errors import AssayError
 
 DEEPEST = 2000
@@ -33,6 +34,11 @@ class Node:
     end: int
     parent: "Node | None"
     children: list["Node"] = field(default_factory=list)
+
+    @property
+    def parent_kind(self) -> str:
+        """The kind of the node around it; "" for the root."""
+        return self.parent.kind if self.parent else ""
 
     def child(self, role: str) -> "Node | None":
         """Return the first child in a field."""
@@ -82,6 +88,10 @@ class Tree:
         """Return the text that a node covers."""
         return self.text[node.start : node.end]
 
+    def part(self, node: Node, role: str) -> str:
+        """Return the text of the first child in a field; of the node where there is none."""
+        return self.of(node.child(role) or node)
+
     @property
     def hidden_text(self) -> str:
         """The text that was left out, a line for each stretch."""
@@ -118,7 +128,7 @@ def syntax_tree(text: str, grammar: str, hidden: Sequence[tuple[int, int]] = ())
     if tree.root_node.has_error:
         raise Unparsable(f"line {_first_error(tree.root_node)}")
     offsets = None if text.isascii() else characters_before(encoded)
-    return Tree(text, _nodes(tree, offsets), str(tree.root_node), tuple(hidden))
+    return Tree(text, root=_nodes(tree, offsets), shape=str(tree.root_node), hidden=tuple(hidden))
 
 
 def raw_tree(encoded: bytes, grammar: str) -> tree_sitter.Tree:
@@ -127,11 +137,7 @@ def raw_tree(encoded: bytes, grammar: str) -> tree_sitter.Tree:
 
 
 def _without(text: str, hidden: Sequence[tuple[int, int]]) -> str:
-    pieces, end = [], 0
-    for start, stop in hidden:
-        pieces += [text[end:start], re.sub(r"[^\r\n]", " ", text[start:stop])]
-        end = stop
-    return "".join([*pieces, text[end:]])
+    return spliced(text, ((start, stop, re.sub(r"[^\r\n]", " ", text[start:stop])) for start, stop in hidden))
 
 
 @functools.cache

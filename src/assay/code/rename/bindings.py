@@ -7,7 +7,7 @@ of a name means.
 
 import bisect
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -64,6 +64,13 @@ class Bound:
 Binder = Callable[[Node], Iterable[Bound]]
 
 
+def bind_all(
+    leaves: Iterable[Node], role: Role, target: BindingTarget = "here", *, since: int | None = None
+) -> list[Bound]:
+    """Return the bindings of leaves that all stand for the same."""
+    return [Bound(leaf, role, target, since) for leaf in leaves]
+
+
 @dataclass(frozen=True, slots=True)
 class NameRules:
     """The rules for names of one language. Places are written "kind" or "kind.field" after tree-sitter's node types.
@@ -112,7 +119,7 @@ class NameRules:
     @property
     def keywords(self) -> frozenset[str]:
         """Words that are never names; where the tree takes one for a name, it has misread the text."""
-        return self.language.lexical.reserved if self.language.lexical else frozenset()
+        return self.language.reserved
 
 
 def field_binder(
@@ -129,8 +136,8 @@ def field_binder(
     """
 
     def binder(node: Node) -> Iterable[Bound]:
-        since = node.end if behind else None
-        return [Bound(child, role, target, since) for child in node.fill(field_name) if kind in {"", child.kind}]
+        leaves = [child for child in node.fill(field_name) if kind in {"", child.kind}]
+        return bind_all(leaves, role, target, since=node.end if behind else None)
 
     return binder
 
@@ -158,10 +165,12 @@ def _words_and_tables(language: str) -> dict[str, Any]:
     values = _words_and_tables(entry.pop("like")) if "like" in entry else {}
     for key, value in entry.items():
         if key in {"scopes", "frozen"}:
-            by_kind = {kind: meaning for meaning, kinds in value.items() for kind in kinds.split()}
-            values[key] = values.get(key, {}) | by_kind
+            by_kind = values.setdefault(key, {})
+            for meaning, kinds in value.items():
+                by_kind |= dict.fromkeys(kinds.split(), meaning)
         elif key == "binders":
-            values[key] = values.get(key, {}) | {kind: field_binder(**arguments) for kind, arguments in value.items()}
+            binders = values.setdefault(key, {})
+            binders |= {kind: field_binder(**arguments) for kind, arguments in value.items()}
         elif key in {"leaves", "elsewhere", "comments", "strings", "lists"}:
             values[key] = frozenset(value.split())
         else:
@@ -192,6 +201,16 @@ class Symbol:
     inherited: bool = False
 
     @property
+    def key(self) -> Key:
+        """The name space and the name."""
+        return self.space, self.name
+
+    @property
+    def seen_outside(self) -> bool:
+        """It is a method or a name of the file, which code outside of the text may use."""
+        return self.space == METHOD or self.scope.kind == "file"
+
+    @property
     def roles(self) -> set[Role]:
         """Everything that the name is bound as."""
         return {bound.role for bound in self.bound}
@@ -199,7 +218,7 @@ class Symbol:
     @property
     def since(self) -> int:
         """Offset from which on it can be used, where order counts."""
-        return min(bound.node.end if bound.since is None else bound.since for bound in self.bound)
+        return min(bound.since or bound.node.end for bound in self.bound)
 
 
 @dataclass(slots=True, eq=False)
@@ -290,7 +309,7 @@ class Bindings:
         return leaves, bound_at
 
     def _inner(self, kind: ScopeKind, node: Node, around: Scope) -> Scope:
-        scope = Scope(kind, node, around, self.rules.inherits(self.tree, node))
+        scope = Scope(kind, node=node, parent=around, inherits=self.rules.inherits(self.tree, node))
         around.children.append(scope)
         return scope
 
@@ -337,10 +356,24 @@ class Bindings:
 
     def free(self) -> set[str]:
         """Return the names of values that the text uses and does not bind; of what is hidden, all words."""
+        names = set(WORD.findall(self.tree.hidden_text))
         methods = self.rules.methods
-        return {*WORD.findall(self.tree.hidden_text)} | {
-            self.tree.of(node) for node, symbol in self.leaves if symbol is None and not (methods and methods(node))
-        }
+        for node, symbol in self.leaves:
+            if symbol is None and not (methods and methods(node)):
+                names.add(self.tree.of(node))
+        return names
+
+    def words(self, kinds: Collection[str]) -> set[str]:
+        """Return the texts of all nodes of some kinds."""
+        return {self.tree.of(node) for node in self.nodes if node.kind in kinds}
+
+    def spans(self, kinds: Collection[str]) -> list[tuple[int, int]]:
+        """Return where the nodes of some kinds start and end, in order."""
+        return sorted((node.start, node.end) for node in self.nodes if node.kind in kinds)
+
+    def names_of(self, role: Role) -> list[str]:
+        """Return the names that are bound as something, in order."""
+        return [symbol.name for symbol in self.symbols if role in symbol.roles]
 
     def structure(self) -> list[str | int]:
         """Return the meaning of every leaf without names.

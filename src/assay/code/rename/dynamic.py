@@ -66,7 +66,7 @@ def opaque_module(scopes: Scopes) -> str | None:
     """Return why the names of the module may be looked up in ways that cannot be seen, or None."""
     for node in scopes.nodes:
         # each of these gives the module, or code that is not here, names that no scope of the text shows
-        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
             return "a star import may bind the same name"
         if isinstance(node, ast.Attribute) and node.attr in {"modules", "import_module"}:
             return f"{node.attr} may reach the module"

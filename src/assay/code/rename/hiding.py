@@ -13,6 +13,7 @@ import functools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, product, starmap
 from typing import NamedTuple
 
 import tree_sitter
@@ -31,6 +32,8 @@ _ERRORS, _BACK, _FORWARD = 4, 8, 3
 """Errors of one round whose surroundings are tried; words before and behind each."""
 
 Stretch = tuple[int, int]
+_Rank = tuple[int, bool, bool, int]
+"""Of a trial: cost of the errors that are left, not a macro of the text, with its arguments, number of the word."""
 
 _TOKEN = re.compile(
     rb"""(?P<skipped>//(?:[^\n\\]|\\.)*|/\*(?:.*?\*/|.*))
@@ -98,9 +101,9 @@ def _hidden(text: str, module: str, lists: frozenset[str]) -> tuple[Stretch, ...
     if len(code) > LARGEST:
         return ()
     code += b"\n"
-    search = _Search(code, module, lists, frozenset(_DEFINED.findall(code)))
+    search = _Search(code, module=module, lists=lists, defined=frozenset(_DEFINED.findall(code)))
     chunks = list(_chunks(search.tokens))
-    stretches = [stretch for start, end in chunks for stretch in search.chunk(start, end)]
+    stretches = list(chain.from_iterable(starmap(search.chunk, chunks)))
     # Two ways to join the chunks: with the conditions between them, which shows more structure, and without, which
     # always parses where each chunk does. The one that hides less is taken.
     ways = [search.items(0, len(code), stretches + between) for between in ([], _between(search.tokens, chunks))]
@@ -136,10 +139,10 @@ class _Search:
     starts: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        tokens = (
-            _Token(str(match.lastgroup), match[0], match.start(), match.end()) for match in _TOKEN.finditer(self.code)
-        )
-        self.tokens = [token for token in tokens if token.kind != "skipped"]
+        self.tokens = []
+        for match in _TOKEN.finditer(self.code):
+            if match.lastgroup != "skipped":
+                self.tokens.append(_Token(str(match.lastgroup), match[0], *match.span()))
         self.starts = [token.start for token in self.tokens]
 
     def chunk(self, start: int, end: int) -> list[Stretch]:
@@ -159,22 +162,21 @@ class _Search:
             # Greedy: of all words near the errors, hide the one that leaves the least text in error; of equal ones, a
             # macro that the text defines, a word without its arguments, and the first. Every trial is a whole parse, so
             # the budget `work` bounds the search.
-            trials = [
-                (_cost(left), word not in self.defined, whole, number, word, left)
-                for number, word in enumerate(self.candidates(errors, start, end, macros))
-                for whole in (False, True)
-                if (left := self.tried({**macros, word: whole}, start, end)) is not None
-            ]
-            best = min(trials, default=None, key=lambda trial: trial[:4])
-            if best is None or best[0] >= _cost(errors):
+            best: tuple[_Rank, bytes, list[_Error]] | None = None
+            words = self.candidates(errors, start, end, hidden=macros)
+            for (number, word), whole in product(enumerate(words), (False, True)):
+                if self.work <= 0:
+                    break
+                left = self.errors(start, end, self.occurrences({**macros, word: whole}, start, end))
+                rank = _cost(left), word not in self.defined, whole, number
+                if best is None or rank < best[0]:
+                    best = rank, word, left
+            if best is None or best[0][0] >= _cost(errors):
                 break
-            macros[best[4]], errors = best[2], best[5]
+            (_, _, whole, _), word, errors = best
+            macros[word] = whole
         self.macros |= macros
         return self.items(start, end, self.occurrences(macros, start, end))
-
-    def tried(self, macros: dict[bytes, bool], start: int, end: int) -> list[_Error] | None:
-        """Return the errors of a chunk without these macros; None where no more may be parsed."""
-        return self.errors(start, end, self.occurrences(macros, start, end)) if self.work > 0 else None
 
     def items(self, start: int, end: int, stretches: list[Stretch]) -> list[Stretch]:
         """Return the stretches of a chunk with the statements and declarations that hold the remaining errors."""
@@ -207,19 +209,17 @@ class _Search:
         self.work -= len(code)
         return _errors(raw_tree(bytes(code), self.module).root_node, self.lists)
 
-    def candidates(self, errors: Sequence[_Error], start: int, end: int, hidden: dict[bytes, bool]) -> list[bytes]:
+    def candidates(self, errors: Sequence[_Error], start: int, end: int, *, hidden: dict[bytes, bool]) -> list[bytes]:
         """Return words around the first errors that look like macros, in the order of the text."""
         words: dict[bytes, None] = {}
         for error in errors[:_ERRORS]:
             first = bisect.bisect_left(self.starts, start + error.start)
             last = bisect.bisect_left(self.starts, start + error.end)
             around = self.tokens[max(0, first - _BACK) : min(last, first + _BACK) + _FORWARD]
-            words |= dict.fromkeys(
-                token.text
-                for token in around
-                if token.kind == "word" and start <= token.start < end and token.text not in hidden
-                if token.text in self.defined or _LIKE_A_MACRO.match(token.text)
-            )
+            for token in around:
+                is_new = token.kind == "word" and start <= token.start < end and token.text not in hidden
+                if is_new and (token.text in self.defined or _LIKE_A_MACRO.match(token.text)):
+                    words[token.text] = None
         return list(words)
 
     def occurrences(self, macros: dict[bytes, bool], start: int, end: int) -> list[Stretch]:

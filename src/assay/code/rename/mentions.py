@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from assay.code.parse.lexing import python_comments
-from assay.code.parse.python_source import Fragment, python_tree
+from assay.code.parse.python_source import Fragment, docstring_of, python_tree
 from assay.code.rename.dynamic import reads_docstrings
 from assay.code.rename.python_scopes import PythonScope, PythonSymbol, Scopes
 
@@ -21,7 +21,7 @@ _ENGLISH = frozenset(
     ).split()
 )
 """Words of comments that are names only where they stand like code."""
-_CODE = "`'\"([{=<>+*/%"
+_CODE = frozenset("`'\"([{=<>+*/%")
 _MARKER = re.compile(r"(?:^\s*\*|/\*[*!]?|//[/!]?<?)$")
 """The start of a comment, or of a line of it."""
 _TAG = re.compile(r"[@\\]param(?:\[\w+(?:,\w+)*\])?[ \t]+(?:\{[^{}\n]*\}[ \t]*)?$")
@@ -53,9 +53,9 @@ def _like_code(text: str, word: re.Match[str]) -> bool:
     start = max(near, text.rfind("\n", near, word.start()) + 1)
     before = text[start : word.start()].rstrip(" \t")
     after = text[word.end() : word.end() + _NEAR].partition("\n")[0].lstrip(" \t")
-    if before and before[-1] in _CODE and not _MARKER.search(before):
+    if before[-1:] in _CODE and not _MARKER.search(before):
         return True
-    if after and after[0] in _CODE and not after.startswith("*/"):
+    if after[:1] in _CODE and not after.startswith("*/"):
         return True
     return _TAG.search(text[start : word.start()]) is not None
 
@@ -100,7 +100,7 @@ class Mentions:
         for comment in python_comments(text):
             if _DIRECTIVE.match(comment.text):
                 continue
-            for word in mentioned(text, comment.start, comment.start + len(comment.text), self.names):
+            for word in mentioned(text, start=comment.start, end=comment.start + len(comment.text), names=self.names):
                 # a comment means what code at its place would mean
                 symbol = _scope_at(self.scopes.module, comment.start).lookup(word[0]) or self.only(word[0])
                 if symbol in self.changing and symbol:
@@ -113,20 +113,16 @@ class Mentions:
 
     def of_docstring(self, scope: PythonScope) -> Iterator[tuple[PythonSymbol, int]]:
         """Yield parameters in lists of parameters, and names of the module in examples, which are code."""
-        body = getattr(scope.node, "body", None)
-        if not isinstance(body, list) or not body or not isinstance(body[0], ast.Expr):
-            return
-        docstring = body[0].value
-        if not isinstance(docstring, ast.Constant) or not isinstance(docstring.value, str):
+        docstring = docstring_of(scope.node)
+        if docstring is None:
             return
         start, end = self.at.start(docstring), self.at.end(docstring)
         # the docstring of a class describes the parameters of its __init__
         described = next((child for child in scope.children if getattr(child.node, "name", "") == "__init__"), scope)
         for pattern in _LISTED:
             for listed in pattern.finditer(self.scopes.text, start, end):
-                for word in _WORD.finditer(
-                    self.scopes.text, listed.start(1), listed.end() if "," in listed[0] else listed.end(1)
-                ):
+                stop = listed.end() if "," in listed[0] else listed.end(1)
+                for word in _WORD.finditer(self.scopes.text, listed.start(1), stop):
                     symbol = described.symbols.get(word[0])
                     if symbol in self.changing and symbol and symbol.bindings & {"parameter", "star"}:
                         yield symbol, word.start()

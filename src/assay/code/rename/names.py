@@ -1,6 +1,6 @@
 """The result of the analysis of a text, in any language: the names that may change, with their places."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,6 +26,22 @@ class Renamable:
     global_scope: bool
 
 
+def renamables(
+    places: Mapping[tuple[str, NameKind], Collection[int]], global_names: Collection[tuple[str, NameKind]]
+) -> tuple[Renamable, ...]:
+    """Return names with their places, in the order of the mapping.
+
+    Args:
+        places: name and kind → offsets, in any order.
+        global_names: those of them that code after the text may use.
+    """
+    names = []
+    for entry, offsets in places.items():
+        name, kind = entry
+        names.append(Renamable(name, kind, places=tuple(sorted(offsets)), global_scope=entry in global_names))
+    return tuple(names)
+
+
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """The names of one text that can be renamed, and those that are kept.
@@ -43,3 +59,8 @@ class Analysis:
     kept: Mapping[str, str]
     words: frozenset[str]
     refused: str | None = None
+
+    @classmethod
+    def refusal(cls, text: str, words: frozenset[str], reason: str) -> "Analysis":
+        """Return the analysis of a text in which nothing can be renamed."""
+        return cls(text, names=(), kept={}, words=words, refused=reason)

@@ -5,8 +5,10 @@ import random
 import re
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from operator import ne
 from pathlib import Path
 from typing import Protocol
 
@@ -33,8 +35,12 @@ def _synonyms() -> dict[str, tuple[str, ...]]:
     for group in _LISTS["synonyms"].splitlines():
         words = group.split()
         for word in words:
-            alike[word] |= dict.fromkeys(other for other in words if other != word)
-    return {word: tuple(others) for word, others in alike.items()}
+            alike[word] |= dict.fromkeys(words)
+    return {word: _others(words, word) for word, words in alike.items()}
+
+
+def _others(words: Iterable[str], own: str) -> tuple[str, ...]:
+    return tuple(word for word in words if word != own)
 
 
 SYNONYMS = _synonyms()
@@ -54,6 +60,11 @@ class Identifier:
 
     pieces: tuple[str, ...]
     words: tuple[int, ...]
+
+    @property
+    def lowered(self) -> list[str]:
+        """The words in lower case."""
+        return [self.pieces[index].lower() for index in self.words]
 
     # only the words are exchanged, so underscores, digits and case stay where they were
     def with_words(self, words: tuple[str, ...]) -> str:
@@ -125,20 +136,19 @@ class SynonymPool:
     def candidates(self, name: str, kind: NameKind) -> tuple[str, ...]:
         """See `NamePool`; names with fewer changed words first."""
         split_name = identifier(name)
-        own = [split_name.pieces[index].lower() for index in split_name.words]
+        own = split_name.lowered
         choices = [(word, *SYNONYMS.get(word, ())) for word in own]
-        if all(len(choice) == 1 for choice in choices):
+        if SYNONYMS.keys().isdisjoint(own):
             return tuple(self.fallback.candidates(name, kind)) if self.fallback else ()
         draw = random.Random(f"{kind} {name}")  # noqa: S311  see `_dictionary_candidates`
-        drawn = [
-            tuple(draw.choice(choice) if draw.random() < REPLACED else choice[0] for choice in choices)
-            for _ in range(4 * self.size)
-        ]
+
+        def replaced(choice: tuple[str, ...]) -> str:
+            return draw.choice(choice) if draw.random() < REPLACED else choice[0]
+
+        drawn = [tuple(map(replaced, choices)) for _ in range(4 * self.size)]
         # `sorted` is stable: among names with as many changed words, the order of the draws stays
-        ordered = sorted(dict.fromkeys(drawn), key=lambda words: sum(a != b for a, b in zip(words, own, strict=True)))
-        names = dict.fromkeys(split_name.with_words(words) for words in ordered)
-        names.pop(name, None)
-        return tuple(names)[: self.size]
+        ordered = sorted(dict.fromkeys(drawn), key=lambda words: sum(map(ne, words, own)))
+        return _others(dict.fromkeys(map(split_name.with_words, ordered)), name)[: self.size]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,32 +175,30 @@ class ProposedPool:
 @functools.lru_cache(maxsize=65536)
 def _dictionary_candidates(name: str, kind: NameKind, size: int) -> tuple[str, ...]:
     split_name = identifier(name)
-    lowered = [split_name.pieces[index].lower() for index in split_name.words]
+    lowered = split_name.lowered
     if not lowered:
-        lowered, split_name = ["value"], Identifier(("value",), (0,))  # a name without a word of ASCII letters
-    choices = [
-        _words_like(word, first=not index, last=index == len(lowered) - 1, alone=len(lowered) == 1, kind=kind)
-        for index, word in enumerate(lowered)
-    ]
+        lowered, split_name = ["value"], identifier("value")  # a name without a word of ASCII letters
+    choices: list[tuple[str, ...]] = []
+    for index, word in enumerate(lowered):
+        first, last = index == 0, index == len(lowered) - 1
+        choices.append(_words_like(word, first=first, last=last, kind=kind))
     if all(len(choice) == 1 for choice in choices):  # nothing but structural words: the last of them is replaced
         choices[-1] = WORDS_BY_PART["noun"]
     draw = random.Random(f"{kind} {name}")  # noqa: S311  the candidates of a name are the same in every process
     if len(choices) == 1:
-        ordered: list[tuple[str, ...]] = [(word,) for word in draw.sample(choices[0], min(len(choices[0]), size))]
+        drawn: Iterable[tuple[str, ...]] = zip(draw.sample(choices[0], min(len(choices[0]), size)), strict=True)
     else:
-        ordered = [tuple(draw.choice(choice) for choice in choices) for _ in range(size)]
-    names = dict.fromkeys(split_name.with_words(words_drawn) for words_drawn in ordered)
-    names.pop(name, None)
-    return tuple(names)
+        drawn = (tuple(map(draw.choice, choices)) for _ in range(size))
+    return _others(dict.fromkeys(map(split_name.with_words, drawn)), name)
 
 
-def _words_like(word: str, *, first: bool, last: bool, alone: bool, kind: NameKind) -> tuple[str, ...]:
+def _words_like(word: str, *, first: bool, last: bool, kind: NameKind) -> tuple[str, ...]:
     if len(word) == 1:
-        return tuple(letter for letter in LETTERS if letter != word)
-    if word in STRUCTURAL and not alone:
+        return _others(LETTERS, word)
+    if word in STRUCTURAL and not (first and last):
         return (word,)
     alike = _same_part(word, first=first, last=last, kind=kind)
-    return tuple(candidate for candidate in alike if candidate != word) if word in alike else alike
+    return _others(alike, word) if word in alike else alike
 
 
 @functools.lru_cache(maxsize=4096)
@@ -209,11 +217,8 @@ def _part(word: str, *, first: bool, last: bool, kind: NameKind) -> str:  # noqa
     verb_first = kind == "function" and first
     if verb_first and word in _SETS["verb"]:
         return "verb"
-    for part in (
-        ("noun", "abbreviation", "participle", "adjective")
-        if last
-        else ("adjective", "participle", "abbreviation", "noun")
-    ):
+    parts = ("noun", "abbreviation", "participle", "adjective")
+    for part in parts if last else reversed(parts):
         if word in _SETS[part]:
             return part
     if word.endswith("s") and not word.endswith("ss") and len(word) > _SHORT:
@@ -269,7 +274,8 @@ class WordList:
 
 
 WORD_LISTS: Mapping[str, NameSource] = {
-    source.name: source for source in (WordList("dictionary", DictionaryPool()), WordList("synonyms", SynonymPool()))
+    "dictionary": WordList("dictionary", DictionaryPool()),
+    "synonyms": WordList("synonyms", SynonymPool()),
 }
 """Sources that need no model."""
 
@@ -314,20 +320,23 @@ class SampledNames:
             ModelError: the model cannot be run.
         """
         engine = engine_of(language)
-        places = [
-            (index, name.name, *_before(text, name))
-            for index, text in enumerate(texts)
-            for name in engine.analysis(text, ()).names
-            if name.kind in kinds
-        ]
-        prompts = [prompt for *_, prompt, _ in places for _ in range(self.samples)]
-        replies = iter(
-            self.generator.generate(prompts, max_new_tokens=TOKENS, temperature=1.0, seed=self.seed) if prompts else ()
-        )
-        proposals: list[dict[str, tuple[str, ...]]] = [{} for _ in texts]
-        for index, name, _, space in places:
-            written = Counter(_written(next(replies), space) for _ in range(self.samples))
-            proposals[index][name] = tuple(word for word, _ in written.most_common() if word and word != name)
+        proposals: list[dict[str, tuple[str, ...]]] = []
+        places = []
+        for text in texts:
+            of_text: dict[str, tuple[str, ...]] = {}
+            proposals.append(of_text)
+            names = [name for name in engine.analysis(text, ()).names if name.kind in kinds]
+            places += [(of_text, name.name, *_before(text, name)) for name in names]
+        prompts: list[str] = []
+        for *_, prompt, _space in places:
+            prompts += [prompt] * self.samples
+        if not prompts:
+            return [ProposedPool({}, self.fallback)] * len(texts)
+        replies = iter(self.generator.generate(prompts, max_new_tokens=TOKENS, temperature=1.0, seed=self.seed))
+        for of_text, old, _prompt, space in places:
+            written = Counter(_written(reply, space) for reply in islice(replies, self.samples))
+            frequent = sorted(written, key=written.__getitem__, reverse=True)
+            of_text[old] = _others(filter(None, frequent), old)
         return [ProposedPool(of_text, self.fallback) for of_text in proposals]
 
 

@@ -3,7 +3,9 @@
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 
+from assay.code.parse.python_source import REFUSALS, docstring_of
 from assay.code.rename.names import Renamable
 
 
@@ -38,15 +40,12 @@ def docstring_lines(program: str, start: int, length: int) -> Iterator[tuple[int
     """Yield the docstrings of Python inside a cell: from, to, from the start of the cell."""
     try:
         tree = ast.parse(program)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except REFUSALS:
         return
-    lines = [0]
-    for line in program.splitlines(keepends=True):
-        lines.append(lines[-1] + len(line))
+    lines = list(accumulate(map(len, program.splitlines(keepends=True)), initial=0))
     for node in ast.walk(tree):
-        body = node.body if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) else []
-        text = body[0].value if body and isinstance(body[0], ast.Expr) else None
-        if isinstance(text, ast.Constant) and isinstance(text.value, str) and text.end_lineno is not None:
+        text = docstring_of(node)
+        if text and text.end_lineno is not None and not isinstance(node, ast.AsyncFunctionDef):
             # only whole lines are looked at: columns count bytes
             first, last = lines[text.lineno - 1] - start, lines[text.end_lineno] - start
             if first >= -len(program) and last > 0 and first < length:

@@ -8,12 +8,13 @@ import builtins
 import re
 from collections import defaultdict
 from collections.abc import Collection
+from itertools import chain
 
 from assay.code.parse.python_source import python_tree
 from assay.code.rename.dynamic import dynamic_names, opaque_module, opaque_names
 from assay.code.rename.mentions import Mentions
-from assay.code.rename.names import Analysis, NameKind, Renamable
-from assay.code.rename.python_scopes import Call, FunctionNode, PythonScope, PythonSymbol, Scopes, scopes_of
+from assay.code.rename.names import Analysis, NameKind, renamables
+from assay.code.rename.python_scopes import Call, FunctionNode, PythonScope, PythonSymbol, Scopes, last_word, scopes_of
 
 _BUILTINS = frozenset(dir(builtins))
 _CONVENTIONAL = frozenset({"self", "cls", "mcs", "mcls", "super"})  # the compiler itself looks for `super`
@@ -39,13 +40,11 @@ def python_analysis(text: str, *, keep: Collection[str] = ()) -> Analysis:
         tree = python_tree(text)
         scopes = scopes_of(text, tree)
     except (SyntaxError, ValueError) as error:
-        return Analysis(text, (), {}, words, f"does not parse as Python: {str(error).splitlines()[0]}")
+        return Analysis.refusal(text, words, f"does not parse as Python: {str(error).splitlines()[0]}")
     except (RecursionError, MemoryError):
-        return Analysis(text, (), {}, words, "nested too deeply to be read")
+        return Analysis.refusal(text, words, "nested too deeply to be read")
     reason = dynamic_names(scopes)
-    if reason:
-        return Analysis(text, (), {}, words, reason)
-    return _Policy(scopes, frozenset(keep)).analysis(words)
+    return Analysis.refusal(text, words, reason) if reason else _Policy(scopes, frozenset(keep)).analysis(words)
 
 
 class _Policy:
@@ -54,31 +53,21 @@ class _Policy:
     def __init__(self, scopes: Scopes, keep: frozenset[str]) -> None:
         self.scopes = scopes
         self.keep = keep
-        self.strings = frozenset(
-            node.value
-            for node in scopes.nodes
-            if isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and node.value.isidentifier()
-            and id(node) not in scopes.hints
-        )
+        constants = (node for node in scopes.nodes if isinstance(node, ast.Constant) and id(node) not in scopes.hints)
+        texts = (node.value for node in constants if isinstance(node.value, str))
+        self.strings = frozenset(filter(str.isidentifier, texts))
         self.opaque = opaque_module(scopes)
         self.names_matter = opaque_names(scopes)
         self.keyword_places: dict[PythonSymbol, list[int]] = defaultdict(list)
         self.unknown_keywords: set[str] = set()
         self.spread: set[PythonSymbol] = set()
-        self.owners = {
-            definition: symbol
-            for scope in scopes.module.walk()
-            for symbol in scope.symbols.values()
-            for definition in symbol.definitions
-        }
-        self.read_by_classes = {
-            name
-            for scope in scopes.module.walk()
-            if scope.kind == "class"
-            for name in scope.symbols.keys() & scope.loads
-        }
+        self.owners: dict[FunctionNode, PythonSymbol] = {}
+        self.read_by_classes: set[str] = set()
+        for scope in scopes.module.walk():
+            for symbol in scope.symbols.values():
+                self.owners |= dict.fromkeys(symbol.definitions, symbol)
+            if scope.kind == "class":
+                self.read_by_classes |= scope.symbols.keys() & scope.loads
         for call in scopes.calls:
             self.read(call)
 
@@ -101,11 +90,7 @@ class _Policy:
         for symbol, place in Mentions(self.scopes, changing).places():
             places[symbol.name, changing[symbol]].add(place)
         of_module = {(symbol.name, kind) for symbol, kind in changing.items() if symbol.scope.parent is None}
-        names = tuple(
-            Renamable(name, kind, tuple(sorted(offsets)), (name, kind) in of_module)
-            for (name, kind), offsets in places.items()
-        )
-        return Analysis(self.scopes.text, names, kept, words)
+        return Analysis(self.scopes.text, names=renamables(places, of_module), kept=kept, words=words)
 
     # calls by keyword
 
@@ -177,7 +162,7 @@ class _Policy:
             return self.names_matter
         if symbol.name.startswith("test") and symbol.scope.parent is None:
             return "test runners look for it"
-        if any(self.foreign_decorator(definition, symbol.scope) for definition in symbol.definitions):
+        if self.foreign_decorator(symbol):
             return "a decorator may look at the name"
         return None
 
@@ -187,7 +172,7 @@ class _Policy:
             return None
         definition = symbol.scope.node
         owner = self.owners.get(definition) if isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef) else None
-        if owner and any(self.foreign_decorator(definition, owner.scope) for definition in owner.definitions):
+        if owner and self.foreign_decorator(owner):
             return "a decorator may look at the parameters"
         if owner and owner.name.startswith("test"):
             return "test runners look for it"
@@ -202,15 +187,15 @@ class _Policy:
             return "may be passed by keyword"
         return None
 
-    def foreign_decorator(self, definition: FunctionNode, scope: PythonScope) -> bool:
+    def foreign_decorator(self, function: PythonSymbol) -> bool:
         """Return whether a decorator is neither defined in the text nor in the list of those that ignore names."""
-        for decorator in _decorators(definition):
+        for decorator in chain.from_iterable(map(_decorators, function.definitions)):
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
-            last = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)
+            last = last_word(called)
             # of `tools.retry(3)` the last word says what it does, the first whether the text defines it
             while isinstance(called, ast.Attribute):
                 called = called.value
-            root = scope.lookup(called.id) if isinstance(called, ast.Name) else None
+            root = function.scope.lookup(called.id) if isinstance(called, ast.Name) else None
             if last not in _TRANSPARENT and not (root and root.bindings <= {"function", "class", "parameter"}):
                 return True
         return False
@@ -220,10 +205,9 @@ class _Policy:
         node = scope.node
         for base in node.bases if isinstance(node, ast.ClassDef) else ():
             named = base.value if isinstance(base, ast.Subscript) else base
-            last = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", None)
             symbol = scope.lookup(named.id) if isinstance(named, ast.Name) else None
             inner = symbol is not None and symbol.bindings == {"class"}
-            if not inner and last not in _OWN_BASES:
+            if not inner and last_word(named) not in _OWN_BASES:
                 return True
         return False
 
@@ -238,5 +222,8 @@ def keywords_of(text: str) -> frozenset[str]:
     Raises:
         SyntaxError: the text does not parse.
     """
-    calls = (node for node in ast.walk(python_tree(text)) if isinstance(node, ast.Call))
-    return frozenset(keyword.arg for call in calls for keyword in call.keywords if keyword.arg is not None)
+    names: set[str] = set()
+    for node in ast.walk(python_tree(text)):
+        if isinstance(node, ast.Call):
+            names.update(keyword.arg for keyword in node.keywords if keyword.arg)
+    return frozenset(names)

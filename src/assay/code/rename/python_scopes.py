@@ -141,6 +141,11 @@ class Scopes:
     hints: frozenset[int]
 
 
+def last_word(expression: ast.expr) -> str | None:
+    """Return `c` of `a.b.c` and of `c`; None of another expression."""
+    return getattr(expression, "attr", None) or getattr(expression, "id", None)
+
+
 @dataclass(frozen=True, slots=True)
 class _Use:
     name: str
@@ -173,14 +178,14 @@ def scopes_of(text: str, tree: ast.Module) -> Scopes:
         symbol.shown |= use.shown
         symbol.escapes |= not (use.called or use.stored)
     return Scopes(
-        text,
-        tree,
-        tuple(below(tree)),
-        reader.module,
-        tuple(reader.calls),
-        reader.functions,
-        frozenset(free),
-        frozenset(reader.hints),
+        text=text,
+        tree=tree,
+        nodes=tuple(below(tree)),
+        module=reader.module,
+        calls=tuple(reader.calls),
+        functions=reader.functions,
+        free=frozenset(free),
+        hints=frozenset(reader.hints),
     )
 
 
@@ -190,7 +195,7 @@ class _Reader(ast.NodeVisitor):
     def __init__(self, text: str, tree: ast.Module) -> None:
         self.text = text
         self.at = Fragment(text)
-        self.module = self.scope = PythonScope("module", None, tree, 0, len(text))
+        self.module = self.scope = PythonScope("module", parent=None, node=tree, start=0, end=len(text))
         self.uses: list[_Use] = []
         self.calls: list[Call] = []
         self.functions: dict[FunctionNode, PythonScope] = {}
@@ -234,7 +239,7 @@ class _Reader(ast.NodeVisitor):
 
     def enter(self, kind: PythonScopeKind, node: ast.AST, start: int, end: int) -> PythonScope:
         """Open a scope; `leave` closes it."""
-        inner = PythonScope(kind, self.scope, node, start, end)
+        inner = PythonScope(kind, parent=self.scope, node=node, start=start, end=end)
         self.scope.children.append(inner)
         self.scope = inner
         return inner
@@ -338,8 +343,8 @@ class _Reader(ast.NodeVisitor):
     def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
         self.generic_visit(node)
         if node.rest is not None:
-            stars = [match.end() for match in _STARS.finditer(self.text, self.at.start(node), self.at.end(node))]
-            self.store(node.rest, stars[-1] if stars else None)
+            stars = _STARS.finditer(self.text, self.at.start(node), self.at.end(node))
+            self.store(node.rest, max((match.end() for match in stars), default=None))
 
     # calls
 
@@ -366,7 +371,7 @@ class _Reader(ast.NodeVisitor):
         self.visit_all(node.decorator_list)
         start = self.at.start(node)
         match = _DEF.match(self.text, start)
-        self.store(node.name, match.end() if match else None, "function", node)
+        self.store(node.name, place=match.end() if match else None, binding="function", definition=node)
         # `def f[T]` puts a scope between the function and its surroundings: hints see T, decorators do not
         generic = self.type_parameters(node)
         self.visit_all([*node.args.defaults, *node.args.kw_defaults])
@@ -390,7 +395,7 @@ class _Reader(ast.NodeVisitor):
 
     def function(self, node: FunctionNode) -> None:
         """Open the scope of a function with its parameters."""
-        self.functions[node] = self.enter("function", node, self.at.start(node), self.at.end(node))
+        self.functions[node] = self.enter("function", node=node, start=self.at.start(node), end=self.at.end(node))
         for parameter in _parameters(node.args):
             self.store(parameter.arg, self.at.start(parameter), "parameter")
         for parameter in _stars(node.args):
@@ -402,7 +407,7 @@ class _Reader(ast.NodeVisitor):
         generic = self.type_parameters(node)
         self.visit_all(node.bases)
         self.keywords(node.keywords, None)
-        self.enter("class", node, self.at.start(node), self.at.end(node))
+        self.enter("class", node=node, start=self.at.start(node), end=self.at.end(node))
         self.visit_body(node.body)
         self.leave()
         if generic:
@@ -412,7 +417,7 @@ class _Reader(ast.NodeVisitor):
         """Open the scope of `def f[T]`, `class C[T]` or `type A[T]` (Python 3.12); return whether there is one."""
         parameters = getattr(node, "type_params", [])
         if parameters:
-            self.enter("type parameters", node, self.scope.start, self.scope.end)
+            self.enter("type parameters", node=node, start=self.scope.start, end=self.scope.end)
             for parameter in parameters:
                 self.bind(parameter.name, "type parameter")
                 self.visit_all([getattr(parameter, "bound", None), getattr(parameter, "default_value", None)])
@@ -430,7 +435,7 @@ class _Reader(ast.NodeVisitor):
         # Python evaluates the first iterable before it enters the comprehension; a class body shows the difference
         first, *rest = node.generators
         self.visit(first.iter)
-        self.enter("comprehension", node, self.at.start(node), self.at.end(node))
+        self.enter("comprehension", node=node, start=self.at.start(node), end=self.at.end(node))
         self.visit_all([first.target, *first.ifs])
         for generator in rest:
             self.visit_all([generator.iter, generator.target, *generator.ifs])
@@ -488,7 +493,7 @@ class _Reader(ast.NodeVisitor):
             self.quoted(node, node.value)
         elif isinstance(node, ast.Subscript):
             self.visit(node.value)
-            generic = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", None)
+            generic = last_word(node.value)
             inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             types = {"Literal": 0, "Annotated": 1}.get(str(generic), len(inner))
             for element in inner[:types]:

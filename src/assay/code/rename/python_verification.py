@@ -68,7 +68,14 @@ class PythonVerifier:
         _flatten(tree, nodes, following, loose)
         words = _split(original)
         names = Counter(_names(nodes))
-        return cls(words[::2], words[1::2], nodes, frozenset(loose), names, tuple(_tables(original)))
+        return cls(
+            between=words[::2],
+            words=words[1::2],
+            nodes=nodes,
+            loose=frozenset(loose),
+            names=names,
+            tables=tuple(_tables(original)),
+        )
 
     def difference(self, variant: str, renaming: Pairs) -> str | None:
         """Return what differs in a variant besides the renaming, or None.
@@ -257,7 +264,7 @@ def _tables(text: str) -> Iterator[_Table]:
             symbols[name] = (is_global, local and not declared, symbol.is_free())
             if is_global or top:
                 outward.append(name)
-        yield _Table(str(table.get_type()), table.get_name(), symbols, frozenset(outward))
+        yield _Table(str(table.get_type()), name=table.get_name(), symbols=symbols, outward=frozenset(outward))
         waiting += table.get_children()
 
 
@@ -272,11 +279,7 @@ def _tables_differ(old: tuple[_Table, ...], new: tuple[_Table, ...], renaming: P
         if original.kind != variant.kind or len(original.symbols) != len(variant.symbols):
             return f"the scope {original.name} has other symbols"
         for name, flags in original.symbols.items():
-            now = (
-                name
-                if name in variant.symbols
-                else next((new_name for new_name in successors.get(name, ()) if new_name in variant.symbols), None)
-            )
+            now = next(filter(variant.symbols.__contains__, (name, *successors.get(name, ()))), None)
             if now is None or variant.symbols[now] != flags:
                 return f"{name} is another kind of symbol in the scope {original.name}"
             if name in original.outward and outward.setdefault(name, now) != now:

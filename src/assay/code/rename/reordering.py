@@ -7,10 +7,10 @@ default that is computed; examples of a docstring where each is one expression w
 import ast
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from assay.code.parse.python_source import python_tree
+from assay.code.parse.python_source import REFUSALS, docstring_of, python_tree
 
 Lines = tuple[int, int]
 """First line and the line behind the last one, from 0."""
@@ -28,18 +28,18 @@ def reordered(text: str, n: int, seed: int) -> tuple[str, ...]:
     """
     try:
         tree = python_tree(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except REFUSALS:
         return ()
     lines = text.splitlines(keepends=True)
     runs = [run for run in (*_imports(tree), *_methods(tree), *_examples(tree, lines)) if len(run) > 1]
     if not runs or not text.isascii():
         return ()
     draw = random.Random(f"{seed}\n{text}")  # noqa: S311  reproducible, not secret
+    runs.sort(key=lambda blocks: blocks[0], reverse=True)  # from the end, so that lines before a run keep their numbers
     texts: dict[str, None] = {}
     for _ in range(n * _ATTEMPTS):
-        moved = list(lines)
-        # from the end, so that lines before a run keep their numbers
-        for run in sorted(runs, key=lambda blocks: blocks[0], reverse=True):
+        moved = lines
+        for run in runs:
             moved = _moved(moved, run, draw.sample(range(len(run)), len(run)))
         other = "".join(moved)
         if other != text and other not in texts and _same_parts(tree, other):
@@ -52,12 +52,10 @@ def reordered(text: str, n: int, seed: int) -> tuple[str, ...]:
 def _moved(lines: list[str], run: Sequence[Lines], order: Sequence[int]) -> list[str]:
     """Return the lines with the blocks of a run in another order; what stands between them stays."""
     result = lines[: run[0][0]]
-    for place, (_, end) in enumerate(run):
-        first, last = run[order[place]]
-        block = lines[first:last]
-        result += [*block[:-1], block[-1].rstrip("\n") + "\n"] if block else []
-        following = run[place + 1][0] if place + 1 < len(run) else len(lines)
-        result += lines[end:following]
+    # the text from the end of a block to the start of the one behind it keeps its place
+    for (_start, end), (following, _end), moved in zip(run, [*run[1:], (len(lines), 0)], order, strict=True):
+        *block, closing = lines[slice(*run[moved])]
+        result += [*block, closing.rstrip("\n") + "\n", *lines[end:following]]
     return result
 
 
@@ -68,17 +66,23 @@ def _blocks(nodes: Sequence[ast.stmt]) -> list[Lines]:
 def _runs(body: Sequence[ast.stmt], kinds: tuple[type[ast.stmt], ...]) -> Iterator[list[ast.stmt]]:
     for is_kind, group in groupby(body, lambda node: isinstance(node, kinds)):
         nodes = list(group)
-        ends = [node.lineno for node in nodes]
-        if is_kind and len(set(ends)) == len(ends):
+        if is_kind and _distinct(node.lineno for node in nodes):
             yield nodes
+
+
+def _distinct(values: Iterable[object]) -> bool:
+    listed = list(values)
+    return len(set(listed)) == len(listed)
 
 
 def _imports(tree: ast.Module) -> Iterator[list[Lines]]:
     for nodes in _runs(tree.body, (ast.Import, ast.ImportFrom)):
-        imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
-        names = [(alias.asname or alias.name.partition(".")[0]) for node in imports for alias in node.names]
-        future = any(getattr(node, "module", None) == "__future__" for node in nodes)
-        if not future and "*" not in names and len(set(names)) == len(names):
+        names = []
+        for node in nodes:
+            names += [alias.asname or alias.name.partition(".")[0] for alias in getattr(node, "names", ())]
+            if getattr(node, "module", None) == "__future__":
+                names.append("*")  # it has to stay first
+        if "*" not in names and _distinct(names):
             yield _blocks(nodes)
 
 
@@ -86,33 +90,36 @@ def _methods(tree: ast.Module) -> Iterator[list[Lines]]:
     for owner in ast.walk(tree):
         for nodes in _runs(owner.body, (ast.FunctionDef,)) if isinstance(owner, ast.ClassDef) else ():
             methods = [node for node in nodes if isinstance(node, ast.FunctionDef)]
-            defaults = [value for node in methods for value in (*node.args.defaults, *node.args.kw_defaults)]
-            is_plain = all(value is None or isinstance(value, ast.Constant) for value in defaults)
-            is_plain &= not any(node.decorator_list or node.returns for node in methods)
-            if is_plain and len({node.name for node in methods}) == len(methods):
+            if all(map(_is_plain, methods)) and _distinct(node.name for node in methods):
                 yield _blocks(nodes)
+
+
+def _is_plain(method: ast.FunctionDef) -> bool:
+    defaults = filter(None, (*method.args.defaults, *method.args.kw_defaults))
+    computes = method.decorator_list or method.returns
+    return not computes and all(isinstance(value, ast.Constant) for value in defaults)
 
 
 def _examples(tree: ast.Module, lines: Sequence[str]) -> Iterator[list[Lines]]:
     for node in ast.walk(tree):
-        body = node.body if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) else []
-        docstring = body[0] if body and isinstance(body[0], ast.Expr) else None
-        if docstring is None or not isinstance(docstring.value, ast.Constant) or type(docstring.value.value) is not str:
+        docstring = docstring_of(node)
+        if docstring is None or isinstance(node, ast.AsyncFunctionDef):
             continue
         run: list[Lines] = []
         # the last line holds the closing quotes
         number, last = docstring.lineno - 1, (docstring.end_lineno or docstring.lineno) - 1
         while number < last:
             prompt = _PROMPT.match(lines[number])
-            end = number + 1
-            while end < last and lines[end].strip() and not lines[end].lstrip().startswith((">>>", "...")):
-                end += 1
-            if prompt and end > number + 1 and _is_expression(prompt["source"]):
-                run.append((number, end))
-            elif prompt:  # one that binds a name, or has no output: those around it may depend on it
+            begin, number = number, number + 1
+            if prompt is None:
+                continue
+            while number < last and lines[number].strip() and not lines[number].lstrip().startswith((">>>", "...")):
+                number += 1
+            # one that binds a name, or has no output: those around it may depend on it
+            if number == begin + 1 or not _is_expression(prompt["source"]):
                 run = []
                 break
-            number = end if prompt else number + 1
+            run.append((begin, number))
         yield run
 
 
@@ -133,24 +140,17 @@ def _same_parts(tree: ast.Module, other: str) -> bool:
 
 
 def _parts(tree: ast.Module) -> object:
-    parts = []
+    parts: list[tuple[str, list[str], list[str]]] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            body = node.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             docstring = sorted((ast.get_docstring(node, clean=False) or "").splitlines())
-            begin = 1 if docstring else 0
-            parts.append((node.name, docstring, [ast.dump(statement) for statement in body[begin:]]))
-        elif isinstance(node, ast.ClassDef):
-            docstring = sorted((ast.get_docstring(node, clean=False) or "").splitlines())
-            kept = [
-                statement for statement in node.body[bool(docstring) :] if not isinstance(statement, ast.FunctionDef)
-            ]
-            parts.append((node.name, docstring, [ast.dump(statement) for statement in kept]))
+            movable = (ast.FunctionDef,) if isinstance(node, ast.ClassDef) else ()
+            parts.append((node.name, docstring, _dumps(node.body[bool(docstring) :], movable)))
         elif isinstance(node, ast.Import | ast.ImportFrom):
             parts.append((ast.dump(node), [], []))
-    others = [
-        ast.dump(node)
-        for node in tree.body
-        if not isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
-    ]
-    return sorted(parts), others if not ast.get_docstring(tree) else others[1:]
+    others = _dumps(tree.body, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef))
+    return sorted(parts), others[bool(ast.get_docstring(tree)) :]
+
+
+def _dumps(statements: Iterable[ast.stmt], movable: tuple[type[ast.stmt], ...]) -> list[str]:
+    return [ast.dump(statement) for statement in statements if not isinstance(statement, movable)]

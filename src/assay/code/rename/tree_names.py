@@ -5,16 +5,16 @@ stands for something that the text does not declare is kept.
 """
 
 import bisect
-import functools
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from assay.code.parse.trees import WORD, Unparsable, syntax_tree
-from assay.code.rename.bindings import KEPT, METHOD, Bindings, Key, NameRules, Symbol
+from assay.code.parse.lexing import spliced
+from assay.code.parse.trees import WORD, Node, Unparsable, syntax_tree
+from assay.code.rename.bindings import KEPT, METHOD, VALUE, Bindings, Key, NameRules, Symbol
 from assay.code.rename.hiding import readable
 from assay.code.rename.mentions import mentioned
-from assay.code.rename.names import Analysis, NameKind, Renamable
+from assay.code.rename.names import Analysis, NameKind, renamables
 
 UNCERTAIN = "stands where the text does not parse, or for something else too"
 
@@ -31,37 +31,32 @@ def tree_analysis(text: str, rules: NameRules, *, keep: Collection[str] = ()) ->
     try:
         tree = readable(text, rules)
     except Unparsable as error:
-        return Analysis(text, (), {}, words, f"does not parse as {rules.language.title}: {error}")
+        return Analysis.refusal(text, words, f"does not parse as {rules.language.title}: {error}")
     reason = rules.refusal(tree)
     if reason:
-        return Analysis(text, (), {}, words, reason)
+        return Analysis.refusal(text, words, reason)
     bindings = Bindings(tree, rules)
     changing, kept = sorted_out(bindings, frozenset(keep))
     places: dict[tuple[str, NameKind], set[int]] = defaultdict(set)
-    kinds = {key: _kind(symbols) for key, symbols in changing.items()}
     outside: set[tuple[str, NameKind]] = set()
-    for key, symbols in changing.items():
-        place_of = places[key[1], kinds[key]]
-        for bound_symbol in symbols:
-            place_of.update(bound_symbol.places)
-        if any(symbol.space == METHOD or symbol.scope.kind == "file" for symbol in symbols):
-            outside.add((key[1], kinds[key]))
+    for (_space, name), symbols in changing.items():
+        entry = name, _kind(symbols)
+        places[entry].update(*(symbol.places for symbol in symbols))
+        if any(symbol.seen_outside for symbol in symbols):
+            outside.add(entry)
     for key, place in mentions(bindings, changing):
-        places[key[1], kinds[key]].add(place)
-    names = tuple(
-        Renamable(name, kind, tuple(sorted(where)), (name, kind) in outside) for (name, kind), where in places.items()
-    )
+        places[key[1], _kind(changing[key])].add(place)
+    names = renamables(places, outside)
     if tree.hidden and not names:
         reason = f"does not parse as {rules.language.title}, and no name stands only where it does"
-        return Analysis(text, (), kept, words, reason)
-    return Analysis(text, names, kept, words)
+    return Analysis(text, names=names, kept=kept, words=words, refused=reason)
 
 
 def sorted_out(bindings: Bindings, keep: frozenset[str]) -> tuple[dict[Key, list[Symbol]], dict[str, str]]:
     """Return the symbols that change, by name space and name, and the reasons of the names that are kept."""
     frozen = dict.fromkeys(uncertain_words(bindings), UNCERTAIN) | dict.fromkeys(keep, "to be kept") | _frozen(bindings)
     particular = bindings.rules.kept(bindings)
-    strings = {bindings.tree.of(node) for node in bindings.nodes if node.kind in bindings.rules.strings}
+    strings = bindings.words(bindings.rules.strings)
     free = bindings.free()
     # A symbol that stays for a reason of its own holds back all symbols of its name: with one of them changed and one
     # not, it would matter which of the two a use means. A role, as a field, separates names by grammar and holds back
@@ -70,7 +65,7 @@ def sorted_out(bindings: Bindings, keep: frozenset[str]) -> tuple[dict[Key, list
     kept: dict[str, str] = {}
     stuck: set[Key] = set()
     for symbol in bindings.symbols:
-        name, key = symbol.name, (symbol.space, symbol.name)
+        name, key = symbol.name, symbol.key
         role = _kept_role(symbol)
         # a method, a field or an import is kept for what it is; elsewhere its name may change
         if role:
@@ -82,7 +77,7 @@ def sorted_out(bindings: Bindings, keep: frozenset[str]) -> tuple[dict[Key, list
             frozen.get(name)
             or _by_convention(name, bindings.rules)
             or particular.get(f"{name}()" if symbol.space == METHOD else name)
-            or _uncertain(symbol, bindings.rules, strings, free)
+            or _uncertain(symbol, rules=bindings.rules, strings=strings, free=free)
         )
         if reason:
             kept[name] = reason
@@ -108,14 +103,14 @@ def uncertain_words(bindings: Bindings) -> set[str]:
 def code_words(bindings: Bindings) -> list[tuple[int, int]]:
     """Return the spans of the words of a text outside of its comments and strings; hidden words count as code."""
     rules = bindings.rules
-    prose = sorted((node.start, node.end) for node in bindings.nodes if node.kind in rules.comments | rules.strings)
-    starts = [start for start, _end in prose]
-    words = []
-    for word in WORD.finditer(bindings.tree.text):
-        before = bisect.bisect_right(starts, word.start()) - 1
-        if before < 0 or word.start() >= prose[before][1]:
-            words.append(word.span())
-    return words
+    prose = bindings.spans(rules.comments | rules.strings)
+    return [word.span() for word in WORD.finditer(bindings.tree.text) if not within(word.start(), prose)]
+
+
+def within(place: int, stretches: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a place is in one of the stretches, which are in order and apart."""
+    before = bisect.bisect_right(stretches, place, key=lambda stretch: stretch[0]) - 1
+    return before >= 0 and place < stretches[before][1]
 
 
 def _kept_role(symbol: Symbol) -> str | None:
@@ -143,7 +138,7 @@ def _uncertain(symbol: Symbol, rules: NameRules, strings: set[str], free: set[st
         return "stands for something declared elsewhere too"
     if symbol.inherited:
         return "a class may inherit a member of that name"
-    if symbol.space == METHOD or symbol.scope.kind == "file":
+    if symbol.seen_outside:
         if name in strings:
             return "a string names it"
         if name in rules.language.library:
@@ -153,25 +148,20 @@ def _uncertain(symbol: Symbol, rules: NameRules, strings: set[str], free: set[st
 
 def _frozen(bindings: Bindings) -> dict[str, str]:
     """Return the words at places where they are not read as names, with the reasons."""
-    kept = {}
+    kept: dict[str, str] = {}
+    frozen = bindings.rules.frozen
     for node in bindings.nodes:
-        reason = bindings.rules.frozen.get(node.kind) or (
-            bindings.rules.frozen.get(f"{node.parent.kind}.{node.role}") if node.parent else None
-        )
+        reason = frozen.get(node.kind) or frozen.get(f"{node.parent_kind}.{node.role}")
+        if reason is None and _is_directive(bindings, node):
+            reason = "a tool reads it in a comment"
         if reason:
-            kept.update(dict.fromkeys(WORD.findall(bindings.tree.of(node)), reason))
-        elif node.kind in bindings.rules.comments and _directive(bindings.rules).match(bindings.tree.of(node)):
-            kept.update(dict.fromkeys(WORD.findall(bindings.tree.of(node)), "a tool reads it in a comment"))
+            kept |= dict.fromkeys(WORD.findall(bindings.tree.of(node)), reason)
     return kept
 
 
-@functools.cache
-def _pattern(source: str) -> re.Pattern[str]:
-    return re.compile(source)
-
-
-def _directive(rules: NameRules) -> re.Pattern[str]:
-    return _pattern(rules.directive)
+def _is_directive(bindings: Bindings, node: Node) -> bool:
+    rules = bindings.rules
+    return node.kind in rules.comments and re.match(rules.directive, bindings.tree.of(node)) is not None
 
 
 def _kind(symbols: Collection[Symbol]) -> NameKind:
@@ -184,27 +174,22 @@ def mentions(bindings: Bindings, changing: Mapping[Key, list[Symbol]]) -> Iterat
     by_name: dict[str, list[Key]] = defaultdict(list)
     for key in changing:
         by_name[key[1]].append(key)
-    fixed = {symbol.name for symbol in bindings.symbols if (symbol.space, symbol.name) not in changing}
-    fixed |= {symbol.name for symbol in bindings.symbols if symbol not in changing.get((symbol.space, symbol.name), ())}
+    fixed = {symbol.name for symbol in bindings.symbols if symbol not in changing.get(symbol.key, ())}
     for node in bindings.nodes:
-        if node.kind not in bindings.rules.comments or _directive(bindings.rules).match(bindings.tree.of(node)):
+        if node.kind not in bindings.rules.comments or _is_directive(bindings, node):
             continue
         scope = bindings.root.at(node.start)
-        for word in mentioned(bindings.tree.text, node.start, node.end, by_name):
+        for word in mentioned(bindings.tree.text, start=node.start, end=node.end, names=by_name):
             keys = by_name[word[0]]
-            called = bindings.tree.text[word.end() :].lstrip(" ").startswith("(") or word[0] not in _values(keys)
+            called = bindings.tree.text[word.end() :].lstrip(" ").startswith("(") or (VALUE, word[0]) not in keys
             # where a variable and a method share a name, brackets behind the word decide which of them is meant
             key = next((key for key in keys if (key[0] == METHOD) == called), keys[0])
             if word[0] not in fixed:
                 yield key, word.start()
                 continue
             symbol = bindings.lookup(word[0], scope, node.start)
-            if symbol and symbol in changing.get((symbol.space, symbol.name), ()):
-                yield (symbol.space, symbol.name), word.start()
-
-
-def _values(keys: Collection[Key]) -> set[str]:
-    return {name for space, name in keys if space != METHOD}
+            if symbol and symbol in changing.get(symbol.key, ()):
+                yield symbol.key, word.start()
 
 
 def respelled(text: str, rules: NameRules, names: Mapping[str, str]) -> str:
@@ -213,10 +198,9 @@ def respelled(text: str, rules: NameRules, names: Mapping[str, str]) -> str:
     Raises:
         Unparsable: it does not parse.
     """
-    pieces, end = [], 0
+    edits = []
     for node in syntax_tree(text, rules.language.grammar).root.walk():
         word = text[node.start : node.end]
         if not node.children and word in names and node.kind not in rules.strings | rules.comments:
-            pieces += [text[end : node.start], names[word]]
-            end = node.end
-    return "".join(pieces) + text[end:]
+            edits.append((node.start, node.end, names[word]))
+    return spliced(text, edits)

@@ -12,12 +12,13 @@
 import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import add
 
 from assay.code.parse.trees import WORD, Unparsable, syntax_tree
 from assay.code.rename.bindings import KEPT, METHOD, Bindings, NameRules
 from assay.code.rename.hiding import readable
 from assay.code.rename.names import Pairs
-from assay.code.rename.tree_names import code_words
+from assay.code.rename.tree_names import code_words, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +57,31 @@ class TreeVerifier:
         tree = readable(original, rules)
         bindings = Bindings(tree, rules)
         words, between, starts = _cut(original)
-        places = {
-            node.start: node.end
-            for node, symbol in bindings.leaves
-            if symbol and not (symbol.roles & KEPT.keys() - {"method" if symbol.space == METHOD else "", "prototype"})
-        }
-        comments = sorted((node.start, node.end) for node in bindings.nodes if node.kind in rules.comments)
+        places = {}
+        for node, symbol in bindings.leaves:
+            if symbol and not symbol.roles & KEPT.keys() - {"method" if symbol.space == METHOD else "", "prototype"}:
+                places[node.start] = node.end
+        comments = bindings.spans(rules.comments)
+        ends = tuple(map(add, starts, map(len, words)))
         # what may differ: leaves that stand for a symbol that is not kept, and words of comments
-        loose = {
-            number
-            for number, (word, start) in enumerate(zip(words, starts, strict=True))
-            if places.get(start) == start + len(word) or _within(start, comments)
-        }
+        loose = set()
+        for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
+            if places.get(start) == end or within(start, comments):
+                loose.add(number)
         # only a text with hidden stretches needs the last check: elsewhere the tree knows the meaning of every word
         code = code_words(bindings) if bindings.misread else []
         numbers = frozenset(bisect.bisect_left(starts, start) for start, _end in code)
-        ends = tuple(start + len(word) for word, start in zip(words, starts, strict=True))
-        structure = tuple(bindings.structure())
-        return cls(rules, words, between, frozenset(loose), tree.shape, structure, tree.hidden, ends, numbers)
+        return cls(
+            rules=rules,
+            words=words,
+            between=between,
+            free=frozenset(loose),
+            shape=tree.shape,
+            structure=tuple(bindings.structure()),
+            hidden=tree.hidden,
+            ends=ends,
+            code=numbers,
+        )
 
     def difference(self, variant: str, renaming: Pairs) -> str | None:
         """Return what differs in a variant besides the renaming, or None.
@@ -131,9 +139,3 @@ def _cut(text: str) -> tuple[tuple[str, ...], tuple[str, ...], list[int]]:
         between.append(text[end : match.start()])
         end = match.end()
     return tuple(words), (*between, text[end:]), starts
-
-
-def _within(place: int, stretches: Sequence[tuple[int, int]]) -> bool:
-    """Return whether a place is in one of the stretches, which are in order and apart."""
-    before = bisect.bisect_right(stretches, place, key=lambda stretch: stretch[0]) - 1
-    return before >= 0 and place < stretches[before][1]

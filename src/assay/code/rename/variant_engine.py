@@ -7,9 +7,9 @@ names in them.
 
 import functools
 import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import repeat, zip_longest
 from typing import Literal
 
 from assay.code.rename.engines import Verifier, engine_of
@@ -107,7 +107,7 @@ def variants(
         raise ValueError(f"received the kinds {sorted(kinds)}, expected some of {list(KINDS)}")
     analysis = engine.analysis(text, keep)
     if analysis.refused:
-        return VariantSet(text, (), analysis.refused, analysis.kept)
+        return VariantSet(text, variants=(), reason=analysis.refused, kept=analysis.kept)
     # a new name is no word of the text, not even of its comments and strings: so it can neither capture a name nor be
     # captured, and a reader of the text cannot confuse the two
     unavailable = analysis.words | LANGUAGES[language].unavailable
@@ -119,19 +119,28 @@ def variants(
             names.append(name)
             choices.append(candidates)
     if not names:
-        return VariantSet(text, (), "no identifiers to rename", analysis.kept)
+        return VariantSet(text, variants=(), reason="no identifiers to rename", kept=analysis.kept)
     try:
         verifier = engine.verifier(text)
     except SyntaxError as error:  # what only the compiler sees: a nonlocal that nothing binds, for example
-        return VariantSet(text, (), f"does not compile as Python: {error.msg}", analysis.kept)
+        return VariantSet(text, variants=(), reason=f"does not compile as Python: {error.msg}", kept=analysis.kept)
     except (RecursionError, MemoryError):
-        return VariantSet(text, (), "nested too deeply to be read", analysis.kept)
+        return VariantSet(text, variants=(), reason="nested too deeply to be read", kept=analysis.kept)
     # the text is part of the seed, so a sample gets the same variants alone and among others
     draw = random.Random(f"{seed}\n{text}")  # noqa: S311  reproducible, not secret
-    draws = _one_name_draws(names, choices) if rename == "one" else _all_name_draws(n, names, choices, draw)
-    verified, rejected = _verified(n, _Writer.of(text, names, language), draws, verifier)
-    reason = _shortfall(n, len(verified), rejected, names, choices)
-    return VariantSet(text, verified, reason, analysis.kept, rejected)
+    draws = (
+        _one_name_draws(names, choices)
+        if rename == "one"
+        else _all_name_draws(n, names=names, choices=choices, draw=draw)
+    )
+    writer = _Writer.of(text, names, language)
+    verified, rejected = _verified(n, map(writer.variant, draws), verifier)
+    reason = None
+    if len(verified) < n:
+        sizes = map("{} for {}".format, map(len, choices), (name.name for name in names))
+        shortfall = f"only {len(verified)} distinct variants: the pool has names {', '.join(sizes)}"
+        reason = f"{rejected} rewritings failed verification" if rejected else shortfall
+    return VariantSet(text, variants=verified, reason=reason, kept=analysis.kept, rejected=rejected)
 
 
 def default_pool(rename: Extent) -> NamePool:
@@ -139,14 +148,11 @@ def default_pool(rename: Extent) -> NamePool:
     return DictionaryPool() if rename == "all" else SynonymPool()
 
 
-def _verified(
-    n: int, writer: "_Writer", draws: Iterator[Sequence[str]], verifier: Verifier
-) -> tuple[tuple[Variant, ...], int]:
+def _verified(n: int, proposed: Iterable[Variant], verifier: Verifier) -> tuple[tuple[Variant, ...], int]:
     """Return at most n distinct verified variants, and how many rewritings failed verification."""
     verified: dict[str, Variant] = {}
     rejected = 0
-    for names in draws:
-        variant = writer.variant(names)
+    for variant in proposed:
         if variant.text in verified or not (variant.functions or variant.variables):
             continue
         renaming = frozenset((*variant.functions.items(), *variant.variables.items()))
@@ -157,17 +163,6 @@ def _verified(
         if len(verified) == n:
             break
     return tuple(verified.values()), rejected
-
-
-def _shortfall(
-    n: int, verified: int, rejected: int, names: Sequence[Renamable], choices: Sequence[Sequence[str]]
-) -> str | None:
-    if verified == n:
-        return None
-    if rejected:
-        return f"{rejected} rewritings failed verification"
-    sizes = ", ".join(f"{len(candidates)} for {name.name}" for name, candidates in zip(names, choices, strict=True))
-    return f"only {verified} distinct variants: the pool has names {sizes}"
 
 
 def _choices(name: Renamable, pool: NamePool, unavailable: frozenset[str]) -> list[str]:
@@ -243,12 +238,16 @@ class _Writer:
 
     @classmethod
     def of(cls, text: str, names: Sequence[Renamable], language: str) -> "_Writer":
-        places = sorted((place, index) for index, name in enumerate(names) for place in name.places)
+        places: list[tuple[int, int]] = []
+        for index, name in enumerate(names):
+            places += zip(name.places, repeat(index))
+        places.sort()
         pieces, end = [], 0
         for place, index in places:
             pieces.append(text[end:place])
             end = place + len(names[index].name)
-        return cls(names, (*pieces, text[end:]), tuple(index for _place, index in places), language)
+        order = tuple(index for _place, index in places)
+        return cls(names, pieces=(*pieces, text[end:]), order=order, language=language)
 
     def variant(self, drawn: Sequence[str]) -> Variant:
         """Return the text with these names."""
@@ -256,19 +255,19 @@ class _Writer:
         parts = [""] * (2 * len(self.order) + 1)
         parts[::2] = self.pieces
         parts[1::2] = [drawn[index] for index in self.order]
-        changed = [(name, new) for name, new in zip(self.names, drawn, strict=True) if name.name != new]
-        return variant_of("".join(parts), changed, self.language)
+        return variant_of("".join(parts), zip(self.names, drawn, strict=True), self.language)
 
 
-def variant_of(text: str, changed: Sequence[tuple[Renamable, str]], language: str) -> Variant:
-    """Return the variant with this text, in which names have become new ones."""
-    return Variant(
-        text,
-        {name.name: new for name, new in changed if name.kind == "function"},
-        {name.name: new for name, new in changed if name.kind == "variable"},
-        {new: name.name for name, new in changed if name.global_scope},
-        language,
-    )
+def variant_of(text: str, renamed: Iterable[tuple[Renamable, str]], language: str) -> Variant:
+    """Return the variant with this text, in which names have become new ones, or stayed."""
+    changed: dict[NameKind, dict[str, str]] = {"function": {}, "variable": {}}
+    aliases = {}
+    for name, new in renamed:
+        if new != name.name:
+            changed[name.kind][name.name] = new
+            if name.global_scope:
+                aliases[new] = name.name
+    return Variant(text, changed["function"], changed["variable"], aliases=aliases, language=language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,5 +309,9 @@ def composed(tests: VariantSet, names: VariantSet, n: int, *, kinds: Collection[
         distinct.setdefault(variant.text, variant)
     reason = None if len(distinct) == n else f"only {len(distinct)} distinct variants"
     return VariantSet(
-        names.original, tuple(distinct.values()), reason, {**names.kept, **tests.kept}, names.rejected + tests.rejected
+        original=names.original,
+        variants=tuple(distinct.values()),
+        reason=reason,
+        kept={**names.kept, **tests.kept},
+        rejected=names.rejected + tests.rejected,
     )

@@ -7,8 +7,9 @@ reasons, and new ones are requested within a budget.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from assay.code.prompting import AS_JSON, VERSIONS, renaming_prompt, replies, strings_in
 from assay.code.rename.engines import engine_of
@@ -90,16 +91,15 @@ def written_variants(
         raise ValueError(f"received n = {n} and rounds = {rounds}, expected at least 1 of each")
     engine_of(language)  # raises for a language without variants, even where there are no texts
     title = LANGUAGES[language].title
-    drafts = [_Draft(text, n, language, kinds, keep) for text in texts]
+    drafts = [_Draft(text, n=n, language=language, kinds=kinds, keep=keep) for text in texts]
     for turn in range(rounds * -(-n // VERSIONS)):
         lacking = [draft for draft in drafts if draft.lacks_variants]
         if not lacking:
             break
-        prompts = [
-            (renaming_prompt(draft.text, language=title, addition=AS_JSON), VERSIONS * len(draft.text))
-            for draft in lacking
-        ]
-        answers = replies(generator, prompts, temperature=TEMPERATURE, seed=seed + turn)
+        prompts = [renaming_prompt(draft.text, language=title, addition=AS_JSON) for draft in lacking]
+        lengths = [VERSIONS * len(draft.text) for draft in lacking]
+        requests = list(zip(prompts, lengths, strict=True))
+        answers = replies(generator, requests, temperature=TEMPERATURE, seed=seed + turn)
         for draft, reply in zip(lacking, answers, strict=True):
             draft.read(reply)
     return tuple(draft.result() for draft in drafts)
@@ -163,20 +163,22 @@ class _Draft:
         changes = word_changes(self.text, version)
         if changes is None:
             return TOO_MUCH
-        if set(changes) - {place for name in self.names for place in name.places}:
+        if not changes.keys() <= set(chain.from_iterable(name.places for name in self.names)):
             return NOT_ALLOWED
-        new = [(name, {changes.get(place, name.name) for place in name.places}) for name in self.names]
-        if any(len(words) > 1 for _, words in new):
-            return IN_PART
-        renamed = [(name, min(words)) for name, words in new if words != {name.name}]
-        return self.verified(version, renamed) if self.available(word for _, word in renamed) else UNAVAILABLE
+        renamed = []
+        for name in self.names:
+            words = {changes.get(place, name.name) for place in name.places}
+            if len(words) > 1:
+                return IN_PART
+            if words != {name.name}:
+                renamed.append((name, min(words)))
+        new = [word for _name, word in renamed]
+        is_available = len(set(new)) == len(new) and all(map(self.available, new))
+        return self.verified(version, renamed) if is_available else UNAVAILABLE
 
-    def available(self, names: Iterable[str]) -> bool:
-        """Return whether the new names mean nothing else, and all differ."""
-        chosen = list(names)
-        return len(set(chosen)) == len(chosen) and not any(
-            name in self.unavailable or not name.isidentifier() or name.startswith("__") for name in chosen
-        )
+    def available(self, name: str) -> bool:
+        """Return whether a new name means nothing else."""
+        return name not in self.unavailable and name.isidentifier() and not name.startswith("__")
 
     def verified(self, version: str, renamed: Sequence[tuple[Renamable, str]]) -> Variant | str:
         """Return a version as a variant if the verifier accepts it, else the reason."""
@@ -187,15 +189,15 @@ class _Draft:
     def result(self) -> WrittenVariants:
         reason = self.refused
         if not reason and len(self.variants) < self.n:
-            causes = [f"{count} × {cause}" for cause, count in self.rejections.most_common(2)]
-            causes = causes or ["the model wrote no more"]
-            reason = f"only {len(self.variants)} distinct variants in {self.replies} replies: {', '.join(causes)}"
+            causes = ", ".join(f"{count} × {cause}" for cause, count in self.rejections.most_common(2))
+            shown = f"only {len(self.variants)} distinct variants in {self.replies} replies"
+            reason = f"{shown}: {causes or 'the model wrote no more'}"
         return WrittenVariants(
-            self.text,
-            tuple(self.variants.values()),
-            reason,
-            self.analysis.kept,
-            sum(self.rejections.values()),
-            dict(self.rejections),
-            self.replies,
+            original=self.text,
+            variants=tuple(self.variants.values()),
+            reason=reason,
+            kept=self.analysis.kept,
+            rejected=self.rejections.total(),
+            rejections=dict(self.rejections),
+            replies=self.replies,
         )

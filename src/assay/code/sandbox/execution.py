@@ -225,7 +225,9 @@ def _supervised(command: Sequence[str], stdin: Path, limits: Limits) -> tuple[Ca
         exceeded: Callable[[], bool] = bool
         if first:
             sandbox = json.loads(first)
-            exceeded = Watchdog(sandbox["child-pid"], sandbox["pid-namespace"], _SCRATCH, limits.memory).exceeded
+            exceeded = Watchdog(
+                sandbox["child-pid"], namespace=sandbox["pid-namespace"], file_systems=_SCRATCH, limit=limits.memory
+            ).exceeded
         captured = capture(process, seconds=limits.wall_seconds, limit=limits.output, exceeded=exceeded)
         status = [json.loads(line) for line in lines]
     return captured, next((entry["exit-code"] for entry in status if "exit-code" in entry), None)

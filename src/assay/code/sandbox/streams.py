@@ -107,7 +107,13 @@ def capture(
             if process.poll() is None:
                 process.kill()
     stdout, stderr = kept.values()
-    return Captured(bytes(stdout), bytes(stderr), truncated, stop.timed_out, stop.out_of_memory)
+    return Captured(
+        bytes(stdout),
+        stderr=bytes(stderr),
+        truncated=truncated,
+        timed_out=stop.timed_out,
+        out_of_memory=stop.out_of_memory,
+    )
 
 
 def _ended(process: subprocess.Popen[bytes], seconds: float) -> bool:

@@ -85,7 +85,7 @@ def filter_program() -> bytes:
         raise SandboxUnavailable("libseccomp does not know this machine's architecture: nothing was run")
     try:
         for call in _REFUSED:
-            _refuse(library, context, call, errno.ENOSYS)
+            _refuse(library, context=context, call=call, error=errno.ENOSYS)
         # A filter sees arguments of a call and not the memory behind them. The flags of clone and unshare are
         # arguments, so each is compared under its own mask; clone3 keeps them in memory and is refused whole, above.
         for flag in _NAMESPACES.values():

@@ -101,10 +101,10 @@ def _java(tool: Path, sources: Sequence[str]) -> Sequence[str]:
 _BY_PROGRAM = {
     toolchain.name: toolchain
     for toolchain in (
-        Toolchain("gcc", "program_{}.c".format, _shell(_NATIVE.format(compiler="gcc")), {}),
-        Toolchain("g++", "program_{}.cpp".format, _shell(_NATIVE.format(compiler="g++")), {}),
-        Toolchain("node", "program_{}.js".format, _shell(_NODE), {}),
-        Toolchain("javac", "program_{}/Main.java".format, _java, {"Passed.java": _JAVA}),
+        Toolchain("gcc", source="program_{}.c".format, command=_shell(_NATIVE.format(compiler="gcc")), files={}),
+        Toolchain("g++", source="program_{}.cpp".format, command=_shell(_NATIVE.format(compiler="g++")), files={}),
+        Toolchain("node", source="program_{}.js".format, command=_shell(_NODE), files={}),
+        Toolchain("javac", source="program_{}/Main.java".format, command=_java, files={"Passed.java": _JAVA}),
     )
 }
 

@@ -88,12 +88,12 @@ class Style:
         """Return the style of neighbouring literals, as far as they show it."""
         joined = " ".join(sources)
         bare = re.sub(_STRING, "_", joined)
-        quotes = [match[1] for match in _STRING.finditer(joined)]
+        string = _STRING.search(joined)
         return cls(
-            quotes[0] if quotes else "'",
-            "," if re.search(r",\S", bare) and ", " not in bare else ", ",
-            ":" if re.search(r":\S", bare) and ": " not in bare else ": ",
-            any(source in _FOREIGN for source in sources),
+            quote=string[1] if string else "'",
+            comma=_spaced(",", bare),
+            colon=_spaced(":", bare),
+            foreign=not _FOREIGN.keys().isdisjoint(sources),
         )
 
     def written(self, value: object) -> str:  # noqa: PLR0911  a return a type
@@ -119,6 +119,11 @@ class Style:
         if usual[0] == self.quote or self.quote in value or usual[0] in value:
             return usual
         return f"{self.quote}{usual[1:-1]}{self.quote}"
+
+
+def _spaced(mark: str, text: str) -> str:
+    """Return a mark as a text writes it: with a space behind it unless all in the text are without."""
+    return mark if re.search(rf"{mark}\S", text) and f"{mark} " not in text else f"{mark} "
 
 
 def sorted_values(values: Collection[object]) -> list[object]:

@@ -24,12 +24,12 @@ def mutated(values: Sequence[object], draw: random.Random) -> list[object]:
     """Return values of the same types, drawn anew; some may stay as they were."""
     names: dict[str, str] = {}
     sizes = [len(value) for value in values if isinstance(value, list | tuple)]
-    new_values = [
-        _list(value, draw, names, resize=sizes.count(len(value)) == 1)
-        if isinstance(value, list)
-        else _other(value, draw, names)
-        for value in values
-    ]
+    new_values: list[object] = []
+    for value in values:
+        if isinstance(value, list):
+            new_values.append(_list(value, draw, names, resize=sizes.count(len(value)) == 1))
+        else:
+            new_values.append(_other(value, draw, names))
     # after the draw, relations are restored: a number that was the length of another argument, or one of its elements,
     # is that of the new one; without this most new inputs would be invalid for the solution
     for place, old in enumerate(values):
@@ -57,14 +57,15 @@ def mutated_input(text: str, draw: random.Random) -> str:
     """
     lines = text.split("\n")
     words = text.split()
-    counts = {len(line.split()) for line in lines} | set(map(len, words)) | set(range(1, len(lines)))
-    return "".join(_word(part, draw, counts if len(words) > 1 else set()) for part in re.split(r"(\s+)", text))
+    counts: set[int] = set()
+    if len(words) > 1:
+        counts = {*map(len, map(str.split, lines)), *map(len, words), *range(1, len(lines))}
+    return "".join(_word(part, draw, counts) for part in re.split(r"(\s+)", text))
 
 
 def _word(word: str, draw: random.Random, counts: set[int]) -> str:
-    if re.fullmatch(r"0|-?[1-9]\d{0,8}", word) and not re.fullmatch(
-        r"1[01]{4,}", word
-    ):  # five or more digits 0 and 1: binary
+    # five or more digits 0 and 1 are binary
+    if re.fullmatch(r"0|-?[1-9]\d{0,8}", word) and not re.fullmatch(r"1[01]{4,}", word):
         return word if int(word) in counts else str(_integer(int(word), draw))
     if re.fullmatch(r"-?\d+\.\d+", word):
         return str(_float(float(word), draw))
@@ -85,16 +86,19 @@ def _other(value: object, draw: random.Random, names: dict[str, str]) -> object:
     if isinstance(value, bytes):
         return bytes(draw.choice(value) for _ in value)
     if isinstance(value, tuple):
-        return tuple(_other(item, draw, names) for item in value)
+        return tuple(_others(value, draw, names))
     if isinstance(value, list):
         return _list(value, draw, names)
     if isinstance(value, set):
-        return set(_list(sorted_values(value), draw, names, resize=False))
+        return set(_list(sorted_values(value), draw, names))
     if isinstance(value, dict):
-        keys = [_other(key, draw, names) for key in value]
-        new = [_other(item, draw, names) for item in value.values()]
+        keys, new = _others(value, draw, names), _others(value.values(), draw, names)
         return dict(zip(keys if len(set(keys)) == len(keys) else value, new, strict=True))
     return value
+
+
+def _others(values: Iterable[object], draw: random.Random, names: dict[str, str]) -> list[object]:
+    return [_other(value, draw, names) for value in values]
 
 
 def _integer(value: int, draw: random.Random) -> int:
@@ -112,7 +116,8 @@ def _float(value: float, draw: random.Random) -> float:
     if not re.fullmatch(r"-?\d+\.\d+", text):
         return value
     decimals = len(text.partition(".")[2])
-    size = draw.uniform(0.5 * abs(value), 2 * abs(value)) if value else draw.uniform(0, 1)
+    least, most = (0.5 * abs(value), 2 * abs(value)) if value else (0, 1)
+    size = draw.uniform(least, most)
     if text.endswith(".0"):
         size, decimals = float(_integer(int(abs(value)), draw)), 1
     return round(-size if value < 0 else size, decimals)
@@ -131,7 +136,7 @@ def _string(value: str, draw: random.Random, names: dict[str, str]) -> str:
         new = " ".join(draw.sample(words, len(words)))
     elif draw.random() < 0.5:  # noqa: PLR2004  a coin
         new = _WORDS.sub(lambda match: _like(match[0], draw), value)
-        new = "".join(draw.choice(string.digits) if character in string.digits else character for character in new)
+        new = re.sub(r"[0-9]", lambda _digit: draw.choice(string.digits), new)
     else:
         new = _shuffled_alphabet(value, draw)
     names[value] = new
@@ -158,20 +163,20 @@ def _few_letters(value: str, draw: random.Random) -> str:
 def _shuffled_alphabet(value: str, draw: random.Random) -> str:
     """Replace every character by another of its kind, the same everywhere, so that repetitions stay."""
     if re.fullmatch(r"[01]+", value):
-        return "".join(draw.choice("01") for _ in value)
+        return re.sub(r".", lambda _digit: draw.choice("01"), value)
     # a substitution cipher: equal characters stay equal, so palindromes and repetitions stay what they are
-    table: dict[str, str] = {}
+    table: dict[str, str | int | None] = {}
     for kind in (string.ascii_lowercase, string.ascii_uppercase, string.digits):
-        used = sorted(set(value) & set(kind))
+        used = sorted(set(value).intersection(kind))
         table |= dict(zip(used, draw.sample(kind, len(used)), strict=True))
-    return "".join(table.get(character, character) for character in value)
+    return value.translate(str.maketrans(table))
 
 
 def _list(values: list[object], draw: random.Random, names: dict[str, str], *, resize: bool = False) -> list[object]:
     leaves = list(_leaves(values))
     if len(leaves) > 1 and all(type(leave) is int and leave in (0, 1) for leave in leaves):
         return _bits(values, draw)
-    new = [_other(value, draw, names) for value in values]
+    new = _others(values, draw, names)
     if not all(isinstance(value, int | float | str) for value in values):
         return new  # rows and records
     if resize and len(values) > 1 and draw.random() < _RESIZED:

@@ -8,7 +8,9 @@ import ast
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 
+from assay.code.parse.python_source import REFUSALS
 from assay.code.sandbox.execution import MIB, Limits, run_python
 from assay.files import parse_json
 
@@ -155,7 +157,7 @@ def answers_to(questions: Sequence[SolutionInputs]) -> tuple[tuple[Outcome, ...]
         SandboxUnavailable: see `run_python`.
     """
     batches = (questions[start : start + _BATCH] for start in range(0, len(questions), _BATCH))
-    return tuple(answers for batch in batches for answers in _agreed(batch))
+    return tuple(chain.from_iterable(map(_agreed, batches)))
 
 
 def _agreed(questions: Sequence[SolutionInputs]) -> Iterator[tuple[Outcome, ...]]:
@@ -174,14 +176,13 @@ def _both(first: tuple[str, str] | None, second: tuple[str, str] | None, *, is_p
     for kind, reason in (("slow", SLOW), ("raises", RAISES), ("no literal", NO_LITERAL)):
         if kind in (first[0], second[0]):
             return Outcome(reason=reason)
-    if is_program:
-        return Outcome(first[1]) if first[1] == second[1] else Outcome(reason=DIFFERS)
-    try:
-        values = [ast.literal_eval(written) for _, written in (first, second)]
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):  # output of the sandbox is not trusted
-        return Outcome(reason=NO_LITERAL)
-    alike = type(values[0]) is type(values[1]) and values[0] == values[1]
-    return Outcome(values[0]) if alike else Outcome(reason=DIFFERS)
+    value, other = first[1], second[1]
+    if not is_program:
+        try:
+            value, other = ast.literal_eval(value), ast.literal_eval(other)
+        except (*REFUSALS, TypeError):  # output of the sandbox is not trusted
+            return Outcome(reason=NO_LITERAL)
+    return Outcome(value) if type(value) is type(other) and value == other else Outcome(reason=DIFFERS)
 
 
 def _run(questions: Sequence[SolutionInputs], *, backward: bool) -> dict[tuple[int, int], tuple[str, str]]:

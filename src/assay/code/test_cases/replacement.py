@@ -10,11 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, compress, islice
 
-from assay.code.parse.python_source import python_tree
+from assay.code.parse.lexing import spliced
+from assay.code.parse.python_source import REFUSALS, python_tree
 from assay.code.rename.variant_engine import Variant, VariantSet
-from assay.code.test_cases.literals import Style, sorted_values
+from assay.code.test_cases.literals import Literal, Style, sorted_values
 from assay.code.test_cases.mutation import mutated, mutated_input
 from assay.code.test_cases.observing import Outcome, SolutionInputs, answers_to
 from assay.code.test_cases.statements import Example, Problem, examples_in
@@ -40,13 +41,13 @@ class Replacement:
         yield self.example.output.start, self.example.output.end, self.output
 
 
-def spliced(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
-    """Return the text with stretches replaced that do not overlap."""
-    pieces, end = [], 0
-    for start, stop, new in sorted(edits):
-        pieces += [text[end:start], new]
-        end = stop
-    return "".join([*pieces, text[end:]])
+def tests_of(chosen: Iterable[Replacement]) -> tuple[tuple[str, str], ...]:
+    """Return the expressions and outputs of replacements; of a program: input and output."""
+    return tuple(replacement.test for replacement in chosen)
+
+
+def _edits_of(chosen: Iterable[Replacement]) -> list[tuple[int, int, str]]:
+    return list(chain.from_iterable(map(Replacement.edits, chosen)))
 
 
 def shows(problem: Problem, text: str, chosen: Sequence[Replacement]) -> bool:
@@ -55,18 +56,17 @@ def shows(problem: Problem, text: str, chosen: Sequence[Replacement]) -> bool:
     # must be the old one but for docstrings and assertions. So an edit that broke a string or a bracket is noticed.
     code = problem.code.strip("\n")
     at = problem.text.find(code) if code else -1
-    edits = [edit for replacement in chosen for edit in replacement.edits()]
-    shown = [replacement.test for replacement in chosen]
+    edits = _edits_of(chosen)
     inside = [(start - at, stop - at, new) for start, stop, new in edits if 0 <= start - at < len(code)]
     changed = spliced(code, inside) if at >= 0 else problem.code
     try:
         examples = examples_in(Problem(text, changed))
-        outputs = {example.source: example.written_as(example.output.source) for example in examples}
         if _without_tests(code) != _without_tests(changed.strip("\n")):
             return False
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except REFUSALS:
         return False
-    return (at < 0 or changed in text) and all(outputs.get(expression) == output for expression, output in shown)
+    shown = {example.source: example.written_as(example.output.source) for example in examples}
+    return (at < 0 or changed in text) and shown.items() >= set(tests_of(chosen))
 
 
 def _without_tests(code: str) -> str:
@@ -119,22 +119,19 @@ def replaced_tests(problems: Sequence[Problem], n: int = 10, *, seed: int = 0) -
         SandboxUnavailable: this machine cannot run the solutions safely, see `run_python`.
     """
     drafts = [Draft.of(problem, n) for problem in problems]
-    verify(drafts, [mutations(draft, seed) for draft in drafts])
+    verify(drafts, (mutations(draft, seed) for draft in drafts))
     return tuple(draft.result(draft.rewritings(seed)) for draft in drafts)
 
 
-def mutations(draft: "Draft", seed: int) -> list[list[Inputs]]:
-    """Return new inputs of each example: mutations of the old ones."""
+def mutations(draft: "Draft", seed: int) -> Iterator[list[Inputs]]:
+    """Yield new inputs of each example: mutations of the old ones."""
     draw = random.Random(f"{seed}\n{draft.problem.text}")  # noqa: S311  reproducible, not secret
-    return [
-        [
-            [mutated_input(example.arguments[0].source, draw)]
-            if example.is_program
-            else mutated([literal.value for literal in example.arguments], draw)
-            for _ in range(draft.n * _FACTOR)
-        ]
-        for example in draft.examples
-    ]
+    for example in draft.examples:
+        values = [literal.value for literal in example.arguments]
+        inputs: list[Inputs] = []
+        while len(inputs) < draft.n * _FACTOR:
+            inputs.append([mutated_input(example.source, draw)] if example.is_program else mutated(values, draw))
+        yield inputs
 
 
 @dataclass(slots=True)
@@ -171,38 +168,44 @@ class Draft:
             raise ValueError(f"received n = {n}, expected at least 1 variant")
         try:
             examples = examples_in(problem)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except REFUSALS:
             return cls(problem, n, refused=NO_PYTHON)
-        chosen = tuple(example for example in examples if example.is_program == examples[0].is_program)
-        return cls(problem, n, chosen, None if chosen else NO_TESTS)
+        if not examples:
+            return cls(problem, n, refused=NO_TESTS)
+        return cls(problem, n, tuple(example for example in examples if example.is_program == examples[0].is_program))
 
-    def question(self, proposals: Sequence[Sequence[Inputs]]) -> SolutionInputs:
+    def question(self, proposals: Iterable[Sequence[Inputs]]) -> SolutionInputs:
         """Return the stated inputs and the new ones as a question to the solution, each new input once."""
         stated = [example.source for example in self.examples]
+        questions = list(stated)
         for example, few in zip(self.examples, proposals, strict=True):
-            new = dict.fromkeys(_sources(example, inputs) for inputs in few)
-            self._proposed.append([sources for sources in new if example.expression(sources) not in stated])
-        new_inputs = [
-            example.expression(sources)
-            for example, proposed in zip(self.examples, self._proposed, strict=True)
-            for sources in proposed
-        ]
-        return SolutionInputs(self.problem.code, (*stated, *new_inputs), self.examples[0].is_program)
+            proposed = []
+            # mutations repeat each other and the stated input: each is asked once
+            for sources in dict.fromkeys(_sources(example, inputs) for inputs in few):
+                expression = example.expression(sources)
+                if expression not in stated:
+                    proposed.append(sources)
+                    questions.append(expression)
+            self._proposed.append(proposed)
+        return SolutionInputs(self.problem.code, tuple(questions), self.examples[0].is_program)
 
     def verify(self, answers: Sequence[Outcome]) -> None:
         """Keep the examples and replacements that the solution confirms."""
         stated, new_answers = answers[: len(self.examples)], iter(answers[len(self.examples) :])
         # the statement is evidence about the solution: where both disagree, neither is trusted, and the example stays
-        holding = [_gives(example, answer) for example, answer in zip(self.examples, stated, strict=True)]
-        kinds = {_kind(answer.value) for answer, holds in zip(stated, holding, strict=True) if holds}
+        holding = list(map(_gives, self.examples, stated))
+        kinds = {_kind(answer.value) for answer in compress(stated, holding)}
         examples = []
         for example, holds, answer, few in zip(self.examples, holding, stated, self._proposed, strict=True):
-            answered = [(sources, next(new_answers)) for sources in few]
+            answered = list(zip(few, islice(new_answers, len(few)), strict=True))
             if not holds:
                 self.kept[example.source] = answer.reason or NOT_REPRODUCED
                 continue
-            candidates = [self._replacement(example, sources, new_answer, kinds) for sources, new_answer in answered]
-            if verified := [candidate for candidate in candidates if candidate]:
+            verified = []
+            for sources, new_answer in answered:
+                if replacement := self._replacement(example, sources, new_answer, kinds=kinds):
+                    verified.append(replacement)
+            if verified:
                 examples.append(example)
                 self.candidates.append(verified)
             else:
@@ -212,7 +215,7 @@ class Draft:
             self.refused = Counter(self.kept.values()).most_common(1)[0][0]
 
     def _replacement(
-        self, example: Example, sources: tuple[str, ...], answer: Outcome, kinds: set[type]
+        self, example: Example, sources: tuple[str, ...], answer: Outcome, *, kinds: set[type]
     ) -> Replacement | None:
         output = None if answer.reason else _output(example, answer.value, kinds)
         if output is None:
@@ -228,7 +231,7 @@ class Draft:
             chosen = _drawn(self.candidates, draw)
             if chosen is None:
                 continue
-            text = spliced(self.problem.text, [edit for replacement in chosen for edit in replacement.edits()])
+            text = spliced(self.problem.text, _edits_of(chosen))
             # different draws may write the same text; only distinct ones are variants
             if text in seen:
                 continue
@@ -248,17 +251,17 @@ class Draft:
             shown = f"the text shows {len(self.examples)} tests that can be replaced"
             reason = f"only {len(accepted)} distinct variants: {shown}"
         return ReplacedTests(
-            self.problem.text,
-            tuple(Variant(text, {}, {}, {}) for text, _ in accepted),
-            reason,
-            self.kept,
-            sum(self.rejections.values()),
-            tuple(tuple(replacement.test for replacement in chosen) for _, chosen in accepted),
-            dict(self.rejections),
+            original=self.problem.text,
+            variants=tuple(Variant(text, functions={}, variables={}, aliases={}) for text, _ in accepted),
+            reason=reason,
+            kept=self.kept,
+            rejected=self.rejections.total(),
+            tests=tuple(tests_of(chosen) for _, chosen in accepted),
+            rejections=dict(self.rejections),
         )
 
 
-def verify(drafts: Sequence[Draft], proposals: Sequence[Sequence[Sequence[Inputs]]]) -> None:
+def verify(drafts: Iterable[Draft], proposals: Iterable[Iterable[Sequence[Inputs]]]) -> None:
     """Run the solutions on stated and proposed inputs, and keep in each draft what they confirm.
 
     Args:
@@ -290,10 +293,13 @@ def _sources(example: Example, inputs: Inputs) -> tuple[str, ...]:
     """Return the new arguments, written in the style of the old ones."""
     if example.is_program:
         return tuple(map(str, inputs))
-    return tuple(
-        old.source if new == old.value and type(new) is type(old.value) else Style.of([old.source]).written(new)
-        for old, new in zip(example.arguments, inputs, strict=True)
-    )
+    return tuple(map(_in_style, example.arguments, inputs))
+
+
+def _in_style(old: Literal, new: object) -> str:
+    if new == old.value and type(new) is type(old.value):
+        return old.source
+    return Style.of([old.source]).written(new)
 
 
 def _gives(example: Example, answer: Outcome) -> bool:
@@ -321,6 +327,5 @@ def _output(example: Example, value: object, kinds: set[type]) -> str | None:
         return style.written(value)
     if not isinstance(value, set) or not value:
         return None
-    return style.written(
-        tuple(sorted_values(value)) if isinstance(example.output.value, tuple) else sorted_values(value)
-    )
+    listed = sorted_values(value)
+    return style.written(tuple(listed) if isinstance(example.output.value, tuple) else listed)

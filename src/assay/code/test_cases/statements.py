@@ -7,11 +7,11 @@ headings "Input" and "Output". They stand in docstrings, in assertions of the mo
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 
-from assay.code.parse.python_source import Fragment, python_tree
+from assay.code.parse.python_source import REFUSALS, Fragment, docstring_of, python_tree
 from assay.code.test_cases.literals import Literal, closing, literal_at
 
 
@@ -50,8 +50,7 @@ class Example:
         """Return the expression with these literals in place of its own."""
         if self.is_program:
             return sources[0]
-        pairs = zip(self.template, (*sources, ""), strict=True)
-        return "".join(part for pair in pairs for part in pair)
+        return "".join(chain.from_iterable(zip(self.template, (*sources, ""), strict=True)))
 
     def read(self, expression: str) -> tuple[Literal, ...] | None:
         """Return the literals of an expression that is this one apart from them and from white space, or None."""
@@ -101,8 +100,7 @@ class Callables:
         calls, parameters = {}, {}
         for node in tree.body:
             if isinstance(node, ast.FunctionDef):
-                calls[node.name] = node.name
-                parameters[node.name] = _parameters(node)
+                calls[node.name], parameters[node.name] = node.name, _parameters(node)
             elif isinstance(node, ast.ClassDef) and node.name == "Solution":
                 for method in node.body:
                     if isinstance(method, ast.FunctionDef) and not method.name.startswith("_"):
@@ -129,7 +127,7 @@ def examples_in(problem: Problem) -> tuple[Example, ...]:
             if raw or "\\" not in region[_first(example) : example.output.end]:
                 examples.setdefault(example.output.start, example)
         if not callables.calls or not examples:
-            examples.update((example.output.start, example) for example in _programs(region, start))
+            examples |= {example.output.start: example for example in _programs(region, start)}
     # several readings may match one place: the first in the text wins, and none may overlap it
     kept: list[Example] = []
     for example in sorted(examples.values(), key=_first):
@@ -139,7 +137,7 @@ def examples_in(problem: Problem) -> tuple[Example, ...]:
 
 
 def _first(example: Example) -> int:
-    return min(literal.start for literal in example.arguments) if example.arguments else example.output.start
+    return min((literal.start for literal in example.arguments), default=example.output.start)
 
 
 def prose(problem: Problem) -> Iterator[tuple[int, int, bool]]:
@@ -165,7 +163,7 @@ def _is_program(text: str) -> bool:
     """Return whether a text parses and has more than expressions and assertions; a problem may list just calls."""
     try:
         return any(not isinstance(statement, ast.Expr | ast.Assert) for statement in python_tree(text).body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except REFUSALS:
         return False
 
 
@@ -176,13 +174,11 @@ def _in_code(code: str, offset: int) -> Iterator[tuple[int, int, bool]]:
         if isinstance(statement, ast.Assert):
             yield fragment.start(statement) + offset, fragment.end(statement) + offset, True
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str:
-                start, end = fragment.start(first.value), fragment.end(first.value)
-                if opening := re.match(r"([rRuU]?)('''|\"\"\"|'|\")", code[start:end]):
-                    inner = start + opening.end() + offset
-                    yield inner, end - len(opening[2]) + offset, opening[1] in {"r", "R"}
+        if docstring := docstring_of(node):
+            start, end = fragment.start(docstring), fragment.end(docstring)
+            if opening := re.match(r"([rRuU]?)('''|\"\"\"|'|\")", code[start:end]):
+                inner = start + opening.end() + offset
+                yield inner, end - len(opening[2]) + offset, opening[1] in {"r", "R"}
 
 
 # calls
@@ -288,14 +284,14 @@ def _named_inputs(text: str, start: int, callables: Callables) -> Iterator[Examp
         if output is None or text[output.end :].partition("\n")[0].strip(" \t\r."):
             continue
         parameters = callables.parameters[name]
-        if all(names) and set(names) <= set(parameters):
-            heads = [f"{name}=" for name in names]
+        if set(names) <= set(parameters):
+            heads: Iterable[str] = map("{}=".format, names)
         elif len(arguments) == len(parameters):
-            heads = [""] * len(arguments)
+            heads = repeat("", len(arguments))
         else:
             continue
-        parts = [(", " if index else f"{called}(") + head for index, head in enumerate(heads)]
-        yield Example((*parts, ")"), arguments, output)
+        template = map("".join, zip((f"{called}(", *repeat(", ", len(names) - 1)), heads, strict=True))
+        yield Example((*template, ")"), arguments, output)
 
 
 def _inputs(text: str, place: int) -> tuple[list[str], tuple[Literal, ...], int] | None:

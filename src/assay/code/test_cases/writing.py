@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from assay.code.prompting import PLAIN, inputs_prompt, replacement_prompt, replies, string_in, strings_in
-from assay.code.test_cases.replacement import Draft, Inputs, ReplacedTests, Replacement, verify
+from assay.code.test_cases.literals import Literal
+from assay.code.test_cases.replacement import Draft, Inputs, ReplacedTests, Replacement, tests_of, verify
 from assay.code.test_cases.statements import Example, Problem
 from assay.types import Generator, Rejected
 
@@ -53,22 +54,18 @@ def written_tests(
     if rounds < 1:
         raise ValueError(f"received rounds = {rounds}, expected at least 1")
     drafts = [Draft.of(problem, n) for problem in problems]
-    requests = [(draft, example) for draft in drafts for example in draft.examples]
-    prompts = [
-        (inputs_prompt(draft.problem.text, example.source), _INPUTS * len(example.source))
-        for draft, example in requests
-    ]
+    prompts = []
+    for draft in drafts:
+        sources = [example.source for example in draft.examples]
+        prompts += [(inputs_prompt(draft.problem.text, source), _INPUTS * len(source)) for source in sources]
     # the model only proposes: what counts is what the solution answers in the sandbox
     proposed = iter(replies(generator, prompts, temperature=temperature, seed=seed))
-    verify(drafts, [[_inputs(next(proposed), example, draft) for example in draft.examples] for draft in drafts])
+    verify(drafts, [_proposals(draft, proposed) for draft in drafts])
     pages = [_Pages(draft, draft.rewritings(seed), n * rounds) for draft in drafts]
     turn = 0
     while lacking := [page for page in pages if page.turn_page()]:
         turn += 1
-        prompts = [
-            (replacement_prompt(page.draft.problem.text, page.tests, addition=addition), len(page.draft.problem.text))
-            for page in lacking
-        ]
+        prompts = [page.prompt(addition) for page in lacking]
         answers = replies(generator, prompts, temperature=temperature, seed=seed + turn)
         for page, reply in zip(lacking, answers, strict=True):
             page.read(reply)
@@ -95,7 +92,12 @@ class _Pages:
     @property
     def tests(self) -> list[tuple[str, str]]:
         """The tests that the rewriting has to show, in the order of the text."""
-        return [replacement.test for replacement in self.pending[1]] if self.pending else []
+        return list(tests_of(self.pending[1])) if self.pending else []
+
+    def prompt(self, addition: str) -> tuple[str, int]:
+        """Return the request for the rewriting, and how many characters the reply may have."""
+        text = self.draft.problem.text
+        return replacement_prompt(text, self.tests, addition=addition), len(text)
 
     def read(self, reply: str | Rejected) -> None:
         """Accept a reply that is the rewriting; a text that the model refuses is not sent to it again."""
@@ -111,6 +113,10 @@ class _Pages:
             self.draft.rejections[OTHER_TEXT] += 1
 
 
+def _proposals(draft: Draft, answers: Iterator[str | Rejected]) -> list[list[Inputs]]:
+    return [_inputs(next(answers), example, draft) for example in draft.examples]
+
+
 def _inputs(reply: str | Rejected, example: Example, draft: Draft) -> list[Inputs]:
     """Return the proposals of a reply that have the example's form and types."""
     if isinstance(reply, Rejected):
@@ -119,14 +125,17 @@ def _inputs(reply: str | Rejected, example: Example, draft: Draft) -> list[Input
     lines = strings_in(reply)
     if lines is None:
         draft.rejections[NO_LIST] += 1
-        return []
     inputs: list[Inputs] = []
-    for line in lines:
+    for line in lines or ():
         new = example.read(line)
         if new is None:
             draft.rejections[OTHER_FORM] += 1
-        elif any(type(a.value) is not type(b.value) for a, b in zip(new, example.arguments, strict=True)):
+        elif _types(new) != _types(example.arguments):
             draft.rejections[OTHER_TYPE] += 1
         else:
             inputs.append([literal.value for literal in new])
     return inputs
+
+
+def _types(literals: Sequence[Literal]) -> list[type]:
+    return [type(literal.value) for literal in literals]

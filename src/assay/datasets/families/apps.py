@@ -23,23 +23,16 @@ def apps(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]
     number = str(row["problem_id"])
     problem = f"{row['split']}/{number:0>4}" if row.get("split") else number
     question, solutions = words(row, "question"), _solutions(row.get("solutions"))
-    chosen = (solutions if selection.subset == "all" else solutions[:1]) or [""]
-    for position, solution in enumerate(chosen):
+    every = selection.subset == "all"
+    metadata = {**rest(row, "solutions"), "prompt": question}
+    for position, solution in enumerate(solutions[: None if every else 1] or [""]):
+        full = f"{question}\n{solution}" if solution else question
         yield Sample(
-            f"{problem}/{position}" if selection.subset == "all" else problem,
-            {
-                "full": f"{question}\n{solution}" if solution else question,
-                "prompt": question,
-                "solution": solution,
-            }[selection.part],
+            f"{problem}/{position}" if every else problem,
+            {"full": full, "prompt": question, "solution": solution}[selection.part],
             "python",
             group=problem,
-            metadata={
-                **rest(row, "solutions"),
-                "prompt": question,
-                "canonical_solution": solution,
-                "solutions": len(solutions),
-            },
+            metadata={**metadata, "canonical_solution": solution, "solutions": len(solutions)},
         )
 
 

@@ -35,7 +35,9 @@ _SETTING = re.compile(r'^(\w+)="(.*)"\s*$', re.MULTILINE)
 
 def defects4j(row: SourceRow, _number: int, selection: Selection, direction: str = FIXED_TO_BUGGY) -> Iterator[Sample]:
     """Id: project and bug number ("Lang-1"). Group: the project. Direction: fixed → buggy, as of BugsC++."""
-    yield _bug(f"{row['project']}-{row['bug']}", row, selection, direction, group=str(row["project"]))
+    yield _bug(
+        f"{row['project']}-{row['bug']}", row=row, selection=selection, direction=direction, group=str(row["project"])
+    )
 
 
 bugscpp = defects4j
@@ -50,12 +52,14 @@ def gitbug_java(row: SourceRow, _number: int, selection: Selection) -> Iterator[
     repository = words(row, "repository")
     name = f"{repository.replace('/', '-')}-{words(row, 'commit_hash')[:12]}"
     kept = {**rest(row, "actions_runs", "bug_patch"), "patch": row["bug_patch"]}
-    yield _bug(name, kept, selection, BUGGY_TO_FIXED, group=repository)
+    yield _bug(name, row=kept, selection=selection, direction=BUGGY_TO_FIXED, group=repository)
 
 
 def swe_bench(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]:
     """Id: instance_id. Group: the repository. Direction: buggy → fixed. `metadata` has the issue text."""
-    yield _bug(words(row, "instance_id"), row, selection, BUGGY_TO_FIXED, group=words(row, "repo"))
+    yield _bug(
+        words(row, "instance_id"), row=row, selection=selection, direction=BUGGY_TO_FIXED, group=words(row, "repo")
+    )
 
 
 def defects4j_folders(path: Path, note: Note) -> Iterator[SourceRow]:
@@ -120,7 +124,7 @@ def _bug(name: str, row: SourceRow, selection: Selection, direction: str, *, gro
             "fix": lambda: patch_side(patch, fixed, context=False),
             "buggy": lambda: patch_side(patch, buggy),
         }[selection.part](),
-        next((language for language in map(language_of, files) if language), None),
+        next(filter(None, map(language_of, files)), None),
         group=group,
         metadata={**row, "direction": direction, "files": files},
     )

@@ -22,7 +22,7 @@ def wikimia(row: SourceRow, number: int, selection: Selection) -> Iterator[Sampl
 def bookmia(row: SourceRow, number: int, _selection: Selection) -> Iterator[Sample]:
     """Text: the snippet. All snippets of a book are one group."""
     book, snippet = row.get("book_id"), row.get("snippet_id")
-    name = f"{book}/{snippet}" if snippet is not None else f"BookMIA/{number}"
+    name = f"BookMIA/{number}" if snippet is None else f"{book}/{snippet}"
     yield _passage(name, row, "snippet", group=str(row.get("book") or book))
 
 

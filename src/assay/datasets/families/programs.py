@@ -47,12 +47,12 @@ def debugbench(row: SourceRow, number: int, selection: Selection) -> Iterator[Sa
 
 def quixbugs_folders(path: Path, note: Note) -> Iterator[SourceRow]:
     """Rows of a checkout: python_programs/X.py with correct_python_programs/X.py, and the same in Java."""
-    yield from _folders(path, note, QUIXBUGS, lambda file: not file.stem.endswith("_test"))
+    yield from _folders(path, note=note, sides=QUIXBUGS, is_program=lambda file: not file.stem.endswith("_test"))
 
 
 def humaneval_java_folders(path: Path, note: Note) -> Iterator[SourceRow]:
     """Rows of a checkout: humaneval/buggy/X.java with humaneval/correct/X.java."""
-    yield from _folders(path, note, HUMANEVAL_JAVA, lambda file: file.suffix == ".java")
+    yield from _folders(path, note=note, sides=HUMANEVAL_JAVA, is_program=lambda file: file.suffix == ".java")
 
 
 def debugbench_folders(path: Path, note: Note) -> Iterator[SourceRow]:
@@ -67,8 +67,10 @@ def debugbench_folders(path: Path, note: Note) -> Iterator[SourceRow]:
 def _folders(path: Path, note: Note, sides: dict[str, str], is_program: Callable[[Path], bool]) -> Iterator[SourceRow]:
     for buggy in walk(path):
         folder = buggy.parent
-        fixed = folder.with_name(sides.get(folder.name, "")) / buggy.name if folder.name in sides else None
-        if fixed and fixed.exists() and is_program(buggy):
+        if folder.name not in sides or not is_program(buggy):
+            continue
+        fixed = folder.with_name(sides[folder.name]) / buggy.name
+        if fixed.exists():
             yield {
                 "id": f"{folder.name}/{buggy.name}",
                 "group": buggy.stem if folder.name in HUMANEVAL_JAVA else buggy.stem.lower(),

@@ -71,10 +71,10 @@ def mbpp(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]
     The full set calls the description "text", the sanitized one (reworded, fewer tasks) "prompt": this
     shows which of the two it is.
     """
-    subset = "full" if row.get("text") is not None else "sanitized"
+    subset, column = ("sanitized", "prompt") if row.get("text") is None else ("full", "text")
     if selection.subset not in (None, subset):
         raise DataError(f"received the {subset} MBPP, expected the {selection.subset} one")
-    description = words(row, "text" if subset == "full" else "prompt")
+    description = words(row, column)
     code = words(row, "code")
     split = row.get("split") or _split(row["task_id"])
     yield Sample(

@@ -135,11 +135,14 @@ def _parquet_batches(path: Path, source: Any, choices: Sequence[Sequence[str]] |
     groups = [file.metadata.row_group(place).total_byte_size for place in range(file.num_row_groups)]
     check_ratio(path, sum(groups), path.stat().st_size)
     names = file.schema_arrow.names
-    chosen = None if choices is None else {next((n for n in choice if n in names), None) for choice in choices}
-    fields = [field for field in file.schema_arrow if chosen is None or field.name in chosen]
+    chosen: set[str | None] = set(names)
+    if choices is not None:
+        chosen = {next(filter(names.__contains__, choice), None) for choice in choices}
+    fields = [field for field in file.schema_arrow if field.name in chosen]
     yield pa.schema(fields, {_NAMES: json.dumps(names)})
     batch = max(_FEWEST, min(_BATCH, _LARGEST_BATCH // max([1, *groups])))
-    yield from file.iter_batches(batch_size=batch, columns=chosen and [field.name for field in fields])
+    columns = None if choices is None else [field.name for field in fields]
+    yield from file.iter_batches(batch_size=batch, columns=columns)
 
 
 def _arrow_batches(source: Any) -> Iterator[Any]:  # noqa: ANN401  pyarrow publishes no types

@@ -76,7 +76,7 @@ def _text_rows(path: Path, opening: str, note: Note) -> Iterator[SourceRow]:
         return delimited_rows(path, note)
     if promised:
         line = opening.lstrip().split("\n", maxsplit=1)[0].rstrip()
-        shown = line if len(line) <= 40 else line[:40] + "…"  # noqa: PLR2004  what fits in a message
+        shown = line[:40] + "…" * (len(line) > 40)  # noqa: PLR2004  what fits in a message
         raise DataError(f"{path}: named {suffix} but begins with {shown!r}, expected rows (JSON, CSV, Parquet, Arrow)")
     return _whole(path, note)
 
@@ -90,14 +90,9 @@ def _looks_delimited(opening: str) -> bool:
         records = list(csv.reader(lines, delimiter=delimiter))[: _SNIFFED_RECORDS + 1]
     except csv.Error:
         return False
-    names, body = records[0], [record for record in records[1:] if record]
+    names, body = records[0], list(filter(None, records[1:]))
     complete = body if len(records) <= _SNIFFED_RECORDS else body[:_SNIFFED_RECORDS]
-    return (
-        len(names) > 1
-        and all(_COLUMN_NAME.fullmatch(name) for name in names)
-        and bool(complete)
-        and all(len(record) == len(names) for record in complete)
-    )
+    return len(names) > 1 and all(map(_COLUMN_NAME.fullmatch, names)) and set(map(len, complete)) == {len(names)}
 
 
 def _whole(path: Path, note: Note) -> Iterator[SourceRow]:

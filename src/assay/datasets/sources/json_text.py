@@ -24,13 +24,13 @@ def json_rows(path: Path, note: Note) -> Iterator[SourceRow]:
         DataError: broken JSON, with its line, or JSON that is not a table.
     """
     with opened(path) as stream:
-        lines = enumerate(decoded_lines(stream, path, note), start=1)
-        first_number, first = next(((k, line) for k, line in lines if line.strip()), (1, ""))
+        numbered = enumerate(decoded_lines(stream, path, note), start=1)
+        first_number, first = next((entry for entry in numbered if entry[1].strip()), (1, ""))
         row = None if first.lstrip().startswith("[") else _attempt(first)
         if row is None:
-            yield from _document(path, first_number, first + "".join(line for _, line in lines))
+            yield from _document(path, first_number, first + "".join(line for _number, line in numbered))
             return
-        others = ((k, line) for k, line in lines if line.strip())
+        others = (entry for entry in numbered if entry[1].strip())
         second = next(others, None)
         if second is None:
             yield from _single(path, row)
@@ -104,8 +104,8 @@ def _single(path: Path, value: object) -> Iterator[SourceRow]:
 
 
 def _same_length(columns: list[object]) -> bool:
-    lengths = {len(column) if isinstance(column, list) else None for column in columns}
-    return len(lengths) == 1 and None not in lengths
+    lists = [column for column in columns if isinstance(column, list)]
+    return len(lists) == len(columns) and len(set(map(len, lists))) == 1
 
 
 def _kind(value: object) -> str:

@@ -1,9 +1,9 @@
 """The sentences below the first screen of an audit: the figures behind the verdict, and what they do not say."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from assay.evaluation import CHANCE, DosePoint, Estimate
+from assay.evaluation import CHANCE, DosePoint, Estimate, FlagRate
 from assay.leakage.description.blind import baseline_sentence
 from assay.leakage.description.methods import titled
 from assay.leakage.form_test import LEAK, FormTest, groups_needed, power
@@ -35,17 +35,19 @@ SMALLEST_SHOWN = 0.005
 def details_of(audit: Audit) -> tuple[str, ...]:
     """Return the figures behind the verdict in sentences, the most important first."""
     summary = audit.summary(audit.primary)
+    return (*_verdict_sentences(audit, summary), *_measured(audit, summary), *_limits(audit, summary))
+
+
+def _measured(audit: Audit, summary: ScoreSummary) -> Iterable[str]:
     if not summary.scored:
-        measured: Iterator[str] = iter(())
-    elif summary.doses:
-        measured = dose_sentences(audit, summary)
-    elif summary.ranking is not None:
-        measured = ranking_sentences(audit, summary.ranking.auroc)
-    elif summary.calibration is not None:
-        measured = calibrated_sentences(audit, summary.calibration)
-    else:
-        measured = iter((UNCALIBRATED,))
-    return (*_verdict_sentences(audit, summary), *measured, *_limits(audit, summary))
+        return ()
+    if summary.doses:
+        return dose_sentences(audit, summary)
+    if summary.ranking is not None:
+        return ranking_sentences(audit, summary.ranking.auroc)
+    if summary.calibration is not None:
+        return calibrated_sentences(audit, summary.calibration)
+    return (UNCALIBRATED,)
 
 
 def _verdict_sentences(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
@@ -62,9 +64,8 @@ def _verdict_sentences(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
 
 
 def _limits(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
-    at_threshold = _at_threshold(summary.calibration) if summary.calibration else None
-    if at_threshold:
-        yield at_threshold
+    if summary.calibration is not None and summary.calibration.false_positives is not None:
+        yield from _at_threshold(summary.calibration, summary.calibration.false_positives)
     if summary.test is not None:
         yield from power_sentences(summary.test.detectable)
     if summary.form is not None:
@@ -94,11 +95,11 @@ def bound_sentence(bound: float) -> str:
 
 def power_sentences(detectable: Mapping[int, float]) -> tuple[str, ...]:
     """Return the smallest shares that a test can reveal, in words."""
-    shown = ", ".join(
-        f"{percent(share) if share <= 1 else 'none'} if seen {_times(times)}" for times, share in detectable.items()
-    )
+    shown = []
+    for times, share in detectable.items():
+        shown.append(f"{percent(share) if share <= 1 else 'none'} if seen {_times(times)}")
     assumed = "This assumes that the model remembers as well as `builtin:small`."
-    return (f"Smallest share that this run reveals with 80 % power: {shown}. {assumed}",)
+    return (f"Smallest share that this run reveals with 80 % power: {', '.join(shown)}. {assumed}",)
 
 
 def form_power_sentence(form: FormTest) -> str:
@@ -130,12 +131,10 @@ def sufficient_dose(points: Sequence[DosePoint]) -> float | None:
 
 def in_pairs(estimate: Estimate) -> str:
     """Return an AUROC as what it means: how often the one sample scores higher than the other."""
-    return (
-        f"in {percent(estimate.value)} of pairs ({percent(estimate.level)} interval {percent_interval(estimate)}; "
-        f"chance is 50 %)"
-        if estimate.has_interval
-        else f"in {percent(estimate.value)} of pairs (chance is 50 %; {estimate.reason})"
-    )
+    share = f"in {percent(estimate.value)} of pairs"
+    if not estimate.has_interval:
+        return f"{share} (chance is 50 %; {estimate.reason})"
+    return f"{share} ({percent(estimate.level)} interval {percent_interval(estimate)}; chance is 50 %)"
 
 
 def dose_sentences(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
@@ -143,13 +142,12 @@ def dose_sentences(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
     points = sorted(summary.doses, key=lambda point: point.dose)
     first, last = sufficient_dose(points), points[-1]
     never = "distinguished from texts that it never saw, better than by chance"
-    if last.auroc.has_interval and first is None:
+    if first is not None:
+        times = f"even {_times(first)}" if first == points[0].dose else f"{_times(first)} or more"
+        yield f"Texts that {audit.model} saw {times} can be {never}."
+    elif last.auroc.has_interval:
         yield f"Not even texts that {audit.model} saw {_times(last.dose)} can be {never}."
-    elif first is not None:
-        least = "even " if first == points[0].dose else ""
-        more = "" if first == points[0].dose else " or more"
-        yield f"Texts that {audit.model} saw {least}{_times(first)}{more} can be {never}."
-    named = [point for point in points if point.dose == first] + ([last] if last.dose != first else [])
+    named = [point for point in points if point.dose in (first, last.dose)]
     pairs = "; one seen ".join(f"{_times(point.dose)} ranks higher {in_pairs(point.auroc)}" for point in named)
     yield f"By {titled(audit.primary)}, a sample seen {pairs}."
 
@@ -204,12 +202,13 @@ def _planted(calibration: Calibration) -> Iterator[str]:
     planted = calibration.planted
     if planted is None or planted.barred:
         return
-    doses = [entry for entry in planted.doses if entry.dose]
-    flags = [
-        f"{percent(entry.flagged.rate.value)} {'of the texts ' if i == 0 else ''}seen {_times(entry.dose)}"
-        for i, entry in enumerate(doses)
-    ]
-    leaks = [f"{percent(entry.detectable)} seen {_times(entry.dose)}" for entry in doses if entry.detectable <= 1]
+    flags: list[str] = []
+    leaks = []
+    for entry in filter(lambda entry: entry.dose, planted.doses):
+        seen = f"seen {_times(entry.dose)}"
+        flags.append(f"{percent(entry.flagged.rate.value)} {'' if flags else 'of the texts '}{seen}")
+        if entry.detectable <= 1:
+            leaks.append(f"{percent(entry.detectable)} {seen}")
     reach = f"a leak of the samples has to reach {', or '.join(leaks)}" if leaks else "no leak of these doses is enough"
     yield (
         f"Planted in a copy of the model, {listed(flags)} are flagged. To be called familiar with 80 % "
@@ -228,25 +227,25 @@ def _single_samples(audit: Audit) -> str:
     )
 
 
-def _at_threshold(calibration: Calibration) -> str | None:
-    """Return the finds of a threshold set beforehand, and their cost; None without labelled non-members."""
-    negatives = calibration.false_positives
-    if negatives is None or not negatives.samples:
-        return None
-    seen = [(dose, rate) for dose, rate in sorted(calibration.by_dose.items()) if dose]
-    shares = [
-        f"{percent(rate.rate.value)} {'of those ' if i == 0 else ''}seen {_times(dose)}"
-        for i, (dose, rate) in enumerate(seen)
-    ]
+def _at_threshold(calibration: Calibration, negatives: FlagRate) -> Iterator[str]:
+    """Yield the finds of a threshold set beforehand, and their cost; nothing without non-members."""
+    if not negatives.samples:
+        return
+    shares: list[str] = []
+    for dose, flagged in sorted(calibration.by_dose.items()):
+        if dose:
+            share = percent(flagged.rate.value)
+            shares.append(f"{share} {'' if shares else 'of those '}seen {_times(dose)}")
+    others = "never-seen ones" if shares else "non-members"
     if not shares and calibration.true_positives is not None:
         shares = [f"{percent(calibration.true_positives.rate.value)} of the members"]
-    holds = negatives.p_value > 1 - negatives.rate.level
     finds = f"flags {listed(shares)}, and " if shares else ""
-    return (
+    holds = negatives.p_value > 1 - negatives.rate.level
+    verdict = "is chance" if holds else "would be chance: the calibration does not hold here"
+    yield (
         f"A threshold set beforehand on {number_of(calibration.unseen, 'other unseen text')} {finds}falsely flags "
         f"{percent(negatives.rate.value)} ({percent_interval(negatives.rate)}) of {negatives.samples:,} "
-        f"{'never-seen ones' if seen else 'non-members'}, where {percent(negatives.chance)} "
-        f"{'is chance' if holds else 'would be chance: the calibration does not hold here'}."
+        f"{others}, where {percent(negatives.chance)} {verdict}."
     )
 
 

@@ -1,14 +1,14 @@
 """The figures of an audit: ROC curves, values by dose, histograms, p-values."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.evaluation import Estimate
+from assay.evaluation import DosePoint, Estimate
 from assay.leakage.description.blind import baseline_separates_labels, measured_baseline
 from assay.leakage.description.tables import DISTRIBUTIONS, EXPOSURES, SCORES, by_area
 from assay.leakage.results import Audit, ScoreSummary
@@ -32,6 +32,8 @@ from assay.types import MEMBER, NONMEMBER
 LOW_FPR = 0.1
 CLASSES: Mapping[str, str] = {MEMBER: "members", NONMEMBER: "non-members"}
 COLOURS: Mapping[str, str] = {"members": "var(--member)", "non-members": "var(--nonmember)"}
+SeriesByDose = dict[str, dict[float, Estimate]]
+"""Score → dose → a figure."""
 ROC_AXES = ("non-members flagged (FPR)", "members found (TPR)")
 
 
@@ -42,20 +44,21 @@ def figures(audit: Audit) -> tuple[Figure, ...]:
 
 def roc_figures(audit: Audit) -> tuple[Figure, ...]:
     """Return the ROC curves, whole and where false positives are few; empty without labels of both classes."""
-    shown = [(summary.score, summary.ranking) for summary in _leading(audit) if summary.ranking is not None]
-    if not any(len(ranking.fpr) for _, ranking in shown):
+    shown = {summary.score: summary.ranking for summary in _leading(audit) if summary.ranking is not None}
+    if not any(len(ranking.fpr) for ranking in shown.values()):
         return ()
-    baseline = measured_baseline(audit) if baseline_separates_labels(audit) else None
-    blind = f"{baseline[0]} (blind)" if baseline else None
-    curves = [Curve(score, ranking.fpr, ranking.tpr) for score, ranking in shown]
-    areas = [f"{score} AUROC {area_with_interval(ranking.auroc)}" for score, ranking in shown]
-    if baseline and blind:
-        curves.append(Curve(blind, baseline[1].fpr, baseline[1].tpr))
-        areas.append(f"{blind} AUROC {area_with_interval(baseline[1].auroc)}")
-    rates = [
-        f"{score} " + listed([f"{percent(e.value)} at {percent(rate)}" for rate, e in ranking.tpr_at_fpr.items()])
-        for score, ranking in shown
-    ]
+    drawn, blind = dict(shown), None
+    baseline = measured_baseline(audit)
+    if baseline is not None and baseline_separates_labels(audit):
+        blind = f"{baseline[0]} (blind)"
+        drawn[blind] = baseline[1]
+    curves, areas, rates = [], [], []
+    for name, ranking in drawn.items():
+        curves.append(Curve(name, ranking.fpr, ranking.tpr))
+        areas.append(f"{name} AUROC {area_with_interval(ranking.auroc)}")
+        if name != blind:
+            shares = ranking.tpr_at_fpr.items()
+            rates.append(f"{name} " + listed([f"{percent(share.value)} at {percent(fpr)}" for fpr, share in shares]))
     chart = partial(roc_chart, curves, baseline=blind, x=ROC_AXES[0], y=ROC_AXES[1])
     return (
         Figure(
@@ -83,14 +86,24 @@ def dose_figures(audit: Audit) -> tuple[Figure, ...]:
     shown = [summary for summary in _leading(audit) if summary.doses]
     if not shown:
         return ()
-    level = percent(shown[0].doses[0].auroc.level)
-    areas = {summary.score: {point.dose: point.auroc for point in summary.doses} for summary in shown}
+    level, first = percent(shown[0].doses[0].auroc.level), shown[0].score
     caption = (
         f"{_selection_note(audit, len(shown))} Each number of exposures is compared with samples never seen. Bars: "
-        f"{level} intervals of {shown[0].score}; the table has those of the others. Dotted: chance."
+        f"{level} intervals of {first}; the table has those of the others. Dotted: chance."
     )
-    area = _dose_figure("dose-auroc", "AUROC by number of exposures", caption.strip(), areas, _axes("AUROC", 0.5))
-    return (area, _flagged(shown) or _detected(shown))
+    areas = _by_dose(shown, lambda point: point.auroc)
+    area = _dose_figure("dose-auroc", "AUROC by number of exposures", caption.strip(), areas, axes=_axes("AUROC", 0.5))
+    return area, _flagged(shown) or _detected(shown)
+
+
+def _by_dose(
+    shown: Sequence[ScoreSummary], figure: Callable[[DosePoint], Estimate]
+) -> dict[str, dict[float, Estimate]]:
+    """Return a figure of each dose."""
+    series: SeriesByDose = {}
+    for summary in shown:
+        series[summary.score] = {point.dose: figure(point) for point in summary.doses}
+    return series
 
 
 def _detected(shown: Sequence[ScoreSummary]) -> Figure:
@@ -99,24 +112,29 @@ def _detected(shown: Sequence[ScoreSummary]) -> Figure:
         "dose-tpr",
         f"Share found when {percent(0.05)} of the unseen are flagged",
         f"Thresholds from the never-seen samples themselves. Bars: intervals of {shown[0].score}. Dotted: chance.",
-        {summary.score: {point.dose: point.tpr_at_fpr_5 for point in summary.doses} for summary in shown},
-        _axes(f"found at {percent(0.05)} FPR", 0.05, share=True),
+        _by_dose(shown, lambda point: point.tpr_at_fpr_5),
+        axes=_axes(f"found at {percent(0.05)} FPR", 0.05, share=True),
     )
 
 
 def _flagged(shown: Sequence[ScoreSummary]) -> Figure | None:
     """The same with the threshold from other text, so that the never-seen samples show the true false positives."""
-    rates = {s.score: s.calibration.by_dose for s in shown if s.calibration is not None and s.calibration.by_dose}
-    if shown[0].score not in rates:
+    series: SeriesByDose = {}
+    for summary in shown:
+        if summary.calibration is not None and summary.calibration.by_dose:
+            flagged = sorted(summary.calibration.by_dose.items())
+            series[summary.score] = {dose: entry.rate for dose, entry in flagged}
+    first = shown[0]
+    if first.score not in series or first.calibration is None:
         return None
-    chance = next(iter(rates[shown[0].score].values())).chance
+    chance = next(iter(first.calibration.by_dose.values())).chance
     return _dose_figure(
         "dose-flagged",
         "Share flagged by a threshold set beforehand",
         f"Thresholds from other unseen text. Never seen: the false positives that do happen; chance (dotted) is "
-        f"{percent(chance)}. Bars: intervals of {shown[0].score}.",
-        {score: {dose: rate.rate for dose, rate in sorted(doses.items())} for score, doses in rates.items()},
-        _axes("flagged", chance, share=True),
+        f"{percent(chance)}. Bars: intervals of {first.score}.",
+        series,
+        axes=_axes("flagged", chance, share=True),
     )
 
 
@@ -125,25 +143,34 @@ def _axes(y: str, chance: float, *, share: bool = False) -> Axes:
 
 
 def _dose_figure(
-    name: str, title: str, caption: str, series: Mapping[str, Mapping[float, Estimate]], axes: Axes
+    name: str, title: str, caption: str, series: Mapping[str, Mapping[float, Estimate]], *, axes: Axes
 ) -> Figure:
     """One line a series over the number of exposures; the first series with its intervals."""
-    doses = sorted({dose for points in series.values() for dose in points})
+    labels: dict[float, str] = {}
+    values, lines, words = [axes.chance or 0.0], [], []
+    for score, points in series.items():
+        labels |= {dose: f"{dose:g}" if dose else "never" for dose in points}
+        values += [point.value for point in points.values()]
+        lines.append(Series(score, points))
+        described = (f"{_exposed(dose)} {area_with_interval(point)}" for dose, point in points.items())
+        words.append(f"{score}: {', '.join(described)}")
     first = next(iter(series.values()))
-    values = [point.value for points in series.values() for point in points.values()]
-    lows = [point.low for point in first.values() if point.has_interval]
-    lowest = min(value for value in [axes.chance or 0.0, *values, *lows] if not math.isnan(value))
+    values += [point.low for point in first.values() if point.has_interval]
+    lowest = float(np.nanmin(values))
     labelled = replace(
         axes,
-        labels={dose: "never" if dose == 0 else f"{dose:g}" for dose in doses},
+        labels=dict(sorted(labels.items())),
         range=(max(0.0, math.floor(lowest * 10 - 0.5) / 10), 1.0),
     )
-    words = "; ".join(
-        f"{score}: " + ", ".join(f"{_exposed(dose)} {area_with_interval(point)}" for dose, point in points.items())
-        for score, points in series.items()
+    description = f"{title}. {'; '.join(words)}."
+    return Figure(
+        name=name,
+        title=title,
+        description=description,
+        chart=partial(line_chart, lines, labelled),
+        caption=caption,
+        section=EXPOSURES,
     )
-    lines = [Series(score, points) for score, points in series.items()]
-    return Figure(name, title, f"{title}. {words}.", partial(line_chart, lines, labelled), caption, EXPOSURES)
 
 
 def _exposed(dose: float) -> str:
@@ -155,32 +182,32 @@ def histograms(audit: Audit) -> tuple[Figure, ...]:
 
     The primary score is always shown; of the others a reader chooses one.
     """
-    drawn = [(score, by_class) for score in _in_order(audit) if (by_class := _by_class(audit, score))]
-    return tuple(_histogram(audit, score, by_class, chosen=i > 0) for i, (score, by_class) in enumerate(drawn))
-
-
-def _in_order(audit: Audit) -> list[str]:
-    return sorted(audit.values, key=lambda name: name != audit.primary)
+    drawn: list[Figure] = []
+    for score in audit.primary_first:
+        classes = _by_class(audit, score)
+        if classes:
+            drawn.append(_histogram(audit, score, classes, chosen=bool(drawn)))
+    return tuple(drawn)
 
 
 def _by_class(audit: Audit, score: str) -> dict[str, NDArray[np.float64]]:
     """The class in words → its values; classes without a value are left out."""
     values = audit.values[score]
     labels = np.array([sample.label or "" for sample in audit.samples])
-    order = sorted(set(labels.tolist()), key=lambda label: (label != MEMBER, label))
-    classes = {
-        CLASSES.get(label, label or "unlabelled"): values[(labels == label) & ~np.isnan(values)] for label in order
-    }
-    return {name: scored for name, scored in classes.items() if len(scored)}
+    classes = {}
+    for label in sorted(set(labels.tolist()), key=lambda label: (label != MEMBER, label)):
+        scored = values[(labels == label) & ~np.isnan(values)]
+        if len(scored):
+            classes[CLASSES.get(label, label or "unlabelled")] = scored
+    return classes
 
 
 def _histogram(audit: Audit, score: str, classes: Mapping[str, NDArray[np.float64]], *, chosen: bool) -> Figure:
-    words = "; ".join(
-        f"{name}: {number_of(len(values), 'sample')}, median {four_digits(float(np.median(values)))}, "
-        f"middle half {four_digits(float(np.quantile(values, 0.25)))} to "
-        f"{four_digits(float(np.quantile(values, 0.75)))}"
-        for name, values in classes.items()
-    )
+    described = []
+    for name, values in classes.items():
+        low, middle, high = (four_digits(float(end)) for end in np.quantile(values, (0.25, 0.5, 0.75)))
+        described.append(f"{name}: {number_of(len(values), 'sample')}, median {middle}, middle half {low} to {high}")
+    words = "; ".join(described)
     return Figure(
         name=f"histogram-{list(audit.values).index(score)}",
         title=f"Values of {score}",

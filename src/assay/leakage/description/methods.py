@@ -30,8 +30,7 @@ def score_methods(audit: Audit) -> tuple[Method, ...]:
 
     A run folder may come from a version with other scores; one that is not registered here has none.
     """
-    names = sorted(audit.values, key=lambda name: name != audit.primary)
-    return tuple(method for name in names if (method := _score_method(name)))
+    return tuple(filter(None, map(_score_method, audit.primary_first)))
 
 
 def literature_methods(audit: Audit) -> tuple[Method, ...]:

@@ -1,13 +1,22 @@
 """The tables of an audit: scores, doses, calibrated rates; without labels the distributions of the values."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from assay.evaluation import Estimate, FlagRate, Ranking
+from assay.evaluation import BlindBaseline, Estimate, FlagRate, Ranking
 from assay.leakage.description.blind import baseline_separates_labels, measured_baseline
 from assay.leakage.naming import FALSE_SHARE, named_samples, names_samples
-from assay.leakage.results import BEYOND, NO_MORE, Audit, Calibration, MethodResult, ScoreSummary
-from assay.leakage.unseen_test import FAMILIARITY
+from assay.leakage.results import (
+    BEYOND,
+    NO_MORE,
+    Audit,
+    Calibration,
+    MethodResult,
+    NegativeControl,
+    PlantedDose,
+    ScoreSummary,
+)
+from assay.leakage.unseen_test import FAMILIARITY, UnseenTest
 from assay.leakage.verdict import more_or_less
 from assay.reports import (
     Cell,
@@ -44,44 +53,66 @@ MOST_NAMED = 20
 def tables(audit: Audit) -> tuple[Table, ...]:
     """Return every table that the audit's data allow."""
     scores = score_table(audit)
-    values = distribution_table(audit) if scores is None else None
-    rest = (dose_table(audit), flag_table(audit), values, planted_table(audit), named_table(audit), part_table(audit))
-    every = (condition_table(audit), scores, *rest, method_table(audit))
+    every = (
+        condition_table(audit),
+        scores,
+        dose_table(audit),
+        flag_table(audit),
+        distribution_table(audit) if scores is None else None,
+        planted_table(audit),
+        named_table(audit),
+        part_table(audit),
+        method_table(audit),
+    )
     return tuple(table for table in every if table is not None)
 
 
 def condition_table(audit: Audit) -> Table | None:
     """Return all that the verdict by the test against unseen text rests on; None without such a test."""
-    summary = audit.summary(audit.primary)
-    test, blind, calibration = summary.test, audit.blind, summary.calibration
+    test = audit.summary(audit.primary).test
     if test is None:
         return None
-    rows = []
-    if blind is not None:
-        value = area_with_interval(blind.ranking.auroc) if blind.ranking else blind.reason or "not measured"
-        clear = blind.ranking is not None and blind.ranking.auroc.has_interval
-        meaning = "the texts differ" if blind.separates else "no clear difference" if clear else "not known"
-        rows.append(Row(("blind baseline (AUROC)", value, meaning)))
-    control = calibration.control if calibration else None
-    if control is not None:
-        flags, excess = control.flagged, control.excess
-        decides = excess is not None and excess.has_interval
-        uneven = "not flat; the excess decides" if decides else "not flat"
-        flat = "flat" if control.is_flat else uneven if flags.rate.has_interval else "not known"
-        value = f"{percent(flags.rate.value)} flagged, {percent_interval(flags.rate)}; chance {percent(flags.chance)}"
-        rows.append(Row((f"control {control.model}", value, flat)))
-        if excess is not None and decides:
-            rows.append(Row(("flagged beside the control", more_or_less(excess), excess_in_words(excess))))
+    columns = (Column("condition", "text"), Column("value", "text"), Column("meaning", "text"))
+    return Table("conditions", "What the verdict rests on", columns, rows=tuple(map(Row, _conditions(audit, test))))
+
+
+def _conditions(audit: Audit, test: UnseenTest) -> Iterator[tuple[str, str, str]]:
+    """Yield condition, value and meaning."""
+    if audit.blind is not None:
+        yield "blind baseline (AUROC)", *_blind_cells(audit.blind)
+    calibration = audit.summary(audit.primary).calibration
+    if calibration is not None and calibration.control is not None:
+        yield from _control_conditions(calibration.control)
     if not math.isnan(test.p_value):
-        rows.append(Row(("permutation test by group", named_p_value(test.p_value), audit.primary)))
+        yield "permutation test by group", named_p_value(test.p_value), audit.primary
     if not math.isnan(test.p_beyond):
         meaning = f"allows {FAMILIARITY:g} standard deviations for text of projects that the model knows"
-        rows.append(Row(("the same test with an allowance", named_p_value(test.p_beyond), meaning)))
+        yield "the same test with an allowance", named_p_value(test.p_beyond), meaning
     if audit.gate is not None:
         value = f"{four_digits(audit.gate.own.norm)} against {four_digits(audit.gate.unseen.norm)} for unseen text"
-        rows.append(Row(("mean gradient", value, "open" if audit.gate.is_open else "closed")))
-    columns = (Column("condition", "text"), Column("value", "text"), Column("meaning", "text"))
-    return Table("conditions", "What the verdict rests on", columns, tuple(rows))
+        yield "mean gradient", value, "open" if audit.gate.is_open else "closed"
+
+
+def _blind_cells(blind: BlindBaseline) -> tuple[str, str]:
+    value, meaning = blind.reason or "not measured", "not known"
+    if blind.ranking is not None:
+        value = area_with_interval(blind.ranking.auroc)
+        meaning = "no clear difference" if blind.ranking.auroc.has_interval else "not known"
+    return value, "the texts differ" if blind.separates else meaning
+
+
+def _control_conditions(control: NegativeControl) -> Iterator[tuple[str, str, str]]:
+    rate, excess = control.flagged.rate, control.excess
+    decides = excess is not None and excess.has_interval
+    meaning = "not flat; the excess decides" if decides else "not flat"
+    if control.is_flat:
+        meaning = "flat"
+    elif not rate.has_interval:
+        meaning = "not known"
+    value = f"{percent(rate.value)} flagged, {percent_interval(rate)}; chance {percent(control.flagged.chance)}"
+    yield f"control {control.model}", value, meaning
+    if excess is not None and decides:
+        yield "flagged beside the control", more_or_less(excess), excess_in_words(excess)
 
 
 def excess_in_words(excess: Estimate) -> str:
@@ -97,50 +128,38 @@ def method_table(audit: Audit) -> Table | None:
     """Return the methods of the literature: value, that of the unseen text, p-value, the authors' decision."""
     if not audit.methods:
         return None
-    return Table(
-        name="methods",
-        title="Methods of the literature",
-        columns=(
-            Column("method", "name"),
-            Column("value", "number"),
-            Column("unseen text", "number"),
-            Column("p-value", "p_value"),
-            Column("authors' rule", "text"),
-            Column("samples", "count", optional=True),
-        ),
-        rows=tuple(method_row(result) for result in audit.methods),
-        caption=("A higher value speaks for contamination.", COMPARES, RULES),
+    columns = (
+        Column("method", "name", lambda result: result.name),
+        Column("value", "number", _method_value),
+        Column("unseen text", "number", lambda result: result.score.unseen_value, "not computed for unseen text"),
+        Column("p-value", "p_value", lambda result: result.score.p_value, missing="no null distribution"),
+        Column("authors' rule", "text", _called, missing="the method states no rule"),
+        Column("samples", "count", lambda result: result.score.samples, optional=True),
     )
+    caption = ("A higher value speaks for contamination.", COMPARES, RULES)
+    return Table.of("methods", "Methods of the literature", audit.methods, columns=columns, caption=caption)
 
 
-def method_row(result: MethodResult) -> Row:
-    """Return the row of a method; a figure that it does not have says why."""
-    score = result.score
-    called = (
-        Missing("the method states no rule") if score.called is None else "contaminated" if score.called else "clean"
-    )
-    return Row(
-        (
-            result.name,
-            Missing(score.reason or "no value") if math.isnan(score.value) else score.value,
-            Missing("not computed for unseen text") if math.isnan(score.unseen_value) else score.unseen_value,
-            Missing("no null distribution") if math.isnan(score.p_value) else score.p_value,
-            called,
-            score.samples,
-        )
-    )
+def _method_value(result: MethodResult) -> float | Missing:
+    value = result.score.value
+    return Missing(result.score.reason or "no value") if math.isnan(value) else value
+
+
+def _called(result: MethodResult) -> str | None:
+    called = result.score.called
+    return None if called is None else ("clean", "contaminated")[called]
 
 
 def score_table(audit: Audit) -> Table | None:
     """Return how well each score separates members from non-members; None without labels of both classes."""
-    ranked = [(s, s.ranking) for s in by_area(audit) if s.ranking is not None]
+    ranked = [(summary, summary.ranking) for summary in by_area(audit) if summary.ranking is not None]
     if not ranked:
         return None
     rates = tuple(ranked[0][1].tpr_at_fpr)
-    rows = [_ranked_row(s.score, r, rates, _kind(audit, s)) for s, r in ranked]
+    rows = [_ranked_row(summary.score, ranking, rates, kind=_kind(audit, summary)) for summary, ranking in ranked]
     baseline = measured_baseline(audit)
     if baseline is not None and baseline_separates_labels(audit):
-        rows.append(_ranked_row(f"{baseline[0]} (never sees the model)", baseline[1], rates, "baseline"))
+        rows.append(_ranked_row(f"{baseline[0]} (never sees the model)", baseline[1], rates, kind="baseline"))
     chance = ", ".join(f"{percent(rate)} for TPR at {percent(rate)} FPR" for rate in rates)
     return Table(
         name="scores",
@@ -155,7 +174,7 @@ def score_table(audit: Audit) -> Table | None:
         rows=tuple(rows),
         caption=(
             f"In brackets: {percent(ranked[0][1].auroc.level)} intervals; groups of members + non-members.",
-            *([ranked[0][1].auroc.warning] if ranked[0][1].auroc.warning else []),
+            *filter(None, [ranked[0][1].auroc.warning]),
             f"Chance: .5 for AUROC, {chance}.",
             "Coverage: share of samples that have a value; n: members + non-members with one.",
         ),
@@ -228,51 +247,62 @@ def flag_table(audit: Audit) -> Table | None:
 def distribution_table(audit: Audit) -> Table:
     """Return where the values lie and, where calibrated, how many are flagged beside how many chance would flag."""
     summaries = sorted(audit.summaries, key=lambda summary: summary.score != audit.primary)
-    calibration = next((s.calibration for s in summaries if s.calibration is not None), None)
-    control = next((s.calibration.control for s in summaries if s.calibration and s.calibration.control), None)
-    naming = any(names_samples(summary) for summary in summaries)
-    columns = [
-        Column("score", "name"),
-        Column("mean", "number", optional=True),
-        Column("median", "number"),
-        Column("5\u00a0% to\u00a095\u00a0%", "count", optional=True),
+    calibrations = [summary.calibration for summary in summaries if summary.calibration is not None]
+    columns: list[tuple[Column, Callable[[ScoreSummary], Cell]]] = [
+        (Column("mean", "number", optional=True), lambda summary: summary.distribution.mean),
+        (Column("median", "number"), lambda summary: summary.distribution.quantiles.get(0.5, math.nan)),
+        (Column("5\u00a0% to\u00a095\u00a0%", "count", optional=True), _middle_part),
     ]
     caption = ["Values are oriented: higher = more like training data."]
-    if calibration is not None:
-        columns.append(Column("flagged", "share", note=f"chance {percent(calibration.flagged.chance)}"))
-        if control:
-            columns.append(Column("control flags", "share"))
-        if naming:
-            columns.append(Column("named", "count", note=f"q\u00a0≤\u00a0{calibration.alpha:g}"))
-        flagged = (
+    if not calibrations:
+        caption.append("Without text known to be unseen these values give no verdict.")
+    for calibration in calibrations[:1]:
+        columns.append((Column("flagged", "share", note=f"chance {percent(calibration.flagged.chance)}"), _flagged))
+        caption.append(
             f"Flagged: share of samples that score like the top {percent(calibration.alpha)} of "
             f"{calibration.unseen:,} unseen texts ({calibration.source}), with its "
             f"{percent(calibration.flagged.rate.level)} interval."
         )
-        caption.append(flagged)
-        if control:
-            caption.append(CONTROL_FLAGS.format(model=control.model))
-        if naming:
-            caption.append("Named: single samples left after correction for testing all of them (Benjamini-Hochberg).")
-    else:
-        caption.append("Without text known to be unseen these values give no verdict.")
+    controls = [calibration.control for calibration in calibrations if calibration.control is not None]
+    for control in controls[:1]:
+        columns.append((Column("control flags", "share"), _flagged_under_control))
+        caption.append(CONTROL_FLAGS.format(model=control.model))
+    if any(map(names_samples, summaries)):
+        columns.append((Column("named", "count", note=f"q\u00a0≤\u00a0{calibrations[0].alpha:g}"), _named))
+        caption.append("Named: single samples left after correction for testing all of them (Benjamini-Hochberg).")
+    columns.append((Column("coverage", "share"), lambda summary: summary.scored / summary.total))
+    columns.append((Column("n", "count"), lambda summary: summary.scored))
+    rows = []
+    for summary in summaries:
+        rows.append(_row(audit, summary, [cell(summary) for _, cell in columns]))
     return Table(
         name="distributions",
         title="Values of each score over the benchmark",
-        columns=(*columns, Column("coverage", "share"), Column("n", "count")),
-        rows=tuple(
-            _distribution_row(
-                audit,
-                summary,
-                calibrated=calibration is not None,
-                controlled=control is not None,
-                naming=naming,
-            )
-            for summary in summaries
-        ),
+        columns=(Column("score", "name"), *(column for column, _ in columns)),
+        rows=tuple(rows),
         caption=tuple(caption),
         section=SCORES,
     )
+
+
+def _middle_part(summary: ScoreSummary) -> str:
+    low, high = (summary.distribution.quantiles.get(share, math.nan) for share in (0.05, 0.95))
+    return f"{low:.4g} to {high:.4g}".replace("-", "−") if summary.scored else "–"
+
+
+def _flagged(summary: ScoreSummary) -> Cell:
+    return summary.calibration.flagged.rate if summary.calibration else Missing("this score was not calibrated")
+
+
+def _flagged_under_control(summary: ScoreSummary) -> Cell:
+    control = summary.calibration and summary.calibration.control
+    return control.flagged.rate if control else Missing("the control has no value of this score")
+
+
+def _named(summary: ScoreSummary) -> Cell:
+    if summary.calibration is None or not names_samples(summary):
+        return Missing("this score names no samples")
+    return summary.calibration.discoveries
 
 
 def named_table(audit: Audit) -> Table | None:
@@ -305,24 +335,7 @@ def planted_table(audit: Audit) -> Table | None:
     calibration = audit.summary(audit.primary).calibration
     if calibration is None or calibration.planted is None:
         return None
-    planted, chance = calibration.planted, percent(calibration.flagged.chance)
-    nothing = Missing("nothing leaked")
-    rows = [
-        Row(
-            (
-                f"seen {entry.dose:g}×" if entry.dose else "not planted",
-                entry.flagged.samples,
-                entry.flagged.rate,
-                entry.gain,
-                nothing
-                if not entry.dose
-                else entry.detectable
-                if entry.detectable <= 1
-                else Missing("the residual decides" if math.isnan(entry.detectable) else "no share is"),
-            )
-        )
-        for entry in planted.doses
-    ]
+    planted = calibration.planted
     trained = (
         f"Unseen texts, trained on so many times in a copy of the model (LoRA, rate {planted.rate:g}) and flagged by "
         f"{audit.primary} against {planted.held_out:,} unseen texts of other groups. One exposure in such a training "
@@ -332,22 +345,35 @@ def planted_table(audit: Audit) -> Table | None:
         "Not planted: texts of the planted groups that were left out; what is flagged of them beyond chance spilled "
         "over. Gain: rise of the log-probability in nats a token."
     )
-    leaked = "Last column: smallest share of the benchmark that is called familiar with 80 % probability."
-    barred = f"No verdict would follow from any leak here: {planted.barred}."
+    result = "Last column: smallest share of the benchmark that is called familiar with 80 % probability."
+    if planted.barred:
+        result = f"No verdict would follow from any leak here: {planted.barred}."
     return Table(
         name="planted",
         title="Power by planted doses",
         columns=(
             Column("planted texts", "text"),
             Column("n", "count"),
-            Column("flagged", "share", note=f"chance {chance}"),
+            Column("flagged", "share", note=f"chance {percent(calibration.flagged.chance)}"),
             Column("gain", "number", optional=True),
             Column("detectable", "share"),
         ),
-        rows=tuple(rows),
-        caption=(trained, spilled, barred if planted.barred else leaked),
+        rows=tuple(map(_planted_row, planted.doses)),
+        caption=(trained, spilled, result),
         section=SCORES,
     )
+
+
+def _planted_row(entry: PlantedDose) -> Row:
+    name, detectable = f"seen {entry.dose:g}×", entry.detectable
+    smallest: Cell = detectable
+    if not entry.dose:
+        name, smallest = "not planted", Missing("nothing leaked")
+    elif math.isnan(detectable):
+        smallest = Missing("the residual decides")
+    elif detectable > 1:
+        smallest = Missing("no share is")
+    return Row((name, entry.flagged.samples, entry.flagged.rate, entry.gain, smallest))
 
 
 def part_table(audit: Audit) -> Table | None:
@@ -355,10 +381,6 @@ def part_table(audit: Audit) -> Table | None:
     if not audit.parts:
         return None
     chance = percent(audit.parts[0].flagged.chance)
-    rows = [
-        Row((entry.part, entry.flagged.rate, entry.flagged.p_value, entry.flagged.samples, entry.unseen))
-        for entry in audit.parts
-    ]
     caption = [
         f"By {audit.primary}, given what stands before the part; compared with the same part of the unseen texts.",
         f"Chance flags {chance}. p: how often as many would be flagged had nothing leaked.",
@@ -375,7 +397,10 @@ def part_table(audit: Audit) -> Table | None:
             Column("n", "count"),
             Column("unseen", "count"),
         ),
-        rows=tuple(rows),
+        rows=tuple(
+            Row((entry.part, entry.flagged.rate, entry.flagged.p_value, entry.flagged.samples, entry.unseen))
+            for entry in audit.parts
+        ),
         caption=tuple(caption),
         section=SCORES,
     )
@@ -391,22 +416,6 @@ def by_area(audit: Audit) -> list[ScoreSummary]:
     return sorted(audit.summaries, key=order)
 
 
-def _distribution_row(audit: Audit, summary: ScoreSummary, *, calibrated: bool, controlled: bool, naming: bool) -> Row:
-    spread, calibration = summary.distribution, summary.calibration
-    low, middle, high = (spread.quantiles.get(share, math.nan) for share in (0.05, 0.5, 0.95))
-    cells: list[Cell] = [spread.mean, middle, f"{low:.4g} to {high:.4g}".replace("-", "−") if summary.scored else "–"]
-    if calibrated:
-        cells.append(calibration.flagged.rate if calibration else Missing("this score was not calibrated"))
-        if controlled:
-            control = calibration.control if calibration else None
-            cells.append(control.flagged.rate if control else Missing("the control has no value of this score"))
-        if naming:
-            own = calibration is not None and names_samples(summary)
-            cells.append(calibration.discoveries if own and calibration else Missing("this score names no samples"))
-    cells += [summary.scored / summary.total if summary.total else math.nan, summary.scored]
-    return _row(audit, summary, cells)
-
-
 def _truths(calibration: Calibration) -> Mapping[str, FlagRate]:
     """The samples in words → how many of them are flagged: by dose where doses are known, else by label."""
     if calibration.by_dose:
@@ -416,7 +425,7 @@ def _truths(calibration: Calibration) -> Mapping[str, FlagRate]:
     return {name: rate for name, rate in labelled.items() if rate is not None}
 
 
-def _ranked_row(name: str, ranking: Ranking, rates: Sequence[float], kind: RowKind) -> Row:
+def _ranked_row(name: str, ranking: Ranking, rates: Sequence[float], *, kind: RowKind) -> Row:
     shares: list[Estimate] = [ranking.tpr_at_fpr[rate] for rate in rates]
     n = f"{ranking.positives:,} + {ranking.negatives:,}"
     return Row((name, ranking.auroc, *shares, ranking.coverage, n), kind, TAG if kind == "primary" else "")

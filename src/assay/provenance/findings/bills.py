@@ -11,6 +11,7 @@ import re
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 from assay._version import __version__
@@ -42,10 +43,10 @@ def spdx_document(files: Sequence[TracedFile]) -> dict[str, Any]:
             package = _package(finding.places[0], packages)
             for lines in finding.lines:
                 snippet = f"SPDXRef-Snippet-{len(snippets)}"
-                snippets.append(_snippet(finding, lines, snippet, file_id, file.file.text))
+                snippets.append(_snippet(finding, lines, snippet, file_id=file_id, text=file.file.text))
                 kind = "VARIANT_OF" if finding.best.match.channel == "tokens" else "COPY_OF"
                 relations.append(_relation(snippet, kind, package))
-    licences = {name for entry in (*packages.values(), *snippets) for name in _OWN_LICENCE.findall(str(entry))}
+    own_licences = _OWN_LICENCE.findall(str([*packages.values(), *snippets]))
     content = {
         "files": described,
         "packages": list(packages.values()),
@@ -53,7 +54,7 @@ def spdx_document(files: Sequence[TracedFile]) -> dict[str, Any]:
         "relationships": relations,
         "hasExtractedLicensingInfos": [
             {"licenseId": name, "extractedText": f"Terms that their owner names {name}.", "name": name}
-            for name in sorted(licences)
+            for name in sorted(set(own_licences))
         ],
     }
     return {
@@ -94,7 +95,7 @@ BILLS = {"spdx": spdx_document, "cyclonedx": cyclonedx_bill}
 
 
 def _copies(file: TracedFile) -> list[SourceFinding]:
-    return [finding for finding in file.findings if finding.is_copy]
+    return list(filter(attrgetter("is_copy"), file.findings))
 
 
 def _spdx_file(file: TracedFile, identifier: str) -> dict[str, Any]:
@@ -142,12 +143,13 @@ def _package(place: Place, packages: dict[tuple[str | None, ...], dict[str, Any]
     return str(packages[key]["SPDXID"])
 
 
-def _snippet(finding: SourceFinding, lines: LineRange, identifier: str, file_id: str, text: str) -> dict[str, Any]:
+def _snippet(finding: SourceFinding, lines: LineRange, identifier: str, *, file_id: str, text: str) -> dict[str, Any]:
     place = finding.places[0]
     confidence = finding.best.match.confidence
     first, last = _bytes_of(lines, text)
     licence = _spdx_licence(place.origin.licence)
-    comment = f"{headline(finding)}; confidence {'not measured' if confidence is None else f'{confidence:.4g}'}"
+    number = "not measured" if confidence is None else f"{confidence:.4g}"
+    comment = f"{headline(finding)}; confidence {number}"
     if swhid := place_swhid(place):
         comment += f"; {swhid}"
     return {
@@ -173,9 +175,9 @@ def _snippet(finding: SourceFinding, lines: LineRange, identifier: str, file_id:
 
 def _bytes_of(lines: LineRange, text: str) -> tuple[int, int]:
     """Return the first and the last byte of lines, from 1, as SPDX counts them."""
-    pieces = [len(line.encode("utf-8", "surrogatepass")) for line in text.splitlines(keepends=True)]
-    first = sum(pieces[: lines.first - 1]) + 1
-    return first, max(first, sum(pieces[: lines.last]))
+    pieces = text.splitlines(keepends=True)
+    first, last = (len("".join(pieces[:end]).encode("utf-8", "surrogatepass")) for end in (lines.first - 1, lines.last))
+    return first + 1, max(first + 1, last)
 
 
 def _relation(element: str, kind: str, other: str) -> dict[str, str]:
@@ -188,7 +190,11 @@ def _download(address: str | None) -> str | None:
 
 
 def _spdx_licence(licence: str) -> str:
-    return (None if licence == UNKNOWN_LICENCE else canonical_licence(licence)) or NOTHING_SAID
+    return _expression(licence) or NOTHING_SAID
+
+
+def _expression(licence: str) -> str | None:
+    return None if licence == UNKNOWN_LICENCE else canonical_licence(licence)
 
 
 def _add_component(
@@ -198,7 +204,7 @@ def _add_component(
     origin, best = place.origin, finding.best
     key = (origin.source, origin.path, origin.content, origin.licence)
     if key not in components:
-        licence = canonical_licence(origin.licence) if origin.licence != UNKNOWN_LICENCE else None
+        licence = _expression(origin.licence)
         licences = [{"expression": licence} if licence else {"license": {"name": visible(origin.licence)}}]
         component: dict[str, Any] = {
             "type": "file",
@@ -218,21 +224,18 @@ def _add_component(
             component["swhid"] = [f"swh:1:cnt:{origin.content}"]
         components[key] = component
     evidence = components[key]["evidence"]
-    method: dict[str, Any] = {
-        "technique": "source-code-analysis",
-        "confidence": 0 if best.match.confidence is None else best.match.confidence,
-        "value": visible(
-            f"{headline(finding, place)}" + ("" if best.match.confidence is not None else "; not measured")
-        ),
+    words = headline(finding, place)
+    if best.match.confidence is None:
+        words += "; not measured"
+    confidence = 0 if best.match.confidence is None else best.match.confidence
+    method = {"technique": "source-code-analysis", "confidence": confidence, "value": visible(words)}
+    identity = {
+        "field": "swhid" if origin.content else "name",
+        "confidence": confidence,
+        "concludedValue": place_swhid(place) or visible(origin.path),
+        "methods": [method],
     }
-    evidence["identity"].append(
-        {
-            "field": "swhid" if origin.content else "name",
-            "confidence": method["confidence"],
-            "concludedValue": place_swhid(place) or visible(origin.path),
-            "methods": [method],
-        }
-    )
+    evidence["identity"].append(identity)
     for lines in finding.lines:
         occurrence: dict[str, Any] = {
             "location": visible(finding.path),

@@ -5,8 +5,11 @@
 Only a copy (`copied_spans`) is a headline. What is too weak to be one is listed below as similar code.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from assay.corpora import lines_text, short_name
@@ -35,8 +38,9 @@ def headline(finding: SourceFinding, place: Place | None = None) -> str:
     licence = _licence(origin.licence)
     if best.match.channel == "vector":
         return f"{licence}: {part} resembles code from {source}"
-    renamed = ", renamed" if best.match.channel == "tokens" else ""
-    return f"{licence}: {best.matched} of {number_of(best.total, 'line')} of {part}{renamed}, from {source}"
+    if best.match.channel == "tokens":
+        part += ", renamed"
+    return f"{licence}: {best.matched} of {number_of(best.total, 'line')} of {part}, from {source}"
 
 
 def next_step(finding: SourceFinding) -> str:
@@ -51,49 +55,71 @@ def next_step(finding: SourceFinding) -> str:
 
 def place_details(finding: SourceFinding, place: Place | None = None) -> str:
     """Return the place of the source, its author and the confidence."""
-    place = place or finding.places[0]
-    cosine = finding.best.match.cosine
-    facts = [
-        place_text(place),
-        f"by {place.origin.author}" if place.origin.author else "",
-        place_swhid(place, short=True) or "",
-        f"no common line, cosine {cosine:.2f}" if finding.best.match.channel == "vector" else "",
-        f"confidence {confidence_text(finding.best.match)}",
-        f"and {number_of(len(finding.places) - 1, 'more place')}" if len(finding.places) > 1 else "",
-        f"conflict: this code occurs under {' and '.join(finding.conflict)}" if finding.conflict else "",
-    ]
-    return "; ".join(fact for fact in facts if fact)
+    return "; ".join(filter(None, _details(finding, place or finding.places[0])))
+
+
+def _details(finding: SourceFinding, place: Place) -> Iterator[str | None]:
+    yield place_text(place)
+    if place.origin.author:
+        yield f"by {place.origin.author}"
+    yield place_swhid(place, short=True)
+    if finding.best.match.channel == "vector":
+        yield f"no common line, cosine {finding.best.match.cosine:.2f}"
+    yield _confidence(finding)
+    if len(finding.places) > 1:
+        yield f"and {number_of(len(finding.places) - 1, 'more place')}"
+    if finding.conflict:
+        yield f"conflict: this code occurs under {' and '.join(finding.conflict)}"
+
+
+def _confidence(finding: SourceFinding) -> str:
+    """Return the confidence in words that do not call similar code a sure copy."""
+    match = finding.best.match
+    if finding.is_copy or match.confidence is None:
+        return f"confidence {confidence_text(match)}"
+    return f"more alike than {math.floor(match.confidence * 1e4) / 100:.2f} % of unrelated code"
 
 
 def finding_line(finding: SourceFinding, denial: Denial | None = None) -> str:
     """Return a finding as one line, `path:line: …`, with nothing left out but further places."""
+    words, details = _words(finding, denial)
+    return f"{finding.path}:{finding.first_line}: {words} ({details})"
+
+
+def _words(finding: SourceFinding, denial: Denial | None) -> tuple[str, str]:
+    """Return the headline of a finding behind the decision on it, and the details of its place."""
     place = _place(finding, denial)
-    words = f"{_lead(finding, denial)}{headline(finding, place)} ({place_details(finding, place)})"
-    return f"{finding.path}:{finding.first_line}: {words}"
+    return f"{_lead(finding, denial)}{headline(finding, place)}", place_details(finding, place)
 
 
 def place_text(place: Place) -> str:
     """Return repository or corpus, path, lines and function of a place."""
-    name = f" ({place.name})" if place.name else ""
-    return f"{_path(place)}{name} in {place.origin.repository or place.origin.source}"
+    code = f"{_path(place)} ({place.name})" if place.name else _path(place)
+    return f"{code} in {place.origin.repository or place.origin.source}"
 
 
 def trace_verdict(files: Sequence[TracedFile]) -> str:
     """Return the answer in one sentence: the copy of one file, or the files that have copies and their licences."""
-    copies = [finding for file in files for finding in file.findings if finding.is_copy]
-    weak = sum(len(file.findings) for file in files) - len(copies)
-    if not copies and weak:
-        return f"no copy found; similar code in {number_of(weak, 'source')}, too little for a copy"
+    findings = list(chain.from_iterable(map(attrgetter("findings"), files)))
+    copies = list(filter(attrgetter("is_copy"), findings))
+    if not findings:
+        return _no_source(files)
     if not copies:
-        short = sum(bool(file.too_short) for file in files)
-        if len(files) == 1:
-            return f"no source: {files[0].why_none}"
-        return "no source" + (f"; {number_of(short, 'file')} too short to be judged" if short else "")
-    licences = " and ".join(dict.fromkeys(_licence(name) for finding in copies for name in finding.licences))
+        return f"no copy found; similar code in {number_of(len(findings), 'source')}"
+    licences = chain.from_iterable(map(attrgetter("licences"), copies))
+    names = " and ".join(dict.fromkeys(map(_licence, licences)))
     if len(files) > 1:
-        return f"copies in {sum(_has_copy(file) for file in files)} of {number_of(len(files), 'file')}: {licences}"
-    others = len(copies) - 1
-    return headline(copies[0]) + (f", and {number_of(others, 'more source')}: {licences}" if others else "")
+        return f"copies in {sum(map(_has_copy, files))} of {number_of(len(files), 'file')}: {names}"
+    if len(copies) == 1:
+        return headline(copies[0])
+    return f"{headline(copies[0])}, and {number_of(len(copies) - 1, 'more source')}: {names}"
+
+
+def _no_source(files: Sequence[TracedFile]) -> str:
+    if len(files) == 1:
+        return f"no source: {files[0].why_none}"
+    short = len(list(filter(attrgetter("too_short"), files)))
+    return f"no source; {number_of(short, 'file')} too short to be judged" if short else "no source"
 
 
 def answer_lines(files: Sequence[TracedFile], judgement: Judgement | None = None) -> Iterator[str]:
@@ -101,9 +127,7 @@ def answer_lines(files: Sequence[TracedFile], judgement: Judgement | None = None
     yield trace_verdict(files)
     denials = denials_by_finding(judgement)
     # what the gate denies comes first, so that it is not among the files that a long list leaves out
-    copied = sorted(
-        filter(_has_copy, files), key=lambda file: not any(id(finding) in denials for finding in file.findings)
-    )
+    copied = sorted(filter(_has_copy, files), key=lambda file: denials.keys().isdisjoint(map(id, file.findings)))
     for file in copied[:MOST_HEADLINES]:
         # the findings are in order of weight, copies first; a denied one comes before the others
         finding = min(file.findings, key=lambda finding: (not finding.is_copy, id(finding) not in denials))
@@ -120,10 +144,9 @@ def answer_lines(files: Sequence[TracedFile], judgement: Judgement | None = None
     similar = [file.findings[0] for file in files if file.findings and not _has_copy(file)]
     if similar:
         yield "\nsimilar code:"
-        yield from (
-            f"    {finding.path}:{_lines(finding)}: {headline(finding)}" for finding in similar[:MOST_HEADLINES]
-        )
-    if any(file.findings for file in files):
+        for finding in similar[:MOST_HEADLINES]:
+            yield f"    {finding.path}:{_lines(finding)}: {headline(finding)}"
+    if any(map(attrgetter("findings"), files)):
         yield "\n-v shows every finding with its place, author and confidence"
 
 
@@ -160,13 +183,16 @@ def describe_files(files: Sequence[TracedFile], top: int, judgement: Judgement |
         )
         for finding in shown:
             denial = denials.get(id(finding))
-            place = _place(finding, denial)
-            words = f"{_lead(finding, denial)}{headline(finding, place)}", place_details(finding, place)
+            words = _words(finding, denial)
             rows.append(Row((f"{finding.path}:{_lines(finding)}", *words)))
-            last = finding.lines[-1].last if finding.lines else finding.first_line
-            fails = denial is not None and denial.excuse is None
             annotations.append(
-                Annotation("; ".join(words), finding.path, finding.first_line, last, "error" if fails else "notice")
+                Annotation(
+                    message="; ".join(words),
+                    path=finding.path,
+                    line=finding.first_line,
+                    last_line=finding.lines[-1].last if finding.lines else finding.first_line,
+                    level="error" if denial is not None and denial.excuse is None else "notice",
+                )
             )
     verdict = trace_verdict(files)
     return Report(
@@ -188,9 +214,13 @@ def describe_files(files: Sequence[TracedFile], top: int, judgement: Judgement |
 def finding_data(finding: SourceFinding, denial: Denial | None = None) -> dict[str, Any]:
     """Return one finding as JSON has it; `denial` is that of the licence gate, if there is one."""
     best = finding.best
+    places = []
+    for place in finding.places:
+        found_at = {"document_id": place.document_id, "name": place.name, "lines": list(map(str, place.lines))}
+        places.append(found_at | asdict(place.origin) | {"swhid": place_swhid(place)})
     return {
         "headline": headline(finding, _place(finding, denial)),
-        "lines": [str(lines) for lines in finding.lines],
+        "lines": list(map(str, finding.lines)),
         "first_line": finding.first_line,
         "part": best.part.kind,
         "name": best.part.name,
@@ -208,23 +238,17 @@ def finding_data(finding: SourceFinding, denial: Denial | None = None) -> dict[s
         "conflict": list(finding.conflict),
         "denied": None if denial is None else denial.place.origin.licence,
         "accepted": None if denial is None else denial.excuse,
-        "places": [
-            {"document_id": place.document_id, "name": place.name, "lines": [str(lines) for lines in place.lines]}
-            | asdict(place.origin)
-            | {"swhid": place_swhid(place)}
-            for place in finding.places
-        ],
+        "places": places,
     }
 
 
 def gate_sentences(judgement: Judgement) -> list[str]:
     """Return the result of the gate, the first sentence first."""
-    failures = len(judgement.failures)
-    excused = len(judgement.denials) - failures
-    sentences = [
-        f"{number_of(failures, 'finding')} under a denied licence in {number_of(judgement.parts, 'judged part')}"
-        + (f", {excused} accepted" if excused else "")
-    ]
+    failures = number_of(len(judgement.failures), "finding")
+    sentence = f"{failures} under a denied licence in {number_of(judgement.parts, 'judged part')}"
+    if excused := len(judgement.denials) - len(judgement.failures):
+        sentence += f", {excused} accepted"
+    sentences = [sentence]
     if judgement.open:
         findings = number_of(len(judgement.open), "finding")
         sentences.append(f"{findings} under an unknown licence: find it out, or pass --allow-licence unknown")
@@ -232,7 +256,7 @@ def gate_sentences(judgement: Judgement) -> list[str]:
         weak = f"{judgement.weak:,} match" + "es" * (judgement.weak != 1)
         sentences.append(f"{weak} with a denied licence did not fail: too little evidence, or possibly chance")
     if judgement.uncalibrated:
-        sentences.append("not calibrated: copies fail, and nothing less was judged")
+        sentences.append("confidence not measured: copies fail, and nothing less was judged")
     if judgement.false_alarms:
         sentences.append(f"false alarms to expect: about {judgement.false_alarms:.2g} if no part were a copy")
     return [*sentences, *judgement.remarks]
@@ -246,11 +270,11 @@ def _lead(finding: SourceFinding, denial: Denial | None) -> str:
     """Return what stands before a headline: the decision of the gate, or that the finding is no copy."""
     if denial is None:
         return "" if finding.is_copy else "similar code, "
-    return (f"accepted ({denial.excuse}): " if denial.excuse is not None else "") + "denied licence "
+    return "denied licence " if denial.excuse is None else f"accepted ({denial.excuse}): denied licence "
 
 
 def _has_copy(file: TracedFile) -> bool:
-    return any(finding.is_copy for finding in file.findings)
+    return any(map(attrgetter("is_copy"), file.findings))
 
 
 def _lines(finding: SourceFinding) -> str:
@@ -258,7 +282,7 @@ def _lines(finding: SourceFinding) -> str:
 
 
 def _path(place: Place) -> str:
-    return place.origin.path + (f":{lines_text(place.lines)}" if place.lines else "")
+    return f"{place.origin.path}:{lines_text(place.lines)}" if place.lines else place.origin.path
 
 
 def _licence(licence: str) -> str:

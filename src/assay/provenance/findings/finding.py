@@ -4,15 +4,18 @@ The functions of a file, its remainder and the whole are traced by themselves. M
 it whole or one of its functions, are evidence for one source. Sources with the same lines are places of one finding.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from operator import attrgetter, itemgetter
 
-from assay.corpora import LineRange, Origin, SourceText, code_lines, merge_lines, parts_of
+from assay.corpora import LineRange, Origin, SourceText, code_lines, line_numbers, merge_lines, parts_of
 from assay.licences import UNKNOWN_LICENCE
 from assay.provenance.index import Searchable, StoredDocument
 from assay.provenance.search import SearchMethod, Trace, TraceSettings, copied_spans, find_language, trace
+from assay.provenance.search.spans import document_lines, query_lines
 from assay.types import Match, Span
 
 DOCUMENTS_FOR_A_SOURCE = 4
@@ -136,12 +139,14 @@ class TracedFile:
         """Reason why there is no finding, in one sentence; None where there is one."""
         if self.findings:
             return None
-        return self.parts[-1][1].why_none if self.parts else "no line of it is judged"
+        if not self.parts:
+            return "no line of it is judged"
+        return self.parts[-1][1].why_none
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Further facts for the reader, a sentence each."""
-        return tuple(dict.fromkeys(note for _, traced in self.parts for note in traced.notes))
+        return tuple(dict.fromkeys(chain.from_iterable(traced.notes for _, traced in self.parts)))
 
 
 def trace_file(
@@ -171,11 +176,9 @@ def trace_file(
     language = file.language or find_language(file.text, index)
     labelled = SourceText(file.path, file.text, language)
     documents = top * DOCUMENTS_FOR_A_SOURCE
-    traced = tuple(
-        (part, trace(part.text, index, language=language, method=method, top=documents, settings=settings, also=also))
-        for part in parts(labelled)
-    )
-    return TracedFile(file, language, traced, findings_of(file.path, traced))
+    search = partial(trace, language=language, method=method, top=documents, settings=settings, also=also)
+    traced = tuple((part, search(part.text, index)) for part in parts(labelled))
+    return TracedFile(file, language, parts=traced, findings=findings_of(file.path, traced))
 
 
 def findings_of(path: str, traced: Sequence[tuple[SourceText, Trace]]) -> tuple[SourceFinding, ...]:
@@ -191,7 +194,7 @@ def findings_of(path: str, traced: Sequence[tuple[SourceText, Trace]]) -> tuple[
     joined: dict[object, list[tuple[list[PartMatch], Place]]] = defaultdict(list)
     for pairs in by_file.values():
         pairs.sort(key=lambda pair: _strength(pair[0]), reverse=True)
-        matches = [pair[0] for pair in pairs]
+        matches = list(map(itemgetter(0), pairs))
         place = _place(matches[0].match, pairs[0][1], traced)
         # without a common line every document is a source of its own
         # sources that explain the same lines are places of one finding: a vendored library lies in many projects
@@ -202,12 +205,11 @@ def findings_of(path: str, traced: Sequence[tuple[SourceText, Trace]]) -> tuple[
 
 
 def _evidence(part: SourceText, match: Match, lines: Mapping[int, tuple[str, bytes]]) -> PartMatch:
-    stretches = _ranges(() if match.channel == "vector" else match.spans)
-    in_part = merge_lines(stretches)
+    stretches = query_lines(_known_spans(match))
     column = int(match.channel == "tokens")
 
     def different(ranges: Iterable[LineRange]) -> int:
-        return len({lines[number][column] for number in lines.keys() & _numbers(ranges)})
+        return len({lines[number][column] for number in lines.keys() & set(line_numbers(ranges))})
 
     def in_file(ranges: Iterable[LineRange]) -> tuple[LineRange, ...]:
         below = part.first_line - 1
@@ -215,74 +217,71 @@ def _evidence(part: SourceText, match: Match, lines: Mapping[int, tuple[str, byt
 
     # the structure of a line has eight bytes for each of its tokens
     tokens = sum(len(structure) for _, structure in lines.values()) // 8
-    longest = max((different([stretch]) for stretch in stretches), default=0)
+    copied = copied_spans(match, tokens, is_function=part.kind == "function")
     return PartMatch(
-        part,
-        match,
-        in_file(in_part),
-        copied=in_file(_ranges(copied_spans(match, tokens, is_function=part.kind == "function"))),
-        matched=len(lines.keys() & _numbers(in_part)),
-        different=different(in_part),
+        part=part,
+        match=match,
+        lines=in_file(stretches),
+        copied=in_file(query_lines(copied)),
+        matched=len(lines.keys() & set(line_numbers(stretches))),
+        different=different(stretches),
         total=len(lines),
-        run=longest,
+        run=max((different([stretch]) for stretch in stretches), default=0),
     )
 
 
-def _ranges(spans: Iterable[Span]) -> list[LineRange]:
-    return [LineRange(span.query_first, span.query_last) for span in spans]
+def _known_spans(match: Match) -> tuple[Span, ...]:
+    """Return the lines in common; a vector alone shows none, whatever its match has."""
+    return () if match.channel == "vector" else match.spans
 
 
 def _strength(evidence: PartMatch) -> tuple[float, ...]:
     """Return a key: many lines that are most of a part, a function rather than the file around it, confidence."""
-    confidence = evidence.match.confidence
-    return (
-        evidence.matched * evidence.share,
-        evidence.part.kind == "function",
-        -math.inf if confidence is None else confidence,
-        evidence.match.similarity,
-        evidence.match.cosine or 0.0,
-    )
+    match = evidence.match
+    # a confidence that was not measured is behind every one that was
+    confidence = -1.0 if match.confidence is None else match.confidence
+    is_function = evidence.part.kind == "function"
+    return evidence.matched * evidence.share, is_function, confidence, match.similarity, match.cosine or 0.0
 
 
 def _lines(evidence: Sequence[PartMatch]) -> tuple[LineRange, ...]:
     """Return the lines of all copies; without one those of the best match: single lines of others say nothing."""
-    return merge_lines(lines for match in evidence for lines in match.copied) or evidence[0].lines
+    return merge_lines(chain.from_iterable(map(attrgetter("copied"), evidence))) or evidence[0].lines
 
 
 def _place(match: Match, origin: Origin, traced: Sequence[tuple[SourceText, Trace]]) -> Place:
     # spans count the lines of the document's first origin; in another file the same text may begin elsewhere
     first = next(result.origins[match.document_id][0] for _, result in traced if match.document_id in result.origins)
-    shift = origin.first_line - first.first_line
-    spans = match.spans if match.channel != "vector" else ()
-    lines = merge_lines(LineRange(span.document_first + shift, span.document_last + shift) for span in spans)
-    return Place(match.document_id, match.name, origin, lines)
+    lines = document_lines(_known_spans(match), origin.first_line - first.first_line)
+    return Place(match.document_id, match.name, origin=origin, lines=merge_lines(lines))
 
 
 def _finding(path: str, sources: list[tuple[list[PartMatch], Place]]) -> SourceFinding:
     sources.sort(key=lambda source: source[1].origin.path)
     sources.sort(key=lambda source: _strength(source[0][0]), reverse=True)
-    every = {id(match): match for matches, _ in sources for match in matches}
+    every: dict[int, PartMatch] = {}
+    for matches, _ in sources:
+        every |= {id(match): match for match in matches}
     evidence = sorted(every.values(), key=_strength, reverse=True)
-    places = tuple(place for _, place in sources)
-    licences = tuple(dict.fromkeys(place.origin.licence for place in places))
-    is_copy = any(match.is_copy for match in evidence)
-    return SourceFinding(path, _lines(evidence), tuple(evidence), places, licences, conflict=(), is_copy=is_copy)
+    places = tuple(map(itemgetter(1), sources))
+    return SourceFinding(
+        path=path,
+        lines=_lines(evidence),
+        evidence=tuple(evidence),
+        places=places,
+        licences=tuple(dict.fromkeys(place.origin.licence for place in places)),
+        conflict=(),
+        is_copy=any(map(attrgetter("is_copy"), evidence)),
+    )
 
 
 def _with_conflict(finding: SourceFinding, findings: Sequence[SourceFinding]) -> SourceFinding:
     """Return the finding with the licences of all sources that have at least half of its lines."""
     # the same lines under two licences: one of the sources copied them, and nothing here says which
-    own = _numbers(finding.lines)
-    licences = {
-        licence
-        for other in findings
-        if other is finding or 2 * len(own & _numbers(other.lines)) >= max(1, len(own))
-        for licence in other.licences
-        if licence != UNKNOWN_LICENCE
-    }
-    conflict = tuple(sorted(licences)) if len(licences) > 1 else ()
-    return replace(finding, conflict=conflict)
-
-
-def _numbers(lines: Iterable[LineRange]) -> set[int]:
-    return {number for line in lines for number in range(line.first, line.last + 1)}
+    own = set(line_numbers(finding.lines))
+    licences = set(finding.licences)
+    for other in findings:
+        if 2 * len(own.intersection(line_numbers(other.lines))) >= max(1, len(own)):
+            licences.update(other.licences)
+    licences.discard(UNKNOWN_LICENCE)
+    return replace(finding, conflict=tuple(sorted(licences))) if len(licences) > 1 else finding

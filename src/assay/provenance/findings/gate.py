@@ -10,19 +10,21 @@ A user accepts a finding by a comment in the code, with a reason, or by a baseli
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.corpora import lines_of
+from assay.corpora import LineRange, line_numbers, lines_of, lines_text
 from assay.errors import DataError
 from assay.files import parse_json, write_json
 from assay.provenance.findings.finding import PartMatch, Place, SourceFinding, TracedFile
-from assay.provenance.search import strength
+from assay.provenance.search import Trace, strength
 from assay.reports import number_of
 
 if TYPE_CHECKING:  # the list of licences is slow to read, and needed with rules only
@@ -93,28 +95,37 @@ class Judgement:
 
 def judge(files: Sequence[TracedFile], rules: "LicenceRules") -> Judgement:
     """Judge the findings of a run."""
-    p_values = [
-        _least_p(file, at) for file in files for at in range(len(file.parts)) if not file.parts[at][1].too_short
-    ]
+    parts = chain.from_iterable(map(attrgetter("parts"), files))
+    p_values = [_least_p(trace) for _, trace in parts if not trace.too_short]
     threshold = _threshold(p_values)
     denials: list[Denial] = []
     undecided: list[Denial] = []
     weak = 0
-    for file in files:
-        for finding in file.findings:
-            denied_place = next((place for place in finding.places if rules.deny(place.origin.licence)), None)
-            is_open = (place for place in finding.places if rules.leave_open(place.origin.licence))
-            place = denied_place or next(is_open, None)
-            if place is None:
-                continue
-            evidence = next((match for match in finding.evidence if _fails(match, threshold)), None)
-            if evidence is None:
-                weak += denied_place is not None
-            else:
-                (undecided if denied_place is None else denials).append(Denial(finding, evidence, place))
-    uncalibrated = sum(denial.evidence.p_value is None for denial in denials)
-    false_alarms = FALSE_ALARMS * len(p_values) if denials else 0.0
-    return Judgement(tuple(denials), len(p_values), weak, uncalibrated, false_alarms, (), tuple(undecided))
+    for finding in chain.from_iterable(map(attrgetter("findings"), files)):
+        denied_place = _first_place(finding, rules.deny)
+        place = denied_place or _first_place(finding, rules.leave_open)
+        if place is None:
+            continue
+        evidence = next((match for match in finding.evidence if _fails(match, threshold)), None)
+        if evidence is None:
+            weak += denied_place is not None
+        elif denied_place is None:
+            undecided.append(Denial(finding, evidence, place))
+        else:
+            denials.append(Denial(finding, evidence, place))
+    return Judgement(
+        denials=tuple(denials),
+        parts=len(p_values),
+        weak=weak,
+        uncalibrated=sum(denial.evidence.p_value is None for denial in denials),
+        false_alarms=FALSE_ALARMS * len(p_values) if denials else 0.0,
+        undecided=tuple(undecided),
+    )
+
+
+def _first_place(finding: SourceFinding, applies: Callable[[str], bool]) -> Place | None:
+    """Return the first place under a licence to which a rule applies."""
+    return next((place for place in finding.places if applies(place.origin.licence)), None)
 
 
 def denials_by_finding(judgement: Judgement | None) -> Mapping[int, Denial]:
@@ -122,10 +133,9 @@ def denials_by_finding(judgement: Judgement | None) -> Mapping[int, Denial]:
     return {} if judgement is None else {id(denial.finding): denial for denial in judgement.denials}
 
 
-def _least_p(file: TracedFile, at: int) -> float:
+def _least_p(trace: Trace) -> float:
     """Return the smallest p of a part over its matches by fingerprints; 1 without such a match."""
-    confidences = [match.confidence for match in file.parts[at][1].matches if match.channel != "vector"]
-    return 1 - max((confidence for confidence in confidences if confidence is not None), default=0.0)
+    return 1 - max((match.confidence or 0.0 for match in trace.matches if match.channel != "vector"), default=0.0)
 
 
 def _threshold(p_values: Sequence[float]) -> float:
@@ -167,29 +177,29 @@ def accept_findings(
         baseline: keys of the accepted findings; see `read_baseline`.
         added: lines that the judged change adds itself, by path: a comment in one of them accepts nothing.
     """
-    excused, remarks = [], list(judgement.remarks)
-    for denial in (*judgement.denials, *judgement.undecided):
-        text = texts[denial.finding.path]
-        reason, line = _comment(denial.finding, text)
-        if line in added.get(denial.finding.path, ()):
+    remarks = list(judgement.remarks)
+
+    def excused(denial: Denial) -> Denial:
+        path = denial.finding.path
+        reason, line = _comment(denial.finding, texts[path])
+        if line in added.get(path, ()):
             reason = ""
-            remarks.append(
-                f"{denial.finding.path}:{line}: `assay: ignore` is new in this change, so it accepts nothing"
-            )
+            remarks.append(f"{path}:{line}: `assay: ignore` is new in this change, so it accepts nothing")
         elif line is not None and not reason:
-            remarks.append(f"{denial.finding.path}:{line}: `assay: ignore` without a reason, so it accepts nothing")
-        is_in_baseline = not reason and finding_key(denial, text) in baseline
-        excuse = "in the baseline" if is_in_baseline else reason or None
-        excused.append(replace(denial, excuse=excuse, is_in_baseline=is_in_baseline))
-    denials, undecided = excused[: len(judgement.denials)], excused[len(judgement.denials) :]
-    return replace(judgement, denials=tuple(denials), undecided=tuple(undecided), remarks=tuple(remarks))
+            remarks.append(f"{path}:{line}: `assay: ignore` without a reason, so it accepts nothing")
+        if not reason and finding_key(denial, texts[path]) in baseline:
+            return replace(denial, excuse="in the baseline", is_in_baseline=True)
+        return replace(denial, excuse=reason or None, is_in_baseline=False)
+
+    denials, undecided = tuple(map(excused, judgement.denials)), tuple(map(excused, judgement.undecided))
+    return replace(judgement, denials=denials, undecided=undecided, remarks=tuple(remarks))
 
 
 def finding_key(denial: Denial, text: str) -> str:
     """Return a key that stays the same while lines move: digest of the path, the licence and the matched lines."""
     lines = lines_of(text)
     # the lines themselves, not their numbers: an edit above them leaves an accepted finding accepted
-    matched = [lines[number - 1].strip() for number in _numbers(denial.finding) if number <= len(lines)]
+    matched = [lines[number - 1].strip() for number in line_numbers(denial.finding.lines) if number <= len(lines)]
     return accepted_key(denial.finding.path, denial.place.origin.licence, *filter(None, matched))
 
 
@@ -260,33 +270,28 @@ def write_baseline(
     Raises:
         DataError: the file cannot be written, or is none of findings.
     """
-    findings: list[Mapping[str, str]] = [
-        {
-            "key": finding_key(denial, texts[denial.finding.path]),
+    before = _entries(_raw(path), str(path)) if path.exists() and not replace_it else {}
+    entries = before.copy()
+    for denial in denials:
+        key = finding_key(denial, texts[denial.finding.path])
+        entries[key] = {
+            "key": key,
             "path": denial.finding.path,
-            "lines": ", ".join(map(str, denial.finding.lines)),
+            "lines": lines_text(denial.finding.lines),
             "source": denial.place.origin.path,
             "licence": denial.place.origin.licence,
         }
-        for denial in denials
-    ]
-    before = _entries(_raw(path), str(path)) if path.exists() and not replace_it else {}
-    entries = before | {entry["key"]: entry for entry in (*findings, *stated)}
+    entries |= {entry["key"]: entry for entry in stated}
     write_json(path, {"format": BASELINE_FORMAT, "findings": list(entries.values())})
-    added = number_of(len(entries) - len(before), "more finding")
-    return f"{path} accepts {added}" + (f", and {len(before):,} as before" if before else "")
+    written = f"{path} accepts {number_of(len(entries) - len(before), 'more finding')}"
+    return f"{written}, and {len(before):,} as before" if before else written
 
 
 def _comment(finding: SourceFinding, text: str) -> tuple[str, int | None]:
     """Return the reason of the first comment that ignores the finding, and its line; no line without a comment."""
     lines = lines_of(text)
-    numbers = _numbers(finding)
-    for number in (numbers[0] - 1, *numbers) if numbers else ():
-        comment = _IGNORE.search(lines[number - 1]) if 1 <= number <= len(lines) else None
-        if comment:
+    above = [LineRange(finding.lines[0].first - 1, finding.lines[0].first - 1)] if finding.lines else []
+    for number in line_numbers([*above, *finding.lines]):
+        if 1 <= number <= len(lines) and (comment := _IGNORE.search(lines[number - 1])):
             return _END_OF_COMMENT.sub("", comment["reason"]).strip(), number
     return "", None
-
-
-def _numbers(finding: SourceFinding) -> list[int]:
-    return [number for lines in finding.lines for number in range(lines.first, lines.last + 1)]

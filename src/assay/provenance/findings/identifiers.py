@@ -7,10 +7,12 @@ where the content was met, and which of its lines matched.
 """
 
 import re
+from urllib.parse import quote
 
 from assay.escaping import web_address
 from assay.provenance.findings.finding import Place
 
+_ESCAPED = re.compile(r"[^!-~]|[%;]")
 _REVISION = re.compile(r"[0-9a-f]{40}")
 
 
@@ -38,6 +40,4 @@ def place_swhid(place: Place, *, short: bool = False) -> str | None:
 
 def _escaped(value: str) -> str:
     """Return the value of a qualifier: `%` and `;` are percent-encoded, and so is what is not printable ASCII."""
-    return re.sub(
-        r"[^!-~]|[%;]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace")), value
-    )
+    return _ESCAPED.sub(lambda match: quote(match[0].encode("utf-8", "replace"), safe=""), value)

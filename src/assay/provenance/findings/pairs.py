@@ -5,7 +5,8 @@ comments. A fingerprint that many of the files have is no evidence: it is a temp
 phrase of the language.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from assay.corpora import LineRange, SourceText, code_lines, merge_lines
 from assay.provenance.search import Boilerplate, boilerplate_of, template_mask
-from assay.provenance.search.spans import spans
+from assay.provenance.search.spans import document_lines, query_lines, spans
 from assay.reports import Column, Report, Row, Table, number_of
 from assay.retrieval import DEFAULT, Fingerprints, Form, fingerprint
 from assay.types import Float64Array
@@ -88,29 +89,33 @@ class PairedFiles:
     def lines(self) -> Iterator[str]:
         """Yield the pairs, the most similar first, and then the clusters of more than two files, a line each."""
         for pair in self.pairs:
-            of_each = f" ({pair.first_share:.0%} of the first, {pair.second_share:.0%} of the second)"
+            other = self.paths[pair.second]
+            if abs(pair.first_share - pair.second_share) > UNEQUAL:
+                other += f" ({pair.first_share:.0%} of the first, {pair.second_share:.0%} of the second)"
             yield (
-                f"{self.paths[pair.first]}:{pair.first_line}: {pair.similarity:.0%} the same as "
-                f"{self.paths[pair.second]}{of_each if abs(pair.first_share - pair.second_share) > UNEQUAL else ''}, "
+                f"{self.paths[pair.first]}:{pair.first_line}: {pair.similarity:.0%} the same as {other}, "
                 f"{number_of(pair.longest, 'line')} in one stretch"
             )
         for cluster in self.clusters:
             if len(cluster) > 2:  # noqa: PLR2004  two files are a pair, which has its line already
-                yield f"{len(cluster)} files share code: {', '.join(self.paths[file] for file in cluster)}"
+                yield f"{len(cluster)} files share code: {', '.join(self._named(cluster))}"
+
+    def _named(self, files: Iterable[int]) -> list[str]:
+        return [self.paths[file] for file in files]
 
     def describe(self) -> Report:
         """Return the pairs as a report, one row each; `cluster` is the number of their cluster, from 1."""
-        cluster_of = {file: number for number, cluster in enumerate(self.clusters, 1) for file in cluster}
-        pairs = [
-            asdict(pair)
-            | {"first": self.paths[pair.first], "second": self.paths[pair.second]}
-            | {"first_lines": list(map(str, pair.first_lines)), "second_lines": list(map(str, pair.second_lines))}
-            for pair in self.pairs
-        ]
-        rows = []
-        for pair, entry in zip(self.pairs, pairs, strict=True):
-            cells = (" ".join(value) if isinstance(value, list) else value for value in entry.values())
-            rows.append(Row((*cells, cluster_of[pair.first])))
+        cluster_of: dict[int, int] = {}
+        for number, cluster in enumerate(self.clusters, 1):
+            cluster_of |= dict.fromkeys(cluster, number)
+        pairs, rows = [], []
+        for pair in self.pairs:
+            first_lines, second_lines = list(map(str, pair.first_lines)), list(map(str, pair.second_lines))
+            first, second = self._named((pair.first, pair.second))
+            entry = asdict(pair) | {"first": first, "second": second}
+            pairs.append(entry | {"first_lines": first_lines, "second_lines": second_lines})
+            cells = entry | {"first_lines": " ".join(first_lines), "second_lines": " ".join(second_lines)}
+            rows.append(Row((*cells.values(), cluster_of[pair.first])))
         return Report(
             title="Which files have the same structure?",
             statement=f"{len(pairs)} pairs of {len(self.paths)} files, {len(self.clusters)} clusters.",
@@ -119,7 +124,7 @@ class PairedFiles:
                 "files": list(self.paths),
                 "too_short": list(self.too_short),
                 "pairs": pairs,
-                "clusters": [[self.paths[file] for file in cluster] for cluster in self.clusters],
+                "clusters": list(map(self._named, self.clusters)),
             },
         )
 
@@ -135,40 +140,49 @@ def all_pairs(
         boilerplate: templates whose code is no evidence; None for those that ship.
     """
     boilerplate = boilerplate or boilerplate_of(DEFAULT)
-    read = [(file, fingerprint(file.text, file.language, DEFAULT)[_FORM]) for file in files]
-    kept = [(file, prints) for file, prints in read if isinstance(prints, Fingerprints)]
+    kept, too_short = [], []
+    for file in files:
+        prints = fingerprint(file.text, file.language, DEFAULT)[_FORM]
+        if isinstance(prints, Fingerprints):
+            kept.append((file, prints))
+        else:
+            too_short.append(file.path)
     rows = _evidence(kept, boilerplate)
     similarity, shared, sizes = _similarities(rows)
-    first, second = np.nonzero(np.triu(similarity >= least, 1) & (np.triu(shared, 1) > 0))
+    share_code = np.triu(shared, 1) > 0
+    first, second = np.nonzero((similarity >= least) & share_code)
     order = np.lexsort((second, first, -similarity[first, second]))
-    pairs = tuple(_pair((int(first[at]), int(second[at])), similarity, shared, sizes, kept) for at in order.tolist())
+    pairs = []
+    for numbers in zip(first[order].tolist(), second[order].tolist(), strict=True):
+        pairs.append(_pair(numbers, kept, similarity=similarity, shared=shared, sizes=sizes))
     return PairedFiles(
-        tuple(file.path for file, _ in kept),
-        tuple(file.path for file, prints in read if not isinstance(prints, Fingerprints)),
-        pairs,
-        _clusters(len(kept), pairs),
-        compared=int((np.triu(shared, 1) > 0).sum()),
+        paths=tuple(file.path for file, _ in kept),
+        too_short=tuple(too_short),
+        pairs=tuple(pairs),
+        clusters=_clusters(len(kept), pairs),
+        compared=int(share_code.sum()),
     )
 
 
 def _evidence(kept: Sequence[tuple[SourceText, Fingerprints]], boilerplate: Boilerplate) -> list[NDArray[np.uint64]]:
     """Return the distinct fingerprints of each file that are neither of a template nor in many of the files."""
-    rows = [
-        np.unique(prints.hashes[~template_mask(prints, file.language, DEFAULT, boilerplate)]) for file, prints in kept
-    ]
+    rows = []
+    for file, prints in kept:
+        is_template = template_mask(prints, file.language, profile=DEFAULT, boilerplate=boilerplate)
+        rows.append(np.unique(prints.hashes[~is_template]))
     if not rows:
         return []
     # what many files share was given to all of them, or is a phrase of the language: no sign that one copied another
     hashes, counts = np.unique(np.concatenate(rows), return_counts=True)
     common = hashes[counts > max(FEW_FILES, MOST_FILES * len(rows))]
-    return [row[~np.isin(row, common)] for row in rows]
+    return [np.setdiff1d(row, common, assume_unique=True) for row in rows]
 
 
 def _similarities(rows: Sequence[NDArray[np.uint64]]) -> tuple[Float64Array, NDArray[np.int64], NDArray[np.int64]]:
     """Return similarity and number of shared fingerprints of all pairs, [n, n], and the sizes, [n]."""
     from scipy.sparse import csr_array  # noqa: PLC0415  slow to import, and needed here only
 
-    sizes = np.array([len(row) for row in rows], np.int64)
+    sizes = np.array(list(map(len, rows)), np.int64)
     if not len(sizes):
         return np.zeros((0, 0)), np.zeros((0, 0), np.int64), sizes
     distinct, columns = np.unique(np.concatenate(rows), return_inverse=True)
@@ -181,25 +195,26 @@ def _similarities(rows: Sequence[NDArray[np.uint64]]) -> tuple[Float64Array, NDA
 
 def _pair(
     numbers: tuple[int, int],
+    kept: Sequence[tuple[SourceText, Fingerprints]],
+    *,
     similarity: Float64Array,
     shared: NDArray[np.int64],
     sizes: NDArray[np.int64],
-    kept: Sequence[tuple[SourceText, Fingerprints]],
 ) -> FilePair:
     first, second = numbers
     (file, prints), (_, others) = kept[first], kept[second]
     stretches = spans(prints, others)
     lines = code_lines(file.text, file.language)
-    runs = [sum(span.query_first <= line <= span.query_last for line in lines) for span in stretches]
+    runs = [len(lines.keys() & set(stretch.numbers)) for stretch in query_lines(stretches)]
     return FilePair(
-        first,
-        second,
-        float(similarity[first, second]),
-        float(shared[first, second] / sizes[first]),
-        float(shared[first, second] / sizes[second]),
-        merge_lines(LineRange(span.query_first, span.query_last) for span in stretches),
-        merge_lines(LineRange(span.document_first, span.document_last) for span in stretches),
-        max(runs, default=0),
+        first=first,
+        second=second,
+        similarity=float(similarity[first, second]),
+        first_share=float(shared[first, second] / sizes[first]),
+        second_share=float(shared[first, second] / sizes[second]),
+        first_lines=merge_lines(query_lines(stretches)),
+        second_lines=merge_lines(document_lines(stretches)),
+        longest=max(runs, default=0),
     )
 
 
@@ -216,7 +231,8 @@ def _clusters(count: int, pairs: Sequence[FilePair]) -> tuple[tuple[int, ...], .
 
     for pair in pairs:
         root[find(pair.second)] = find(pair.first)
-    groups: dict[int, list[int]] = {}
+    groups: dict[int, list[int]] = defaultdict(list)
     for file in range(count):
-        groups.setdefault(find(file), []).append(file)
-    return tuple(sorted((tuple(group) for group in groups.values() if len(group) > 1), key=lambda g: (-len(g), g)))
+        groups[find(file)].append(file)
+    clusters = sorted(tuple(group) for group in groups.values() if len(group) > 1)
+    return tuple(sorted(clusters, key=len, reverse=True))

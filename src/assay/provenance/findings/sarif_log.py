@@ -1,6 +1,8 @@
 """Findings as SARIF 2.1.0, the format that code hosts accept (OASIS standard, 27 March 2020)."""
 
 from collections.abc import Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from assay.corpora import LineRange, lines_text
@@ -38,18 +40,20 @@ def sarif(files: Sequence[TracedFile], judgement: Judgement | None = None) -> di
     of the web is a physical one. Names of the index are escaped.
     """
     denials = denials_by_finding(judgement)
-    results = [_result(finding, denials.get(id(finding))) for file in files for finding in file.findings]
-    return sarif_log(_RULES, results)
+    findings = chain.from_iterable(map(attrgetter("findings"), files))
+    return sarif_log(_RULES, [_result(finding, denials.get(id(finding))) for finding in findings])
 
 
 def _result(finding: SourceFinding, denial: Denial | None) -> dict[str, Any]:
-    place = finding.places[0] if denial is None else denial.place
+    place, rule, level = finding.places[0], _MATCH, "note"
+    if denial is not None:
+        place, rule, level = denial.place, _LICENCE, "error"
     best = finding.best
     lines = finding.lines[0] if finding.lines else LineRange(best.part.first_line, best.part.first_line)
     result = sarif_result(
-        _MATCH if denial is None else _LICENCE,
+        rule,
         f"{headline(finding, place)} ({place_details(finding, place)})",
-        "note" if denial is None else "error",
+        level,
         locations=[file_location(finding.path, lines.first, lines.last)],
         partialFingerprints={
             "assayFinding/v1": visible(f"{best.part.name or ''}:{place.origin.path}:{place.name or ''}")
@@ -62,8 +66,8 @@ def _result(finding: SourceFinding, denial: Denial | None) -> dict[str, Any]:
             "containment": best.match.containment,
             "confidence": best.match.confidence,
             "channel": best.match.channel,
-            "licences": [visible(licence) for licence in finding.licences],
-            "conflict": [visible(licence) for licence in finding.conflict],
+            "licences": list(map(visible, finding.licences)),
+            "conflict": list(map(visible, finding.conflict)),
             "author": place.origin.author and visible(place.origin.author),
             "repository": place.origin.repository and visible(place.origin.repository),
             "url": web_address(place.origin.url),

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 
 from assay.corpora import SourceText, parts_of
 from assay.licences import LicenceRules
@@ -12,6 +14,12 @@ from assay.provenance.search import SearchMethod, TraceSettings
 
 CANDIDATES_OF_GATE = 1000
 """Documents by fingerprints that are judged for each text: a hundred forks under one licence must not hide another."""
+
+
+def _is_judged(rules: LicenceRules, document: StoredDocument) -> bool:
+    """Return True if a licence of the document fails, or is unknown."""
+    licences = set(map(attrgetter("licence"), document.origins))
+    return any(map(rules.deny, licences)) or any(map(rules.leave_open, licences))
 
 
 def trace_files(
@@ -39,11 +47,7 @@ def trace_files(
     if rules is not None:
         settings = replace(settings, candidates=CANDIDATES_OF_GATE)
 
-    def is_denied(document: StoredDocument) -> bool:
-        licences = {origin.licence for origin in document.origins}
-        return rules is not None and any(rules.deny(licence) or rules.leave_open(licence) for licence in licences)
-
-    also = None if rules is None else is_denied
+    also = None if rules is None else partial(_is_judged, rules)
     traced = []
     with progress_bar("tracing") as report:
         for done, file in enumerate(files, 1):

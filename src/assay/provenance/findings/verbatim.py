@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from operator import itemgetter
 
 from assay.corpora import LineRange, SourceText
 from assay.errors import AssayError
@@ -67,7 +68,7 @@ class _Words:
     @classmethod
     def of(cls, text: str) -> "_Words":
         hits = list(_WORD.finditer(text))
-        return cls(tuple(hit[0] for hit in hits), tuple(hit.span() for hit in hits), text)
+        return cls(tuple(map(itemgetter(0), hits)), tuple(map(re.Match.span, hits)), text)
 
     def lines(self, start: int, stop: int) -> LineRange:
         first, last = self.spans[start][0], self.spans[stop - 1][1]
@@ -95,8 +96,8 @@ def verbatim_passages(
     query = _Words.of(text)
     documents_by_run: dict[tuple[int, int], list[tuple[StoredDocument, LineRange]]] = defaultdict(list)
     with index.snapshot():
-        fingerprints = read_query(text, language, index, NO_BOILERPLATE)
-        candidates = candidates_of(fingerprints, index, "winnowing", CANDIDATES_READ)
+        fingerprints = read_query(text, language, index, boilerplate=NO_BOILERPLATE)
+        candidates = candidates_of(fingerprints, index, "winnowing", most=CANDIDATES_READ)
         for document in index.documents(candidates.documents.tolist()):
             words = _Words.of(document.text)
             for start, stop, at in common_runs(query.words, words.words, least):
@@ -109,15 +110,12 @@ def verbatim_passages(
             chosen.append((start, stop))
         if len(chosen) == top:
             break
-    return tuple(
-        Passage(
-            stop - start,
-            text[query.spans[start][0] : query.spans[stop - 1][1]],
-            query.lines(start, stop),
-            _places(documents_by_run[start, stop]),
-        )
-        for start, stop in chosen
-    )
+    passages = []
+    for start, stop in chosen:
+        passage = text[query.spans[start][0] : query.spans[stop - 1][1]]
+        places = _places(documents_by_run[start, stop])
+        passages.append(Passage(words=stop - start, text=passage, lines=query.lines(start, stop), places=places))
+    return tuple(passages)
 
 
 def common_runs(query: Sequence[str], document: Sequence[str], least: int) -> list[tuple[int, int, int]]:
@@ -157,9 +155,10 @@ def _places(documents: Sequence[tuple[StoredDocument, LineRange]]) -> tuple[Plac
     for document, lines in documents:
         for origin in document.origins:
             shift = origin.first_line - 1
-            there = LineRange(lines.first + shift, lines.last + shift)
-            places.setdefault((origin.source, origin.path), Place(document.id, document.name, origin, (there,)))
-    return tuple(places[key] for key in sorted(places))
+            there = (LineRange(lines.first + shift, lines.last + shift),)
+            place = Place(document.id, document.name, origin=origin, lines=there)
+            places.setdefault((origin.source, origin.path), place)
+    return tuple(map(places.__getitem__, sorted(places)))
 
 
 def describe_passages(passages: Sequence[tuple[SourceText, Passage]]) -> Report:
@@ -168,7 +167,8 @@ def describe_passages(passages: Sequence[tuple[SourceText, Passage]]) -> Report:
     for file, passage in passages:
         place = passage.places[0]
         words = f"{passage.words} words as in {place_text(place)} ({place.origin.licence})"
-        annotations.append(Annotation(words, file.path, passage.lines.first, passage.lines.last))
+        lines = passage.lines
+        annotations.append(Annotation(words, file.path, line=lines.first, last_line=lines.last))
     return Report(
         title="Which passages occur word for word in the corpus?",
         statement=f"{len(passages)} passages occur word for word in the corpus.",

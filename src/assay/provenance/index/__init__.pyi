@@ -3,9 +3,6 @@ from .building import BuildProgress as BuildProgress
 from .building import SourceProgress as SourceProgress
 from .building import build as build
 from .building import remove as remove
-from .calibration import CalibrationTable as CalibrationTable
-from .calibration import IndexCalibration as IndexCalibration
-from .calibration import shipped_calibration as shipped_calibration
 from .code_index import CodeIndex as CodeIndex
 from .folder import Description as Description
 from .folder import description_content as description_content

@@ -12,6 +12,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from operator import attrgetter
 from types import FrameType
 from typing import Any
 
@@ -224,7 +227,7 @@ class _Writer:
         for file in batch:
             self._count(file)
             before = seen.get(file.entry.key)
-            row = SeenFile(file.entry.key, file.entry.size, None, file.stamp, file.skipped)
+            row = SeenFile(file.entry.key, file.entry.size, None, digest=file.stamp, skipped=file.skipped)
             if row == before:
                 continue
             if before is not None and before.skipped is None and not file.unchanged:
@@ -232,9 +235,9 @@ class _Writer:
             # members of an archive or table are recorded by their count alone, so only skipped ones have a row
             if not source.indivisible or file.skipped:
                 rows.append(row)
-        documents = [document for file in batch for document in file.documents]
-        hashes = [hashes for file in batch for hashes in file.hashes]
-        vectors = [vector for file in batch for vector in file.vectors]
+        documents, hashes, vectors = (
+            list(chain.from_iterable(map(attrgetter(part), batch))) for part in ("documents", "hashes", "vectors")
+        )
         # documents before their rows: in an index without transactions a kill between the two only reads a file twice
         added = self.index.add(documents, hashes=hashes, vectors=vectors or None)
         self.index.mark_seen(source.name, rows)
@@ -295,14 +298,14 @@ class _State:
 
     def row(self) -> SeenFile:
         # a row as of a file, so that no index needs a further table: size is the count, modified says that it is done
-        return SeenFile(SOURCE_PATH, self.files, int(self.finished), f"{self.kind} {self.stamp}")
+        return SeenFile(SOURCE_PATH, self.files, int(self.finished), digest=f"{self.kind} {self.stamp}")
 
     @staticmethod
     def of(row: SeenFile | None) -> "_State | None":
         if row is None or row.digest is None:
             return None
         kind, _, stamp = row.digest.partition(" ")
-        return _State(kind, stamp, row.size or 0, finished=bool(row.modified))
+        return _State(kind, stamp, files=row.size or 0, finished=bool(row.modified))
 
 
 @contextmanager
@@ -345,7 +348,7 @@ def remove(index: WritableIndex, corpora: Sequence[str], path_patterns: tuple[st
     Raises:
         DataError: the index has no such corpus, or no such file.
     """
-    sources = list(dict.fromkeys(name for corpus in corpora for name in _named(index, corpus)))
+    sources = dict.fromkeys(chain.from_iterable(map(partial(_named, index), corpora)))
     files = documents = 0
     for source in sources or index.info().sources:
         paths = index.paths(source)

@@ -4,8 +4,11 @@ Every row has a checksum, which is compared whenever the row is read: see `assay
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -173,12 +176,12 @@ class Catalogue:
 
     def number_of(self, digest: bytes) -> int | None:
         """Return the number of the document with this digest, or None."""
-        return next((int(number) for (number,) in self._all("SELECT id FROM documents WHERE digest = ?", digest)), None)
+        numbers = self._column("SELECT id FROM documents WHERE digest = ?", digest)
+        return int(numbers[0]) if numbers else None
 
     def ids(self) -> list[int]:
         """Return the numbers of all documents, ascending."""
-        with as_index_error(self.path):
-            return [i for (i,) in self.connection.execute("SELECT id FROM documents ORDER BY id")]
+        return self._column("SELECT id FROM documents ORDER BY id")
 
     def next_id(self) -> int:
         """Return the number of the next document."""
@@ -220,7 +223,8 @@ class Catalogue:
                 origins.setdefault(document, []).append(origin)
             for (number, _, language, kind, name, *_), plain in self._with_texts(numbers, places):
                 text = plain.decode("utf-8", "surrogatepass")
-                yield StoredDocument(text, language, kind, name, tuple(origins.get(number, ())), number)
+                places_of = tuple(origins.get(number, ()))
+                yield StoredDocument(text, language, kind=kind, name=name, origins=places_of, id=number)
 
     def holders(self, ids: Sequence[int]) -> dict[int, Holder]:
         """Return the owners and files of each of these documents, and whether it is a function.
@@ -229,14 +233,14 @@ class Catalogue:
             CorpusIndexError: a document, or an origin of it, is not what was written.
         """
         self._forget_owners()
-        files: dict[int, list[int]] = {}
+        files: dict[int, list[int]] = defaultdict(list)
         lists: dict[int, int] = {}
         new = json.dumps([number for number in ids if number not in self._holders])
         with as_index_error(self.path):
             for document, *place in self.connection.execute(_PLACES, (new,)):
-                files.setdefault(document, []).append(place[0])
+                files[document].append(place[0])
                 lists[document] = lists.get(document, 0) ^ origin_checksum(document, *place)
-            unknown = {file for of_document in files.values() for file in of_document} - self._owners.keys()
+            unknown = set(chain.from_iterable(files.values())) - self._owners.keys()
             for file, checksum, *described in self.connection.execute(_FILES, (json.dumps(list(unknown)),)):
                 if checksum != row_checksum(file, *described):
                     raise self.damaged(f"the record of file {file}")
@@ -309,18 +313,17 @@ class Catalogue:
     def release(self, ids: Sequence[int]) -> None:
         """Store the texts of other documents without these, which are about to be removed."""
         with as_index_error(self.path):
-            numbers = json.dumps([number for (number,) in self._all(_DEPENDENTS, json.dumps(list(ids)))])
-            lists = dict(self._all(_LISTS, numbers))
-            rows = [
-                (*PLAIN, row_checksum(*row[:6], *PLAIN, text := deflated(plain)), text, row[0])
-                for row, plain in self._with_texts(numbers, lists)
-            ]
+            numbers = json.dumps(self._column(_DEPENDENTS, json.dumps(list(ids))))
+            rows = []
+            for row, plain in self._with_texts(numbers, dict(self._all(_LISTS, numbers))):
+                text = deflated(plain)
+                rows.append((*PLAIN, row_checksum(*row[:6], *PLAIN, text), text, row[0]))
         self._many("UPDATE documents SET base = ?, start = ?, stop = ?, checksum = ?, text = ? WHERE id = ?", rows)
 
     def remove_documents(self, ids: Sequence[int]) -> int:
         """Remove documents with their origins, and return how many there were."""
         self.release(ids)
-        rows = [(number,) for number in ids]
+        rows = list(zip(ids, strict=True))
         self._many("DELETE FROM origins WHERE document = ?", rows)
         return self._many("DELETE FROM documents WHERE id = ?", rows)
 
@@ -352,18 +355,18 @@ class Catalogue:
                 "SELECT document FROM touched WHERE NOT EXISTS"
                 " (SELECT 1 FROM origins WHERE origins.document = touched.document)"
             )
-            return [number for (number,) in orphans]
+            return list(map(itemgetter(0), orphans))
 
     def sources(self) -> list[str]:
         """Return the sources of the documents, in the order of adding."""
-        return [name for (name,) in self._all("SELECT name FROM sources ORDER BY id")]
+        return self._column("SELECT name FROM sources ORDER BY id")
 
     def paths(self, source: str) -> list[str]:
         """Return the files of a source that have documents, ascending."""
-        of_source = (
-            "SELECT DISTINCT path FROM files JOIN sources ON sources.id = source WHERE sources.name = ? ORDER BY path"
+        return self._column(
+            "SELECT DISTINCT path FROM files JOIN sources ON sources.id = source WHERE sources.name = ? ORDER BY path",
+            storable(source),
         )
-        return [path for (path,) in self._all(of_source, storable(source))]
 
     def languages(self) -> dict[str | None, int]:
         """Return the documents by language, the most frequent first, in a time that does not depend on their number."""
@@ -376,9 +379,11 @@ class Catalogue:
     def mark_seen(self, source: str, files: Iterable[SeenFile]) -> None:
         """Record files; a later row of the same path replaces an earlier one."""
         number = self._source(source)
-        rows = ((number, storable(file.path), *astuple(file)[1:]) for file in files)
-        checked = ((*row, row_checksum(*row)) for row in rows)
-        self._many("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, ?, ?)", checked)
+        rows = []
+        for file in files:
+            row = (number, storable(file.path), *astuple(file)[1:])
+            rows.append((*row, row_checksum(*row)))
+        self._many("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def seen(self, source: str) -> Iterator[SeenFile]:
         """Yield the recorded files of a source, ascending by path.
@@ -422,6 +427,10 @@ class Catalogue:
         with as_index_error(self.path):
             return self.connection.execute(query, parameters).fetchall()
 
+    def _column(self, query: str, *parameters: object) -> list[Any]:
+        """Return the first field of each row."""
+        return list(map(itemgetter(0), self._all(query, *parameters)))
+
     def _many(self, statement: str, rows: Iterable[Sequence[object]]) -> int:
         with as_index_error(self.path):
             return self.connection.executemany(statement, rows).rowcount
@@ -434,27 +443,28 @@ class Catalogue:
     def _source(self, name: str) -> int:
         if name not in self._sources:
             stored = storable(name)
-            rows = self._all("SELECT id FROM sources WHERE name = ?", stored)
-            (number,) = rows[0] if rows else self._row("SELECT coalesce(max(id), 0) + 1 FROM sources")
-            if not rows:
-                self._all("INSERT INTO sources VALUES (?, ?, ?)", number, stored, row_checksum(number, stored))
-            self._sources[name] = int(number)
+            numbers = self._column("SELECT id FROM sources WHERE name = ?", stored)
+            if not numbers:
+                numbers = self._column("SELECT coalesce(max(id), 0) + 1 FROM sources")
+                row = (*numbers, stored)
+                self._all("INSERT INTO sources VALUES (?, ?, ?)", *row, row_checksum(*row))
+            self._sources[name] = int(numbers[0])
         return self._sources[name]
 
     def _file(self, origin: Origin) -> int:
         described = [origin.path, origin.repository, origin.commit, origin.licence, origin.author, origin.url]
         content = bytes.fromhex(origin.content) if origin.content else None
-        fields = [*(storable(field) for field in described), content]
+        fields = [*map(storable, described), content]
         row = (self._source(origin.source), *fields)
         if row not in self._files:
-            rows = self._all(_FILE, *row)
-            (number,) = rows[0] if rows else self._row("SELECT coalesce(max(id), 0) + 1 FROM files")
-            if not rows:
-                checksum = row_checksum(number, storable(origin.source), *fields)
-                self._all("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", number, *row, checksum)
+            numbers = self._column(_FILE, *row)
+            if not numbers:
+                numbers = self._column("SELECT coalesce(max(id), 0) + 1 FROM files")
+                checksum = row_checksum(*numbers, storable(origin.source), *fields)
+                self._all("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *numbers, *row, checksum)
             if len(self._files) > MOST_REMEMBERED:
                 self._files.clear()
-            self._files[row] = int(number)
+            self._files[row] = int(numbers[0])
         return self._files[row]
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assay.corpora import Document
 from assay.errors import CorpusIndexError
-from assay.provenance.index.calibration import FILE, IndexCalibration, calibration_for
+from assay.provenance.confidence import CALIBRATION_FILE, IndexCalibration, calibration_for
 from assay.provenance.index.catalogue import Catalogue
 from assay.provenance.index.damage import drop_damage, find_damage
 from assay.provenance.index.folder import (
@@ -355,8 +355,8 @@ class CodeIndex:
 
     def keep_calibration(self, calibration: IndexCalibration) -> str:
         """Store rates that were measured on this index, to be used instead of the shipped ones; return their place."""
-        calibration.save(self.folder / FILE)
-        return str(self.folder / FILE)
+        calibration.save(self.folder / CALIBRATION_FILE)
+        return str(self.folder / CALIBRATION_FILE)
 
     @property
     def encoder_digest(self) -> str | None:

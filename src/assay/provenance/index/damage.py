@@ -66,7 +66,8 @@ def find_damage(catalogue: Catalogue) -> CatalogueDamage:
             for source, path, *fields, checksum in run("SELECT * FROM seen")
             if checksum != row_checksum(source, path, *fields)
         ]
-    return CatalogueDamage(tuple(_damaged_documents(catalogue)), tuple(files), tuple(sources), tuple(seen))
+    documents = tuple(_damaged_documents(catalogue))
+    return CatalogueDamage(documents=documents, files=tuple(files), sources=tuple(sources), seen=tuple(seen))
 
 
 def drop_damage(catalogue: Catalogue, damage: CatalogueDamage) -> None:
@@ -77,9 +78,7 @@ def drop_damage(catalogue: Catalogue, damage: CatalogueDamage) -> None:
     # what cannot be read is in `damage` itself: every other document that needs one of these can be stored anew
     catalogue.release(damage.documents)
     run = catalogue.connection.executemany
-    documents, files, sources = (
-        [(number,) for number in numbers] for numbers in (damage.documents, damage.files, damage.sources)
-    )
+    documents, files, sources = list(zip(damage.documents)), list(zip(damage.files)), list(zip(damage.sources))
     with as_index_error(catalogue.path):
         # from the leaves to the root: a row goes before the row that it refers to
         run("DELETE FROM origins WHERE document = ?", documents)

@@ -4,7 +4,8 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
+from operator import attrgetter
 
 from assay.corpora import CorpusSettings, Document, Entry, Reason, pieces
 from assay.corpora.entry import NO_CONTENT
@@ -123,19 +124,23 @@ def _divided(read: FileRead, source: str, entry: Entry, settings: IndexSettings,
     if reason := skip_by_language(language, settings.corpus) or skip_by_text(text, settings.corpus):
         return replace(read, skipped=reason, notes=+read.notes)
     cut = pieces(text, language, settings.corpus.granularity)
-    hashed = list(fingerprint_hashes([piece.text for piece in cut.pieces], language, settings.profile))
-    kept = [(piece, hashes) for piece, hashes in zip(cut.pieces, hashed, strict=True) if any(map(len, hashes.values()))]
-    functions = sum(piece.kind == "function" for piece in cut.pieces)
-    short = functions - sum(piece.kind == "function" for piece, _ in kept)
-    licence = licence_of_file(entry.facts.metadata, text, entry.facts.nearest, entry.facts.stated)
-    origin = replace(entry.facts.origin(source, entry.path, licence), content=blob)
+    hashed = fingerprint_hashes(list(map(attrgetter("text"), cut.pieces)), language, settings.profile)
+    facts = entry.facts
+    licence = licence_of_file(facts.metadata, text, facts.nearest, stated=facts.stated)
+    origin = replace(facts.origin(source, entry.path, licence), content=blob)
+    documents, kept = [], []
+    short = 0
+    for piece, hashes in zip(cut.pieces, hashed, strict=True):
+        if any(map(len, hashes.values())):
+            origins = (replace(origin, first_line=piece.first_line),)
+            documents.append(Document(piece.text, language, kind=piece.kind, name=piece.name, origins=origins))
+            kept.append(hashes)
+        else:
+            short += piece.kind == "function"
     return replace(
         read,
-        documents=tuple(
-            Document(piece.text, language, piece.kind, piece.name, (replace(origin, first_line=piece.first_line),))
-            for piece, _ in kept
-        ),
-        hashes=tuple(hashes for _, hashes in kept),
+        documents=tuple(documents),
+        hashes=tuple(kept),
         skipped=None if kept else "too short",
         # the sum of counters drops counts of 0
         notes=Counter({SHORT_FUNCTIONS: short, NOT_PARSED: int(not cut.parsed)}) + read.notes,
@@ -152,8 +157,8 @@ def read_entries(
     batch: Sequence[tuple[str, Entry, str | None]], settings: IndexSettings, encoder: Encoder | None = None
 ) -> list[FileRead]:
     """Read several files; with an encoder, encode their documents together."""
-    files = [read_entry(source, entry, settings, stamp) for source, entry, stamp in batch]
-    texts = [document.text for file in files for document in file.documents]
+    files = [read_entry(source, entry, settings, stamp=stamp) for source, entry, stamp in batch]
+    texts = list(map(attrgetter("text"), chain.from_iterable(map(attrgetter("documents"), files))))
     if encoder is None or not texts:
         return files
     remaining = iter(document_vectors(encoder, texts))

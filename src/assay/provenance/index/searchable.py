@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from assay.corpora import Document
 from assay.errors import CorpusIndexError, plain_reason
-from assay.provenance.index.calibration import IndexCalibration
+from assay.provenance.confidence import IndexCalibration
 from assay.retrieval import CANDIDATES, DocumentIds, Form, Hashes, Overlap, Profile
 from assay.types import Float32Array
 
@@ -80,18 +80,22 @@ class OwnerCounts:
         every: int,
     ) -> Self:
         """Count from pairs of a fingerprint, `at` of `length`, and a document of `holders`."""
-        held_ids = [document for document in np.unique(documents).tolist() if document in holders]
+        held_ids = list(filter(holders.__contains__, np.unique(documents).tolist()))
         files: dict[tuple[str, Hashable], int] = {}
         owners: dict[str, int] = {}
-        of_document = [[files.setdefault(file, len(files)) for file in holders[number].files] for number in held_ids]
+        file_numbers: list[int] = []
+        ends = [0]
+        for number in held_ids:
+            file_numbers += (files.setdefault(file, len(files)) for file in holders[number].files)
+            ends.append(len(file_numbers))
         owner_of_file = np.array([owners.setdefault(owner, len(owners)) for owner, _ in files], np.int64)
         is_known = np.isin(documents, held_ids)
         at, row = at[is_known], np.searchsorted(held_ids, documents[is_known])
-        lengths = np.array([len(of_one) for of_one in of_document], np.int64)[row]
+        lengths = np.diff(ends)[row]
         # every file of every document of every fingerprint, once
         within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        starts = np.cumsum([0, *map(len, of_document)])[row]
-        every_file = np.array([file for of_one in of_document for file in of_one], np.int64)
+        starts = np.array(ends)[row]
+        every_file = np.array(file_numbers, np.int64)
         holdings = _different(np.repeat(at, lengths), every_file[np.repeat(starts, lengths) + within], len(files))[0]
         pairs, counts = _different(holdings[0], owner_of_file[holdings[1]], len(owners))
         is_function = np.array([holders[number].is_function for number in held_ids], np.bool_)[row]

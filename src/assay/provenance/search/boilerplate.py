@@ -4,10 +4,12 @@ The canonical forms contain no comments, so licence headers do not count, and a 
 recognised in two ways: by a list of templates, and by the owners of the projects of the index that contain it.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -72,13 +74,11 @@ def default_boilerplate() -> Boilerplate:
     They are entry points, argument parsers, getters and setters, and imports of everyday use.
     """
     folder = files("assay.provenance") / "templates"
-    return Boilerplate(
-        tuple(
-            Template(text, Path(file.name).stem)
-            for file in sorted(folder.iterdir(), key=lambda file: file.name)
-            for text in file.read_text("utf-8").split(BETWEEN)
-        )
-    )
+    templates: list[Template] = []
+    for file in sorted(folder.iterdir(), key=attrgetter("name")):
+        language = Path(file.name).stem
+        templates += (Template(text, language) for text in file.read_text("utf-8").split(BETWEEN))
+    return Boilerplate(tuple(templates))
 
 
 def boilerplate_of(profile: Profile) -> Boilerplate:
@@ -115,7 +115,7 @@ def find_boilerplate(
         bool [m] each, none in both.
     """
     form = query.channel.form
-    template = template_mask(query, language, index.profile, boilerplate)
+    template = template_mask(query, language, profile=index.profile, boilerplate=boilerplate)
     if boilerplate.common is None:
         return template, np.zeros(len(query), np.bool_)
     # owners, not documents: a file that one project has 200 times is no idiom, a preamble in 6 of 20 packages is
@@ -149,10 +149,10 @@ def _grams(templates: tuple[Template, ...], profile: Profile, language: str | No
     """
     # a window of 1 keeps every gram: winnowing the template would keep other grams than winnowing the query around it
     every = replace(profile, channels=tuple(replace(channel, w=1) for channel in profile.channels))
-    parts: dict[Form, list[Hashes]] = {}
+    parts: dict[Form, list[Hashes]] = defaultdict(list)
     for template in templates:
         if language is None or template.language in {language, None}:
             for form, channel in fingerprint(template.text, language, every).items():
                 if isinstance(channel, Fingerprints):
-                    parts.setdefault(form, []).append(channel.hashes)
+                    parts[form].append(channel.hashes)
     return {form: np.unique(np.concatenate(hashes)) for form, hashes in parts.items()}

@@ -14,8 +14,8 @@ import numpy as np
 
 from assay.corpora import SourceText, by_function
 from assay.errors import DataError
-from assay.provenance.index import CalibrationTable, IndexCalibration, Searchable
-from assay.provenance.index.calibration import FEWEST, UnrelatedQuery, measured_bins
+from assay.provenance.confidence import FEWEST, CalibrationTable, IndexCalibration, UnrelatedQuery, measured_bins
+from assay.provenance.index import Searchable
 from assay.provenance.search.boilerplate import Boilerplate, boilerplate_of
 from assay.provenance.search.candidates import candidates_of, channel_values
 from assay.provenance.search.query import read_query
@@ -94,8 +94,8 @@ def calibrate_index(
                 remaining += near
                 of_language = measured.setdefault(function.language, [])
                 for text in cut_runs(function.text, draw):
-                    query = read_query(text, function.language, index, boilerplate)
-                    values = channel_values(candidates_of(query, index, "union", CANDIDATES), query.units)
+                    query = read_query(text, function.language, index, boilerplate=boilerplate)
+                    values = channel_values(candidates_of(query, index, "union", most=CANDIDATES), query.units)
                     if values:  # a text of boilerplate alone has no evidence
                         of_language.append(UnrelatedQuery.of(values))
             if progress is not None:
@@ -134,7 +134,7 @@ def sampled_functions(files: Iterable[SourceText], seed: int = 0, *, of_each: in
 
 def nearest(function: SourceText, index: Searchable, boilerplate: Boilerplate) -> tuple[list[Nearest], bool]:
     """Return the best document in each channel, and True if a document of the function's name is a near-duplicate."""
-    query = read_query(function.text, function.language, index, boilerplate)
+    query = read_query(function.text, function.language, index, boilerplate=boilerplate)
     best_documents, is_copy = [], False
     for form, distinctive in query.distinctive.items():
         overlap = index.overlap(form, distinctive) if len(distinctive) else None
@@ -144,19 +144,25 @@ def nearest(function: SourceText, index: Searchable, boilerplate: Boilerplate) -
         best = index.document(int(overlap.documents[np.argmax(overlap.shared)]))
         place = f"{best.origins[0].path}:{best.name or ''}"
         name = f"{function.path}:{function.name or ''}"
-        best_documents.append(Nearest(name, place, form, round(value, 4), len(distinctive)))
+        best_documents.append(
+            Nearest(name, place, channel=form, containment=round(value, 4), fingerprints=len(distinctive))
+        )
         if function.name is not None:
             as_near = overlap.documents[overlap.containment >= COPY].tolist()
-            is_copy |= any(_last(document.name) == _last(function.name) for document in index.documents(as_near))
+            is_copy |= _last(function.name) in (_last(document.name) for document in index.documents(as_near))
     return best_documents, is_copy
 
 
 def cut_runs(text: str, draw: random.Random) -> list[str]:
     """Return runs of lines of a text, one of each length that fits."""
     # runs of every length from one function: short queries are frequent, and their rates are the highest
-    lines = [line for line in text.splitlines(keepends=True) if line.strip()]
-    starts = {length: draw.randrange(len(lines) - length + 1) for length in LINES if length <= len(lines)}
-    return ["".join(lines[start : start + length]) for length, start in starts.items()]
+    lines = list(filter(str.strip, text.splitlines(keepends=True)))
+    runs = []
+    for length in LINES:
+        if length <= len(lines):
+            start = draw.randrange(len(lines) - length + 1)
+            runs.append("".join(lines[start : start + length]))
+    return runs
 
 
 def _last(name: str | None) -> str | None:

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.provenance.index import CalibrationTable, Searchable, StoredDocument
-from assay.provenance.index.calibration import VECTOR, EvidenceRates
+from assay.provenance.confidence import VECTOR, CalibrationTable, EvidenceRates
+from assay.provenance.index import Searchable, StoredDocument
 from assay.provenance.search.query import ChannelEvidence, SearchQuery, add_lookup
 from assay.provenance.search.ranking import ChannelOverlap
 from assay.retrieval import DocumentIds
@@ -47,8 +48,12 @@ class Candidates:
 
     def searched(self, *, by_vector: bool = False) -> list[str]:
         """Return the channels of the search; with `by_vector` the vector alone."""
-        forms = [] if by_vector else [channel.form for channel in self.evidence]
-        return [*forms, VECTOR] if self.by_vector else [*forms]
+        channels: list[str] = []
+        if not by_vector:
+            channels += map(attrgetter("form"), self.evidence)
+        if self.by_vector:
+            channels.append(VECTOR)
+        return channels
 
     @property
     def have_evidence(self) -> NDArray[np.bool_]:
@@ -85,7 +90,7 @@ class Similarity:
 
 
 def candidates_of(
-    query: SearchQuery, index: Searchable, method: SearchMethod, most: int, *, gate: int | None = None
+    query: SearchQuery, index: Searchable, method: SearchMethod, most: int, *, nearest: int | None = None
 ) -> Candidates:
     """Collect the candidates of a method, before the ranking.
 
@@ -94,7 +99,7 @@ def candidates_of(
         index: that is searched.
         method: see `trace`.
         most: documents by fingerprints of each channel at most.
-        gate: documents by vector at most; None: as the profile of the index has it.
+        nearest: documents by vector at most; None: as the profile of the index has it.
 
     Raises:
         CorpusIndexError: "hst" or "vector", and the index cannot be searched by vector.
@@ -102,16 +107,15 @@ def candidates_of(
     evidence = query.evidence
     near, similarities = np.zeros(0, np.int64), np.zeros(0, np.float32)
     if method in {"hst", "vector"} or (method == "union" and index.finds_by_vector):
-        near, similarities = index.candidates_by_vector(query.text, gate or index.profile.search.gate)
+        near, similarities = index.candidates_by_vector(query.text, nearest or index.profile.search.gate)
     numbers = [np.zeros(0, np.int64), near]
     if method in {"union", "winnowing"}:
-        lookups = {
-            form: index.overlap(form, hashes, candidates=most)
-            for form, hashes in query.distinctive.items()
-            if len(hashes)
-        }
+        lookups = {}
+        for form, hashes in query.distinctive.items():
+            if len(hashes):
+                lookups[form] = index.overlap(form, hashes, candidates=most)
+                numbers.append(lookups[form].documents)
         evidence = tuple(add_lookup(channel, lookups.get(channel.form)) for channel in evidence)
-        numbers += [lookup.documents for lookup in lookups.values()]
     documents = np.unique(np.concatenate(numbers))
     cosines = np.full(len(documents), np.nan)
     # `near` is a subset of the ascending `documents`, so the binary search gives the exact positions
@@ -123,10 +127,16 @@ def candidates_of(
             shared = index.shared(form, hashes, documents)
             # without boilerplate both sets are the same, and the second look-up is saved
             same = len(distinctive) == len(hashes)
-            shared_distinctive = shared if same else index.shared(form, distinctive, documents)
-            sizes = index.sizes(form, documents)
-            overlaps.append(ChannelOverlap(form, len(hashes), len(distinctive), shared, shared_distinctive, sizes))
-    return Candidates(documents, cosines, tuple(overlaps), evidence)
+            overlap = ChannelOverlap(
+                form=form,
+                query=len(hashes),
+                distinctive=len(distinctive),
+                shared=shared,
+                shared_distinctive=shared if same else index.shared(form, distinctive, documents),
+                sizes=index.sizes(form, documents),
+            )
+            overlaps.append(overlap)
+    return Candidates(documents, cosines, overlaps=tuple(overlaps), evidence=evidence)
 
 
 def rates_of(
@@ -177,27 +187,31 @@ def similarity_of(
     if rates is not None and not np.isnan(rates.rates[at]):
         confidence, at_limit = 1 - float(rates.rates[at]), bool(rates.at_limit[at])
 
-    def similarity(form: str, overlap: ChannelOverlap, *others: Similarity) -> Similarity:
-        jaccard, containment = float(overlap.jaccard[at]), float(overlap.containment[at])
-        shared = int(overlap.shared_distinctive[at])
-        return Similarity(form, jaccard, containment, cosine, confidence, at_limit, shared, others)
+    def similarity(overlap: ChannelOverlap, *others: Similarity) -> Similarity:
+        return Similarity(
+            channel=VECTOR if by_vector else overlap.form,
+            jaccard=float(overlap.jaccard[at]),
+            containment=float(overlap.containment[at]),
+            cosine=cosine,
+            confidence=confidence,
+            at_limit=at_limit,
+            shared=int(overlap.shared_distinctive[at]),
+            others=others,
+        )
 
-    best = _best_channel(at, candidates.overlaps)
-    if best is None:
-        return Similarity(VECTOR, 0.0, 0.0, cosine, confidence, at_limit)
+    sharing = [overlap for overlap in candidates.overlaps if overlap.shared_distinctive[at]]
+    if not sharing:
+        return Similarity(VECTOR, 0.0, 0.0, cosine=cosine, confidence=confidence, at_limit=at_limit)
+    best = _best_channel(at, sharing)
     if by_vector:
-        return similarity(VECTOR, best)
-    others = [overlap for overlap in candidates.overlaps if overlap is not best and overlap.shared_distinctive[at]]
-    return similarity(best.form, best, *(similarity(overlap.form, overlap) for overlap in others))
+        return similarity(best)
+    return similarity(best, *(similarity(overlap) for overlap in sharing if overlap is not best))
 
 
-def _best_channel(at: int, overlaps: Sequence[ChannelOverlap]) -> ChannelOverlap | None:
+def _best_channel(at: int, sharing: Sequence[ChannelOverlap]) -> ChannelOverlap:
     """Return the channel that describes the copy: characters, unless tokens share clearly more (a renamed copy)."""
     # channels are in the order of their precision, characters first, so the first one that is nearly the best describes
     # it
-    sharing = [overlap for overlap in overlaps if overlap.shared_distinctive[at]]
-    if not sharing:
-        return None
     most = max(float(overlap.distinctive_containment[at]) for overlap in sharing)
     return next(overlap for overlap in sharing if overlap.distinctive_containment[at] >= NEARLY_AS_MUCH * most)
 
@@ -212,15 +226,21 @@ def functions_before_files(matches: Sequence[Rated]) -> list[Rated]:
         matches: best first.
     """
     # each match lets the best function of its own file pass, if one stands behind it with equal evidence
-    rest = [(match, frozenset((origin.source, origin.path) for origin in match[1].origins)) for match in matches]
+    rest = list(matches)
     ordered: list[Rated] = []
     while rest:
-        match, files = rest.pop(0)
-        at = next((at for at, (later, theirs) in enumerate(rest) if files & theirs and _is_equal(later, match)), None)
-        if at is not None:
-            ordered.append(rest.pop(at)[0])
+        match = rest.pop(0)
+        files = _files_of(match)
+        for at, later in enumerate(rest):
+            if _is_equal(later, match) and files & _files_of(later):
+                ordered.append(rest.pop(at))
+                break
         ordered.append(match)
     return ordered
+
+
+def _files_of(match: Rated) -> set[tuple[str, str]]:
+    return {(origin.source, origin.path) for origin in match[1].origins}
 
 
 def _is_equal(function: Rated, file: Rated) -> bool:

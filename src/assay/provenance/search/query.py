@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -76,8 +77,8 @@ class SearchQuery:
     @property
     def too_short(self) -> str | None:
         """Reason why no channel decides anything; None where one can."""
-        reasons = [channel.too_short for channel in self.evidence]
-        return "; ".join(reason for reason in reasons if reason) if all(reasons) else None
+        reasons = list(filter(None, map(attrgetter("too_short"), self.evidence)))
+        return "; ".join(reasons) if len(reasons) == len(self.evidence) else None
 
 
 def read_query(text: str, language: str | None, index: Searchable, boilerplate: Boilerplate) -> SearchQuery:
@@ -93,12 +94,27 @@ def read_query(text: str, language: str | None, index: Searchable, boilerplate: 
         # np.unique sorts by hash; the sorted first positions restore the order of the text
         _, first = np.unique(channel.hashes, return_index=True)
         first.sort()
-        template, common = (mask[first] for mask in find_boilerplate(channel, language, index, boilerplate))
+        template, common = (mask[first] for mask in find_boilerplate(channel, language, index, boilerplate=boilerplate))
         distinct[form] = channel.hashes[first]
         distinctive[form] = distinct[form][~(template | common)]
-        counts = ChannelEvidence(form, channel.units, len(first), int(template.sum()), int(common.sum()))
-        evidence.append(counts)
-    return SearchQuery(text, language, index.profile, fingerprints, distinct, distinctive, tuple(evidence))
+        evidence.append(
+            ChannelEvidence(
+                form=form,
+                units=channel.units,
+                fingerprints=len(first),
+                template=int(template.sum()),
+                common=int(common.sum()),
+            )
+        )
+    return SearchQuery(
+        text=text,
+        language=language,
+        profile=index.profile,
+        fingerprints=fingerprints,
+        distinct=distinct,
+        distinctive=distinctive,
+        evidence=tuple(evidence),
+    )
 
 
 def add_lookup(evidence: ChannelEvidence, overlap: Overlap | None) -> ChannelEvidence:

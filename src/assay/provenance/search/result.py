@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 
 import pyarrow as pa
 
-from assay.corpora import LineRange, Origin, lines_text, merge_lines
+from assay.corpora import Origin, lines_text, merge_lines
 from assay.provenance.search.candidates import SearchMethod
 from assay.provenance.search.query import ChannelEvidence
+from assay.provenance.search.spans import document_lines, query_lines
 from assay.reports import Column, Report, Table, TabularResult, number_of
 from assay.types import Match
 
@@ -18,6 +20,8 @@ FIELDS: Mapping[str, pa.DataType] = (
     | dict.fromkeys(("channel", "licence", "author", "repository", "url"), pa.string())
 )
 """Attributes of a match that `Trace.to_arrow` returns, with their types; the lines of the text follow."""
+
+_fields_of = attrgetter(*FIELDS)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -35,8 +39,8 @@ class Trace(TabularResult):
         below: candidates with some evidence that did not reach a threshold.
         too_short: reason why fingerprints decide nothing; None where they can.
         notes: further facts for the reader, a sentence each.
-        calibrated: False if no false-positive rates were measured for the language of the text; matches by
-            fingerprints then have no confidence, and pass every threshold of confidence.
+        calibrated: False if no false-positive rates were measured for the language of the text; matches then have no
+            confidence, and reach no threshold of confidence above 0.
     """
 
     matches: tuple[Match, ...]
@@ -59,11 +63,12 @@ class Trace(TabularResult):
         if self.too_short:
             return self.too_short
         if self.below:
-            return "what documents of the index share with it is too little for a source"
-        if not any(channel.distinctive for channel in self.evidence):
+            reason = "too little for a source" if self.calibrated else "no copy, and its confidence was not measured"
+            return f"what documents of the index share with it is {reason}"
+        if not any(map(attrgetter("distinctive"), self.evidence)):
             return "all of its fingerprints are boilerplate"
-        looked_up = any(channel.looked_up for channel in self.evidence)
-        if any(channel.too_common for channel in self.evidence) and not looked_up:
+        looked_up = any(map(attrgetter("looked_up"), self.evidence))
+        if any(map(attrgetter("too_common"), self.evidence)) and not looked_up:
             return "its fingerprints that the index contains occur in more documents than are read"
         return "no document of the index shares a fingerprint with it, boilerplate aside"
 
@@ -71,29 +76,31 @@ class Trace(TabularResult):
     def indexed_share(self) -> float:
         """Share of the text's fingerprints that occur in some document, over all channels."""
         total = sum(channel.fingerprints for channel in self.evidence)
-        return sum(channel.fingerprints - channel.absent for channel in self.evidence) / max(1, total)
+        return (total - sum(channel.absent for channel in self.evidence)) / max(1, total)
 
     def to_arrow(self) -> pa.Table:
         """Return one row per match, best first; `lines` are those of the traced text."""
-        rows = [
-            {name: getattr(match, name) for name in FIELDS}
-            | {"lines": [f"{span.query_first}-{span.query_last}" for span in match.spans]}
-            for match in self.matches
-        ]
+        rows = []
+        for match in self.matches:
+            lines = [f"{span.query_first}-{span.query_last}" for span in match.spans]
+            rows.append(dict(zip(FIELDS, _fields_of(match), strict=True)) | {"lines": lines})
         return pa.Table.from_pylist(rows, schema=pa.schema([*FIELDS.items(), ("lines", pa.list_(pa.string()))]))
 
     def describe(self) -> Report:
         """Return the report: a table of the matches, or the reason why there is none."""
         statement = f"The text matches {number_of(len(self.matches), 'document')} of the index."
-        return Report(
+        report = Report(
             title="Which files of the corpus does this code come from?",
-            statement=f"no match: {self.why_none}" if self.why_none else statement,
-            tables=(Table.of("text-1", "Matches", self.matches, COLUMNS),) if self.matches else (),
+            statement=statement,
+            tables=(Table.of("text-1", "Matches", self.matches, COLUMNS),),
             notes=self.notes,
             data=self._data(),
             kind="provenance report",
-            details=() if self.matches else tuple(self.evidence_lines()),
         )
+        if self.matches:
+            return report
+        reason, details = f"no match: {self.why_none}", tuple(self.evidence_lines())
+        return replace(report, statement=reason, tables=(), details=details)
 
     def evidence_lines(self) -> list[str]:
         """Return the counts of the fingerprints, a sentence a channel: the basis of an answer without a match."""
@@ -110,12 +117,12 @@ class Trace(TabularResult):
         return [{**asdict(channel), "distinctive": channel.distinctive} for channel in self.evidence]
 
     def _data(self) -> dict[str, object]:
-        # the fields of a match are public: whatever it gains appears here, and only the places replace their number
-        matches = [
-            {key: value for key, value in asdict(match).items() if key != "origins"}
-            | {"origins": [asdict(origin) for origin in self.origins[match.document_id]]}
-            for match in self.matches
-        ]
+        matches = []
+        for match in self.matches:
+            # the fields of a match are public: whatever it gains appears here, and only the places replace their number
+            fields = asdict(match)
+            del fields["origins"]
+            matches.append(fields | {"origins": list(map(asdict, self.origins[match.document_id]))})
         return {
             "language": self.language,
             "method": self.method,
@@ -133,13 +140,15 @@ class Trace(TabularResult):
 
 def place_of(match: Match) -> str:
     """Return path, lines and name of the matched document."""
-    lines = lines_text(merge_lines(LineRange(span.document_first, span.document_last) for span in match.spans))
-    return match.path + (f":{lines}" if lines else "") + (f" ({match.name})" if match.name else "")
+    place = match.path
+    if lines := lines_text(merge_lines(document_lines(match.spans))):
+        place += f":{lines}"
+    return f"{place} ({match.name})" if match.name else place
 
 
 def confidence_text(match: Match) -> str:
-    """Return the confidence, rounded down: .9996 is not 1."""
-    return "not calibrated" if match.confidence is None else f"{math.floor(match.confidence * 1e4) / 1e4:.4f}"
+    """Return the confidence, rounded down: .99996 is not 1."""
+    return "not measured" if match.confidence is None else f"{math.floor(match.confidence * 1e4) / 1e4:.4f}"
 
 
 def _contained(match: Match) -> str:
@@ -147,18 +156,18 @@ def _contained(match: Match) -> str:
 
 
 def _query_lines(match: Match) -> str:
-    return lines_text(merge_lines(LineRange(span.query_first, span.query_last) for span in match.spans))
+    return lines_text(merge_lines(query_lines(match.spans)))
 
 
 COLUMNS = (
     Column("document", get=place_of),
     Column("contained", "count", get=_contained),
     Column("confidence", "count", get=confidence_text),
-    Column("by", get=lambda match: match.channel),
+    Column("by", get=attrgetter("channel")),
     Column("lines", "count", get=_query_lines),
-    Column("licence", get=lambda match: match.licence),
+    Column("licence", get=attrgetter("licence")),
     Column("author", get=lambda match: match.author or ""),
     Column("repository", get=lambda match: match.repository or match.url or ""),
-    Column("places", "count", get=lambda match: match.origins),
+    Column("places", "count", get=attrgetter("origins")),
 )
 """Columns of the report, each with the cell of a match."""

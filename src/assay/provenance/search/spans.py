@@ -1,10 +1,11 @@
 """Lines of a query that also occur in a document, and the lines where they do."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.corpora import LineRange
 from assay.retrieval import Fingerprints
 from assay.types import Float64Array, Span
 
@@ -56,10 +57,29 @@ def spans(
             break
     below = first_line - 1
     weights = np.ones(len(query)) if weights is None else weights
-    return tuple(
-        Span(first, last, start + below, stop + below, _evidence(query, weights, at))
-        for (first, last, start, stop), at in _joined(chosen)
-    )
+    stretches = []
+    for (first, last, start, stop), at in _joined(chosen):
+        evidence = _evidence(query, weights, at)
+        stretches.append(
+            Span(
+                query_first=first,
+                query_last=last,
+                document_first=start + below,
+                document_last=stop + below,
+                evidence=evidence,
+            )
+        )
+    return tuple(stretches)
+
+
+def query_lines(stretches: Iterable[Span]) -> list[LineRange]:
+    """Return the lines of the query in each stretch."""
+    return [LineRange(stretch.query_first, stretch.query_last) for stretch in stretches]
+
+
+def document_lines(stretches: Iterable[Span], below: int = 0) -> list[LineRange]:
+    """Return the lines of the document in each stretch; `below` is added to their numbers."""
+    return [LineRange(span.document_first + below, span.document_last + below) for span in stretches]
 
 
 def _evidence(query: Fingerprints, weights: Float64Array, at: NDArray[np.int64]) -> float:

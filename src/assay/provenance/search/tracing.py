@@ -7,6 +7,7 @@ without a language is traced in the one that it shows.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import get_args
 
 import numpy as np
@@ -14,10 +15,12 @@ import numpy as np
 from assay.code import languages_of_text
 from assay.errors import AssayError
 from assay.languages import language_named, languages_with
-from assay.provenance.index import CalibrationTable, IndexCalibration, Searchable, StoredDocument
+from assay.provenance.confidence import CalibrationTable, IndexCalibration
+from assay.provenance.index import Searchable, StoredDocument
 from assay.provenance.search.boilerplate import Boilerplate, boilerplate_of
 from assay.provenance.search.candidates import (
     Candidates,
+    Rated,
     SearchMethod,
     Similarity,
     candidates_of,
@@ -30,8 +33,12 @@ from assay.provenance.search.query import SearchQuery, read_query
 from assay.provenance.search.ranking import rank_by_fingerprints, rank_by_vector
 from assay.provenance.search.result import Trace
 from assay.provenance.search.spans import spans
+from assay.provenance.settings import Thresholds
 from assay.retrieval import CANDIDATES, DocumentIds, Fingerprints, Form, RankBy, fingerprint
 from assay.types import Float64Array, Match, Span
+
+Kept = tuple[int, int, Similarity]
+"""Number of a document, its position among the candidates, and what it shares with the query."""
 
 MOST_TIED = 100
 """Documents with the same keys as the last match that are read to choose among them by their paths."""
@@ -42,28 +49,28 @@ LITTLE = 0.2
 FUNCTIONS_BEHIND = 10
 """Documents behind the last match that are read, because a function may come before its file."""
 
+EVERY_MATCH = Thresholds(min_confidence=0)
+"""A search leaves nothing out, unless its caller asks for more."""
+
 
 @dataclass(frozen=True, slots=True)
 class TraceSettings:
     """Details of a search: its candidates, its order, its thresholds. None takes the setting of the index's profile.
 
     Attributes:
+        thresholds: of the matches; similarity is the containment, of a match by vector alone the cosine.
         candidates: documents by fingerprints of each channel at most.
-        gate: documents by vector at most, nearest first.
+        nearest: documents by vector at most.
         rank_by: order of the matches; see `assay.provenance.search.ranking`.
-        min_similarity: least containment; of a match by vector alone the least cosine.
-        min_confidence: least confidence. A copy passes whatever its confidence is, and so does a match without
-            calibration, unless it is by vector alone.
         boilerplate: code that is ignored.
         calibration: of the confidence; None: that of the index, else the shipped one of its profile. Its rates of
             vectors are used only if the index has vectors of the encoder that they were measured with.
     """
 
+    thresholds: Thresholds = EVERY_MATCH
     candidates: int = CANDIDATES
-    gate: int | None = None
+    nearest: int | None = None
     rank_by: RankBy | None = None
-    min_similarity: float = 0.0
-    min_confidence: float = 0.0
     boilerplate: Boilerplate | None = None
     calibration: IndexCalibration | None = None
 
@@ -110,7 +117,7 @@ def trace(
         also: further matches that are returned behind the `top` ones: those whose document it accepts.
 
     Raises:
-        AssayError: method or rank_by is unknown, or top, candidates or gate is below 1.
+        AssayError: method or rank_by is unknown, or top, candidates or nearest is below 1.
         CorpusIndexError: "hst" or "vector" with an index that cannot be searched by vector; or the index is damaged.
         DataError: the calibration of the index cannot be read.
     """
@@ -125,32 +132,33 @@ def trace(
         by_vector = method == "vector"
         is_covered = table is None or table.covers(candidates.searched(by_vector=by_vector))
         rates = rates_of(candidates, table if is_covered else None, units=query.units, by_vector=by_vector)
-        kept: list[tuple[int, Similarity]] = []
-        below = 0
+        kept: list[Kept] = []
         for at in ranking.order.tolist():
             near = similarity_of(at, candidates, rates, by_vector=by_vector)
-            if _reaches(near, settings) or _may_be_copy(near, query.units, settings):
-                kept.append((at, near))
-            else:
-                below += 1
-        chosen = _best_documents(kept, ranking.keys, candidates, index, top)
+            if _reaches(near, settings.thresholds) or _may_be_copy(near, query.units, settings.thresholds):
+                kept.append((int(candidates.documents[at]), at, near))
+        chosen = _best_documents(kept, ranking.keys, index, top=top)
         if method == "union":
-            chosen = _with_nearest(chosen, kept, candidates, index, top)
+            chosen = _with_nearest(chosen, kept, index, top=top)
         if also is not None:
-            chosen += _further_documents(kept, candidates, index, {document.id for _, document in chosen}, also)
+            chosen += _further_documents(chosen, kept, index, also=also)
         weights = rarities(query, index) if chosen else {}
-    pairs = [(near, _match(near, document, query, weights)) for near, document in chosen]
-    matches = tuple(match for near, match in pairs if _reaches(near, settings) or _is_copy(match, query))
-    numbers = {match.document_id for match in matches}
+    matches = []
+    origins = {}
+    for near, document in chosen:
+        match = _match(near, document, query, weights=weights)
+        if _reaches(near, settings.thresholds) or _is_copy(match, query):
+            matches.append(match)
+            origins[document.id] = document.origins
     return Trace(
-        matches=matches,
-        origins={document.id: document.origins for _, document in chosen if document.id in numbers},
+        matches=tuple(matches),
+        origins=origins,
         method=method,
         language=language,
         units=query.units,
         evidence=candidates.evidence,
         candidates=len(candidates.documents),
-        below=below + len(pairs) - len(matches),
+        below=len(ranking.order) - len(kept) + len(chosen) - len(matches),
         too_short=query.too_short,
         notes=_notes(index, method, language, table, is_covered=is_covered),
         calibrated=table is not None and is_covered,
@@ -174,107 +182,85 @@ def rank_candidates(
     settings = settings or TraceSettings()
     _check(method, settings)
     boilerplate = boilerplate_of(index.profile) if settings.boilerplate is None else settings.boilerplate
-    query = read_query(text, language, index, boilerplate)
-    candidates = candidates_of(query, index, method, settings.candidates, gate=settings.gate)
+    query = read_query(text, language, index, boilerplate=boilerplate)
+    candidates = candidates_of(query, index, method, most=settings.candidates, nearest=settings.nearest)
     if method == "vector":
         order, keys = rank_by_vector(candidates.cosines)
     else:
         rank_by = settings.rank_by or index.profile.search.rank_by
         order, keys = rank_by_fingerprints(candidates.overlaps, candidates.cosines, rank_by)
-    return RankedCandidates(query, candidates, order[candidates.have_evidence[order]], tuple(keys))
+    return RankedCandidates(query, candidates, order=order[candidates.have_evidence[order]], keys=tuple(keys))
 
 
 def _check(method: str, settings: TraceSettings) -> None:
-    if method not in get_args(SearchMethod):
-        raise AssayError(f"method {method!r}: expected one of {', '.join(get_args(SearchMethod))}")
-    if settings.rank_by is not None and settings.rank_by not in get_args(RankBy):
-        raise AssayError(f"rank_by {settings.rank_by!r}: expected one of {', '.join(get_args(RankBy))}")
-    if min(settings.candidates, 1 if settings.gate is None else settings.gate) < 1:
-        received = f"candidates {settings.candidates} and gate {settings.gate}"
+    for name, value, choice in (("method", method, SearchMethod), ("rank_by", settings.rank_by, RankBy)):
+        if value is not None and value not in get_args(choice):
+            raise AssayError(f"{name} {value!r}: expected one of {', '.join(get_args(choice))}")
+    if settings.candidates < 1 or (settings.nearest is not None and settings.nearest < 1):
+        received = f"candidates {settings.candidates} and nearest {settings.nearest}"
         raise AssayError(f"received {received}, expected at least 1 of each")
 
 
-def _reaches(near: Similarity, thresholds: TraceSettings) -> bool:
-    # near vectors are frequent by chance, so they need a measured confidence; shared fingerprints are rare, and do not
-    if near.channel == "vector":
-        similarity, confidence = near.cosine or 0.0, near.confidence or 0.0
-        return similarity >= thresholds.min_similarity and confidence >= thresholds.min_confidence
-    is_sure = near.confidence is None or near.confidence >= thresholds.min_confidence
-    return near.containment >= thresholds.min_similarity and is_sure
+def _reaches(near: Similarity, thresholds: Thresholds) -> bool:
+    similarity = near.cosine or 0.0 if near.channel == "vector" else near.containment
+    # a confidence that was not measured is not sure: it reaches the threshold 0 alone
+    return similarity >= thresholds.min_similarity and (near.confidence or 0.0) >= thresholds.min_confidence
 
 
-def _may_be_copy(near: Similarity, tokens: int, thresholds: TraceSettings) -> bool:
+def _may_be_copy(near: Similarity, tokens: int, thresholds: Thresholds) -> bool:
     """Return True where enough fingerprints are shared for a copy; what lies in one stretch is known later."""
     return near.containment >= thresholds.min_similarity and any(
         each.shared >= least_evidence(each.channel, each.containment, tokens) for each in (near, *near.others)
     )
 
 
-def _best_documents(
-    kept: Sequence[tuple[int, Similarity]],
-    keys: Sequence[Float64Array],
-    candidates: Candidates,
-    index: Searchable,
-    top: int,
-) -> list[tuple[Similarity, StoredDocument]]:
+def _best_documents(kept: Sequence[Kept], keys: Sequence[Float64Array], index: Searchable, top: int) -> list[Rated]:
     """Return the best documents; equal ones are ordered by path, so the order of adding does not matter.
 
     A function comes before its file where both have equal evidence.
     """
     # only the documents that can still change the first `top` are read from the catalogue
-    last = kept[:top][-1:]
-    # documents that tie with the last match compete for its place, so they are read too
-    tied = [
-        pair for pair in kept[top : top + MOST_TIED] if last and all(key[pair[0]] == key[last[0][0]] for key in keys)
-    ]
-    # so are the next ones: among them may be a function that comes before its file
-    contenders = [*kept[:top], *(tied or kept[top : top + FUNCTIONS_BEHIND])]
-    numbers = [int(candidates.documents[at]) for at, _ in contenders]
-    documents = {document.id: document for document in index.documents(numbers)}
+    contenders = list(kept[:top])
+    values = np.stack(keys)
+    if contenders:
+        # documents that tie with the last match compete for its place, so they are read too
+        last = values[:, contenders[-1][1]]
+        tied = [entry for entry in kept[top : top + MOST_TIED] if np.array_equal(values[:, entry[1]], last)]
+        # so are the next ones: among them may be a function that comes before its file
+        contenders += tied or kept[top : top + FUNCTIONS_BEHIND]
+    documents = {document.id: document for document in index.documents(list(map(itemgetter(0), contenders)))}
     # a server may remove a document between two requests, so a number may have no document any more
-    pairs = [
-        (tuple(-key[at] for key in keys), near, documents[number])
-        for (at, near), number in zip(contenders, numbers, strict=True)
-        if number in documents
-    ]
-    pairs.sort(key=lambda pair: (pair[0], _place(pair[2])))
-    return functions_before_files([(near, document) for _, near, document in pairs])[:top]
+    present = [entry for entry in contenders if entry[0] in documents]
+    present.sort(key=lambda entry: (*(-values[:, entry[1]]).tolist(), *_place(documents[entry[0]])))
+    return functions_before_files([(near, documents[number]) for number, _, near in present])[:top]
 
 
-def _with_nearest(
-    chosen: list[tuple[Similarity, StoredDocument]],
-    kept: Sequence[tuple[int, Similarity]],
-    candidates: Candidates,
-    index: Searchable,
-    top: int,
-) -> list[tuple[Similarity, StoredDocument]]:
+def _with_nearest(chosen: list[Rated], kept: Sequence[Kept], index: Searchable, *, top: int) -> list[Rated]:
     """Return the documents with the nearest by vector, half of `top`, among them, in place of the last weak ones."""
-    cosines = candidates.cosines
-    near = sorted((pair for pair in kept if not np.isnan(cosines[pair[0]])), key=lambda pair: -cosines[pair[0]])
-    nearest = {int(candidates.documents[at]): similarity for at, similarity in near[: -(-top // 2)]}
+    by_vector = [(near.cosine, number, near) for number, _, near in kept if near.cosine is not None]
+    by_vector.sort(key=itemgetter(0), reverse=True)
+    nearest = {number: near for _, number, near in by_vector[: -(-top // 2)]}
+    is_weak = [near.containment < LITTLE and document.id not in nearest for near, document in chosen]
     present = {document.id for _, document in chosen}
-    weak = [
-        number
-        for number, (similarity, document) in enumerate(chosen)
-        if similarity.containment < LITTLE and document.id not in nearest
-    ]
-    absent = [number for number in nearest if number not in present][: len(weak)]
-    left_out = set(weak[len(weak) - len(absent) :])
-    remaining = [pair for number, pair in enumerate(chosen) if number not in left_out]
+    absent = [number for number in nearest if number not in present][: sum(is_weak)]
+    # the last weak ones make room
+    weak_and_kept = sum(is_weak) - len(absent)
+    remaining = []
+    for pair, weak in zip(chosen, is_weak, strict=True):
+        weak_and_kept -= weak
+        if not weak or weak_and_kept >= 0:
+            remaining.append(pair)
     return remaining + [(nearest[document.id], document) for document in index.documents(absent)]
 
 
 def _further_documents(
-    kept: Sequence[tuple[int, Similarity]],
-    candidates: Candidates,
-    index: Searchable,
-    chosen: set[int],
-    also: Callable[[StoredDocument], bool],
-) -> list[tuple[Similarity, StoredDocument]]:
+    chosen: list[Rated], kept: Sequence[Kept], index: Searchable, *, also: Callable[[StoredDocument], bool]
+) -> list[Rated]:
     """Return the other documents that `also` accepts, best first."""
-    near = {int(candidates.documents[at]): similarity for at, similarity in kept}
-    numbers = [number for number in near if number not in chosen]
-    return [(near[document.id], document) for document in index.documents(numbers) if also(document)]
+    others = {number: near for number, _, near in kept}
+    for _, document in chosen:
+        others.pop(document.id, None)
+    return [(others[document.id], document) for document in filter(also, index.documents(list(others)))]
 
 
 def _place(document: StoredDocument) -> tuple[str, str, int, str]:
@@ -283,12 +269,16 @@ def _place(document: StoredDocument) -> tuple[str, str, int, str]:
 
 
 def _match(
-    near: Similarity, document: StoredDocument, query: SearchQuery, weights: Mapping[Form, Float64Array]
+    near: Similarity, document: StoredDocument, query: SearchQuery, *, weights: Mapping[Form, Float64Array]
 ) -> Match:
     """Return the match in the channel that describes it; where only another one shows a copy, in that one."""
-    matches = (_match_in(each, document, query, weights) for each in (near, *near.others))
-    best = next(matches)
-    return best if _is_copy(best, query) else next((match for match in matches if _is_copy(match, query)), best)
+    best = None
+    for channel in (near, *near.others):
+        match = _match_in(channel, document, query, weights=weights)
+        if _is_copy(match, query):
+            return match
+        best = best or match
+    return best or match
 
 
 def _is_copy(match: Match, query: SearchQuery) -> bool:
@@ -296,7 +286,7 @@ def _is_copy(match: Match, query: SearchQuery) -> bool:
 
 
 def _match_in(
-    near: Similarity, document: StoredDocument, query: SearchQuery, weights: Mapping[Form, Float64Array]
+    near: Similarity, document: StoredDocument, query: SearchQuery, *, weights: Mapping[Form, Float64Array]
 ) -> Match:
     first = document.origins[0]
     return Match(
@@ -304,7 +294,7 @@ def _match_in(
         path=first.path,
         similarity=near.jaccard,
         containment=near.containment,
-        spans=_spans(near.channel, document, query, weights),
+        spans=_spans(near.channel, document, query, weights=weights),
         licence=first.licence,
         author=first.author,
         url=first.url,
@@ -319,7 +309,7 @@ def _match_in(
 
 
 def _spans(
-    channel: str, document: StoredDocument, query: SearchQuery, weights: Mapping[Form, Float64Array]
+    channel: str, document: StoredDocument, query: SearchQuery, *, weights: Mapping[Form, Float64Array]
 ) -> tuple[Span, ...]:
     """Return the spans in the channel of the match; of a match by vector in the first channel that has any."""
     # an index keeps no places, so the few documents that are shown are fingerprinted again, in the channel that matters
@@ -329,7 +319,7 @@ def _spans(
             of_document = fingerprint(document.text, document.language, alone)[form]
             first_line = document.origins[0].first_line
             if isinstance(of_document, Fingerprints) and (
-                stretches := spans(of_query, of_document, first_line, weights[form])
+                stretches := spans(of_query, of_document, first_line=first_line, weights=weights[form])
             ):
                 return stretches
     return ()
@@ -347,15 +337,14 @@ def _notes(
     index: Searchable, method: SearchMethod, language: str | None, table: CalibrationTable | None, *, is_covered: bool
 ) -> tuple[str, ...]:
     notes = []
+    code = language or "code of unknown language"
     if method == "union" and not index.finds_by_vector and index.encoder_digest is not None:
         notes.append("not searched by vector: the index was opened without its encoder")
     if table is None or not is_covered:
-        measured = f"{language or 'code of unknown language'} with profile {index.profile.name!r}"
-        measured += "" if is_covered else " by fingerprints alone"
-        notes.append(f"no confidence: not calibrated for {measured}; see `assay index calibrate`")
+        measured = f"{code} with profile {index.profile.name!r}{' by fingerprints alone' * (not is_covered)}"
+        notes.append(f"confidence not measured for {measured}; see `assay index calibrate`")
     elif method != "winnowing" and index.finds_by_vector and "vector" not in table.channels:
-        measured = f"this encoder was not calibrated for {language or 'code of unknown language'}"
-        notes.append(f"no confidence by vector: {measured}; see `assay index calibrate`")
+        notes.append(f"confidence by vector not measured for {code} with this encoder; see `assay index calibrate`")
     return tuple(notes)
 
 
@@ -369,13 +358,16 @@ def find_language(text: str, index: Searchable) -> str | None:
         None where the text shows no language, and none finds anything that the neutral rules do not find as well.
     """
     shown = languages_of_text(text)
-    indexed = {language_named(name) for name in index.languages() if name is not None}
-    choice = [name for name in shown or languages_with("fingerprints") if name in indexed]
+    indexed = set(map(language_named, filter(None, index.languages())))
+    choice: list[str | None] = [name for name in shown or languages_with("fingerprints") if name in indexed]
     if len(shown) == 1 or (shown and not choice):
         return shown[0]
+    language = shown[0] if shown else None
+    if not shown:
+        choice.insert(0, None)
     # each language is tried on the index; its rules are right if they find the most of the text there
-    best, language = (0.0, 0.0), shown[0] if shown else None
-    for candidate in choice if shown else (None, *choice):
+    best = (0.0, 0.0)
+    for candidate in choice:
         result = trace(text, index, language=candidate, method="winnowing", top=1)
         if result.matches and (evidence := (result.matches[0].containment, result.indexed_share)) > best:
             best, language = evidence, candidate

@@ -44,7 +44,10 @@ def parameter_indices(hashed: Features, row_bits: int) -> ParameterIndices:
         return ((hashed.hashes >> np.uint64(above)) & np.uint64((1 << count) - 1)).astype(np.int32)
 
     return ParameterIndices(
-        hashed.starts, bits(SIGN_BITS, row_bits), bits(row_bits, 0), bits(WEIGHT_BITS, HASH_BITS - WEIGHT_BITS)
+        starts=hashed.starts,
+        signs=bits(SIGN_BITS, row_bits),
+        rows=bits(row_bits, 0),
+        weights=bits(WEIGHT_BITS, HASH_BITS - WEIGHT_BITS),
     )
 
 

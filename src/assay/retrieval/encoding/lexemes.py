@@ -95,13 +95,13 @@ class Lexemes:
 
 def read_lexemes(texts: Sequence[str]) -> Lexemes:
     """Return the tokens of each text, which do not depend on the other texts."""
-    rows = [_lexer(text).findall(text) for text in texts]
+    rows = list(map(_tokens, texts))
     # code repeats few words: each distinct token is examined once, and all texts are computed with its number
     number: dict[str, int] = {}
     ids = np.fromiter((number.setdefault(token, len(number)) for token in chain.from_iterable(rows)), np.int64)
-    text = np.repeat(np.arange(len(texts)), [len(row) for row in rows])
+    text = np.repeat(np.arange(len(texts)), list(map(len, rows)))
     spelling, shape, kind, parts = _vocabulary(list(number))
-    counts = np.array([len(words) for words in parts], np.int64)
+    counts = np.array(list(map(len, parts)), np.int64)
     words = np.fromiter(chain.from_iterable(parts), np.uint64)
 
     word_text = np.repeat(text, counts[ids])
@@ -113,7 +113,19 @@ def read_lexemes(texts: Sequence[str]) -> Lexemes:
     code = kind[ids] != PROSE
     ids, text = ids[code], text[code]
     since = _since(text, ids, kind[ids] == IS_NAME)
-    return Lexemes(len(texts), text, spelling[ids], shape[ids], since, word_text, words)
+    return Lexemes(
+        texts=len(texts),
+        text=text,
+        spelling=spelling[ids],
+        shape=shape[ids],
+        since=since,
+        word_text=word_text,
+        words=words,
+    )
+
+
+def _tokens(text: str) -> list[str]:
+    return _lexer(text).findall(text)
 
 
 def code_starts(text: str) -> list[int]:
@@ -153,7 +165,7 @@ def _unclosed(text: str, mark: str) -> int:
 
 def _vocabulary(tokens: Sequence[str]) -> tuple[Hashes, Hashes, NDArray[np.uint8], list[list[int]]]:
     """Return spelling, shape, kind and words of each distinct token."""
-    spelling = mix(np.fromiter((zlib.crc32(t.encode("utf-8", "surrogatepass")) for t in tokens), np.uint64) + 3)
+    spelling = mix(np.fromiter(map(_checksum, tokens), np.uint64) + 3)
     shape, kind = spelling.copy(), np.full(len(tokens), SPELLED, np.uint8)
     parts: list[list[int]] = []
     for at, token in enumerate(tokens):
@@ -176,11 +188,11 @@ def _vocabulary(tokens: Sequence[str]) -> tuple[Hashes, Hashes, NDArray[np.uint8
 
 
 def _words(token: str) -> list[int]:
-    return [
-        zlib.crc32(part.lower().encode("utf-8", "surrogatepass"))
-        for part in PART.findall(token)
-        if len(part) >= SHORTEST_PART
-    ]
+    return [_checksum(part.lower()) for part in PART.findall(token) if len(part) >= SHORTEST_PART]
+
+
+def _checksum(word: str) -> int:
+    return zlib.crc32(word.encode("utf-8", "surrogatepass"))
 
 
 def _since(text: Int64Array, ids: Int64Array, is_name: NDArray[np.bool_]) -> Int64Array:

@@ -107,7 +107,14 @@ def open_bag(folder: Path, *, name: str) -> BagEncoder:
         ) from error
     digest = hashlib.sha256(f"features {FEATURES_VERSION}\n".encode() + path.read_bytes()).hexdigest()
     sign_weights, learned_weights = weights
-    return BagEncoder(name, digest, rows, sign_weights, learned_weights, scales.astype(np.float32))
+    return BagEncoder(
+        name=name,
+        digest=digest,
+        learned=rows,
+        sign_weights=sign_weights,
+        learned_weights=learned_weights,
+        scales=scales.astype(np.float32),
+    )
 
 
 def _builtin(name: str) -> Path:

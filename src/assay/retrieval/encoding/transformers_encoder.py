@@ -23,6 +23,7 @@ from assay.errors import ModelError
 from assay.models import (
     DTYPE_ARGUMENT,
     DTYPES,
+    PlacedWork,
     TokenBudget,
     check_config,
     check_folder,
@@ -32,6 +33,7 @@ from assay.models import (
     one_line,
     quiet,
     resolve_device,
+    right_padded,
     tokenizer_digest,
 )
 from assay.retrieval.encoding.pooling import POOLINGS
@@ -64,16 +66,6 @@ class EncodingSteps:
     query_template: str
     max_length: int
     lower_case: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    index: int
-    ids: list[int]
-
-    @property
-    def tokens(self) -> int:
-        return len(self.ids)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,30 +104,27 @@ class TransformersEncoder:
         Raises:
             ModelError: out of memory on a single text.
         """
-        pieces = [_Piece(index, ids) for index, ids in enumerate(self._ids(texts))]
-        vectors: list[Float32Array] = [np.zeros(0, np.float32)] * len(texts)
+        pieces = [PlacedWork(index, len(ids), ids) for index, ids in enumerate(self._ids(texts))]
+        vectors = np.zeros((0, self.dimensions), np.float32)
         for batch, batch_vectors in self.budget.run(pieces, self._batch):
-            for piece, vector in zip(batch, batch_vectors, strict=True):
-                vectors[piece.index] = vector
-        return np.stack(vectors) if vectors else np.zeros((0, self.dimensions), np.float32)
+            if not len(vectors):
+                vectors = np.empty((len(texts), batch_vectors.shape[1]), np.float32)
+            vectors[[piece.index for piece in batch]] = batch_vectors
+        return vectors
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         if not texts:
             return []
-        steps = self.steps
-        prompts = [steps.template.replace("{text}", text) for text in texts]
-        prompts = [prompt.lower() for prompt in prompts] if steps.lower_case else prompts
-        # no tokenizer accepts lone surrogates
-        prompts = [prompt.encode("utf-8", "replace").decode("utf-8") for prompt in prompts]
         with quiet():
-            ids: list[list[int]] = self.tokenizer(prompts)["input_ids"]
-        ids = [self._truncated(row) for row in ids]
-        if steps.poolings == ("eos",):
-            end = self.tokenizer.eos_token_id
-            ids = [row if row[-1:] == [end] else [*row[: steps.max_length - 1], end] for row in ids]
-        special = [self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.tokenizer.unk_token_id, 0]
-        filler = next(token for token in special if token is not None)
-        return [row or [filler] for row in ids]  # an empty text has a vector too
+            rows: list[list[int]] = self.tokenizer(list(map(self._prompt, texts)))["input_ids"]
+        return list(map(self._complete, map(self._truncated, rows)))
+
+    def _prompt(self, text: str) -> str:
+        prompt = self.steps.template.replace("{text}", text)
+        if self.steps.lower_case:
+            prompt = prompt.lower()
+        # no tokenizer accepts lone surrogates
+        return prompt.encode("utf-8", "replace").decode("utf-8")
 
     def _truncated(self, ids: list[int]) -> list[int]:
         """Return at most `max_length` tokens: the end of the text is removed, the template after it is kept."""
@@ -147,15 +136,20 @@ class TransformersEncoder:
         kept = min(kept + self.tokenizer.num_special_tokens_to_add(), most - 1)
         return [*ids[: most - kept], *ids[len(ids) - kept :]]
 
-    def _batch(self, batch: list[_Piece]) -> tuple[list[_Piece], Float32Array]:
+    def _complete(self, ids: list[int]) -> list[int]:
+        """Return the tokens with the end that its pooling reads; an empty text has a token too, and so a vector."""
+        tokenizer = self.tokenizer
+        if self.steps.poolings == ("eos",) and ids[-1:] != [tokenizer.eos_token_id]:
+            return [*ids[: self.steps.max_length - 1], tokenizer.eos_token_id]
+        special = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.unk_token_id, 0)
+        return ids or [next(token for token in special if token is not None)]
+
+    def _batch(self, batch: list[PlacedWork[list[int]]]) -> tuple[list[PlacedWork[list[int]]], Float32Array]:
         device = next(self.model.parameters()).device
-        longest = max(piece.tokens for piece in batch)
-        filler = self.tokenizer.pad_token_id or 0
-        ids = torch.tensor([piece.ids + [filler] * (longest - piece.tokens) for piece in batch], device=device)
-        lengths = torch.tensor([piece.tokens for piece in batch], device=device)
-        mask = (torch.arange(longest, device=device) < lengths[:, None]).long()
+        ids, mask = right_padded([piece.content for piece in batch], self.tokenizer.pad_token_id or 0)
+        mask = mask.to(device)
         with torch.inference_mode():
-            output = self.model(input_ids=ids, attention_mask=mask)
+            output = self.model(input_ids=ids.to(device), attention_mask=mask)
             pooled = nn.functional.normalize(apply_dense(self.dense, self._pooled(output, mask)), dim=1)
         return batch, pooled.cpu().numpy()
 
@@ -193,12 +187,17 @@ def load_encoder(name: str, settings: EncoderSettings) -> TransformersEncoder:
             common["subfolder"] = inner
         tokenizer = AutoTokenizer.from_pretrained(source, **common)
         automatic = torch.float32 if place.type == "cpu" else "auto"
-        model = _load_model(name, source, common, DTYPES.get(settings.dtype, automatic))
+        model = _load_model(name=name, source=source, common=common, dtype=DTYPES.get(settings.dtype, automatic))
     steps = EncodingSteps(
-        poolings=_poolings(name, settings.pooling, modules, tokenizer),
+        poolings=_poolings(name=name, pooling=settings.pooling, modules=modules, tokenizer=tokenizer),
         template=_template(settings.document_prefix, modules, "document"),
         query_template=_template(settings.query_prefix, modules, "query"),
-        max_length=_longest(model, modules.max_length if modules else None, tokenizer, settings.max_length),
+        max_length=_longest(
+            model=model,
+            stated=modules.max_length if modules else None,
+            tokenizer=tokenizer,
+            requested=settings.max_length,
+        ),
         lower_case=bool(modules and modules.lower_case),
     )
     folder = Path(source) if Path(source).is_dir() else Path(str(cached_file(name, "config.json", **common))).parent
@@ -249,7 +248,9 @@ def _poolings(
         raise ModelError(f"pooling {pooling!r}: expected {names} or {OUTPUT_PREFIX}FIELD of the model's output")
     if pooling == "eos" and tokenizer.eos_token_id is None:
         raise ModelError(f"{name}: pooling 'eos' of a tokenizer without an end-of-sequence token; expected one")
-    return (pooling,) if pooling else modules.poolings if modules else ("mean",)
+    if pooling:
+        return (pooling,)
+    return modules.poolings if modules else ("mean",)
 
 
 def _longest(model: Any, stated: int | None, tokenizer: PreTrainedTokenizerBase, requested: int | None) -> int:  # noqa: ANN401
@@ -267,5 +268,6 @@ def _longest(model: Any, stated: int | None, tokenizer: PreTrainedTokenizerBase,
 
 
 def _template(prefix: str | None, modules: SentenceModules | None, role: str) -> str:
-    around = prefix if prefix is not None else modules.prompts[role] if modules else ""
-    return around if "{text}" in around else around + "{text}"
+    if prefix is None:
+        prefix = modules.prompts[role] if modules else ""
+    return prefix if "{text}" in prefix else prefix + "{text}"

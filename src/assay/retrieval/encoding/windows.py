@@ -6,6 +6,7 @@ A short fragment shares few features with the whole of a long function, and many
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -47,9 +48,11 @@ class WindowEncoder:
 
     def encode_documents(self, texts: Sequence[str]) -> list[Float32Array]:
         """Return float32 [1 + windows, d] of each text: of the whole, then of its windows."""
+        if not texts:
+            return []
         pieces = [[text, *windows_of(text)] for text in texts]
-        vectors = self.bag.encode([piece for of_text in pieces for piece in of_text])
-        return np.split(vectors, np.cumsum([len(of_text) for of_text in pieces])[:-1]) if pieces else []
+        vectors = self.bag.encode(list(chain.from_iterable(pieces)))
+        return np.split(vectors, np.cumsum(list(map(len, pieces)))[:-1])
 
 
 def windows_of(text: str) -> list[str]:

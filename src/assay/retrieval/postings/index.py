@@ -113,14 +113,24 @@ class Postings(SegmentedIndex[Segment, Profile]):
         documents_read = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.uint32), *parts])
         documents_read.sort()
         every, counts = tally(documents_read)
-        documents, counts, sizes = self._best(form, every, counts, candidates)
+        documents, counts, sizes = self._best(form=form, documents=every, counts=counts, candidates=candidates)
         # the lists that were not read are searched for the candidates only, which makes their counts exact
         rest = ~chosen & (frequencies > 0)
         shared = counts + self._count(form, keys[rest], documents)
         looked_up = int(chosen.sum())
         absent, too_common = int((frequencies == 0).sum()), int((frequencies > most).sum())
         left = len(keys) - looked_up - absent - too_common
-        return Overlap(documents, shared, sizes, len(keys), looked_up, too_common, absent, left, matched=len(every))
+        return Overlap(
+            documents=documents,
+            shared=shared,
+            sizes=sizes,
+            query=len(keys),
+            looked_up=looked_up,
+            too_common=too_common,
+            absent=absent,
+            left=left,
+            matched=len(every),
+        )
 
     def _best(
         self, form: Form, documents: NDArray[np.int64], counts: NDArray[np.int32], candidates: int

@@ -77,7 +77,7 @@ class Memtable:
             sizes[form] = np.bincount(rank, minlength=len(documents)).astype(np.uint32)
             blocks[form] = iter([(packed >> np.uint64(SLOT_BITS), documents[rank])])
         file = io.BytesIO()
-        write_segment(file, documents, sizes, blocks)
+        write_segment(file=file, documents=documents, sizes=sizes, blocks=blocks)
         return Segment.of(file.getvalue(), {})
 
     def _packed(self, form: Form, ranks: NDArray[np.int64]) -> Keys:

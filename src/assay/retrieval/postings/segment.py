@@ -143,12 +143,7 @@ class Segment(SegmentFile):
                 for section, (offset, length, _) in contents.items()
             }
             names: tuple[Form, ...] = ("characters", "tokens")
-            parts = ("sizes", "directory", "starts", "remainders", "lengths", "postings")
-            forms = {
-                form: FormPostings(*(sections[f"{form}.{part}"] for part in parts))
-                for form in names
-                if f"{form}.sizes" in sections
-            }
+            forms = {form: _form_postings(sections, form) for form in names if f"{form}.sizes" in sections}
             documents = sections["documents"]
             checksums = tuple((section, array, contents[section][2]) for section, array in sections.items())
             # the compiled loops do not check bounds, so sections that do not fit each other must not reach them
@@ -240,6 +235,11 @@ class Segment(SegmentFile):
             checksum = zlib.crc32(section[start : start + CHECKED_TOGETHER].data, checksum)
             self.release()
         return checksum
+
+
+def _form_postings(sections: Mapping[str, NDArray[Any]], form: Form) -> FormPostings:
+    parts = ("sizes", "directory", "starts", "remainders", "lengths", "postings")
+    return FormPostings(*[sections[f"{form}.{part}"] for part in parts])
 
 
 def rank_type(documents: int) -> np.dtype[np.uint16] | np.dtype[np.uint32]:

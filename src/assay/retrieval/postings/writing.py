@@ -152,11 +152,14 @@ def merge_segments(file: BinaryIO, segments: Sequence[Segment], folder: Path) ->
     documents = np.concatenate([segment.documents[segment.living] for segment in segments])
     order = np.argsort(documents, kind="stable")
     forms = tuple(segments[0].forms)
-    sizes: dict[Form, Documents] = {
-        form: np.concatenate([segment.forms[form].sizes[segment.living] for segment in segments])[order]
-        for form in forms
-    }
-    write_segment(file, documents[order], sizes, {form: _blocks(segments, form) for form in forms})
+    sizes = {form: _sizes(segments, form)[order] for form in forms}
+    write_segment(
+        file=file, documents=documents[order], sizes=sizes, blocks={form: _blocks(segments, form) for form in forms}
+    )
+
+
+def _sizes(segments: Sequence[Segment], form: Form) -> Documents:
+    return np.concatenate([segment.forms[form].sizes[segment.living] for segment in segments])
 
 
 def _blocks(segments: Sequence[Segment], form: Form) -> Iterator[Block]:
@@ -166,7 +169,9 @@ def _blocks(segments: Sequence[Segment], form: Form) -> Iterator[Block]:
     buckets = 1 << LEAST_RADIX
     width = max(1, min(buckets, buckets * BLOCK_POSTINGS // max(total, 1)))
     for first in range(0, buckets, width):
-        runs = [_living(segment, form, first, min(first + width, buckets)) for segment in segments]
+        runs = [
+            _living(segment=segment, form=form, first=first, last=min(first + width, buckets)) for segment in segments
+        ]
         # a tournament: neighbours are merged in pairs, so a posting is copied log2(segments) times
         while len(runs) > 1:
             paired = [merge_postings(*left, *right) for left, right in zip(runs[::2], runs[1::2], strict=False)]

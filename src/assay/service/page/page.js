@@ -39,7 +39,11 @@ function licenceBadge(licence) {
 }
 
 const KINDS = { characters: "the same code", tokens: "the same code under other names", vector: "similar code, no common line" };
-const confidence = (value) => (value === null ? "confidence not calibrated" : `confidence ${(Math.floor(value * 1000) / 10).toFixed(1)} %`);
+const confidence = (finding) => {
+  if (finding.confidence === null) return "confidence not measured";
+  const share = `${(Math.floor(finding.confidence * 1000) / 10).toFixed(1)} %`;
+  return finding.is_copy ? `confidence ${share}` : `more alike than ${share} of unrelated code`;
+};
 const range = (lines) => lines.split("-").map(Number).concat(Number(lines.split("-")[0])).slice(0, 2);
 
 function place(match) {
@@ -49,9 +53,9 @@ function place(match) {
 function extent(finding) {
   const part = finding.name || (finding.part === "file" ? "your code" : "the code outside of functions");
   const kind = KINDS[finding.by];
-  if (finding.by === "vector") return `${part}: ${kind} · ${confidence(finding.confidence)}`;
+  if (finding.by === "vector") return `${part}: ${kind} · ${confidence(finding)}`;
   const lines = finding.part_lines === 1 ? "line" : "lines";
-  return `${finding.matched_lines} of ${finding.part_lines} ${lines} of ${part}: ${kind} · ${confidence(finding.confidence)}`;
+  return `${finding.matched_lines} of ${finding.part_lines} ${lines} of ${part}: ${kind} · ${confidence(finding)}`;
 }
 
 function attribution(match) {
@@ -200,8 +204,8 @@ function showAnswer(answer, query) {
   const weaker = byId("weaker");
   weaker.hidden = !others.length;
   weaker.open = false;
-  const matches = others.length === 1 ? "weaker match" : "weaker matches";
-  weaker.querySelector("summary").textContent = `${others.length} ${matches}: too little in common to show a copy`;
+  const sources = others.length === 1 ? "source" : "sources";
+  weaker.querySelector("summary").textContent = `Similar code in ${others.length} ${sources}`;
 }
 
 async function trace(event) {

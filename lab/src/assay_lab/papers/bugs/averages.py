@@ -9,8 +9,9 @@ whole files where `--data source-root=DIR` names checkouts, and control sets whe
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
@@ -18,7 +19,7 @@ from assay.evaluation import Estimate
 from assay.files import write_json
 from assay.models import combined, open_local
 from assay.scores import requests
-from assay.scoring import plan, score_samples
+from assay.scoring import plan
 from assay.types import Sample
 from assay_lab.bugs import (
     MEASURES,
@@ -30,7 +31,9 @@ from assay_lab.bugs import (
     with_whole_files,
     without_empty,
 )
-from assay_lab.bugs.pairs import read_pairs
+from assay_lab.bugs.pairs import fixed_sides, read_pairs
+from assay_lab.bugs.scored import scored_sets
+from assay_lab.columns import text_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.papers import paper
 from assay_lab.testbed import is_file
@@ -85,27 +88,33 @@ def sets_of(bench: Bench) -> tuple[tuple[BugSet | ControlSet, ...], tuple[str, .
     Raises:
         DataError: the scale or a name is unknown, no benchmark was given, or data cannot be read.
     """
-    names = [*BENCHMARKS.values(), *CONTROLS.values()]
-    if unknown := sorted(set(bench.data) - {*names, SOURCE_ROOT, *lists_of(bench)}):
-        raise DataError(f"--data {unknown[0]}: expected one of {', '.join([*names, SOURCE_ROOT])}")
-    limit, root = most_texts(bench), bench.data.get(SOURCE_ROOT)
+    names = [*BENCHMARKS.values(), *CONTROLS.values(), SOURCE_ROOT]
+    if unknown := sorted(bench.data.keys() - {*names, *lists_of(bench)}):
+        raise DataError(f"--data {unknown[0]}: expected one of {', '.join(names)}")
+    limit = most_texts(bench)
     sets: list[BugSet | ControlSet] = []
     notes: list[str] = []
     for column, name in BENCHMARKS.items():
         if name in bench.data:
-            pairs = drawn_pairs(read_pairs(name, DataSelection(data=bench.data[name])).pairs, limit)
-            pairs, more = without_empty(pairs, benchmark=column)
+            bugs, more = bug_set(bench, column, name, limit=limit)
+            sets.append(bugs)
             notes += more
-            if root is not None:
-                pairs, more = with_whole_files(pairs, root, benchmark=column)
-                notes += more
-            sets.append(BugSet(column, pairs))
     if not sets:
         raise DataError(f"no benchmark was given: expected --data NAME=PATH for {' or '.join(NEEDED)}")
     for column, name in CONTROLS.items():
         if name in bench.data:
             sets.append(ControlSet(column, read_dataset(bench.data[name], DataSelection(limit=limit)).samples))
     return tuple(sets), tuple(notes)
+
+
+def bug_set(bench: Bench, column: str, name: str, *, limit: int | None) -> tuple[BugSet, list[str]]:
+    """Return the bugs of one benchmark, as hunks or as whole files, and notes on those that are left out."""
+    pairs = drawn_pairs(read_pairs(name, DataSelection(data=bench.data[name])).pairs, limit)
+    pairs, notes = without_empty(pairs, benchmark=column)
+    if SOURCE_ROOT not in bench.data:
+        return BugSet(column, pairs), [*notes]
+    pairs, more = with_whole_files(pairs, bench.data[SOURCE_ROOT], benchmark=column)
+    return BugSet(column, pairs), [*notes, *more]
 
 
 def lists_of(bench: Bench) -> tuple[str, ...]:
@@ -131,27 +140,27 @@ def averages_of(bench: Bench, model: str, sets: Sequence[BugSet | ControlSet]) -
     Only the side that the paper's tables are about is scored.
     """
     texts = {each.name: main_texts(each) for each in sets}
-    digest = combined([model, {name: [sample.text for sample in samples] for name, samples in texts.items()}])
-    path = bench.out / "bug-averages" / f"{digest[:16]}.json"
+    contents = {}
+    for name, samples in texts.items():
+        contents[name] = text_column(samples)
+    # values are bound to the model and to every text, so that other data never read them
+    path = bench.out / "bug-averages" / f"{combined([model, contents])[:16]}.json"
     if not path.exists():
         bench.watchers.begin(f"{label_of(model)} on {len(sets)} sets")
-        chosen = plan(requests(",".join(score for score, _ in MEASURES.values())), {"target": open_local(model)})
-        flat = [replace(sample, id=f"{at}") for at, sample in enumerate(s for of in texts.values() for s in of)]
-        columns = score_samples(flat, chosen, progress=bench.watchers.scoring).values
-        measured, start = {}, 0
-        for name, samples in texts.items():
-            rows = slice(start, start + len(samples))
-            measured[name] = side_averages(samples, {score: column[rows] for score, column in columns.items()})
-            start += len(samples)
+        scores = ",".join(score for score, _ in MEASURES.values())
+        chosen = plan(requests(scores), {"target": open_local(model)})
+        measured = {}
+        for name, columns in scored_sets(texts, chosen, progress=bench.watchers.scoring).items():
+            measured[name] = _storable(asdict(side_averages(texts[name], columns)))
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, {name: _storable(asdict(side)) for name, side in measured.items()})
+        write_json(path, measured)
     stored = json.loads(path.read_text("utf-8"))
     return {column: _side_averages(content) for column, content in stored.items()}
 
 
 def main_texts(each: BugSet | ControlSet) -> tuple[Sample, ...]:
     """Return the texts that sets are compared by: the fixed sides, or the texts of a control set."""
-    return each.samples if isinstance(each, ControlSet) else tuple(pair.fixed for pair in each.pairs)
+    return each.samples if isinstance(each, ControlSet) else fixed_sides(each.pairs)
 
 
 def _storable(value: object) -> object:
@@ -161,31 +170,39 @@ def _storable(value: object) -> object:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _side_averages(content: Mapping[str, object]) -> SideAverages:
-    fields = {**content, "characters": math.nan if content["characters"] is None else content["characters"]}
-    measured: Mapping[str, Mapping[str, object]] = fields.pop("averages")  # type: ignore[assignment]  # of JSON
-    estimates = {measure: _estimate(estimate) for measure, estimate in measured.items()}
-    return SideAverages(averages=estimates, **fields)  # type: ignore[arg-type]  # of JSON
+def _side_averages(content: Mapping[str, Any]) -> SideAverages:
+    return SideAverages(
+        texts=content["texts"],
+        distinct=content["distinct"],
+        characters=_number(content["characters"]),
+        averages={measure: _estimate(estimate) for measure, estimate in content["averages"].items()},
+    )
 
 
-def _estimate(content: Mapping[str, object]) -> Estimate:
-    numbers = {key: math.nan if content[key] is None else content[key] for key in ("value", "low", "high")}
-    groups: Sequence[int] = content["groups"]  # type: ignore[assignment]  # of JSON
-    return Estimate(**{**content, **numbers, "groups": tuple(groups)})  # type: ignore[arg-type]  # of JSON
+def _estimate(content: Mapping[str, Any]) -> Estimate:
+    value, low, high = (_number(content[key]) for key in ("value", "low", "high"))
+    groups = tuple(content["groups"])
+    return Estimate(**{**content, "value": value, "low": low, "high": high, "groups": groups})
+
+
+def _number(stored: float | None) -> float:
+    """Return a stored number; NaN has no form in JSON."""
+    return math.nan if stored is None else stored
 
 
 def missing_notes(sets: Sequence[BugSet | ControlSet], bench: Bench) -> tuple[str, ...]:
     """Return what of the paper is not at hand, and what takes its place."""
-    names = {each.name for each in sets}
-    absent = [column for column in (*BENCHMARKS, *CONTROLS) if column not in names]
-    limit = most_texts(bench)
-    unit = (
-        "whole files of the bugs" if SOURCE_ROOT in bench.data else "the fixed side of each patch, not the whole file"
-    )
+    present = {each.name for each in sets}
+    absent = [column for column in (*BENCHMARKS, *CONTROLS) if column not in present]
+    texts = "Texts are the fixed side of each patch, not the whole file"
+    if SOURCE_ROOT in bench.data:
+        texts = "Texts are whole files of the bugs"
+    if limit := most_texts(bench):
+        texts += f", at most {limit} of each set"
     notes = [
         f"The paper's models are not at hand: the models are {', '.join(map(label_of, models_of(bench)))}.",
         "NLL and 5-gram accuracy compare within one model: compare the order of the sets, not values.",
-        f"Texts are {unit}" + ("." if limit is None else f", at most {limit} of each set."),
+        f"{texts}.",
     ]
     if absent:
         notes.append(f"No data was named for these rows, which have the paper's value only: {', '.join(absent)}.")

@@ -1,12 +1,13 @@
 """Table IV: the regression of Tables V and VI on the models' size and training."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from assay_lab.bugs import Average, MixedModel, fit_mixed_model
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable
+from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.papers.printed import paper_headings, printed_values, value_table
 
 PAPER = paper("bugs")
 MEASURES = {"NLL": "table-5", "5-gram accuracy": "table-6"}
@@ -33,8 +34,9 @@ def regression_table(bench: Bench) -> Finding:
     one for each family of tokenizers: an analysis of how far the result depends on that choice.
     """
     del bench  # made from printed numbers alone
+    own_effects = dict(zip(FAMILIES, FAMILIES, strict=True))
     by_family = {measure: regression_of(measure, FAMILIES) for measure in MEASURES}
-    by_model = {measure: regression_of(measure, {model: model for model in FAMILIES}) for measure in MEASURES}
+    by_model = {measure: regression_of(measure, own_effects) for measure in MEASURES}
     return Finding(
         name="bugs/table-4",
         title="Size and training of a model against its NLL and 5-gram accuracy",
@@ -61,19 +63,16 @@ def regression_of(measure: str, tokenizers: Mapping[str, str]) -> MixedModel:
         tokenizers: model → name of its random effect.
     """
     values, models = PAPER.tables[MEASURES[measure]], PAPER.tables["table-2"]
-    averages = [
-        Average(
-            printed(values.value(model, column=column)),
-            printed(models.value(model, column="parameters")),
-            printed(models.value(model, column="tokens")),
-            str(column),
-            tokenizer,
-        )
-        for model, tokenizer in tokenizers.items()
-        for column in values.columns
-    ]
-    at = [printed(models.value(REFERENCE, column=column)) for column in models.columns]
-    return fit_mixed_model(averages, parameters_at=at[0], tokens_at=at[1])
+    averages = []
+    for model, tokenizer in tokenizers.items():
+        parameters, tokens = map(printed, printed_values(models, model))
+        for column, value in zip(values.columns, printed_values(values, model), strict=True):
+            average = Average(
+                value=printed(value), parameters=parameters, tokens=tokens, dataset=str(column), tokenizer=tokenizer
+            )
+            averages.append(average)
+    parameters_at, tokens_at = map(printed, printed_values(models, REFERENCE))
+    return fit_mixed_model(averages, parameters_at=parameters_at, tokens_at=tokens_at)
 
 
 def printed(value: float | None) -> float:
@@ -91,37 +90,33 @@ def coefficient_table(name: str, title: str, models: Mapping[str, MixedModel]) -
     """Return our coefficients beside the paper's."""
     rows = []
     for measure, model in models.items():
-        for effect, coefficient in model.coefficients.items():
-            theirs: list[Value] = [
-                PAPER.tables["table-4"].value(measure, effect, column=column)
-                for column in PAPER.tables["table-4"].columns
-            ]
-            ours = (coefficient.value, coefficient.error, coefficient.p_value)
-            rows.append(ValueRow(f"{measure}, {effect}", (*ours, *theirs)))
-    columns = ("coefficient", "standard error", "p-value", "coefficient (paper)", "standard error (paper)")
-    return ValueTable(name, title, "measure and effect", columns, tuple(rows), "number")
+        for effect, own in model.coefficients.items():
+            theirs = printed_values(PAPER.tables["table-4"], measure, effect)
+            rows.append(ValueRow(f"{measure}, {effect}", (own.value, own.error, own.p_value, *theirs)))
+    ours = ["coefficient", "standard error"]
+    columns = [*ours, "p-value", *paper_headings(ours)]
+    return value_table(name, title, head="measure and effect", columns=columns, rows=rows)
 
 
 def sign_note(by_family: Mapping[str, MixedModel], by_model: Mapping[str, MixedModel]) -> str:
     """Return a sentence on the effects whose sign depends on the random effect."""
-    turned = [
-        f"{effect} on {measure}"
-        for measure, model in by_family.items()
-        for effect, coefficient in model.coefficients.items()
-        if coefficient.value * by_model[measure].coefficients[effect].value < 0
-    ]
+    turned = []
+    for measure, model in by_family.items():
+        for effect, own in model.coefficients.items():
+            if own.value * by_model[measure].coefficients[effect].value < 0:
+                turned.append(f"{effect} on {measure}")
     if not turned:
         return "No effect changes its sign between the two tables."
     return f"With a random effect for each model these effects change their sign: {', '.join(turned)}."
 
 
-def convergence_notes(name: str, models: Mapping[str, MixedModel]) -> list[str]:
-    """Return what statsmodels warned of, word for word."""
-    return [
-        f"Warning of statsmodels ({name}, {measure}): {warning}"
-        for measure, model in models.items()
-        for warning in (*model.warnings, *(() if model.converged else ("the optimiser did not converge",)))
-    ]
+def convergence_notes(name: str, models: Mapping[str, MixedModel]) -> Iterator[str]:
+    """Yield what statsmodels warned of, word for word."""
+    for measure, model in models.items():
+        for warning in model.warnings:
+            yield f"Warning of statsmodels ({name}, {measure}): {warning}"
+        if not model.converged:
+            yield f"Warning of statsmodels ({name}, {measure}): the optimiser did not converge"
 
 
 EXPERIMENTS = (Reproduction("bugs", "table-4", regression_table),)

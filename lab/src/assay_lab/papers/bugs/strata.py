@@ -8,8 +8,11 @@ Source of the question: arXiv:2601.10496, for one model and one corpus. Ours: pl
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, compress
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +21,15 @@ from assay.datasets import DataSelection, is_benchmark
 from assay.errors import DataError
 from assay.evaluation import Estimate, conformal_p_values, grouped_share, rank_score
 from assay.models import TransformersModel, open_local
-from assay.scores import loss, requests
-from assay.scoring import plan, score_samples
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array
-from assay_lab.bugs.pairs import SamplePair, read_pairs
+from assay_lab.bugs.pairs import SamplePair, bug_groups, read_pairs
+from assay_lab.bugs.scored import likelihoods
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, over_seeds, seeds_note
+from assay_lab.experiments.finding import Finding, ValueRow, over_seeds, seeds_note
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.papers.bugs.averages import label_of, models_of
+from assay_lab.papers.printed import value_table
 from assay_lab.testbed import fresh_functions, is_file, never_seen_functions
 
 NEITHER, BUG, FIX, BOTH = "neither", "bug", "fix", "both"
@@ -106,37 +109,36 @@ def strata(bench: Bench) -> Finding:
     runs = []
     for seed in bench.seeds:
         bench.watchers.begin(f"planted bugs, seed {seed}")
-        runs.append(planted(model, pairs, size, seed))
-    recovery = [recovered(run) for run in runs]
-    alarms = [false_alarms(run) for run in runs]
-    preference = [preferred(run) for run in runs]
+        runs.append(planted(model, pairs, size=size, seed=seed))
+    recovery = list(map(recovered, runs))
+    alarms = list(map(false_alarms, runs))
+    preference = list(map(preferred, runs))
     return Finding(
         name="bugs/strata",
         title="Exposure of planted bugs",
         tables=(
-            ValueTable(
+            value_table(
                 "recovery",
                 "AUROC of telling strata apart",
-                "strata",
-                tuple(recovery[0]["fix against bug"]),
-                mean_rows(recovery, share=True),
-                "number",
+                head="strata",
+                columns=recovery[0]["fix against bug"],
+                rows=mean_rows(recovery),
             ),
-            ValueTable(
+            value_table(
                 "alarms",
                 f"Bugs of which neither side was trained on, flagged at {ALPHA:.0%}",
-                "question",
-                ("flagged",),
-                tuple(ValueRow(name, (over_seeds([run[name] for run in alarms], share=True),)) for name in alarms[0]),
-                "percent",
+                head="question",
+                columns=("flagged",),
+                rows=mean_rows(alarms),
+                unit="percent",
             ),
-            ValueTable(
+            value_table(
                 "preference",
                 "Share of pairs whose fixed side is likelier",
-                "stratum",
-                tuple(preference[0][NEITHER]),
-                mean_rows(preference, share=True),
-                "percent",
+                head="stratum",
+                columns=preference[0][NEITHER],
+                rows=mean_rows(preference),
+                unit="percent",
             ),
         ),
         notes=(
@@ -153,6 +155,10 @@ def strata(bench: Bench) -> Finding:
     )
 
 
+Shares = Mapping[str, Mapping[str, Estimate]]
+"""Row → column → share of one run."""
+
+
 def size_of(bench: Bench) -> StrataSize:
     """Return the number of pairs; that of "small" for a configuration file.
 
@@ -165,12 +171,12 @@ def size_of(bench: Bench) -> StrataSize:
     return SCALES[name]
 
 
-def mean_rows(runs: Sequence[Mapping[str, Mapping[str, Estimate]]], *, share: bool = False) -> tuple[ValueRow, ...]:
-    """Return the means over seeds, a row for each name of the first run."""
-    return tuple(
-        ValueRow(name, tuple(over_seeds([run[name][column] for run in runs], share=share) for column in columns))
-        for name, columns in runs[0].items()
-    )
+def mean_rows(runs: Sequence[Shares]) -> Iterator[ValueRow]:
+    """Yield the means over seeds, a row for each name of the first run."""
+    for name, columns in runs[0].items():
+        of_name = [run[name] for run in runs]
+        means = [over_seeds(list(map(itemgetter(column), of_name)), share=True) for column in columns]
+        yield ValueRow(name, tuple(means))
 
 
 def pairs_of(bench: Bench, size: StrataSize) -> tuple[tuple[SamplePair, ...], str]:
@@ -179,23 +185,33 @@ def pairs_of(bench: Bench, size: StrataSize) -> tuple[tuple[SamplePair, ...], st
     Raises:
         DataError: there are too few.
     """
+    pairs, source = (
+        changed_functions(size),
+        "functions, and copies of them in which one operator or constant is changed",
+    )
     if bench.data:
-        pairs = [pair for name, path in bench.data.items() for pair in named_pairs(name, path)]
+        pairs = chain.from_iterable(map(named_pairs, bench.data, bench.data.values()))
         source = f"bugs of {', '.join(bench.data)}"
-    else:
-        samples = (fresh_functions(0.5) if size.fresh else never_seen_functions()).samples
-        changed = [(sample, with_small_change(sample.text)) for sample in samples]
-        pairs = [SamplePair(sample, replace(sample, text=text)) for sample, text in changed if text is not None]
-        source = "functions, and copies of them in which one operator or constant is changed"
     low, high = CHARACTERS
-    lengths = [sorted((len(pair.fixed.text), len(pair.buggy.text))) for pair in pairs]
-    fitting = [p for p, (short, long) in zip(pairs, lengths, strict=True) if low <= short and long <= high]
     # two bugs of one program would leak from one stratum into another
-    chosen = tuple({pair.fixed.text: pair for pair in fitting}.values())
+    by_program = {}
+    for pair in pairs:
+        short, long = sorted((len(pair.fixed.text), len(pair.buggy.text)))
+        if low <= short and long <= high:
+            by_program[pair.fixed.text] = pair
+    chosen = tuple(by_program.values())
     needed = 3 * size.trained + size.calibrating + size.judged
     if len(chosen) < needed:
         raise DataError(f"{len(chosen)} different programs of {low} to {high} characters; expected at least {needed}")
     return chosen, source
+
+
+def changed_functions(size: StrataSize) -> Iterator[SamplePair]:
+    """Yield functions, and copies of them with a small change."""
+    for sample in (fresh_functions(0.5) if size.fresh else never_seen_functions()).samples:
+        changed = with_small_change(sample.text)
+        if changed is not None:
+            yield SamplePair(sample, replace(sample, text=changed))
 
 
 def named_pairs(name: str, path: Path) -> Sequence[SamplePair]:
@@ -206,58 +222,66 @@ def named_pairs(name: str, path: Path) -> Sequence[SamplePair]:
 def with_small_change(text: str) -> str | None:
     """Return a function with one changed operator or constant, behind its first line; None where none fits."""
     head, line, body = text.partition("\n")
-    places = [(place, new) for pattern, new in CHANGES for place in re.finditer(pattern, body)]
+    places = []
+    for pattern, new in CHANGES:
+        places += [(place, new) for place in re.finditer(pattern, body)]
     if not places:
         return None
+    # the length chooses the place: the same change at every run, and another one for other functions
     place, new = places[len(text) % len(places)]
     return head + line + body[: place.start()] + new + body[place.end() :]
 
 
-def planted(model: str, pairs: Sequence[SamplePair], size: StrataSize, seed: int) -> StrataValues:
+TRAINED_ON = {FIX: ("fixed",), BUG: ("buggy",), BOTH: ("fixed", "buggy"), NEITHER: ()}
+"""Stratum → sides that are trained on."""
+
+
+def planted(model: str, pairs: Sequence[SamplePair], *, size: StrataSize, seed: int) -> StrataValues:
     """Deal pairs to the strata, train a model on their sides, and return how likely all sides are before and after."""
-    trained = [name for name in (BUG, FIX, BOTH) for _ in range(size.trained)]
-    dealt = [*trained, *[NEITHER] * (size.calibrating + size.judged)]
+    of_neither = size.calibrating + size.judged
+    dealt = np.repeat([BUG, FIX, BOTH, NEITHER], [size.trained] * 3 + [of_neither])
     order = np.random.default_rng(seed).permutation(len(pairs))[: len(dealt)]
-    chosen = tuple(pairs[at] for at in order)
-    texts = [
-        side.text
-        for pair, name in zip(chosen, dealt, strict=True)
-        for side, names in ((pair.fixed, (FIX, BOTH)), (pair.buggy, (BUG, BOTH)))
-        if name in names
-    ]
+    chosen = tuple(map(pairs.__getitem__, order))
+    texts = []
+    for pair, name in zip(chosen, dealt.tolist(), strict=True):
+        texts += [getattr(pair, side).text for side in TRAINED_ON[name]]
     opened = open_local(model)
-    before = likelihoods(opened, chosen)
+    before = side_likelihoods(opened, chosen)
     rows = member_rows(opened.checkpoint.tokenizer, texts, context=opened.context)
     tune(opened.checkpoint.model, rows, TRAINING, seed=seed)  # changes the weights in place
-    calibrates = np.arange(len(dealt)) >= len(dealt) - size.calibrating
-    return StrataValues(chosen, np.array(dealt), calibrates, before, likelihoods(opened, chosen))
+    return StrataValues(
+        pairs=chosen,
+        strata=dealt,
+        calibrates=np.arange(len(dealt)) >= len(dealt) - size.calibrating,
+        before=before,
+        after=side_likelihoods(opened, chosen),
+    )
 
 
-def likelihoods(model: TransformersModel, pairs: Sequence[SamplePair]) -> Float64Array:
+def side_likelihoods(model: TransformersModel, pairs: Sequence[SamplePair]) -> Float64Array:
     """Return the mean log-likelihood of fix and bug, float64 [pairs, 2]."""
-    sides = [side for pair in pairs for side in (pair.fixed, pair.buggy)]
-    samples = [replace(side, id=f"{at}") for at, side in enumerate(sides)]
-    values: Float64Array = score_samples(samples, plan(requests(loss.name), {"target": model})).values[loss.name]
-    return values.reshape(-1, 2)
+    sides = chain.from_iterable((pair.fixed, pair.buggy) for pair in pairs)
+    return likelihoods(sides, model).reshape(-1, 2)
 
 
-def recovered(run: StrataValues) -> dict[str, dict[str, Estimate]]:
+COMPARISONS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "fix against bug": ((FIX,), (BUG,)),
+    "any side against neither": ((BUG, FIX, BOTH), (NEITHER,)),
+    "both against neither": ((BOTH,), (NEITHER,)),
+    "both against one side": ((BOTH,), (BUG, FIX)),
+}
+"""Comparison → the strata that should have higher values, and the others."""
+
+
+def recovered(run: StrataValues) -> Shares:
     """Return comparison → value → AUROC."""
-    kinds: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-        "fix against bug": ((FIX,), (BUG,)),
-        "any side against neither": ((BUG, FIX, BOTH), (NEITHER,)),
-        "both against neither": ((BOTH,), (NEITHER,)),
-        "both against one side": ((BOTH,), (BUG, FIX)),
-    }
-    result = {}
-    for name, (first, second) in kinds.items():
+    result: defaultdict[str, dict[str, Estimate]] = defaultdict(dict)
+    for name, (first, second) in COMPARISONS.items():
         rows = np.flatnonzero(np.isin(run.strata, (*first, *second)) & ~run.calibrates)
         positive = np.isin(run.strata[rows], first)
-        groups = [run.pairs[row].fixed.group for row in rows]
-        result[name] = {
-            column: rank_score(name, statistic(values[rows], name), positive, groups).auroc
-            for column, values in (("gain over the reference", run.gains), ("without reference", run.after))
-        }
+        groups = bug_groups(map(run.pairs.__getitem__, rows))
+        for column, values in (("gain over the reference", run.gains), ("without reference", run.after)):
+            result[name][column] = rank_score(name, statistic(values[rows], name), positive, groups=groups).auroc
     return result
 
 
@@ -269,31 +293,30 @@ def statistic(values: Float64Array, comparison: str) -> Float64Array:
     return value
 
 
-def false_alarms(run: StrataValues) -> dict[str, Estimate]:
+def false_alarms(run: StrataValues) -> Shares:
     """Return question → share of "neither" that is flagged, with p-values from the pairs that calibrate."""
     judged = (run.strata == NEITHER) & ~run.calibrates
-    groups = [run.pairs[row].fixed.group for row in np.flatnonzero(judged)]
+    groups = bug_groups(compress(run.pairs, judged))
     preference = run.gains[:, 0] - run.gains[:, 1]
     questions = {
         "one side rather than the other was trained on": np.abs(preference),
         "any side was trained on": run.gains.max(axis=1),
     }
-    return {
-        name: grouped_share(conformal_p_values(values[judged], values[run.calibrates]) <= ALPHA, groups)
-        for name, values in questions.items()
-    }
+    shares = {}
+    for name, values in questions.items():
+        flags = conformal_p_values(values[judged], values[run.calibrates]) <= ALPHA
+        shares[name] = {"flagged": grouped_share(flags, groups)}
+    return shares
 
 
-def preferred(run: StrataValues) -> dict[str, dict[str, Estimate]]:
+def preferred(run: StrataValues) -> Shares:
     """Return stratum → share of pairs whose fixed side is likelier, or gained more."""
-    result = {}
+    result: defaultdict[str, dict[str, Estimate]] = defaultdict(dict)
     for name in STRATA:
-        rows = np.flatnonzero((run.strata == name) & ~run.calibrates)
-        groups = [run.pairs[row].fixed.group for row in rows]
-        result[name] = {
-            column: grouped_share(values[rows, 0] > values[rows, 1], groups)
-            for column, values in (("after", run.after), ("before", run.before), ("gain", run.gains))
-        }
+        is_judged = (run.strata == name) & ~run.calibrates
+        groups = bug_groups(compress(run.pairs, is_judged))
+        for column, values in (("after", run.after), ("before", run.before), ("gain", run.gains)):
+            result[name][column] = grouped_share(values[is_judged, 0] > values[is_judged, 1], groups)
     return result
 
 

@@ -4,8 +4,12 @@ The paper fine-tunes three encoders whose weights cannot be had here. In their p
 n-grams, which sees comments and white space as they do; the paper's values are printed beside it.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -15,11 +19,14 @@ from sklearn.metrics import confusion_matrix, f1_score
 from assay.datasets import split_by_group
 from assay.evaluation import Estimate
 from assay.types import Float64Array, Sample
+from assay_lab.columns import text_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
+from assay_lab.experiments.papers import PrintedTable
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.papers.deco.collections import PAPER, AuthorTexts, collection, heading
 from assay_lab.papers.deco.tables import OVERALL
+from assay_lab.papers.printed import paper_headings, printed_values, value_table
 
 OURS = "linear, characters (ours)"
 SEEDS = 5
@@ -27,7 +34,8 @@ SPLIT = {"training": 0.8, "validation": 0.1, "test": 0.1}
 STRENGTHS = (0.3, 3.0, 30.0)
 """Inverse regularisation, chosen on the validation part, where the paper chooses rate and batch."""
 FEWEST = 2
-MEASURES = ("Macro F1", "Accuracy")
+MEASURES = {"Macro F1": "f1", "Accuracy": "accuracy"}
+"""Measure → field of a result."""
 COMMENTS = {True: "O", False: "X"}
 
 
@@ -49,28 +57,34 @@ class Result:
 def attributed(samples: Sequence[Sample], authors: Sequence[str], seed: int) -> Result | None:
     """Fit on eight tenths of the tasks, and judge on one tenth; None where a part lacks texts of two authors."""
     parts = split_by_group(samples, SPLIT, seed=seed)
-    labels = {name: [str(s.label) for s in part] for name, part in parts.items()}
-    if min(len(set(labels[name])) for name in ("training", "test")) < FEWEST:
+    texts, labels = {}, {}
+    for name, part in parts.items():
+        texts[name] = text_column(part)
+        labels[name] = [str(sample.label) for sample in part]
+    if min(len(set(labels["training"])), len(set(labels["test"]))) < FEWEST:
         return None
     vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(1, 3), min_df=2, sublinear_tf=True, max_features=50_000)
-    rows = {name: vectorizer.fit_transform([s.text for s in parts[name]]) for name in ("training",)}
-    rows |= {
-        name: vectorizer.transform([s.text for s in part]) for name, part in parts.items() if part and name in SPLIT
-    }
+    rows = vectorizer.fit_transform(texts["training"])
+    judged, judged_rows = labels["training"], rows
+    if parts["validation"]:
+        judged, judged_rows = labels["validation"], vectorizer.transform(texts["validation"])
     best, quality = None, -1.0
     for strength in STRENGTHS:
         model = LogisticRegression(C=strength, max_iter=300, class_weight="balanced")
-        model.fit(rows["training"], labels["training"])
-        judged = "validation" if parts["validation"] else "training"
-        accuracy = float(model.score(rows[judged], labels[judged]))
+        model.fit(rows, labels["training"])
+        accuracy = float(model.score(judged_rows, judged))
         if accuracy > quality:
             best, quality = model, accuracy
     assert best is not None  # noqa: S101  there is a strength
-    answers = best.predict(rows["test"])
-    present = [author for author in authors if author in set(labels["test"])]
-    matrix = confusion_matrix(labels["test"], answers, labels=list(authors), normalize="true")
-    f1 = float(f1_score(labels["test"], answers, labels=present, average="macro", zero_division=0))
-    return Result(f1, float(np.mean(answers == np.array(labels["test"]))), matrix)
+    truths = labels["test"]
+    answers = best.predict(vectorizer.transform(texts["test"]))
+    # an author without a text in the test part does not count in the mean
+    present = [author for author in authors if author in truths]
+    return Result(
+        f1=float(f1_score(truths, answers, labels=present, average="macro", zero_division=0)),
+        accuracy=float(np.mean(answers == np.array(truths))),
+        confusion=confusion_matrix(truths, answers, labels=list(authors), normalize="true"),
+    )
 
 
 def results(bench: Bench, texts: AuthorTexts) -> dict[str, list[Result]]:
@@ -78,22 +92,23 @@ def results(bench: Bench, texts: AuthorTexts) -> dict[str, list[Result]]:
     seeds = range(bench.seeds[0], bench.seeds[0] + SEEDS)
     by_language: dict[str, list[Result]] = {}
     for language in texts.strata:
-        samples = texts.of(language)
-        own = [attributed(samples, texts.authors, seed) for seed in seeds]
-        kept = [result for result in own if result is not None]
-        if kept:
-            by_language[language] = kept
+        attribute = partial(attributed, texts.of(language), texts.authors)
+        if measured := list(filter(None, map(attribute, seeds))):
+            by_language[language] = measured
     return by_language
 
 
-def estimates(by_language: dict[str, list[Result]], measure: str) -> list[Value]:
+def columns_of(by_language: Mapping[str, Sequence[Result]], measure: str) -> list[list[float]]:
+    """Return the values of a measure over seeds, a list for each language."""
+    value = attrgetter(MEASURES[measure])
+    return [list(map(value, of_language)) for of_language in by_language.values()]
+
+
+def estimates(by_language: Mapping[str, Sequence[Result]], measure: str) -> list[Value]:
     """Return the mean over seeds by language, and overall: the mean over seeds of the mean over languages."""
-    column = {
-        language: [result.f1 if measure == MEASURES[0] else result.accuracy for result in own]
-        for language, own in by_language.items()
-    }
-    overall = [float(np.mean(values)) for values in zip(*column.values(), strict=False)]
-    return [seeds_mean(values) for values in [*column.values(), overall]]
+    columns = columns_of(by_language, measure)
+    overall = [float(np.mean(values)) for values in zip(*columns, strict=False)]
+    return list(map(seeds_mean, [*columns, overall]))
 
 
 def seeds_mean(values: Sequence[float]) -> Estimate | None:
@@ -106,28 +121,46 @@ def comparison(bench: Bench, number: str, title: str, *, comments: Sequence[bool
     whole = collection(bench)
     printed = PAPER.tables[number]
     by_language = {kept: results(bench, whole if kept else whole.bare()) for kept in comments}
-    languages = [*by_language[comments[0]], OVERALL] if by_language[comments[0]] else []
-    heads = (*map(heading, languages), *(f"{column} (paper)" for column in printed.columns))
+    first = by_language[comments[0]]
+    languages = [*first, OVERALL] if first else []
+    heads = [*map(heading, languages), *paper_headings(printed.columns)]
+    no_paper, no_ours = [None] * len(printed.columns), [None] * len(languages)
     tables = []
     for measure in MEASURES:
         lines = []
-        for kept in comments:
-            ours = estimates(by_language[kept], measure) if by_language[kept] else []
-            ours = [*ours, *[None] * (len(languages) - len(ours))]
+        for kept, measured in by_language.items():
+            ours = estimates(measured, measure) if measured else []
             name = OURS if len(comments) == 1 else f"{OURS}, {COMMENTS[kept]}"
-            lines.append(ValueRow(name, (*ours, *[None] * len(printed.columns))))
-        for row, values in printed.rows(measure).items():
-            below = values if isinstance(values, dict) else {"": values}
-            for key in below:
-                path = (measure, row, key) if key else (measure, row)
-                theirs = [printed.value(*path, column=column) for column in printed.columns]
-                lines.append(ValueRow(f"{row}, {key}" if key else row, (*[None] * len(languages), *theirs)))
-        tables.append(ValueTable(measure.lower().replace(" ", "-"), measure, "model", heads, tuple(lines), "percent"))
+            lines.append(ValueRow(name, (*ours, *no_ours[len(ours) :], *no_paper)))
+        for name, path in printed_paths(printed, measure):
+            lines.append(ValueRow(name, (*no_ours, *printed_values(printed, *path))))
+        tables.append(measure_table(measure, measure, heads=heads, lines=lines))
+    return finding(bench, number, title=title, texts=whole, tables=tables)
+
+
+def printed_paths(printed: PrintedTable, measure: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield name and keys of each row that the paper prints of a measure; some rows have two below them."""
+    for row, values in printed.rows(measure).items():
+        if not isinstance(values, dict):
+            yield row, (measure, row)
+            continue
+        for key in values:
+            yield f"{row}, {key}", (measure, row, key)
+
+
+def measure_table(measure: str, title: str, heads: Sequence[str], lines: Sequence[ValueRow]) -> ValueTable:
+    """Return the table of one measure."""
+    name = measure.lower().replace(" ", "-")
+    return value_table(name, title, head="model", columns=heads, rows=lines, unit="percent")
+
+
+def finding(bench: Bench, number: str, title: str, texts: AuthorTexts, *, tables: Sequence[ValueTable]) -> Finding:
+    """Return the tables of one table of the paper, and how ours differ from it."""
     return Finding(
         name=f"deco/{number}",
-        title=f"{title} ({PAPER.title}, {printed.source})",
+        title=f"{title} ({PAPER.title}, {PAPER.tables[number].source})",
         tables=tuple(tables),
-        notes=(*whole.notes, *attribution_notes(whole)),
+        notes=(*texts.notes, *attribution_notes(texts)),
         seeds=bench.seeds,
     )
 
@@ -155,31 +188,20 @@ def deco_table_6(bench: Bench) -> Finding:
     """Standard deviations of attribution over seeds."""
     whole, printed = collection(bench), PAPER.tables["table-6"]
     by_language = results(bench, whole)
-    heads = (*map(heading, by_language), *(f"{column} (paper)" for column in printed.columns))
+    heads = [*map(heading, by_language), *paper_headings(printed.columns)]
     tables = []
     for measure in MEASURES:
-        ours = [
-            float(np.std([r.f1 if measure == MEASURES[0] else r.accuracy for r in own], ddof=1))
-            if len(own) > 1
-            else None
-            for own in by_language.values()
-        ]
-        lines = [ValueRow(OURS, (*ours, *[None] * len(printed.columns)))]
-        lines += [
-            ValueRow(
-                row, (*[None] * len(by_language), *(printed.value(measure, row, column=c) for c in printed.columns))
-            )
-            for row in printed.rows(measure)
-        ]
-        name = measure.lower().replace(" ", "-")
-        tables.append(ValueTable(name, f"{measure}, deviation over seeds", "model", heads, tuple(lines), "percent"))
-    return Finding(
-        name="deco/table-6",
-        title=f"Spread of attribution ({PAPER.title}, {printed.source})",
-        tables=tuple(tables),
-        notes=(*whole.notes, *attribution_notes(whole)),
-        seeds=bench.seeds,
-    )
+        ours = map(deviation, columns_of(by_language, measure))
+        no_paper, no_ours = [None] * len(printed.columns), [None] * len(by_language)
+        lines = [ValueRow(OURS, (*ours, *no_paper))]
+        lines += [ValueRow(row, (*no_ours, *printed_values(printed, measure, row))) for row in printed.rows(measure)]
+        tables.append(measure_table(measure, f"{measure}, deviation over seeds", heads=heads, lines=lines))
+    return finding(bench, "table-6", title="Spread of attribution", texts=whole, tables=tables)
+
+
+def deviation(values: Sequence[float]) -> float | None:
+    """Return the standard deviation over seeds; None of one seed."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
 def deco_table_9(bench: Bench) -> Finding:
@@ -191,22 +213,30 @@ def confusion(bench: Bench, number: int, *, comments: bool) -> Finding:
     """Return the confusion matrix over all languages, the mean over seeds and languages."""
     whole = collection(bench)
     by_language = results(bench, whole if comments else whole.bare())
-    matrices = [result.confusion for own in by_language.values() for result in own]
+    matrices = [result.confusion for result in chain.from_iterable(by_language.values())]
     mean = np.mean(matrices, axis=0) if matrices else np.full((len(whole.authors),) * 2, np.nan)
-    lines = tuple(
-        ValueRow(author, tuple(None if np.isnan(v) else float(v) for v in row))
-        for author, row in zip(whole.authors, mean, strict=True)
+    table = value_table(
+        "confusion",
+        "Share of answers, by true author",
+        head="author",
+        columns=whole.authors,
+        # None where an author has no text in any test part
+        rows=map(ValueRow, whole.authors, map(without_nan, mean)),
+        unit="percent",
     )
     words = "with" if comments else "without"
     return Finding(
         name=f"deco/figure-{number}",
         title=f"Confusion of authors {words} comments ({PAPER.title}, Figure {number})",
-        tables=(
-            ValueTable("confusion", "Share of answers, by true author", "author", whole.authors, lines, "percent"),
-        ),
+        tables=(table,),
         notes=("The paper's figure is a picture without numbers.", *whole.notes, *attribution_notes(whole)),
         seeds=bench.seeds,
     )
+
+
+def without_nan(values: Float64Array) -> tuple[float | None, ...]:
+    """Return values with None in place of NaN."""
+    return tuple(None if math.isnan(value) else value for value in values.tolist())
 
 
 def deco_figure_20(bench: Bench) -> Finding:
@@ -220,10 +250,10 @@ def deco_figure_23(bench: Bench) -> Finding:
 
 
 EXPERIMENTS = (
-    *(
-        Reproduction("deco", f"table-{number}", run)
-        for number, run in ((3, deco_table_3), (5, deco_table_5), (6, deco_table_6), (9, deco_table_9))
-    ),
+    Reproduction("deco", "table-3", deco_table_3),
+    Reproduction("deco", "table-5", deco_table_5),
+    Reproduction("deco", "table-6", deco_table_6),
+    Reproduction("deco", "table-9", deco_table_9),
     Reproduction("deco", "figure-20", deco_figure_20),
     Reproduction("deco", "figure-23", deco_figure_23),
 )

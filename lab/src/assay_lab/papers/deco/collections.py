@@ -7,14 +7,16 @@ temperatures: it continues the first lines of each function.
 import importlib
 import inspect
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 
 from assay.authorship import without_comments
 from assay.code import functions_in
-from assay.datasets import DataSelection, read_dataset
+from assay.datasets import DataSelection, Dataset, read_dataset
 from assay.errors import DataError
 from assay.languages import LANGUAGES, language_named
 from assay.models import StatisticsCache, cached_generator, open_model
@@ -94,44 +96,53 @@ class AuthorTexts:
 
         Texts of two strata are never compared: their tasks differ.
         """
-        order = {str(title): place for place, title in enumerate(PAPER.tables["table-2"].columns)}
-        places = {stratum_of(sample): order.get(heading(str(sample.language)), len(order)) for sample in self.samples}
+        titles = list(map(str, PAPER.tables["table-2"].columns))
+        places = {}
+        for sample in self.samples:
+            title = heading(str(sample.language))
+            places[stratum_of(sample)] = titles.index(title) if title in titles else len(titles)
         return tuple(sorted(places, key=lambda name: (places[name], name)))
 
     @cached_property
     def authors(self) -> tuple[str, ...]:
         """People first, then the generators by name."""
         labels = {str(sample.label) for sample in self.samples}
-        return (*([HUMAN] if HUMAN in labels else []), *sorted(labels - {HUMAN}))
+        return tuple(sorted(labels, key=lambda label: (label != HUMAN, label)))
 
     def of(self, stratum: str, author: str | None = None) -> list[Sample]:
         """Return the texts of a stratum, or those of one author in it."""
         return [s for s in self.samples if stratum_of(s) == stratum and author in (None, s.label)]
 
+    def labels(self, stratum: str) -> set[str | None]:
+        """Return the authors of a stratum."""
+        return {sample.label for sample in self.of(stratum)}
+
     def tasks(self, stratum: str) -> list[dict[str, Sample]]:
         """Return author → text of each task of a stratum that at least two authors solved."""
-        tasks: dict[str, dict[str, Sample]] = {}
+        tasks: defaultdict[str, dict[str, Sample]] = defaultdict(dict)
         for sample in self.of(stratum):
             if sample.group is not None:
-                tasks.setdefault(sample.group, {}).setdefault(str(sample.label), sample)
+                tasks[sample.group].setdefault(str(sample.label), sample)
         return [task for task in tasks.values() if len(task) > 1]
 
     def comparable(self) -> "AuthorTexts":
         """Return equally many texts of every author of a stratum: of the tasks that all solved, where there are any."""
         kept: list[Sample] = []
         for stratum in self.strata:
-            authors = dict.fromkeys(str(sample.label) for sample in self.of(stratum))
-            common = [task for task in self.tasks(stratum) if len(task) == len(authors)]
-            if common:
-                kept += [sample for task in common for sample in task.values()]
-            else:
-                least = min(len(self.of(stratum, author)) for author in authors)
-                kept += [sample for author in authors for sample in self.of(stratum, author)[:least]]
+            by_author: defaultdict[str, list[Sample]] = defaultdict(list)
+            for sample in self.of(stratum):
+                by_author[str(sample.label)].append(sample)
+            common = [task for task in self.tasks(stratum) if len(task) == len(by_author)]
+            for task in common:
+                kept += task.values()
+            if not common:
+                least = min(map(len, by_author.values()))
+                kept += chain.from_iterable(samples[:least] for samples in by_author.values())
         return AuthorTexts(tuple(kept), self.notes)
 
     def bare(self) -> "AuthorTexts":
         """Return the texts without comments, those that nothing else is left of removed."""
-        bare = [replace(s, text=without_comments(s.text, s.language)) for s in self.samples]
+        bare = [replace(sample, text=without_comments(sample.text, sample.language)) for sample in self.samples]
         return AuthorTexts(tuple(sample for sample in bare if sample.text.strip()), self.notes)
 
 
@@ -142,26 +153,26 @@ def collection(bench: Bench) -> AuthorTexts:
         DataError: a data set cannot be read or has no authors, or the scale of the paper was given without data.
     """
     settings = sizes_at(bench)
-    if bench.data:
-        sets = {name: _limited(list(_read(name, path)), settings) for name, path in bench.data.items()}
-        for name, samples in sets.items():
-            if _authors(samples) < 2:  # noqa: PLR2004  nothing to tell apart
-                raise DataError(f"{name}: {len(samples)} texts of one author, expected at least 2 authors")
-        notes = [f"{name}: {len(samples):,} texts of {_authors(samples)} authors." for name, samples in sets.items()]
-        if len(sets) > 1:
-            sets = {name: [_with_stratum(sample, name) for sample in samples] for name, samples in sets.items()}
-        return AuthorTexts(tuple(sample for samples in sets.values() for sample in samples), tuple(notes))
-    if bench.scale == "paper":
+    if not bench.data and bench.scale == "paper":
         raise DataError("the scale paper needs code of people and of generators: expected --data NAME=PATH")
-    return _always_there(bench, settings)
+    if not bench.data:
+        return _always_there(bench, settings)
+    texts: list[Sample] = []
+    notes = []
+    for name, path in bench.data.items():
+        samples = _limited(list(_read(name, path)), settings)
+        authors = {sample.label for sample in samples}
+        if len(authors) < 2:  # noqa: PLR2004  nothing to tell apart
+            raise DataError(f"{name}: {len(samples)} texts of one author, expected at least 2 authors")
+        notes.append(f"{name}: {len(samples):,} texts of {len(authors)} authors.")
+        if len(bench.data) > 1:
+            samples = [_with_stratum(sample, name) for sample in samples]
+        texts += samples
+    return AuthorTexts(tuple(texts), tuple(notes))
 
 
 def _with_stratum(sample: Sample, name: str) -> Sample:
     return replace(sample, metadata={STRATUM: f"{name}, {heading(str(sample.language))}"})
-
-
-def _authors(samples: Iterable[Sample]) -> int:
-    return len({sample.label for sample in samples})
 
 
 def _read(name: str, path: Path) -> Iterator[Sample]:
@@ -173,25 +184,27 @@ def _read(name: str, path: Path) -> Iterator[Sample]:
     if path.is_dir():
         yield from _solutions(name, path)
         return
-    dataset = None
+    for sample in _labelled_table(path).samples:
+        columns = map(sample.metadata.get, TEXTS)
+        language = sample.language or sample.metadata.get("language")
+        is_human = str(sample.label).casefold() == HUMAN
+        yield Sample(
+            id=f"{name}/{sample.id}",
+            text=str(next(filter(None, columns), sample.text)),
+            language=language_named(str(language)) if language else None,
+            label=HUMAN if is_human else str(sample.label),
+            group=None if sample.group is None else f"{name}/{sample.group}",
+        )
+
+
+def _labelled_table(path: Path) -> Dataset:
+    """Return a table with the first column of authors that it has."""
     for label in LABELS:
         try:
-            dataset = read_dataset(str(path), DataSelection(text=None, label=label, labels="as-is"))
-            break
+            return read_dataset(str(path), DataSelection(text=None, label=label, labels="as-is"))
         except DataError:
             continue
-    if dataset is None:
-        raise DataError(f"{path}: no column of authors, expected one of {', '.join(LABELS)}")
-    for sample in dataset.samples:
-        text = next((str(sample.metadata[key]) for key in TEXTS if sample.metadata.get(key)), sample.text)
-        language = sample.language or sample.metadata.get("language")
-        yield Sample(
-            f"{name}/{sample.id}",
-            text,
-            language_named(str(language)) if language else None,
-            HUMAN if str(sample.label).casefold() == HUMAN else str(sample.label),
-            None if sample.group is None else f"{name}/{sample.group}",
-        )
+    raise DataError(f"{path}: no column of authors, expected one of {', '.join(LABELS)}")
 
 
 def _solutions(name: str, folder: Path) -> Iterator[Sample]:
@@ -203,60 +216,66 @@ def _solutions(name: str, folder: Path) -> Iterator[Sample]:
             if not {"task_id", "solution", "canonical_solution"} <= set(row):
                 raise DataError(f"{path}: a line without task_id, solution and canonical_solution")
             task = f"{name}/{row['task_id']}"
-            yield Sample(f"{task}/{path.parent.name}", row["solution"], "python", path.parent.name, task)
+            yield _of_author(task, path.parent.name, row["solution"])
             if task not in people:
                 people.add(task)
-                whole = "def " in row["canonical_solution"].lstrip()[:4]  # else it is the body below the prompt
-                human = row["canonical_solution"] if whole else row["prompt"] + row["canonical_solution"]
-                yield Sample(f"{task}/{HUMAN}", human, "python", HUMAN, task)
+                human = row["canonical_solution"]
+                if "def " not in human.lstrip()[:4]:  # it is the body below the prompt
+                    human = row["prompt"] + human
+                yield _of_author(task, HUMAN, human)
+
+
+def _of_author(task: str, author: str, text: str) -> Sample:
+    """Return one author's Python for a task."""
+    return Sample(id=f"{task}/{author}", text=text, language="python", label=author, group=task)
 
 
 def _limited(samples: Sequence[Sample], settings: ScaleSizes) -> list[Sample]:
     """Return the texts of the first tasks of each language, and of the generators with most texts."""
     if settings.tasks is None:
         return list(samples)
-    counts: dict[str, int] = {}
-    for sample in samples:
-        counts[str(sample.label)] = counts.get(str(sample.label), 0) + 1
-    generators = sorted((label for label in counts if label != HUMAN), key=lambda label: -counts[label])
-    kept_authors = {HUMAN, *generators[: settings.authors]}
+    counts = Counter(str(sample.label) for sample in samples if sample.label != HUMAN)
+    generators = counts.most_common(settings.authors)
+    kept_authors = {HUMAN, *(name for name, _ in generators)}
     kept: list[Sample] = []
-    tasks: dict[tuple[str | None, ...], set[str]] = {}
+    tasks: defaultdict[tuple[str | None, ...], set[str]] = defaultdict(set)
     for sample in samples:
         if sample.label not in kept_authors:
             continue
-        key = (sample.language,) if sample.group is not None else (sample.language, sample.label)
-        chosen = tasks.setdefault(key, set())
-        task = sample.group if sample.group is not None else sample.id
-        if task in chosen or len(chosen) < settings.tasks:
-            chosen.add(task)
+        key: tuple[str | None, ...] = (sample.language,)
+        task = sample.group
+        if task is None:  # without tasks the texts of each author count
+            key, task = (sample.language, sample.label), sample.id
+        if task in tasks[key] or len(tasks[key]) < settings.tasks:
+            tasks[key].add(task)
             kept.append(sample)
     return kept
 
 
 def _always_there(bench: Bench, settings: ScaleSizes) -> AuthorTexts:
     """Return functions of the standard library, and what the model of the bench writes behind their first lines."""
-    functions = [
-        (f"{name}.{function.name}", function.text)
-        for name in MODULES
-        for function in functions_in(inspect.getsource(importlib.import_module(name)), "python")
-        if 8 <= function.text.count("\n") <= 40 and "." not in function.name  # noqa: PLR2004  one screen
-    ][: settings.tasks]
+    functions = list(islice(_library_functions(), settings.tasks))
     name = bench.configurations[0].model
     model = open_model(name)
     heads = ["\n".join(text.splitlines()[:PROMPT_LINES]) + "\n" for _, text in functions]
-    samples = [Sample(f"{task}/{HUMAN}", text, "python", HUMAN, task) for task, text in functions]
+    samples = [_of_author(task, HUMAN, text) for task, text in functions]
     with StatisticsCache(bench.out / STORE) as store:
         generator = cached_generator(model, store, digest=generator_digest(model))
         for temperature in TEMPERATURES[: settings.authors]:
             author = f"{name} at {temperature:g}"
             bodies = generator.generate(heads, max_new_tokens=120, temperature=temperature, seed=bench.seeds[0])
-            samples += [
-                Sample(f"{task}/{author}", head + str(body), "python", author, task)
-                for (task, _), head, body in zip(functions, heads, bodies, strict=True)
-            ]
+            for (task, _), head, body in zip(functions, heads, bodies, strict=True):
+                samples.append(_of_author(task, author, head + str(body)))
     note = (
         f"{len(functions)} functions of Python's standard library, and continuations of their first {PROMPT_LINES} "
         f"lines by {name} at several temperatures. The paper's generators rewrite whole files."
     )
     return AuthorTexts(tuple(samples), (note,))
+
+
+def _library_functions() -> Iterator[tuple[str, str]]:
+    """Yield name and text of functions of the standard library that fill no more than a screen."""
+    for name in MODULES:
+        for function in functions_in(inspect.getsource(importlib.import_module(name)), "python"):
+            if 8 <= function.text.count("\n") <= 40 and "." not in function.name:  # noqa: PLR2004  one screen
+                yield f"{name}.{function.name}", function.text

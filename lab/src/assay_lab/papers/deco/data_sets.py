@@ -11,6 +11,7 @@ from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.papers.printed import paper_headings, printed_values, value_table
 from assay_lab.rewrites import (
     AssemblyRequest,
     CollectionRequest,
@@ -88,19 +89,17 @@ def counts_beside_paper(name: str, counts: SetCounts) -> ValueTable:
     """Return our numbers of a data set, then the paper's."""
     printed = PAPER.tables["table-1"]
     ours = {LANGUAGES[language].title: numbers for language, numbers in counts.by_language.items()}
-    ours["Total"] = counts.total
     titles = dict.fromkeys([*ours, *printed.rows(name)])
+    titles.pop("Total", None)  # it stands last
+    ours["Total"] = counts.total
     rows = []
-    for title in [*(each for each in titles if each != "Total"), "Total"]:
-        own = (
-            (*map(float, ours[title]), float(sum(ours[title])))
-            if title in ours
-            else (None,) * (len(counts.authors) + 1)
-        )
-        theirs = tuple(printed.value(name, title, column=column) for column in printed.columns)
-        rows.append(ValueRow(title, (*own, *theirs)))
-    heads = (*counts.authors, "total", *(f"{column} (paper)" for column in printed.columns))
-    return ValueTable(name, TITLES[name], "language", heads, tuple(rows), "count")
+    for title in [*titles, "Total"]:
+        own: tuple[float | None, ...] = (None,) * (len(counts.authors) + 1)
+        if title in ours:
+            own = (*map(float, ours[title]), float(sum(ours[title])))
+        rows.append(ValueRow(title, (*own, *printed_values(printed, name, title))))
+    heads = (*counts.authors, "total", *paper_headings(printed.columns))
+    return value_table(name, TITLES[name], head="language", columns=heads, rows=rows, unit="count")
 
 
 EXPERIMENTS = (Reproduction("deco", "table-1", deco_table_1),)

@@ -1,15 +1,20 @@
 """Figures 19, 21 and 22 of DECo as numbers: how alike authors write, and whether vectors of their code fall apart."""
 
+from collections.abc import Sequence
+from itertools import chain
+
 import numpy as np
 from sklearn.manifold import TSNE
 
 from assay.retrieval import open_encoder
-from assay.types import BooleanArray, Float32Array
+from assay.types import BooleanArray, Float32Array, Sample
+from assay_lab.columns import own_group_column, text_column
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable
+from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.reproduction import Reproduction
-from assay_lab.papers.deco.collections import HUMAN, PAPER, AuthorTexts, collection, heading
+from assay_lab.papers.deco.collections import HUMAN, PAPER, collection, heading
 from assay_lab.papers.deco.linguistics import similarities
+from assay_lab.papers.printed import value_table
 
 PICTURE = "The paper's figure is a picture without numbers."
 TASKS = 100
@@ -21,17 +26,16 @@ PERPLEXITY = 30.0
 def deco_figure_19(bench: Bench) -> Finding:
     """Similarity of the authors' code, by fingerprints."""
     texts = collection(bench)
-    tasks = [task for language in texts.strata for task in texts.tasks(language)[:TASKS]]
+    tasks = list(chain.from_iterable(texts.tasks(language)[:TASKS] for language in texts.strata))
     pairs = similarities(tasks)
-    lines = [
-        ValueRow(author, tuple(pairs.get((min(author, other), max(author, other))) for other in texts.authors))
-        for author in texts.authors
-    ]
-    table = ValueTable("similarity", "Jaccard similarity", "author", texts.authors, tuple(lines), "number")
+    lines = []
+    for author in texts.authors:
+        shared = [pairs.get((min(author, other), max(author, other))) for other in texts.authors]
+        lines.append(ValueRow(author, tuple(shared)))
     return Finding(
         name="deco/figure-19",
         title=f"Similarity between authors ({PAPER.title}, Figure 19)",
-        tables=(table,),
+        tables=(value_table("similarity", "Jaccard similarity", head="author", columns=texts.authors, rows=lines),),
         notes=(
             PICTURE,
             f"Mean over {len(tasks)} tasks of two or more authors; fingerprints of tokens without names, not MOSS.",
@@ -41,45 +45,40 @@ def deco_figure_19(bench: Bench) -> Finding:
     )
 
 
+COLUMNS = (
+    "texts",
+    "person or generator, vectors",
+    "person or generator, t-SNE",
+    "person or generator, chance",
+    "generator, vectors",
+    "generator, t-SNE",
+    "generator, chance",
+)
+
+
 def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
     """Return how often the nearest text is by the same kind of author, in vectors and in their picture by t-SNE."""
     texts = collection(bench)
     encoder = open_encoder()
-    lines = []
     present = {stratum: str(texts.of(stratum)[0].language) for stratum in texts.strata}
-    absent = [heading(language) for language in languages if language not in present.values()]
-    for language in [*(stratum for stratum, own in present.items() if own in languages), *absent]:
+    shown = [stratum for stratum in texts.strata if present[stratum] in languages]
+    shown += [heading(language) for language in languages if language not in present.values()]
+    lines = []
+    for language in shown:
         samples = texts.of(language)
-        if len(samples) < FEWEST_POINTS:
-            lines.append(ValueRow(heading(language), (float(len(samples)), *[None] * 6)))
-            continue
-        vectors = encoder.encode([sample.text for sample in samples])
-        perplexity = min(PERPLEXITY, (len(samples) - 1) / 3)
-        # t-SNE's own initial positions by PCA are deterministic, random ones are not across versions
-        flat = TSNE(perplexity=perplexity, init="pca", random_state=bench.seeds[0]).fit_transform(vectors)
-        lines.append(ValueRow(heading(language), (float(len(samples)), *separations(texts, language, vectors, flat))))
-    columns = (
-        "texts",
-        "person or generator, vectors",
-        "person or generator, t-SNE",
-        "person or generator, chance",
-        "generator, vectors",
-        "generator, t-SNE",
-        "generator, chance",
-    )
+        shares: list[Value] = [None] * (len(COLUMNS) - 1)
+        if len(samples) >= FEWEST_POINTS:
+            vectors = encoder.encode(text_column(samples))
+            perplexity = min(PERPLEXITY, (len(samples) - 1) / 3)
+            # t-SNE's own initial positions by PCA are deterministic, random ones are not across versions
+            flat = TSNE(perplexity=perplexity, init="pca", random_state=bench.seeds[0]).fit_transform(vectors)
+            shares = separations(samples, vectors, flat)
+        lines.append(ValueRow(heading(language), (float(len(samples)), *shares)))
+    title = "Nearest text of another task by the same author"
     return Finding(
         name=f"deco/figure-{number}",
         title=f"Vectors of code by author ({PAPER.title}, Figure {number})",
-        tables=(
-            ValueTable(
-                "neighbours",
-                "Nearest text of another task by the same author",
-                "language",
-                columns,
-                tuple(lines),
-                "number",
-            ),
-        ),
+        tables=(value_table("neighbours", title, head="language", columns=COLUMNS, rows=lines),),
         notes=(
             PICTURE,
             "Share of texts whose nearest text of another task has the same kind of author. Chance: of a random text.",
@@ -90,11 +89,10 @@ def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
     )
 
 
-def separations(texts: AuthorTexts, language: str, vectors: Float32Array, flat: Float32Array) -> list[Value]:
+def separations(samples: Sequence[Sample], vectors: Float32Array, flat: Float32Array) -> list[Value]:
     """Return the shares of `embedded` for people against generators, and among generators."""
-    samples = texts.of(language)
     labels = np.array([str(sample.label) for sample in samples])
-    tasks = np.array([sample.group or sample.id for sample in samples])
+    tasks = np.array(own_group_column(samples))
     person = labels == HUMAN
     values: list[Value] = []
     for kinds, rows in ((person.astype(str), np.ones(len(samples), bool)), (labels, ~person)):
@@ -114,6 +112,7 @@ def neighbour_share(
     tasks: np.ndarray[tuple[int], np.dtype[np.str_]],
 ) -> float:
     """Return the share of points whose nearest point of another task is of the same kind."""
+    # |a - b|² = |a|² + |b|² - 2ab, for all pairs at once
     squares = (points.astype(np.float64) ** 2).sum(1)
     distances = squares[:, None] + squares[None] - 2 * points.astype(np.float64) @ points.T.astype(np.float64)
     same_task: BooleanArray = tasks[:, None] == tasks[None]
@@ -131,7 +130,8 @@ def deco_figure_22(bench: Bench) -> Finding:
     return embedded(bench, 22, ("java", "python"))
 
 
-EXPERIMENTS = tuple(
-    Reproduction("deco", f"figure-{number}", run)
-    for number, run in ((19, deco_figure_19), (21, deco_figure_21), (22, deco_figure_22))
+EXPERIMENTS = (
+    Reproduction("deco", "figure-19", deco_figure_19),
+    Reproduction("deco", "figure-21", deco_figure_21),
+    Reproduction("deco", "figure-22", deco_figure_22),
 )

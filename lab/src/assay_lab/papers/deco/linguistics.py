@@ -6,9 +6,10 @@ characters, in strings and comments too.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -52,10 +53,12 @@ def linguistics_of(texts: Sequence[str], bits: Sequence[float]) -> Linguistics:
         texts: at least one.
         bits: mean NLL of each in bits, NaN where it has none; see `bits_of`.
     """
-    tokens = [lexemes(text) for text in texts]
-    vocabulary = {token for row in tokens for token in row}
+    tokens = list(map(lexemes, texts))
     return Linguistics(
-        len(texts), len(vocabulary), float(np.mean([len(row) for row in tokens])), mean_with_interval(bits)
+        texts=len(texts),
+        vocabulary=len(set(chain.from_iterable(tokens))),
+        length=float(np.mean(list(map(len, tokens)))),
+        log_perplexity=mean_with_interval(bits),
     )
 
 
@@ -71,13 +74,14 @@ def bits_of(texts: Sequence[str], model: LogProbScorer) -> list[float]:
 
 def mean_with_interval(values: Sequence[float]) -> Estimate:
     """Return the mean of independent values that are no NaN, with its normal 95 % interval."""
-    kept = np.array([value for value in values if not math.isnan(value)])
-    if not len(kept):
+    present = np.array(values)[~np.isnan(values)]
+    if not len(present):
         return Estimate(math.nan, math.nan, math.nan, reason="no value")
-    if len(kept) == 1:
-        return Estimate(float(kept[0]), math.nan, math.nan, reason="one text")
-    half = 1.96 * float(kept.std(ddof=1)) / math.sqrt(len(kept))
-    return Estimate(float(kept.mean()), float(kept.mean()) - half, float(kept.mean()) + half)
+    mean = float(present.mean())
+    if len(present) == 1:
+        return Estimate(mean, math.nan, math.nan, reason="one text")
+    half = 1.96 * float(present.std(ddof=1)) / math.sqrt(len(present))
+    return Estimate(mean, mean - half, mean + half)
 
 
 def similarities(tasks: Sequence[Mapping[str, Sample]]) -> dict[tuple[str, str], Estimate]:
@@ -90,13 +94,14 @@ def similarities(tasks: Sequence[Mapping[str, Sample]]) -> dict[tuple[str, str],
         (author, author) in alphabetical order → mean over tasks; pairs without a common task are left out. A text too
         short for a fingerprint is left out.
     """
-    values: dict[tuple[str, str], list[float]] = {}
+    values: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for task in tasks:
         prints = {author: hashes_of(sample) for author, sample in task.items()}
-        for first, second in combinations_with_replacement(sorted(prints), 2):
+        for first, second in combinations(sorted(prints), 2):
             own, other = prints[first], prints[second]
-            if own and other and first != second:
-                values.setdefault((first, second), []).append(len(own & other) / len(own | other))
+            if own and other:
+                # Jaccard: common fingerprints over all
+                values[first, second].append(len(own & other) / len(own | other))
     return {pair: grouped_mean(column) for pair, column in values.items()}
 
 

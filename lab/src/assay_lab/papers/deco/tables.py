@@ -10,12 +10,14 @@ from assay.models import open_model
 from assay.scores import Deriver, ModelRole, ScoreRequest, request
 from assay.scoring import plan, score_samples
 from assay.types import Float64Array, LogProbScorer, TokenScorer
+from assay_lab.columns import text_column
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable
+from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.methods.perturbing import CausalFiller, CopyStatistics, SpanPerturbation, StylePerturbation
 from assay_lab.papers.deco.collections import HUMAN, PAPER, AuthorTexts, collection, heading, sizes_at, stratum_of
-from assay_lab.papers.deco.linguistics import Linguistics, bits_of, linguistics_of
+from assay_lab.papers.deco.linguistics import bits_of, linguistics_of
+from assay_lab.papers.printed import paper_headings, printed_values, value_table
 
 OVERALL = "Overall"
 AUROC = "AUROC, people against all generators"
@@ -62,7 +64,7 @@ def deco_table_2(bench: Bench) -> Finding:
     rows, derivers = computable(bench, target)
     models: dict[ModelRole, LogProbScorer] = {"target": target}
     table = score_samples(texts.samples, plan(list(rows.values()), models, derivers=derivers))
-    languages = [language for language in texts.strata if {HUMAN} < {s.label for s in texts.of(language)}]
+    languages = [language for language in texts.strata if {HUMAN} < texts.labels(language)]
     columns = [*map(heading, languages), OVERALL]
     printed = PAPER.tables["table-2"]
     lines = []
@@ -71,19 +73,18 @@ def deco_table_2(bench: Bench) -> Finding:
         if row in rows:
             areas = [area(texts, language, table.values[rows[row].name]) for language in languages]
             ours = [*areas, mean_over(areas)]
-        theirs = [printed.value(row, column=column) for column in printed.columns]
-        lines.append(ValueRow(row, (*ours, *theirs)))
-    heads = (*columns, *(f"{column} (paper)" for column in printed.columns))
+        lines.append(ValueRow(row, (*ours, *printed_values(printed, row))))
     failed = [f"{name}: {count:,} {words}." for (name, words), count in table.counts.items() if count]
-    missing = [row for row in PAPER.methods if row not in rows]
+    missing = ", ".join(row for row in PAPER.methods if row not in rows)
+    heads = columns + paper_headings(printed.columns)
     return Finding(
         name="deco/table-2",
         title=f"Zero-shot detection ({PAPER.title}, {printed.source})",
-        tables=(ValueTable("auroc", AUROC, "detector", heads, tuple(lines), "percent"),),
+        tables=(value_table("auroc", AUROC, head="detector", columns=heads, rows=lines, unit="percent"),),
         notes=(
             *texts.notes,
             f"Surrogate: {target.name}; spans are filled by the same model. Brackets: 95 % intervals over tasks.",
-            f"Dropped, because their weights cannot be had here (Falcon, T5, CodeT5, BART): {', '.join(missing)}.",
+            f"Dropped, because their weights cannot be had here (Falcon, T5, CodeT5, BART): {missing}.",
             "DetectGPT4Code is left out: with the surrogate and the filler of DetectGPT it would be the same row.",
             *failed,
         ),
@@ -93,12 +94,17 @@ def deco_table_2(bench: Bench) -> Finding:
 
 def area(texts: AuthorTexts, language: str, values: Float64Array) -> Estimate | None:
     """Return the AUROC of generated text against people's text of a language; None where a class has no value."""
-    rows = [at for at, s in enumerate(texts.samples) if stratum_of(s) == language and not math.isnan(values[at])]
-    positive = [texts.samples[at].label != HUMAN for at in rows]
+    scored: list[float] = []
+    positive: list[bool] = []
+    groups: list[str] = []
+    for sample, value in zip(texts.samples, values.tolist(), strict=True):
+        if stratum_of(sample) == language and not math.isnan(value):
+            scored.append(value)
+            positive.append(sample.label != HUMAN)
+            groups.append(sample.group or sample.id)
     if len(set(positive)) < 2:  # noqa: PLR2004  both classes
         return None
-    groups = [texts.samples[at].group or texts.samples[at].id for at in rows]
-    return rank_score("auroc", [float(values[at]) for at in rows], positive, groups).auroc
+    return rank_score("auroc", scored, positive, groups=groups).auroc
 
 
 def mean_over(areas: Sequence[Estimate | None]) -> Estimate | None:
@@ -109,27 +115,28 @@ def mean_over(areas: Sequence[Estimate | None]) -> Estimate | None:
     value = float(np.mean([each.value for each in measured]))
     if not all(each.has_interval for each in measured):
         return Estimate(value, math.nan, math.nan, reason="a language without an interval")
+    # independent languages: the variances of a mean add up
     half = math.sqrt(sum(((each.high - each.low) / 2) ** 2 for each in measured)) / len(measured)
     return Estimate(value, max(0.0, value - half), min(1.0, value + half))
 
 
 def language_table(bench: Bench, number: str, measures: Sequence[str], *, comments: bool = True) -> Finding:
     """Return measures of the authors' language, beside the paper's."""
-    whole, target = collection(bench).comparable(), surrogate(bench)
-    texts = whole if comments else whole.bare()
-    all_bits = bits_of([sample.text for sample in texts.samples], target)
+    texts, target = collection(bench).comparable(), surrogate(bench)
+    if not comments:
+        texts = texts.bare()
+    all_bits = bits_of(text_column(texts.samples), target)
     bits = {sample.id: value for sample, value in zip(texts.samples, all_bits, strict=True)}
     printed = PAPER.tables[number]
-    heads = (*texts.authors, *(f"{column} (paper)" for column in printed.columns))
+    titles = {language: heading(str(texts.of(language)[0].language)) for language in texts.strata}
+    heads = [*texts.authors, *paper_headings(printed.columns)]
     tables = []
     for measure in measures:
         lines = []
-        for language in [*texts.strata, OVERALL]:
-            ours = [measure_of(texts, language, author, measure, bits) for author in texts.authors]
-            title = OVERALL if language == OVERALL else heading(str(texts.of(language)[0].language))
-            theirs = [printed.value(measure, title, column=column) for column in printed.columns]
-            lines.append(ValueRow(heading(language), (*ours, *theirs)))
-        tables.append(ValueTable(measure.lower(), measure, "language", heads, tuple(lines), "number"))
+        for language, title in {**titles, OVERALL: OVERALL}.items():
+            ours = [measure_of(texts, language, author, measure=measure, bits=bits) for author in texts.authors]
+            lines.append(ValueRow(heading(language), (*ours, *printed_values(printed, measure, title))))
+        tables.append(value_table(measure.lower(), measure, head="language", columns=heads, rows=lines))
     return Finding(
         name=f"deco/{number}",
         title=f"Language of the authors ({PAPER.title}, {printed.source})",
@@ -144,21 +151,24 @@ def language_table(bench: Bench, number: str, measures: Sequence[str], *, commen
     )
 
 
-def measure_of(texts: AuthorTexts, language: str, author: str, measure: str, bits: Mapping[str, float]) -> Value:
+def measure_of(texts: AuthorTexts, language: str, author: str, *, measure: str, bits: Mapping[str, float]) -> Value:
     """Return one measure of one author; overall it is the unweighted mean over languages, as in the paper."""
     if language == OVERALL:
-        values = [measure_of(texts, each, author, measure, bits) for each in texts.strata]
+        values = [measure_of(texts, each, author, measure=measure, bits=bits) for each in texts.strata]
         if None in values:  # an author of some rows alone has no mean that can be compared
             return None
-        present = [value.value if isinstance(value, Estimate) else value for value in values]
-        return float(np.mean([float(value) for value in present if value is not None]))
+        return float(np.mean([value.value if isinstance(value, Estimate) else value for value in values]))
     samples = texts.of(language, author)
     if not samples:
         return None
-    result: Linguistics = linguistics_of([s.text for s in samples], [bits[s.id] for s in samples])
-    if measure == "Log-perplexity":
-        return result.log_perplexity
-    return {"Density": result.density, "Vocabulary": float(result.vocabulary), "Length": result.length}[measure]
+    result = linguistics_of(text_column(samples), [bits[sample.id] for sample in samples])
+    values_of: dict[str, Value] = {
+        "Density": result.density,
+        "Vocabulary": float(result.vocabulary),
+        "Length": result.length,
+        "Log-perplexity": result.log_perplexity,
+    }
+    return values_of[measure]
 
 
 def deco_table_4(bench: Bench) -> Finding:
@@ -176,7 +186,9 @@ def deco_table_8(bench: Bench) -> Finding:
     return language_table(bench, "table-8", ALL_MEASURES, comments=False)
 
 
-EXPERIMENTS = tuple(
-    Reproduction("deco", f"table-{number}", run)
-    for number, run in ((2, deco_table_2), (4, deco_table_4), (7, deco_table_7), (8, deco_table_8))
+EXPERIMENTS = (
+    Reproduction("deco", "table-2", deco_table_2),
+    Reproduction("deco", "table-4", deco_table_4),
+    Reproduction("deco", "table-7", deco_table_7),
+    Reproduction("deco", "table-8", deco_table_8),
 )

@@ -72,7 +72,13 @@ def installed_functions() -> Iterator[Document]:
                 if digest not in seen:
                     seen.add(digest)
                     origin = Origin("installed", place, first_line=definition.first_line)
-                    yield Document(definition.text, "python", "function", definition.name, (origin,))
+                    yield Document(
+                        text=definition.text,
+                        language="python",
+                        kind="function",
+                        name=definition.name,
+                        origins=(origin,),
+                    )
 
 
 def package_of(document: Document) -> str:
@@ -99,10 +105,9 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
         long: tokens from which a function is a long one.
         seed: of the order.
     """
-    draw = random.Random(seed)  # noqa: S311  a draw that can be repeated, no secret
+    # long functions come first: every space then has enough of them, and each space is a beginning of the next
     order = list(range(len(documents)))
-    draw.shuffle(order)
-    first: list[int] = []
+    random.Random(seed).shuffle(order)  # noqa: S311  a draw that can be repeated, no secret
     cuts: dict[int, TokenizedText] = {}
     longest = min(targets // 2, smallest // 2)
     for at in order:
@@ -110,19 +115,15 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
             continue
         cut = TokenizedText.of(documents[at].text, documents[at].language)
         if len(cut) >= long:
-            first.append(at)
             cuts[at] = cut
-        if len(first) == longest:
+        if len(cuts) == longest:
             break
-    chosen = set(first)
-    rest = [at for at in order if at not in chosen]
-    arranged = [*first, *rest]
-    ordered = tuple(documents[at] for at in arranged)
+    arranged = [*cuts, *(at for at in order if at not in cuts)]
+    ordered = tuple(map(documents.__getitem__, arranged))
     searched: list[Target] = []
-    for at in range(min(smallest, len(ordered))):
+    for at, document in enumerate(ordered[:smallest]):
         if len(searched) == targets:
             break
-        document = ordered[at]
         if not is_unseen(document):
             continue
         cut = cuts.get(arranged[at]) or TokenizedText.of(document.text, document.language)
@@ -134,7 +135,7 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
 def _right(documents: Sequence[Document], targets: Sequence[int]) -> dict[int, frozenset[int]]:
     """Return the positions of each target's near-duplicates, itself among them."""
     index = ShingleIndex([documents[at].text for at in targets])
-    right: dict[int, set[int]] = {at: {at} for at in targets}
+    right = {at: {at} for at in targets}
     crc: dict[str, int] = {}
     for other, document in enumerate(documents):
         own = shingles(document.text, crc)

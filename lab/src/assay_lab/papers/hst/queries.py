@@ -64,9 +64,10 @@ def queries(space: SearchSpace, window: int, kind: Alteration, *, most: int, see
     random.Random(seed).shuffle(long_enough)  # noqa: S311  a draw that can be repeated, no secret
     fragments = []
     for target in long_enough[:most]:
+        # an own draw for each target, the same for every kind of alteration
         draw = random.Random(f"{seed} {target.at} {window}")  # noqa: S311
         fragment = target.cut.fragment(draw.randrange(len(target.cut) - window + 1), window)
         donors = [draw.choice(space.documents).text for _ in range(DONORS)]
         text = ALTERATIONS[kind](fragment, donors, seed + target.at)
-        fragments.append(Query(text, target.at, target.group, text != fragment))
+        fragments.append(Query(text=text, target=target.at, group=target.group, changed=text != fragment))
     return fragments

@@ -1,7 +1,7 @@
 """Section IV of HybridSourceTracker: how well each way of searching finds the origin of a fragment, and its cost."""
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import islice, product
 
 from assay.errors import DataError
 from assay.evaluation import Estimate
@@ -16,9 +16,12 @@ from assay_lab.papers.hst.corpus import installed_functions, search_space
 from assay_lab.papers.hst.queries import ALTERATIONS, Alteration
 from assay_lab.papers.hst.search import WAYS
 from assay_lab.papers.hst.trial import SIZES, TracingTrial, TrialCell, run_trial
+from assay_lab.papers.printed import value_table
 
 PAPER = paper("hst")
 TRIAL = "trial.json"
+UNION_GAIN, PAPER_GAIN = "union over the best other", "HST over winnowing (paper)"
+"""Rows that compare two ways, paired."""
 DRAWN = ("union", "HST (paper)", "winnowing (paper)", "vector")
 """Four lines can be distinguished in one figure; the tables have all ways."""
 
@@ -42,16 +45,16 @@ def retrieval(bench: Bench) -> Finding:
     The paper's numbers are of its own encoder, corpus and models, which cannot be had; its main claim stands in a note.
     """
     trials = [trial(bench, seed) for seed in bench.seeds]
-    spaces = sorted({cell.space for result in trials for cell in result.cells}, reverse=True)
-    tables = [quality_table(trials, space, kind) for space in spaces for kind in ALTERATIONS]
-    charts = [quality_chart(table) for table in tables[: len(ALTERATIONS)]]
+    cells = cells_of_seeds(trials)
+    spaces = sorted({space for space, _ in cells}, reverse=True)
+    tables = [quality_table(cells.get((space, kind), {}), space, kind) for space, kind in product(spaces, ALTERATIONS)]
     return Finding(
         name="hst/retrieval",
         title="How well a search finds the origin of a fragment (HybridSourceTracker, Section IV)",
         tables=(*tables, *cost_tables(trials)),
         notes=tuple(notes(trials)),
         seeds=bench.seeds,
-        charts=tuple(charts),
+        charts=tuple(map(quality_chart, tables[: len(ALTERATIONS)])),
     )
 
 
@@ -68,47 +71,52 @@ def trial(bench: Bench, seed: int) -> TracingTrial:
     bench.watchers.begin(f"run {folder.name}")
     documents = list(islice(installed_functions(), size.corpus))
     space = search_space(documents, smallest=size.spaces[0], targets=size.targets, long=max(size.windows), seed=seed)
-    result = run_trial(space, size, open_encoder(), folder, seed=seed, progress=bench.watchers.scoring)
+    result = run_trial(space, size, open_encoder(), folder=folder, seed=seed, progress=bench.watchers.scoring)
     write_text(folder / TRIAL, result.as_json())
     return result
 
 
-def quality_table(trials: Sequence[TracingTrial], space: int, kind: Alteration) -> ValueTable:
+def quality_table(cells: "WindowCells", space: int, kind: Alteration) -> ValueTable:
     """Return the mean reciprocal ranks of one space and kind: ways in rows, lengths of fragments in columns."""
-    cells = cells_by_window(trials, space, kind)
     windows = sorted({window for window, _ in cells})
-    rows = [
-        ValueRow(way, tuple(over_seeds([cell.quality["mrr"] for cell in cells[window, way]]) for window in windows))
-        for way in WAYS
-    ]
-    rows.append(ValueRow("union over the best other", tuple(least_gain(cells[w, "union"]) for w in windows)))
-    rows.append(ValueRow("HST over winnowing (paper)", tuple(paper_gain(cells[w, "HST (paper)"]) for w in windows)))
-    return ValueTable(
-        name=f"mrr-{space}-{kind.replace(' ', '-')}",
-        title=f"Mean reciprocal rank among {space:,} functions, fragments {WORDS[kind]}",
+    rows: dict[str, list[Estimate | None]] = {name: [] for name in (*WAYS, UNION_GAIN, PAPER_GAIN)}
+    for window in windows:
+        for way in WAYS:
+            rows[way].append(over_seeds([cell.quality["mrr"] for cell in cells[window, way]]))
+        rows[UNION_GAIN].append(least_gain(cells[window, "union"]))
+        rows[PAPER_GAIN].append(paper_gain(cells[window, "HST (paper)"]))
+    return value_table(
+        f"mrr-{space}-{kind.replace(' ', '-')}",
+        f"Mean reciprocal rank among {space:,} functions, fragments {WORDS[kind]}",
         head="way",
-        columns=tuple(f"{window} tokens" for window in windows),
-        rows=tuple(rows),
-        unit="number",
+        columns=[f"{window} tokens" for window in windows],
+        rows=[ValueRow(way, tuple(values)) for way, values in rows.items()],
     )
 
 
-def cells_by_window(
-    trials: Sequence[TracingTrial], space: int, kind: Alteration
-) -> dict[tuple[int, str], list[TrialCell]]:
-    """Return window and way → the cells of all seeds."""
-    cells: dict[tuple[int, str], list[TrialCell]] = {}
-    for seed in trials:
-        for cell in seed.cells:
-            if (cell.space, cell.kind) == (space, kind):
-                cells.setdefault((cell.window, cell.way), []).append(cell)
+WindowCells = Mapping[tuple[int, str], Sequence[TrialCell]]
+"""Window and way → the cells of all seeds."""
+
+
+def cells_of_seeds(trials: Sequence[TracingTrial]) -> Mapping[tuple[int, Alteration], WindowCells]:
+    """Return space and kind of alteration → its cells."""
+    cells: dict[tuple[int, Alteration], dict[tuple[int, str], list[TrialCell]]] = {}
+    for of_seed in trials:
+        for cell in of_seed.cells:
+            of_kind = cells.setdefault((cell.space, cell.kind), {})
+            of_kind.setdefault((cell.window, cell.way), []).append(cell)
     return cells
 
 
 def least_gain(union: Sequence[TrialCell]) -> Estimate | None:
     """Return the paired gain of the union over that other way over which it is smallest."""
-    gains = [over_seeds([cell.gain[way] for cell in union]) for way in union[0].gain]
+    gains = [gain_over(union, way) for way in union[0].gain]
     return min((gain for gain in gains if gain is not None), key=lambda gain: gain.value, default=None)
+
+
+def gain_over(cells: Sequence[TrialCell], way: str) -> Estimate | None:
+    """Return the paired gain over another way, over seeds."""
+    return over_seeds([cell.gain[way] for cell in cells])
 
 
 def paper_gain(hybrid: Sequence[TrialCell]) -> Estimate | None:
@@ -118,30 +126,29 @@ def paper_gain(hybrid: Sequence[TrialCell]) -> Estimate | None:
 
 def quality_chart(table: ValueTable) -> Chart:
     """Return mean reciprocal ranks by length of the fragment."""
+    values_of = {row.name: row.values for row in table.rows}
+    windows = [float(column.split()[0]) for column in table.columns]
     series = []
     for way in DRAWN:
-        (row,) = (row for row in table.rows if row.name == way)
-        points = {
-            float(column.split()[0]): value
-            for column, value in zip(table.columns, row.values, strict=True)
-            if isinstance(value, Estimate)
-        }
-        series.append(Series(way, points))
-    return Chart(table.name, table.title, tuple(series), Axes("tokens of the fragment", "mean reciprocal rank"))
+        points = zip(windows, values_of[way], strict=True)
+        series.append(Series(way, {window: value for window, value in points if isinstance(value, Estimate)}))
+    axes = Axes("tokens of the fragment", "mean reciprocal rank")
+    return Chart(name=table.name, title=table.title, series=tuple(series), axes=axes)
 
 
 def cost_tables(trials: Sequence[TracingTrial]) -> list[ValueTable]:
     """Return one table for each cost of a trace, of the first seed: ways in rows, search spaces in columns."""
     costs = {(cost.way, cost.space): cost for cost in trials[0].costs}
     spaces = sorted({space for _, space in costs})
+    columns = [f"{space:,} functions" for space in spaces]
     tables = []
     for field, (title, scale) in COSTS.items():
-        rows = [
-            ValueRow(way, tuple(scale * float(getattr(costs[way, space], field)) for space in spaces)) for way in WAYS
-        ]
-        columns = tuple(f"{space:,} functions" for space in spaces)
+        rows = []
+        for way in WAYS:
+            values = [scale * float(getattr(costs[way, space], field)) for space in spaces]
+            rows.append(ValueRow(way, tuple(values)))
         name = f"cost-{field.split('_')[0]}"
-        tables.append(ValueTable(name, f"Cost of a trace: {title}", "way", columns, tuple(rows), "number"))
+        tables.append(value_table(name, f"Cost of a trace: {title}", head="way", columns=columns, rows=rows))
     return tables
 
 
@@ -151,24 +158,21 @@ def notes(trials: Sequence[TracingTrial]) -> list[str]:
     claim = PAPER.tables["abstract"]
     gain = claim.value("HST over winnowing", column="60 tokens and more, at most")
     union = [cell for cell in first.cells if cell.way == "union" and cell.space == first.cells[0].space]
-    queries = {cell.window: cell.queries for cell in union}
-    changed = {
-        kind: ", ".join(f"{cell.changed:.0%} at {cell.window}" for cell in union if cell.kind == kind)
-        for kind in ALTERATIONS
-        if kind != "type 1"
-    }
-    brackets = (
-        "In brackets: 95 % intervals over modules, and their number."
-        if len(trials) == 1
-        else f"Mean over {len(trials)} seeds; in brackets Student's 95 % interval over them."
-    )
+    queries = {cell.window: f"{cell.queries} of {cell.window} tokens" for cell in union}
+    changed: dict[Alteration, list[str]] = {kind: [] for kind in ALTERATIONS if kind != "type 1"}
+    for cell in union:
+        if cell.kind in changed:
+            changed[cell.kind].append(f"{cell.changed:.0%} at {cell.window}")
+    brackets = "In brackets: 95 % intervals over modules, and their number."
+    if len(trials) > 1:
+        brackets = f"Mean over {len(trials)} seeds; in brackets Student's 95 % interval over them."
     return [
         brackets,
         "A function counts as found where it, or a near-duplicate of it, is among the first 100 answers.",
         "Searched for: functions of the standard library. Searched among: those and functions of packages.",
         f"Vectors: {first.encoder}, throughout; the paper's encoder cannot be had.",
-        f"Fragments of seed {first.seed}: {', '.join(f'{n} of {window} tokens' for window, n in queries.items())}.",
-        *(f"Fragments changed by the alteration {kind}: {shares}." for kind, shares in changed.items()),
+        f"Fragments of seed {first.seed}: {', '.join(queries.values())}.",
+        *(f"Fragments changed by the alteration {kind}: {', '.join(shares)}." for kind, shares in changed.items()),
         "The last two rows are paired: the union against the best other way, the paper's hybrid against its winnowing.",
         f"The paper says that its hybrid is on par at 30 tokens and up to {gain:.1%} above from 60 tokens on.",
         "Costs: processor time of a trace with ten matches and their lines, fragments of 60 tokens after Algorithm 1.",

@@ -41,7 +41,7 @@ WAYS: Mapping[str, Way] = MappingProxyType(
 """The paper's fingerprints and ours; the vectors are the same throughout."""
 
 
-def answers(text: str, language: str | None, index: CodeIndex, method: SearchMethod) -> NDArray[np.int64]:
+def answers(text: str, language: str | None, index: CodeIndex, *, method: SearchMethod) -> NDArray[np.int64]:
     """Return the numbers of the documents that a trace compares the text with, best first, at most `DEPTH`.
 
     Documents of equal rank come in an order by a hash of their numbers. A trace shows them by path; here the path would
@@ -50,8 +50,9 @@ def answers(text: str, language: str | None, index: CodeIndex, method: SearchMet
     with index.snapshot():
         ranking = rank_candidates(text, index, language=language, method=method)
     documents = ranking.candidates.documents[ranking.order]
-    keys = [key[ranking.order] for key in ranking.keys]
-    order = np.lexsort([mix(documents.astype(np.uint64)), *(-key for key in reversed(keys))])
+    # the last key of lexsort comes first, and keys are higher for better documents
+    keys = [-key[ranking.order] for key in reversed(ranking.keys)]
+    order = np.lexsort([mix(documents.astype(np.uint64)), *keys])
     return documents[order[:DEPTH]]
 
 

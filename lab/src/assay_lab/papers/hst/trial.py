@@ -5,7 +5,9 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,7 @@ from assay_lab.papers.hst.queries import ALTERATIONS, WINDOWS, Alteration, queri
 from assay_lab.papers.hst.search import WAYS, Way, answers, first_right
 
 LANGUAGE = "python"
+PROFILES = ("paper", "default")
 BATCH = 4096
 """Documents that are added at a time."""
 
@@ -157,30 +160,41 @@ def run_trial(
     sizes = list(dict.fromkeys(min(documents, len(space.documents)) for documents in size.spaces))
     total = len(sizes) * len(size.windows) * len(ALTERATIONS)
     folder.mkdir(parents=True, exist_ok=True)
-    file = RankFile(folder / f"ranks-{run_digest(space, size, encoder, seed)}.jsonl")
-    measured: list[Ranks] = []
+    digest = run_digest(space, size, encoder, seed=seed)
+    file = RankFile(folder / f"ranks-{digest}.jsonl")
+    cells: list[TrialCell] = []
     costs: list[Cost] = []
+    done = 0
     for documents in sizes:
-        indexes = {profile: index_of(space, documents, profile, encoder, folder) for profile in ("paper", "default")}
-        try:
-            for window in size.windows:
-                for kind in ALTERATIONS:
-                    ranks = file.get(documents, window, kind)
-                    if ranks is None:
-                        ranks = ranks_of(space, documents, window, kind, indexes, most=size.most, seed=seed)
-                        file.add(ranks)
-                    measured.append(ranks)
-                    if progress:
-                        progress(len(measured), total)
+        with ExitStack() as stack:
+            indexes = {}
+            for profile in PROFILES:
+                indexes[profile] = index_of(space, documents, profile=profile, encoder=encoder, folder=folder)
+                stack.callback(indexes[profile].close)
+            for window, kind in product(size.windows, ALTERATIONS):
+                # a run that was killed continues after the last cell on disk
+                ranks = file.get(documents, window, kind)
+                if ranks is None:
+                    ranks = ranks_of(
+                        space, documents, window=window, kind=kind, indexes=indexes, most=size.most, seed=seed
+                    )
+                    file.add(ranks)
+                cells += cells_of(ranks, seed=seed)
+                done += 1
+                if progress:
+                    progress(done, total)
             costs += timed(space, documents, indexes, most=size.timed, seed=seed)
-        finally:
-            for index in indexes.values():
-                index.close()
-    cells = tuple(cell for ranks in measured for cell in cells_of(ranks, seed=seed))
-    return TracingTrial(seed, encoder.name, encoder.digest, len(space.documents), cells, tuple(costs))
+    return TracingTrial(
+        seed=seed,
+        encoder=encoder.name,
+        encoder_digest=encoder.digest,
+        documents=len(space.documents),
+        cells=tuple(cells),
+        costs=tuple(costs),
+    )
 
 
-def run_digest(space: SearchSpace, size: Size, encoder: Encoder, seed: int) -> str:
+def run_digest(space: SearchSpace, size: Size, encoder: Encoder, *, seed: int) -> str:
     """Return the digest of all that ranks depend on: version, settings, encoder and every document."""
     settings = f"{__version__} {seed} {encoder.digest} {size.targets} {size.most} {sorted(WAYS.items())}"
     digest = hashlib.sha256(settings.encode())
@@ -212,7 +226,7 @@ class RankFile:
             file.write(json.dumps(asdict(ranks)) + "\n")
 
 
-def index_of(space: SearchSpace, documents: int, profile: str, encoder: Encoder, folder: Path) -> CodeIndex:
+def index_of(space: SearchSpace, documents: int, *, profile: str, encoder: Encoder, folder: Path) -> CodeIndex:
     """Return the index over the first documents; document number n + 1 is the one at position n."""
     content = "".join(document.digest for document in space.documents[:documents])
     digest = hashlib.sha256(f"{__version__} {content}".encode()).hexdigest()[:16]
@@ -233,25 +247,31 @@ def index_of(space: SearchSpace, documents: int, profile: str, encoder: Encoder,
 def ranks_of(
     space: SearchSpace,
     documents: int,
+    *,
     window: int,
     kind: Alteration,
     indexes: Mapping[str, CodeIndex],
-    *,
     most: int,
     seed: int,
 ) -> Ranks:
     """Return the ranks of one cell, in every way."""
     fragments = queries(space, window, kind, most=most, seed=seed)
-    right = [frozenset(at + 1 for at in space.right[query.target]) for query in fragments]
-    ranks = {
-        name: [
-            first_right(answers(query.text, LANGUAGE, indexes[way.profile], way.method), truth)
-            for query, truth in zip(fragments, right, strict=True)
-        ]
-        for name, way in WAYS.items()
-    }
-    changed = sum(query.changed for query in fragments) / max(1, len(fragments))
-    return Ranks(documents, window, kind, [query.group for query in fragments], changed, ranks)
+    ranks: dict[str, list[int]] = {name: [] for name in WAYS}
+    for name, way in WAYS.items():
+        for query in fragments:
+            # documents of an index are numbered from 1
+            right = frozenset(at + 1 for at in space.right[query.target])
+            ranks[name].append(
+                first_right(answers(query.text, LANGUAGE, indexes[way.profile], method=way.method), right)
+            )
+    return Ranks(
+        space=documents,
+        window=window,
+        kind=kind,
+        groups=[query.group for query in fragments],
+        changed=sum(query.changed for query in fragments) / max(1, len(fragments)),
+        ranks=ranks,
+    )
 
 
 def cells_of(cell: Ranks, *, seed: int) -> Iterator[TrialCell]:
@@ -284,12 +304,12 @@ def timed(
         parts = {"winnowing": ("catalogue", "postings"), "vector": ("catalogue", "vectors")}
         needed = parts.get(way.method, tuple(sizes))
         yield Cost(
-            documents,
-            name,
-            len(fragments),
-            float(np.percentile(seconds, 50) * 1e3),
-            float(np.percentile(seconds, 95) * 1e3),
-            sum(sizes[part] for part in needed),
+            space=documents,
+            way=name,
+            queries=len(fragments),
+            p50_ms=float(np.percentile(seconds, 50) * 1e3),
+            p95_ms=float(np.percentile(seconds, 95) * 1e3),
+            index_bytes=sum(map(sizes.__getitem__, needed)),
         )
 
 

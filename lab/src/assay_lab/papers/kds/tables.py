@@ -1,27 +1,37 @@
 """Tables 1 to 10 of the kernel divergence paper beside ours: does a score rise with the contaminated share?"""
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
 from scipy.stats import pearsonr
 
 from assay.evaluation import Estimate
-from assay.training import KERNEL_DIVERGENCE, TrainingSettings
+from assay.training import KERNEL_DIVERGENCE
+from assay.types import Float64Array
 from assay_lab.evaluation.independent import spearman
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
-from assay_lab.experiments.papers import paper
+from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, over_seeds
+from assay_lab.experiments.papers import PrintedTable, paper
 from assay_lab.experiments.reproduction import Reproduction
-from assay_lab.papers.kds.trials import Trial, settings_of, trials
+from assay_lab.papers.kds.trials import Trial, names_of, settings_of, trials
+from assay_lab.papers.printed import headings, paper_headings, paper_rows, printed_values, value_table
 
 PAPER = paper("kds")
 KDS_ROW = "Kernel Divergence Score"
 REVERSED = ("Min-K%", "Min-K%++")
 """Rows whose published equations, 9 and 10, have the opposite sign of Eqs. 7 and 8; both orientations are printed."""
 EXTRA = ("Mean log-likelihood (not in the paper)", "CoDeC (not in the paper)")
-MEASURES = ("Spearman", "Pearson")
+Correlation = Callable[[Float64Array, Float64Array], float]
+
+
+MEASURES: Mapping[str, Correlation] = {
+    "Spearman": spearman,
+    "Pearson": lambda first, second: float(pearsonr(first, second).statistic),
+}
 CORRELATION = "Correlation with the true share"
 
 
@@ -29,24 +39,36 @@ def monotonicity(bench: Bench, number: str, rows: Sequence[str], title: str) -> 
     """Return the correlation of methods with λ, beside the values that the paper prints."""
     printed = PAPER.tables[number]
     measured = trials(bench, requested_methods(rows))
-    names = list(dict.fromkeys(trial.source for trial in measured))
-    heads = [f"{name}, {measure}" for name in names for measure in MEASURES]
-    heads += [f"{column} (paper)" for column in printed.columns]
+    names = names_of(measured)
     lines = []
     for row in rows:
         method = PAPER.methods[row]
-        correlations = [correlation(measured, name, method, measure) for name in names for measure in MEASURES]
-        theirs: list[Value] = [printed_value(number, row, column) for column in printed.columns]
-        lines.append(ValueRow(row, (*correlations, *theirs)))
+        ours = [
+            correlation(measured, name, method=method, measure=measure) for name, measure in product(names, MEASURES)
+        ]
+        theirs = present_values(printed, row)
+        lines.append(ValueRow(row, (*ours, *theirs)))
         if row in REVERSED:
-            lines.append(ValueRow(f"{row}, sign of its equation", (*map(negated, correlations), *theirs)))
+            lines.append(ValueRow(f"{row}, sign of its equation", (*map(negated, ours), *theirs)))
+    heads = headings(names, MEASURES) + paper_headings(printed.columns)
+    table = value_table("correlation", CORRELATION, head="score", columns=heads, rows=lines)
+    return finding(bench, number, title=title, table=table, notes=setting_notes(bench, names))
+
+
+def finding(bench: Bench, number: str, title: str, table: ValueTable, *, notes: Sequence[str]) -> Finding:
+    """Return one table of the paper beside ours."""
     return Finding(
         name=f"kds/{number}",
-        title=f"{title} ({PAPER.title}, {printed.source})",
-        tables=(ValueTable("correlation", CORRELATION, "score", tuple(heads), tuple(lines), "number"),),
-        notes=setting_notes(bench, measured),
+        title=f"{title} ({PAPER.title}, {PAPER.tables[number].source})",
+        tables=(table,),
+        notes=tuple(notes),
         seeds=bench.seeds,
     )
+
+
+def present_values(printed: PrintedTable, row: str) -> list[float | None]:
+    """Return the values that the paper prints in a row; None where it has none."""
+    return [None if value is None or math.isnan(value) else value for value in printed_values(printed, row)]
 
 
 def requested_methods(rows: Iterable[str]) -> list[str]:
@@ -54,22 +76,19 @@ def requested_methods(rows: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(PAPER.methods[row] for row in rows))
 
 
-def printed_value(number: str, row: str, column: int | str) -> float | None:
-    """Return a printed value; None where the paper has none."""
-    value = PAPER.tables[number].value(row, column=column)
-    return None if value is None or math.isnan(value) else value
-
-
 def correlation(measured: Sequence[Trial], source: str, method: str, measure: str) -> Estimate | None:
     """Return the correlation of a method with λ, the mean over subsets with Student's interval."""
-    chosen = [trial for trial in measured if trial.source == source and method in trial.values]
+    by_subset: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
+    for trial in measured:
+        value = trial.values.get(method, math.nan)
+        if trial.source == source and not math.isnan(value):
+            by_subset[trial.subset].append((trial.share, value))
     values = []
-    for subset in dict.fromkeys(trial.subset for trial in chosen):
-        pairs = [(trial.share, trial.values[method]) for trial in chosen if trial.subset == subset]
-        shares, scores = np.array([pair for pair in pairs if not math.isnan(pair[1])]).reshape(-1, 2).T
+    for pairs in by_subset.values():
+        shares, scores = np.array(pairs).T
+        # constant scores have no correlation
         if len(shares) > 1 and np.ptp(scores) > 0:
-            value = spearman(shares, scores) if measure == "Spearman" else float(pearsonr(shares, scores).statistic)
-            values.append(Estimate(value, math.nan, math.nan, reason="one subset"))
+            values.append(Estimate(MEASURES[measure](shares, scores), math.nan, math.nan, reason="one subset"))
     mean = over_seeds(values)
     if mean is None or len(values) == 1:
         return mean
@@ -82,186 +101,172 @@ def negated(estimate: Estimate | None) -> Estimate | None:
     """Return the correlation of the reversed score."""
     if estimate is None:
         return None
-    return Estimate(-estimate.value, -estimate.high, -estimate.low, estimate.level, estimate.groups, estimate.reason)
+    return replace(estimate, value=-estimate.value, low=-estimate.high, high=-estimate.low)
 
 
-def setting_notes(bench: Bench, measured: Sequence[Trial]) -> tuple[str, ...]:
-    """Return what was measured on what, and how it differs from the paper."""
+def setting_notes(bench: Bench, names: Sequence[str]) -> tuple[str, ...]:
+    """Return what was measured on the sources of these names, and how it differs from the paper."""
     settings = settings_of(bench)
-    names = ", ".join(dict.fromkeys(trial.source for trial in measured))
+    shares = ", ".join(f"{share:g}" for share in settings.shares)
     sizes = (
-        f"Sources: {names}. Sets of {settings.n} texts at λ = {', '.join(f'{share:g}' for share in settings.shares)}, "
+        f"Sources: {', '.join(names)}. Sets of {settings.n} texts at λ = {shares}, "
         f"{settings.subsets} subsets; the paper has sets of 700 or 4,000 at 21 shares and five subsets."
     )
+    if bench.data:
+        return sizes, "The data sets carry labels of members and non-members.", "The learning rate is the paper's."
     plants = (
         "converged: functions that `builtin:small` saw twice or more in its own training, whose rate decays to 0. "
         "constant rate: the same model trained further on its members and stopped at a constant rate."
     )
-    return (
-        sizes,
-        plants if not bench.data else "The data sets carry labels of members and non-members.",
-        "The learning rate is the paper's."
-        if bench.data
-        else "The learning rate is that of the model (a median change of embeddings by a thousandth), not the paper's.",
-    )
+    rate = "The learning rate is that of the model (a median change of embeddings by a thousandth), not the paper's."
+    return sizes, plants, rate
 
 
 def kds_table_1(bench: Bench) -> Finding:
     """Correlation of data-set scores with the contaminated share."""
     rows = [row for row in PAPER.tables["table-1"].values if row in PAPER.methods]
-    return monotonicity(bench, "table-1", [*rows, *EXTRA], "Monotonicity of data-set scores")
+    return monotonicity(bench, "table-1", rows=[*rows, *EXTRA], title="Monotonicity of data-set scores")
 
 
 def kds_table_2(bench: Bench) -> Finding:
     """Ablation of the kernel divergence: gating, fine-tuning, kernels."""
-    return monotonicity(bench, "table-2", list(PAPER.tables["table-2"].values), "Ablation of the kernel divergence")
+    return monotonicity(
+        bench, "table-2", rows=list(PAPER.tables["table-2"].values), title="Ablation of the kernel divergence"
+    )
 
 
 def kds_table_3(bench: Bench) -> Finding:
     """Kernel divergence by bandwidth."""
     rows = [*PAPER.tables["table-3"].values, "published code (a median a side)"]
-    return monotonicity(bench, "table-3", rows, "Kernel divergence by bandwidth")
+    return monotonicity(bench, "table-3", rows=rows, title="Kernel divergence by bandwidth")
 
 
 def kds_table_4(bench: Bench) -> Finding:
     """Kernel divergence by training configuration."""
-    return monotonicity(bench, "table-4", list(PAPER.tables["table-4"].values), "Kernel divergence by training")
+    return monotonicity(
+        bench, "table-4", rows=list(PAPER.tables["table-4"].values), title="Kernel divergence by training"
+    )
 
 
 def kds_table_5(bench: Bench) -> Finding:
     """Correlation where members and non-members are of one kind."""
     rows = list(PAPER.tables["table-5"].values)
-    return monotonicity(bench, "table-5", rows, "Monotonicity where members and non-members are alike")
+    return monotonicity(bench, "table-5", rows=rows, title="Monotonicity where members and non-members are alike")
 
 
 def by_source(bench: Bench, number: str, title: str, head: str) -> Finding:
     """Return the correlation of the kernel divergence by source, in rows, beside the paper's rows."""
-    measured = trials(bench, requested_methods([KDS_ROW]))
-    names = dict.fromkeys(trial.source for trial in measured)
-    lines = [
-        ValueRow(name, tuple(correlation(measured, name, PAPER.methods[KDS_ROW], measure) for measure in MEASURES))
-        for name in names
-    ]
-    printed = PAPER.tables[number]
-    lines += [
-        ValueRow(f"{row} (paper)", tuple(printed_value(number, row, column) for column in MEASURES))
-        for row in printed.values
-    ]
-    table = ValueTable("correlation", "Correlation with the true share", head, MEASURES, tuple(lines), "number")
-    return Finding(
-        name=f"kds/{number}",
-        title=f"{title} ({PAPER.title}, {printed.source})",
-        tables=(table,),
-        notes=setting_notes(bench, measured),
-        seeds=bench.seeds,
-    )
+    method, printed = PAPER.methods[KDS_ROW], PAPER.tables[number]
+    measured = trials(bench, [method])
+    names = names_of(measured)
+    lines = []
+    for name in names:
+        ours = [correlation(measured, name, method=method, measure=measure) for measure in MEASURES]
+        lines.append(ValueRow(name, tuple(ours)))
+    lines += paper_rows(printed)
+    table = value_table("correlation", CORRELATION, head=head, columns=MEASURES, rows=lines)
+    return finding(bench, number, title=title, table=table, notes=setting_notes(bench, names))
 
 
 def kds_table_6(bench: Bench) -> Finding:
     """Kernel divergence by source of texts."""
-    return by_source(bench, "table-6", "Kernel divergence by source of texts", "texts")
+    return by_source(bench, "table-6", title="Kernel divergence by source of texts", head="texts")
 
 
 def kds_table_7(bench: Bench) -> Finding:
     """Kernel divergence by model."""
-    return by_source(bench, "table-7", "Kernel divergence by model", "model")
+    return by_source(bench, "table-7", title="Kernel divergence by model", head="model")
 
 
 def kds_table_8(bench: Bench) -> Finding:
     """Seconds of fine-tuning and scoring."""
-    method = PAPER.methods[KDS_ROW]
-    again = PAPER.methods["1.0"]
-    measured = trials(bench, [method, again])
-    printed, n = PAPER.tables["table-8"], settings_of(bench).n
-    first = float(np.median([trial.seconds[method] for trial in measured]))
-    second = float(np.median([trial.seconds[again] for trial in measured]))
-    lines = [ValueRow("ours, this machine", (float(n), first, second))]
-    lines += [
-        ValueRow(f"{row} (paper)", tuple(printed.value(row, column=column) for column in printed.columns))
-        for row in printed.values
-    ]
-    table = ValueTable("seconds", "Seconds", "data", tuple(map(str, printed.columns)), tuple(lines), "number")
+    methods = [PAPER.methods[KDS_ROW], PAPER.methods["1.0"]]
+    measured = trials(bench, methods)
+    printed = PAPER.tables["table-8"]
+    seconds = [median_seconds(measured, method) for method in methods]
+    ours = ValueRow("ours, this machine", (float(settings_of(bench).n), *seconds))
     timing = (
         "Ours: the first method of a set, which pays for embeddings, fine-tuning and the pass after it; scoring is the "
         "same with another bandwidth, for which nothing is run again."
     )
-    return Finding(
-        name="kds/table-8",
-        title=f"Seconds of a kernel divergence ({PAPER.title}, {printed.source})",
-        tables=(table,),
-        notes=(timing, *setting_notes(bench, measured)),
-        seeds=bench.seeds,
+    table = value_table(
+        "seconds", "Seconds", head="data", columns=map(str, printed.columns), rows=[ours, *paper_rows(printed)]
     )
+    notes = timing, *setting_notes(bench, names_of(measured))
+    return finding(bench, "table-8", title="Seconds of a kernel divergence", table=table, notes=notes)
+
+
+def median_seconds(measured: Sequence[Trial], method: str) -> float:
+    """Return the median of the seconds of a method over all trials."""
+    return float(np.median([trial.seconds[method] for trial in measured]))
 
 
 def kds_table_9(bench: Bench) -> Finding:
     """Settings of the fine-tuning, ours beside the paper's."""
-    printed = PAPER.tables["table-9"]
-    own = {field.name: getattr(KERNEL_DIVERGENCE, field.name) for field in fields(TrainingSettings)}
+    printed, own = PAPER.tables["table-9"], KERNEL_DIVERGENCE
     ours: Mapping[str, float] = {
-        "LoRA dimension": own["rank"],
-        "LoRA alpha": own["alpha"],
-        "LoRA dropout": own["dropout"],
-        "SGD learning rate": own["rate"],
-        "batch GD learning rate": 100 * own["rate"],
-        "batch size": own["batch"],
+        "LoRA dimension": own.rank,
+        "LoRA alpha": own.alpha,
+        "LoRA dropout": own.dropout,
+        "SGD learning rate": own.rate,
+        "batch GD learning rate": 100 * own.rate,
+        "batch size": own.batch,
     }
-    lines = [ValueRow(row, (float(ours[row]), printed.value(row, column="value"))) for row in printed.values]
-    return Finding(
-        name="kds/table-9",
-        title=f"Settings of the fine-tuning ({PAPER.title}, {printed.source})",
-        tables=(ValueTable("settings", "Settings", "setting", ("ours", "paper"), tuple(lines), "number"),),
-        notes=("Ours without unseen text; with it, the learning rate is found for the model.",),
-        seeds=bench.seeds,
-    )
+    lines = [ValueRow(row, (float(ours[row]), *printed_values(printed, row))) for row in printed.values]
+    table = value_table("settings", "Settings", head="setting", columns=("ours", "paper"), rows=lines)
+    note = "Ours without unseen text; with it, the learning rate is found for the model."
+    return finding(bench, "table-9", title="Settings of the fine-tuning", table=table, notes=(note,))
 
 
 def kds_table_10(bench: Bench) -> Finding:
     """Consistency of data-set scores over subsets of equal share."""
-    rows = list(PAPER.tables["table-10"].values)
-    measured = trials(bench, requested_methods(rows))
-    names = list(dict.fromkeys(trial.source for trial in measured))
+    printed = PAPER.tables["table-10"]
+    measured = trials(bench, requested_methods(printed.values))
+    names = names_of(measured)
     measures: Mapping[str, Callable[[Sequence[Trial], str, str], float | None]] = {
         "MAPE": percentage_error,
         "SD / range of λ": relative_spread,
     }
-    printed = PAPER.tables["table-10"]
-    heads = [f"{name}, {measure}" for name in names for measure in measures]
-    heads += [f"{column}, MAPE (paper)" for column in printed.columns]
     lines = []
-    for row in rows:
+    for row in printed.values:
         method = PAPER.methods[row]
-        ours = [measure(measured, name, method) for name in names for measure in measures.values()]
-        lines.append(ValueRow(row, (*ours, *(printed_value("table-10", row, column) for column in printed.columns))))
+        ours = [measure(measured, name, method) for name, measure in product(names, measures.values())]
+        lines.append(ValueRow(row, (*ours, *present_values(printed, row))))
+    heads = headings(names, measures) + paper_headings(f"{column}, MAPE" for column in printed.columns)
+    table = value_table("consistency", "Spread over subsets", head="score", columns=heads, rows=lines)
     undefined = "MAPE is undefined where a score crosses 0 between subsets; the other measure is not."
-    return Finding(
-        name="kds/table-10",
-        title=f"Consistency over subsets ({PAPER.title}, {printed.source})",
-        tables=(ValueTable("consistency", "Spread over subsets", "score", tuple(heads), tuple(lines), "number"),),
-        notes=(undefined, *setting_notes(bench, measured)),
-        seeds=bench.seeds,
-    )
+    notes = undefined, *setting_notes(bench, names)
+    return finding(bench, "table-10", title="Consistency over subsets", table=table, notes=notes)
 
 
-def by_share(measured: Sequence[Trial], source: str, method: str) -> list[np.ndarray[tuple[int], np.dtype[np.float64]]]:
+def by_share(measured: Sequence[Trial], source: str, method: str) -> list[Float64Array]:
     """Return the values of a method at each λ, [subsets]."""
-    chosen = [trial for trial in measured if trial.source == source]
-    shares = dict.fromkeys(trial.share for trial in chosen)
-    return [np.array([trial.values[method] for trial in chosen if trial.share == share]) for share in shares]
+    columns: defaultdict[float, list[float]] = defaultdict(list)
+    for trial in measured:
+        if trial.source == source:
+            columns[trial.share].append(trial.values[method])
+    return list(map(np.array, columns.values()))
+
+
+def has_no_spread(column: Float64Array) -> bool:
+    """Return True where a value is missing or there is only one."""
+    return len(column) < 2 or bool(np.isnan(column).any())  # noqa: PLR2004  a spread needs two
 
 
 def percentage_error(measured: Sequence[Trial], source: str, method: str) -> float | None:
     """Return the mean absolute percentage error over subsets, averaged over λ; None where a score changes its sign."""
-    columns = by_share(measured, source, method)
-    if any(len(column) < 2 or np.isnan(column).any() or column.min() <= 0 <= column.max() for column in columns):  # noqa: PLR2004
-        return None
-    return float(np.mean([np.abs((column - column.mean()) / column.mean()).mean() for column in columns]))
+    errors = []
+    for column in by_share(measured, source, method):
+        if has_no_spread(column) or column.min() <= 0 <= column.max():
+            return None
+        errors.append(np.abs((column - column.mean()) / column.mean()).mean())
+    return float(np.mean(errors))
 
 
 def relative_spread(measured: Sequence[Trial], source: str, method: str) -> float | None:
     """Return the standard deviation over subsets, averaged over λ, in units of the range over λ."""
     columns = by_share(measured, source, method)
-    if any(len(column) < 2 or np.isnan(column).any() for column in columns):  # noqa: PLR2004  a spread needs two
+    if any(map(has_no_spread, columns)):
         return None
     width = float(np.ptp([column.mean() for column in columns]))
     return float(np.mean([column.std(ddof=1) for column in columns])) / width if width else None

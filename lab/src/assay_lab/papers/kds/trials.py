@@ -2,8 +2,9 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,10 @@ from assay.leakage import MeasuredModel, TuningOptions
 from assay.models import combined, open_local
 from assay.scores import DatasetInputs, FineTuning, dataset_requests
 from assay.types import MEMBER, NONMEMBER, Float32Array, Sample
+from assay_lab.columns import text_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.papers import paper
-from assay_lab.reliability.planted_pools import CONVERGED, pools
+from assay_lab.reliability.planted_pools import CONVERGED, PlantedPool, pools
 
 RATE = "rate"
 ONE_TUNING = tuple(dict.fromkeys(m for m in paper("kds").methods.values() if "batch" not in m and "epochs" not in m))
@@ -84,6 +86,11 @@ class Trial:
     seconds: Mapping[str, float] = field(default_factory=dict)
 
 
+def names_of(measured: Iterable[Trial]) -> list[str]:
+    """Return the names of the sources of trials, each once."""
+    return list(dict.fromkeys(trial.source for trial in measured))
+
+
 def settings_of(bench: Bench) -> TrialSettings:
     """Return the size of the trials.
 
@@ -107,12 +114,18 @@ def sources(bench: Bench) -> tuple[TrialSource, ...]:
         raise DataError("the scale paper needs data with labels: expected --data arxivtection=PATH or another")
     of_small = replace(bench, models=())  # the planted models are of `builtin:small`
     chosen = pools(of_small, bench.seeds[0], context=False)
-    result = []
-    for plant in (CONVERGED, "constant rate"):
-        pool = chosen[plant]
-        parts = {role: tuple(pool.samples[at] for at in pool.places(role)) for role in ("member", "clean", "unseen")}
-        result.append(TrialSource(plant, pool.model, parts["member"], parts["clean"], parts["unseen"]))
-    return tuple(result)
+    return tuple(planted_source(plant, chosen[plant]) for plant in (CONVERGED, "constant rate"))
+
+
+def planted_source(plant: str, pool: PlantedPool) -> TrialSource:
+    """Return a source from a pool of texts of known truth."""
+    return TrialSource(
+        name=plant,
+        model=pool.model,
+        members=pool.of_role("member"),
+        others=pool.of_role("clean"),
+        reference=pool.of_role("unseen"),
+    )
 
 
 def labelled(name: str, path: Path, bench: Bench) -> TrialSource:
@@ -122,7 +135,7 @@ def labelled(name: str, path: Path, bench: Bench) -> TrialSource:
     others = tuple(sample for sample in samples if sample.label == NONMEMBER)
     if not members or not others:
         raise DataError(f"{name}: {len(members)} members and {len(others)} non-members; expected labels of both")
-    return TrialSource(name, bench.configurations[0].model, members, others)
+    return TrialSource(name=name, model=bench.configurations[0].model, members=members, others=others)
 
 
 def trial_set(source: TrialSource, settings: TrialSettings, share: float, subset: int) -> tuple[Sample, ...]:
@@ -137,38 +150,36 @@ def trial_set(source: TrialSource, settings: TrialSettings, share: float, subset
             f"{source.name}: {len(source.members)} members and {len(source.others)} others for sets of {settings.n} "
             f"with λ = {share:g}; expected more of them"
         )
+    # a set depends on its subset and share alone, so that every method sees the same texts
     random = np.random.default_rng([subset, round(1000 * share)])
-    first = [source.members[at] for at in random.permutation(len(source.members))[:seen]]
-    second = [source.others[at] for at in random.permutation(len(source.others))[: settings.n - seen]]
-    return (*first, *second)
+    first = random.permutation(len(source.members))[:seen]
+    second = random.permutation(len(source.others))[: settings.n - seen]
+    return (*map(source.members.__getitem__, first), *map(source.others.__getitem__, second))
 
 
 def trials(bench: Bench, methods: Sequence[str]) -> tuple[Trial, ...]:
     """Return all trials with the values of these methods; what was measured before is read."""
     settings = settings_of(bench)
     return tuple(
-        measured_trial(bench, source, share, subset, methods)
-        for source in sources(bench)
-        for subset in range(settings.subsets)
-        for share in settings.shares
+        measured_trial(bench, source, share, subset=subset, methods=methods)
+        for source, subset, share in product(sources(bench), range(settings.subsets), settings.shares)
     )
 
 
-def measured_trial(bench: Bench, source: TrialSource, share: float, subset: int, methods: Sequence[str]) -> Trial:
+def measured_trial(bench: Bench, source: TrialSource, share: float, subset: int, *, methods: Sequence[str]) -> Trial:
     """Return one trial; values of methods that are not on disk yet are measured and kept there."""
     settings = settings_of(bench)
-    samples = trial_set(source, settings, share, subset)
-    key = combined([source.model, [sample.text for sample in samples], bench.seeds[0]])[:16]
+    samples = trial_set(source, settings, share, subset=subset)
+    key = combined([source.model, text_column(samples), bench.seeds[0]])[:16]
     path = bench.out / "kds-trials" / f"{source.name.replace(' ', '-')}-{share:g}-{subset}-{key}.json"
     stored = json.loads(path.read_text("utf-8")) if path.exists() else {"values": {}, "seconds": {}}
-    missing = [method for method in methods if method not in stored["values"]]
-    if missing:  # what shares a fine-tuning is measured with it
-        missing = [method for method in dict.fromkeys([*missing, *ONE_TUNING]) if method not in stored["values"]]
+    if not stored["values"].keys() >= set(methods):  # what shares a fine-tuning is measured with it
+        missing = [method for method in dict.fromkeys([*methods, *ONE_TUNING]) if method not in stored["values"]]
         bench.watchers.begin(f"{source.name}, λ {share:g}, subset {subset}")
         model = measured_model(bench, source, samples)
         for request in dataset_requests(",".join(missing)):
             start = time.perf_counter()
-            result = request(DatasetInputs(model.samples, (), model, bench.seeds[0]))
+            result = request(DatasetInputs(model.samples, (), model, seed=bench.seeds[0]))
             stored["values"][request.name] = None if np.isnan(result.value) else result.value
             stored["seconds"][request.name] = round(time.perf_counter() - start, 4)
             for name, value in result.details.items():
@@ -176,7 +187,7 @@ def measured_trial(bench: Bench, source: TrialSource, share: float, subset: int,
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, stored)
     values = {name: np.nan if value is None else float(value) for name, value in stored["values"].items()}
-    return Trial(source.name, share, subset, values, stored["seconds"])
+    return Trial(source=source.name, share=share, subset=subset, values=values, seconds=stored["seconds"])
 
 
 def measured_model(bench: Bench, source: TrialSource, samples: Sequence[Sample]) -> MeasuredModel:
@@ -192,7 +203,7 @@ def rate_of(bench: Bench, source: TrialSource) -> float | None:
     path = bench.out / "kds-trials" / f"{source.name.replace(' ', '-')}-rate.json"
     if not path.exists():
         settings = settings_of(bench)
-        size = trial_set(source, settings, settings.shares[0], 0)
+        size = trial_set(source, settings, settings.shares[0], subset=0)
         rate = MeasuredModel(open_local(source.model), size, source.reference).rate
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, {RATE: rate})

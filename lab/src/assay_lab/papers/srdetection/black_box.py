@@ -4,25 +4,28 @@ They have runs of their own: the same configuration, judged by what each checkpo
 a CPU, twelve texts for each one that is judged, and so gets fewer to judge; how many stands below every table.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay import __version__
 from assay.datasets import DataSelection, read_dataset
-from assay.evaluation import Estimate, grouped_share
+from assay.evaluation import Estimate
 from assay.models import StatisticsCache, cached_generator, combined
 from assay.scores import requests
 from assay.scoring import plan, score_samples
+from assay_lab.columns import group_column, id_column
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
+from assay_lab.experiments.finding import Finding, Value, ValueRow, over_seeds
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.runs import Runs, epoch_heading, epoch_tables, macro_f1_chart, runs_of, setting
+from assay_lab.papers.printed import printed_values, value_table
 from assay_lab.papers.srdetection.detectors import black_rows, calibrated_black, drawn_black, paper_score
+from assay_lab.papers.srdetection.figure_2 import rule_share
 from assay_lab.papers.srdetection.sensitivity import by_variants
 from assay_lab.testbed import (
     FILTER,
@@ -31,7 +34,6 @@ from assay_lab.testbed import (
     STATISTICS,
     Configuration,
     Evaluation,
-    Null,
     current_scores,
     open_checkpoint,
     read_planted,
@@ -42,7 +44,7 @@ from assay_lab.testbed import (
 )
 
 PAPER = paper("srdetection")
-NUMBERS = tuple(int(n) for n in next(iter(PAPER.tables["table-11"].values["macro-F1"].values())))
+NUMBERS = tuple(map(int, next(iter(PAPER.tables["table-11"].values["macro-F1"].values()))))
 """Numbers of variants in the paper's table; the largest is the score's default."""
 FEW = {"members": 40, "calibration_members": 20, "calibration_nonmembers": 40}
 """At most so many texts where a built-in model writes."""
@@ -56,7 +58,7 @@ def table_2(bench: Bench) -> Finding:
     black = writing(bench)
     runs = runs_of(black)
     learning = [detector.name for detector in writing_detectors() if detector.access == "labelled"]
-    changed = [note for chosen in black.configurations for note in settings_notes(chosen.judging, learning)]
+    changed = chain.from_iterable(settings_notes(chosen.judging, learning) for chosen in black.configurations)
     return Finding(
         name="srdetection/table-2",
         title="Black-box detectors after 1, 3 and 5 epochs (SrDetection, Table 2)",
@@ -88,25 +90,28 @@ def table_9(bench: Bench) -> Finding:
     """
     black = writing(bench)
     runs = runs_of(black)
-    columns = {
-        f"{chosen.name}, {epoch_heading(epoch)}": leaked_shares(black, chosen, runs[chosen.name], epoch)
-        for chosen in black.configurations
-        for epoch in (0, *chosen.training.checkpoints)
-    }
+    columns: dict[str, dict[str, Value]] = {}
+    for chosen in black.configurations:
+        for epoch in (0, *chosen.training.checkpoints):
+            shares = leaked_shares(black, chosen, epoch=epoch, runs=runs[chosen.name])
+            columns[f"{chosen.name}, {epoch_heading(epoch)}"] = shares
     names = next(iter(columns.values()))
-    rows = [ValueRow(name, tuple(column[name] for column in columns.values())) for name in names]
+    rows = map(ValueRow, names, zip(*(column.values() for column in columns.values()), strict=True))
     printed = PAPER.tables["table-9"]
-    papers = [
-        ValueRow(model, tuple(printed.value(model, column=benchmark) for benchmark in printed.columns))
-        for model in printed.values
-    ]
-    benchmarks = tuple(str(benchmark) for benchmark in printed.columns)
+    title = "Share called leaked"
     return Finding(
         name="srdetection/table-9",
         title="Models × benchmarks, black-box: the share called leaked (SrDetection, Table 9)",
         tables=(
-            ValueTable("flagged", "Share called leaked", "texts, decision", tuple(columns), tuple(rows), "percent"),
-            ValueTable("paper", printed.source, "model (paper)", benchmarks, tuple(papers), "percent"),
+            value_table("flagged", title, head="texts, decision", columns=columns, rows=rows, unit="percent"),
+            value_table(
+                "paper",
+                printed.source,
+                head="model (paper)",
+                columns=map(str, printed.columns),
+                rows=map(ValueRow, printed.values, map(partial(printed_values, printed), printed.values)),
+                unit="percent",
+            ),
         ),
         notes=(
             *black_setting(black, runs),
@@ -130,21 +135,20 @@ def table_11(bench: Bench) -> Finding:
     """Macro-F1 of SrDetection, black-box, by number of variants and epoch."""
     black = writing(bench)
     runs = runs_of(black)
+    notes = list(black_setting(black, runs))
     most = min(chosen.judging.variants for chosen in black.configurations)
-    too_few = f"Only {most} variants of each text were asked for: the row of {max(NUMBERS)} has those."
+    if most < max(NUMBERS):
+        notes.append(f"Only {most} variants of each text were asked for: the row of {max(NUMBERS)} has those.")
+    notes.append(
+        "The rule calls a text leaked when more of it is written than of every variant, so more variants can "
+        "only flag fewer texts. The paper's F1 after one epoch falls from 3 variants to 10 on both models, "
+        "where its text says that more generally improve detection."
+    )
     return Finding(
         name="srdetection/table-11",
         title="Macro-F1 of SrDetection, black-box, by number of variants (SrDetection, Table 11)",
         tables=by_variants(paper_score("black"), PAPER.tables["table-11"], runs),
-        notes=(
-            *black_setting(black, runs),
-            *([too_few] if most < max(NUMBERS) else []),
-            (
-                "The rule calls a text leaked when more of it is written than of every variant, so more variants can "
-                "only flag fewer texts. The paper's F1 after one epoch falls from 3 variants to 10 on both models, "
-                "where its text says that more generally improve detection."
-            ),
-        ),
+        notes=tuple(notes),
         seeds=bench.seeds,
     )
 
@@ -158,8 +162,8 @@ def judged_by_writing(configuration: Configuration) -> Configuration:
     """Return the same run for black-box detectors: no clean texts beyond the held-out ones, and few for the CPU."""
     fewer: dict[str, Any] = {"unseen": 0}
     if configuration.model.startswith("builtin:"):
-        limits = {**FEW, "per_group": OF_A_GROUP}
-        fewer |= {part: min(most, getattr(configuration.data, part)) for part, most in limits.items()}
+        for part, most in {**FEW, "per_group": OF_A_GROUP}.items():
+            fewer[part] = min(most, getattr(configuration.data, part))
     return replace(
         configuration,
         name=f"{configuration.name}-black",
@@ -188,44 +192,49 @@ def black_setting(bench: Bench, runs: Runs) -> tuple[str, ...]:
 
 
 def leaked_shares(
-    bench: Bench, configuration: Configuration, runs: tuple[Evaluation, ...], epoch: int
+    bench: Bench, configuration: Configuration, *, epoch: int, runs: tuple[Evaluation, ...]
 ) -> dict[str, Value]:
     """Return texts and decision → the share called leaked under one checkpoint, over seeds."""
     by_rule = [rule_rates(bench, bench.configured(configuration, seed), epoch) for seed in bench.seeds]
-    nulls = [null_of(run, epoch) for run in runs]
-    members = [null.members.rate if null else None for null in nulls]
-    clean = [null.clean.rate if null else None for null in nulls]
+    calibrated = [calibrated_rates(run, epoch) for run in runs]
+    planted, clean = map(partial(over_seeds, share=True), zip(*by_rule, strict=True))
+    planted_calibrated, clean_calibrated = map(partial(over_seeds, share=True), zip(*calibrated, strict=True))
     values: dict[str, Value] = {
-        "planted, SrDetection's rule": over_seeds([rates[0] for rates in by_rule], share=True),
-        "held out, SrDetection's rule": over_seeds([rates[1] for rates in by_rule], share=True),
-        f"planted, {calibrated_black()} at 5 %": over_seeds(members, share=True),
-        f"held out, {calibrated_black()} at 5 %": over_seeds(clean, share=True),
+        "planted, SrDetection's rule": planted,
+        "held out, SrDetection's rule": clean,
+        f"planted, {calibrated_black()} at 5 %": planted_calibrated,
+        f"held out, {calibrated_black()} at 5 %": clean_calibrated,
     }
-    benchmarks = {
-        f"{name}, SrDetection's rule": benchmark_rate(bench, configuration, epoch, name) for name in bench.data
-    }
-    return {**values, **benchmarks}
+    for name in bench.data:
+        values[f"{name}, SrDetection's rule"] = benchmark_rate(bench, configuration, epoch, name=name)
+    return values
 
 
 def rule_rates(bench: Bench, configuration: Configuration, epoch: int) -> tuple[Estimate | None, Estimate | None]:
     """Return the shares of the planted and of the held-out texts of one run that SrDetection's rule calls leaked."""
     folder = bench.folder(configuration)
     planted = read_planted(folder / FOLDER)
-    values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", [sample.id for sample in planted.samples])
+    values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", id_column(planted.samples))
     column = values[variant_rule(configuration)]
     parts = np.array([sample.metadata["part"] for sample in planted.samples])
-    groups = np.array([sample.group for sample in planted.samples], object)
+    groups = np.array(group_column(planted.samples), object)
     members, others = parts == "member", parts == "nonmember"
-    return share(column[members], groups[members]), share(column[others], groups[others])
+    return rule_share(column[members], groups[members].tolist()), rule_share(column[others], groups[others].tolist())
 
 
-def null_of(run: Evaluation, epoch: int) -> Null | None:
-    """Return the calibrated decisions of one run at 5 %; None where too few texts calibrate."""
+def calibrated_rates(run: Evaluation, epoch: int) -> tuple[Estimate | None, Estimate | None]:
+    """Return what the calibrated decisions of one run call leaked of the planted and of the held-out texts, at 5 %.
+
+    None where too few texts calibrate.
+    """
     cell = run.cell(calibrated_black(), epoch)
-    return next((null for null in cell.nulls if null.alpha == ALPHA), None) if cell else None
+    for null in cell.nulls if cell else ():
+        if null.alpha == ALPHA:
+            return null.members.rate, null.clean.rate
+    return None, None
 
 
-def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, name: str) -> Estimate | None:
+def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, *, name: str) -> Estimate | None:
     """Return the share of a benchmark that SrDetection's rule calls leaked under one checkpoint of the first seed.
 
     The values are kept on disk, bound to the checkpoint, the texts and the score.
@@ -233,7 +242,7 @@ def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, name:
     run = bench.configured(configuration, bench.seeds[0])
     folder = bench.folder(run) / SCORES
     samples = read_dataset(name, DataSelection(data=bench.data[name])).samples
-    ids, path, own = [sample.id for sample in samples], folder / f"{name}-epoch-{epoch}.parquet", variant_rule(run)
+    ids, path, own = id_column(samples), folder / f"{name}-epoch-{epoch}.parquet", variant_rule(run)
     model = open_checkpoint(bench.folder(run), run, epoch)
     texts = [[sample.id, sample.text, sample.language] for sample in samples]
     origins = {own: combined({"assay": __version__, "target": model.digest, "texts": texts, "score": own})}
@@ -244,23 +253,15 @@ def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, name:
             generator = cached_generator(model, cache, digest=model.generation_digest)
             work = plan(requests(own), {}, generator=generator)
             values = dict(score_samples(samples, work, progress=bench.watchers.scoring).values)
-        write_scores(path, ids, values, origins)
+        write_scores(path, ids, values, origins=origins)
         (folder / STATISTICS).unlink(missing_ok=True)
-    return share(values[own], [sample.group for sample in samples])
+    return rule_share(values[own], group_column(samples))
 
 
 def variant_rule(configuration: Configuration) -> str:
     """Return the column of SrDetection's rule with as many variants as the run makes, at most the paper's ten."""
     most = configuration.judging.variants
     return paper_score("black") if most >= max(NUMBERS) else f"{paper_score('black')}:n={most}"
-
-
-def share(column: NDArray[np.float64], groups: Sequence[str | None]) -> Estimate | None:
-    """Return the share above 0 of the values; None where there is none."""
-    scored = ~np.isnan(column)
-    if not scored.any():
-        return None
-    return grouped_share(column[scored] > 0, [group for group, keep in zip(groups, scored, strict=True) if keep])
 
 
 EXPERIMENTS = (

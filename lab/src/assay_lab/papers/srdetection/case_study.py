@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from assay.errors import DataError
 from assay.reports import Excerpt
 from assay.scoring import rewritten
-from assay.types import Sample
+from assay.types import Float64Array, Sample
+from assay_lab.columns import id_column
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable
+from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.runs import cell_of
+from assay_lab.papers.printed import value_table
 from assay_lab.papers.srdetection.detectors import gray_rows, paper_score
 from assay_lab.testbed import FOLDER, SCORES, Configuration, Evaluation, open_checkpoint, read_planted, read_scores
 
@@ -51,17 +54,17 @@ def table_4(bench: Bench) -> Finding:
     for label, detector in gray_rows().items():
         if detector not in chosen.classifications:
             continue
-        classification = chosen.classifications[detector]
+        own = chosen.classifications[detector]
         papers: list[Value] = [printed.value(label, column=column) for column in printed.columns]
-        papers.append("yes" if detector == paper_score("gray") else "no" if label in printed.values else None)
-        ours = (classification.value, classification.threshold, "yes" if classification.is_member else "no")
-        rows.append(ValueRow(label, (*ours, *papers)))
+        in_paper = "no" if label in printed.values else None
+        papers.append("yes" if detector == paper_score("gray") else in_paper)
+        rows.append(ValueRow(label, (own.value, own.threshold, "yes" if own.is_member else "no", *papers)))
     heads = ("score", "threshold", "found")
     columns = (*heads, *(f"#1061 of APPS (paper), {head}" for head in heads))
     return Finding(
         name="srdetection/table-4",
         title="One member that thresholds miss (SrDetection, Table 4)",
-        tables=(ValueTable("case", "Scores of one member", "detector", columns, tuple(rows), "number"),),
+        tables=(value_table("case", "Scores of one member", head="detector", columns=columns, rows=rows),),
         notes=(
             f"Ours: {chosen.sample.id}. {run_sentence(configuration)}",
             (
@@ -81,6 +84,7 @@ def figure_4(bench: Bench) -> Finding:
     texts = rewritten(sample, configuration.judging.variants).texts
     statistics = list(model.token_statistics([sample.text, *texts]))
     perplexities = [float(np.exp(-np.mean(text.log_probs, dtype=np.float64))) for text in statistics]
+    # the text itself is the first; its variants follow
     easiest = 1 + int(np.argmin(perplexities[1:]))
     shown = (perplexities[0], min(perplexities[1:]), max(perplexities[1:]))
     excerpts = (
@@ -89,12 +93,12 @@ def figure_4(bench: Bench) -> Finding:
     )
     printed = PAPER.tables["figure-4"]
     ((papers, values),) = printed.values.items()
-    rows = [ValueRow(str(text), (own, value)) for text, own, value in zip(printed.columns, shown, values, strict=True)]
+    rows = map(ValueRow, map(str, printed.columns), zip(shown, values, strict=True))
     columns = (sample.id, f"{papers} (paper)")
     return Finding(
         name="srdetection/figure-4",
         title="A member and its easiest variant, token by token (SrDetection, Figure 4)",
-        tables=(ValueTable("perplexity", "Perplexity", "text", columns, tuple(rows), "number"),),
+        tables=(value_table("perplexity", "Perplexity", head="text", columns=columns, rows=rows),),
         notes=(run_sentence(configuration), "Orange: tokens that the model did not expect; blue: tokens that it did."),
         seeds=(configuration.seed,),
         excerpts=excerpts,
@@ -115,26 +119,35 @@ def choose(bench: Bench, configuration: Configuration, evaluation: Evaluation) -
     Raises:
         DataError: SrDetection finds no member.
     """
-    own, epoch, folder = paper_score("gray"), configuration.training.checkpoints[0], bench.folder(configuration)
+    epoch, folder = configuration.training.checkpoints[0], bench.folder(configuration)
     planted = read_planted(folder / FOLDER)
-    values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", [sample.id for sample in planted.samples])
-    classifications: dict[str, list[Classification]] = {}
-    for detector in gray_rows().values():
-        cell = cell_of(evaluation, detector, epoch, evaluation.cells[0].view)
-        if cell is not None and cell.decided is not None and cell.detector in values:
-            is_rule = not cell.decided.fitted_on
-            threshold = 0.0 if is_rule else cell.decided.threshold
-            classifications[detector] = [Classification(float(v), threshold, is_rule) for v in values[cell.detector]]
-    best: tuple[int, float, int] | None = None
+    values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", id_column(planted.samples))
+    columns = classifications_of(evaluation, epoch, values)
+    own = columns[paper_score("gray")]
+    candidates = []
     for at, sample in enumerate(planted.samples):
-        if sample.metadata["part"] == "member" and classifications[own][at].is_member:
-            others = sum(column[at].is_member for detector, column in classifications.items() if detector != own)
-            best = max(filter(None, (best, (-others, classifications[own][at].value, at))))
-    if best is None:
+        if sample.metadata["part"] == "member" and own[at].is_member:
+            found_by = sum(column[at].is_member for column in columns.values())
+            candidates.append((-found_by, own[at].value, at))
+    if not candidates:
         raise DataError(f"{folder}: SrDetection finds no member after epoch {epoch}; expected one for the case study")
-    return StudiedSample(
-        planted.samples[best[2]], {detector: column[best[2]] for detector, column in classifications.items()}
-    )
+    _, _, best = max(candidates)
+    return StudiedSample(planted.samples[best], {detector: column[best] for detector, column in columns.items()})
+
+
+def classifications_of(
+    evaluation: Evaluation, epoch: int, values: Mapping[str, Float64Array]
+) -> dict[str, list[Classification]]:
+    """Return gray-box detector → its classification of each text after an epoch."""
+    classifications = {}
+    for detector in gray_rows().values():
+        cell = cell_of(evaluation, detector, epoch, view=evaluation.cells[0].view)
+        if cell is not None and cell.decided is not None and cell.detector in values:
+            # a published rule is not fitted: it needs a value above 0
+            is_rule = not cell.decided.fitted_on
+            classify = partial(Classification, threshold=0.0 if is_rule else cell.decided.threshold, is_strict=is_rule)
+            classifications[detector] = list(map(classify, values[cell.detector].tolist()))
+    return classifications
 
 
 def run_sentence(configuration: Configuration) -> str:

@@ -1,6 +1,6 @@
 """The detectors of SrDetection's tables: the paper's own, as the registry names them, and ours beside them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from assay.scores import DETECTORS, Access, default_scores
 from assay_lab.experiments.papers import paper
@@ -26,11 +26,14 @@ NAMES: Mapping[str, str] = {
 
 def in_paper(*accesses: Access) -> dict[str, str]:
     """Return the paper's name of a method → our detector, in the order of its Tables 2 and 1."""
-    methods = [
-        name for table in ("table-2", "table-1") for name in PAPER.tables[table].rows("macro-F1", PAPER.models[0])
-    ]
+    order = *printed_methods("table-2"), *printed_methods("table-1")
     rows = {row: name for name, row in NAMES.items() if DETECTORS[name].access in accesses}
-    return {row: rows[row] for row in sorted(rows, key=methods.index)}
+    return {row: rows[row] for row in sorted(rows, key=order.index)}
+
+
+def printed_methods(table: str) -> Iterable[str]:
+    """Return the rows of a table of the paper."""
+    return PAPER.tables[table].rows("macro-F1", PAPER.models[0])
 
 
 def paper_score(access: Access) -> str:
@@ -40,14 +43,14 @@ def paper_score(access: Access) -> str:
 
 def gray_rows() -> dict[str, str]:
     """Return row → detector with gray-box access: the paper's methods, then the contenders."""
-    return {**in_paper("gray"), **{name: name for name in CONTENDERS}}
+    return in_paper("gray") | dict(zip(CONTENDERS, CONTENDERS, strict=True))
 
 
 def black_rows() -> dict[str, str]:
     """Return row → detector of generated text: the paper's methods, then the others."""
     methods = in_paper(*WRITING)
     others = [detector.name for detector in writing_detectors() if detector.name not in methods.values()]
-    return {**methods, **{name: name for name in others}}
+    return methods | dict(zip(others, others, strict=True))
 
 
 def calibrated_black() -> str:

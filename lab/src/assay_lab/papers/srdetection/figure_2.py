@@ -1,6 +1,7 @@
 """Figure 2: models × benchmarks, the share that a gray-box detector calls leaked, by the audits of `assay audit`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 
@@ -10,11 +11,13 @@ from assay.leakage import Audit, ComparisonData, DecisionSettings, audit
 from assay.models import CachedScorer, StatisticsCache
 from assay.scores import headline_score, requests
 from assay.scoring import plan
-from assay.types import Sample
+from assay.types import Float64Array, Sample
+from assay_lab.columns import group_column
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, over_seeds, seeds_note
+from assay_lab.experiments.finding import Finding, ValueRow, over_seeds, seeds_note
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.runs import epoch_heading
+from assay_lab.papers.printed import headings, value_table
 from assay_lab.papers.srdetection.detectors import paper_score
 from assay_lab.testbed import STATISTICS, Configuration, manifest_of, open_checkpoint
 
@@ -33,29 +36,32 @@ def figure_2(bench: Bench) -> Finding:
     """
     benchmarks: Sets = {name: read_dataset(name, DataSelection(data=path)).samples for name, path in bench.data.items()}
     audits: dict[str, Audit] = {}
-    columns: dict[str, tuple[Estimate | None, ...]] = {}
+    columns: dict[str, list[Estimate | None]] = {}
     for configuration in bench.configurations:
         for epoch in (0, *configuration.training.checkpoints):
             shares = []
             for seed in bench.seeds:
-                audited = audits_of(bench, bench.configured(configuration, seed), epoch, benchmarks)
+                audited = audits_of(bench, bench.configured(configuration, seed), epoch, benchmarks=benchmarks)
                 prefix = f"{configuration.name}-seed-{seed}-epoch-{epoch}"
                 audits |= {f"{prefix}-{name.replace(' ', '-')}": result for name, result in audited.items()}
-                shares.append([share for result in audited.values() for share in called_leaked(result, configuration)])
-            means = tuple(over_seeds(row, share=True) for row in zip(*shares, strict=True))
+                shares.append(called_leaked(audited.values(), configuration))
+            means = [over_seeds(of_text, share=True) for of_text in zip(*shares, strict=True)]
             columns[f"{configuration.name}, {epoch_heading(epoch)}"] = means
     (bench.out / STATISTICS).unlink(missing_ok=True)
-    names = [f"{name}, {decision}" for name in (*PLANTED, *benchmarks) for decision in DECISIONS]
-    rows = [ValueRow(name, tuple(column[at] for column in columns.values())) for at, name in enumerate(names)]
+    names = headings((*PLANTED, *benchmarks), DECISIONS)
+    rows = map(ValueRow, names, zip(*columns.values(), strict=True))
+    counts = ", ".join(f"{name} {count}" for name, count in sizes(audits).items())
     return Finding(
         name="srdetection/figure-2",
         title="Models × benchmarks: the share called leaked (SrDetection, Figure 2)",
         tables=(
-            ValueTable("flagged", "Share called leaked", "texts, decision", tuple(columns), tuple(rows), "percent"),
+            value_table(
+                "flagged", "Share called leaked", head="texts, decision", columns=columns, rows=rows, unit="percent"
+            ),
         ),
         notes=(
             seeds_note(bench.seeds),
-            f"Texts judged: {', '.join(f'{name} {count}' for name, count in sizes(audits).items())}.",
+            f"Texts judged: {counts}.",
             (
                 "If names meant nothing, SrDetection's rule would call 9 % leaked; its share on unseen text depends on "
                 "the names of the variants, which come from our dictionary. The calibrated decision is that of "
@@ -71,14 +77,14 @@ def figure_2(bench: Bench) -> Finding:
     )
 
 
-def audits_of(bench: Bench, configuration: Configuration, epoch: int, benchmarks: Sets) -> dict[str, Audit]:
+def audits_of(bench: Bench, configuration: Configuration, epoch: int, *, benchmarks: Sets) -> dict[str, Audit]:
     """Return benchmark → its audit under one checkpoint, without labels, as an auditor has none.
 
     Statistics are kept until the figure is finished, 36 bytes a token: a run that was killed goes on where it was.
     """
     folder, planted = bench.folder(configuration), bench.planted(configuration)
     sets = {name: planted.part(part) for name, part in PLANTED.items()} | {**benchmarks}
-    unseen = [without_label(sample) for sample in planted.part("calibration-nonmember")]
+    unseen = list(map(without_label, planted.part("calibration-nonmember")))
     comparison = ComparisonData(unseen=unseen, unseen_source="texts held out")
     decision = DecisionSettings(seed=configuration.seed, resamples=configuration.judging.resamples)
     with StatisticsCache(bench.out / STATISTICS) as cache:
@@ -88,7 +94,7 @@ def audits_of(bench: Bench, configuration: Configuration, epoch: int, benchmarks
         for name, samples in sets.items():
             bench.watchers.begin(f"auditing {name} after epoch {epoch} of {folder.name}")
             audits[name] = audit(
-                [without_label(sample) for sample in samples],
+                list(map(without_label, samples)),
                 work,
                 benchmark=name,
                 comparison=comparison,
@@ -100,17 +106,26 @@ def audits_of(bench: Bench, configuration: Configuration, epoch: int, benchmarks
 
 def without_label(sample: Sample) -> Sample:
     """Return what an auditor knows of a text."""
-    return Sample(sample.id, sample.text, sample.language, None, sample.group)
+    return Sample(id=sample.id, text=sample.text, language=sample.language, group=sample.group)
 
 
-def called_leaked(result: Audit, configuration: Configuration) -> tuple[Estimate | None, Estimate | None]:
-    """Return the shares that SrDetection's rule and the calibrated decision call leaked."""
-    column = result.values[gray_rule(configuration)]
-    scored = ~np.isnan(column)
-    calibrated = result.summary(CALIBRATED).calibration
-    groups = [sample.group for sample, keep in zip(result.samples, scored, strict=True) if keep]
-    by_rule = grouped_share(column[scored] > 0, groups) if scored.any() else None
-    return by_rule, calibrated.flagged.rate if calibrated else None
+def called_leaked(audits: Iterable[Audit], configuration: Configuration) -> list[Estimate | None]:
+    """Return for each audit the shares that SrDetection's rule and the calibrated decision call leaked."""
+    shares: list[Estimate | None] = []
+    for result in audits:
+        values = result.values[gray_rule(configuration)]
+        shares.append(rule_share(values, group_column(result.samples)))
+        calibrated = result.summary(CALIBRATED).calibration
+        shares.append(calibrated.flagged.rate if calibrated else None)
+    return shares
+
+
+def rule_share(values: Float64Array, groups: Sequence[str | None]) -> Estimate | None:
+    """Return the share above 0 of the values, which SrDetection's rule calls leaked; None where there is none."""
+    scored = ~np.isnan(values)
+    if not scored.any():
+        return None
+    return grouped_share(values[scored] > 0, list(compress(groups, scored)))
 
 
 def gray_rule(configuration: Configuration) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import product
 
 from assay.code import Extent
 from assay.evaluation import Estimate
@@ -10,6 +11,7 @@ from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.runs import Runs, cell_of, epoch_heading, epochs_of, runs_of, setting
+from assay_lab.papers.printed import headings, value_table
 from assay_lab.testbed import Configuration, DetectorResult, NamesFrom
 
 NameChoice = tuple[NamesFrom, Extent]
@@ -26,11 +28,12 @@ MEASURES: dict[str, tuple[str, OfCell]] = {
 def name_sources(bench: Bench) -> Finding:
     """AUROC, macro-F1 and false alarms of the scores over variants, by the source of the new names."""
     old = runs_of(bench)
-    runs = {way: old if not place else runs_of(with_names(bench, *way)) for place, way in enumerate(WAYS)}
+    runs = {way: old if way == WAYS[0] else runs_of(with_names(bench, *way)) for way in WAYS}
+    tables = [names_table(name, bench, runs) for name in MEASURES]
     return Finding(
         name="srdetection/names",
         title="SrDetection with names from other sources (Tables 1 and 3 of SrDetection have the first)",
-        tables=tuple(table for name in MEASURES if (table := names_table(name, bench, runs)) is not None),
+        tables=tuple(table for table in tables if table.rows),
         notes=(
             *setting(bench, old),
             "Names: source; whether a variant changes all names or one. The checkpoints are the same in all rows.",
@@ -51,33 +54,31 @@ def judged_with(configuration: Configuration, source: NamesFrom, rename: Extent)
     return replace(configuration, name=f"{configuration.name}-{source}-{rename}", judging=judging)
 
 
-def names_table(measure: str, bench: Bench, runs: Mapping[NameChoice, Runs]) -> ValueTable | None:
-    """Return one measure of every score over variants; None where no cell has it."""
+def names_table(measure: str, bench: Bench, runs: Mapping[NameChoice, Runs]) -> ValueTable:
+    """Return one measure of every score over variants; scores that no cell has are left out."""
     title, of_cell = MEASURES[measure]
-    configurations, epochs = [chosen.name for chosen in bench.configurations], epochs_of(runs[WAYS[0]])
+    epochs = epochs_of(runs[WAYS[0]])
     rows = []
-    for score in compared():
-        for way, evaluations in runs.items():
-            columns = list(evaluations)
-            values: list[Value] = [
-                _value(evaluations, name, score, epoch, of_cell) for name in columns for epoch in epochs
-            ]
-            if any(value is not None for value in values):
-                rows.append(ValueRow(f"{score}, {way[0]}, {way[1]}", tuple(values)))
-    heads = tuple(f"{name}, {epoch_heading(epoch)}" for name in configurations for epoch in epochs)
-    if not rows:
-        return None
-    return ValueTable(measure, title, "score, names", heads, tuple(rows), "number" if measure == "auroc" else "percent")
+    for score, (way, evaluations) in product(compared(), runs.items()):
+        values: list[Value] = []
+        for name, epoch in product(evaluations, epochs):
+            cells = [cell_of(run, score, epoch, view="all") for run in evaluations[name]]
+            values.append(over_seeds([of_cell(cell) if cell else None for cell in cells], share=True))
+        if any(value is not None for value in values):
+            rows.append(ValueRow(f"{score}, {way[0]}, {way[1]}", tuple(values)))
+    return value_table(
+        measure,
+        title,
+        head="score, names",
+        columns=headings([chosen.name for chosen in bench.configurations], map(epoch_heading, epochs)),
+        rows=rows,
+        unit="number" if measure == "auroc" else "percent",
+    )
 
 
 def compared() -> tuple[str, ...]:
     """Return the scores over variants that read token probabilities."""
     return tuple(score.name for score in SCORES.values() if score.needs_variants and score.access == "gray")
-
-
-def _value(runs: Runs, name: str, score: str, epoch: int, of_cell: OfCell) -> Estimate | None:
-    cells = [cell_of(run, score, epoch, "all") for run in runs[name]]
-    return over_seeds([of_cell(cell) if cell else None for cell in cells], share=True)
 
 
 EXPERIMENTS = (Reproduction("srdetection", "names", name_sources),)

@@ -1,7 +1,10 @@
 """How detection depends on the number of variants (Table 3) and on the mix (Table 10, Figure 3)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
+from assay.evaluation import Estimate
 from assay.scores import request
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Chart, Finding, ValueTable
@@ -20,7 +23,7 @@ from assay_lab.experiments.runs import (
     views_of,
 )
 from assay_lab.papers.srdetection.detectors import gray_rows, paper_score
-from assay_lab.testbed import IN_FIGURES
+from assay_lab.testbed import IN_FIGURES, SampleView
 
 PAPER = paper("srdetection")
 RATIOS = (1, 5, 10)
@@ -59,8 +62,8 @@ def by_variants(score: str, printed: PrintedTable, runs: Runs) -> tuple[ValueTab
     return beside_paper(
         printed,
         "macro-F1",
-        runs,
-        by_epoch(runs, "macro-F1"),
+        runs=runs,
+        ours=by_epoch(runs, "macro-F1"),
         rows={n: score if int(n) == default else f"{score}:n={n}" for n in numbers},
         columns=epochs_of(runs),
         heading=epoch_heading,
@@ -72,11 +75,15 @@ def table_10(bench: Bench) -> Finding:
     """Macro-F1 after one epoch by share of general text."""
     mixed = by_ratio(bench)
     runs = mixed[RATIOS[0]]
+
+    def after_epoch(name: str, view: SampleView, detector: str, ratio: int) -> Estimate | None:
+        return decided(mixed[ratio][name], detector, EPOCH, view=view, measure="macro-F1")
+
     tables = beside_paper(
         PAPER.tables["table-10"],
         "macro-F1",
-        runs,
-        lambda name, view, detector, ratio: decided(mixed[ratio][name], detector, EPOCH, view, "macro-F1"),
+        runs=runs,
+        ours=after_epoch,
         rows=gray_rows(),
         columns=RATIOS,
         heading=ratio_heading,
@@ -100,23 +107,13 @@ def table_10(bench: Bench) -> Finding:
 def figure_3(bench: Bench) -> Finding:
     """Macro-F1 after one epoch by share of general text, as a figure."""
     mixes = table_10(bench)
-    drawn = set(IN_FIGURES)
-    shown = gray_rows()
-    tables = [
-        ValueTable(
-            table.name,
-            table.title,
-            table.head,
-            table.columns,
-            tuple(row for row in table.rows if shown[row.name] in drawn),
-            table.unit,
-        )
-        for table in mixes.tables[:1]
-    ]
+    detectors = gray_rows()
+    first = mixes.tables[0]
+    rows = tuple(row for row in first.rows if detectors[row.name] in IN_FIGURES)
     return Finding(
         name="srdetection/figure-3",
         title="Macro-F1 after one epoch by mix (SrDetection, Figure 3)",
-        tables=tuple(tables),
+        tables=(replace(first, rows=rows),),
         notes=(*mixes.notes, "The paper's figure is a picture without numbers; its Table 10 has them."),
         seeds=bench.seeds,
         charts=mixes.charts,
@@ -132,14 +129,11 @@ def by_mix(mixed: Mapping[int, Runs]) -> tuple[Chart, ...]:
     """Return the figure of macro-F1 by ratio on the first model, in the first view."""
     runs = mixed[RATIOS[0]]
     name, view = next(iter(runs)), views_of(runs)[0]
-    return chart(
-        "Macro-F1 after one epoch by mix",
-        {
-            detector: {r: decided(mixed[r][name], detector, EPOCH, view, "macro-F1") for r in RATIOS}
-            for detector in IN_FIGURES
-        },
-        x="tokens of general text for each token of the members",
-    )
+    points: dict[str, dict[int, Estimate | None]] = {}
+    for detector in IN_FIGURES:
+        of_ratio = partial(decided, detector=detector, epoch=EPOCH, view=view, measure="macro-F1")
+        points[detector] = {ratio: of_ratio(mixed[ratio][name]) for ratio in RATIOS}
+    return chart("Macro-F1 after one epoch by mix", points, x="tokens of general text for each token of the members")
 
 
 def ratio_heading(ratio: int) -> str:

@@ -1,6 +1,8 @@
 """Tables 5 and 6: how many texts the filter leaves, and where fitted thresholds lie."""
 
 import math
+from collections.abc import Sequence
+from itertools import product
 
 from assay.evaluation import Estimate
 from assay_lab.experiments.bench import Bench
@@ -8,7 +10,9 @@ from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable, 
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.runs import Runs, cell_of, epoch_heading, epochs_of, runs_of, setting, views_of
+from assay_lab.papers.printed import headings, paper_headings, printed_values, value_table
 from assay_lab.papers.srdetection.detectors import gray_rows
+from assay_lab.testbed import Evaluation
 
 PAPER = paper("srdetection")
 PARTS = {"training": "member", "test": "nonmember"}
@@ -35,22 +39,21 @@ def table_5_6(bench: Bench) -> Finding:
 
 def threshold_table(runs: Runs) -> ValueTable:
     """Return the threshold of each detector that needs one, by epoch."""
-    printed, view = PAPER.tables["table-6"], views_of(runs)[0]
+    printed, view, epochs = PAPER.tables["table-6"], views_of(runs)[0], epochs_of(runs)
     rows = []
     for label, detector in gray_rows().items():
         if label == "SrDetection":  # its threshold is 0
             continue
         values: list[Value] = []
-        for seeds in runs.values():
-            for epoch in epochs_of(runs):
-                cells = [cell_of(run, detector, epoch, view) for run in seeds]
-                thresholds = [cell.decided.threshold for cell in cells if cell and cell.decided]
-                values.append(over_seeds([exact(threshold) for threshold in thresholds]))
-        values += [printed.value(model, label, column=at) for model in PAPER.models for at in printed.columns]
+        for seeds, epoch in product(runs.values(), epochs):
+            cells = [cell_of(run, detector, epoch, view=view) for run in seeds]
+            values.append(over_seeds([exact(cell.decided.threshold) for cell in cells if cell and cell.decided]))
+        for model in PAPER.models:
+            values += printed_values(printed, model, label)
         rows.append(ValueRow(label, tuple(values)))
-    columns = [f"{name}, {epoch_heading(epoch)}" for name in runs for epoch in epochs_of(runs)]
-    columns += [f"{model} (paper), epoch {at}" for model in PAPER.models for at in printed.columns]
-    return ValueTable("thresholds", "Thresholds", "detector", tuple(columns), tuple(rows), "number")
+    theirs = headings(paper_headings(PAPER.models), [f"epoch {column}" for column in printed.columns])
+    columns = headings(runs, map(epoch_heading, epochs)) + theirs
+    return value_table("thresholds", "Thresholds", head="detector", columns=columns, rows=rows)
 
 
 def size_table(runs: Runs) -> ValueTable:
@@ -58,13 +61,16 @@ def size_table(runs: Runs) -> ValueTable:
     printed = PAPER.tables["table-5"]
     rows = []
     for label, part in PARTS.items():
-        values: list[Value] = [
-            over_seeds([exact(run.passed_filter.get(part, math.nan)) for run in seeds]) for seeds in runs.values()
-        ]
+        values: list[Value] = [texts_left(seeds, part) for seeds in runs.values()]
         values += [printed.value(model, column=label) for model in PAPER.models]
         rows.append(ValueRow(f"{label} texts", tuple(values)))
-    columns = (*runs, *(f"{model} (paper)" for model in PAPER.models))
-    return ValueTable("texts", "Texts after the filter", "set", columns, tuple(rows), "number")
+    columns = (*runs, *paper_headings(PAPER.models))
+    return value_table("texts", "Texts after the filter", head="set", columns=columns, rows=rows)
+
+
+def texts_left(seeds: Sequence[Evaluation], part: str) -> Estimate | None:
+    """Return the number of texts of a part that the filter leaves, over seeds."""
+    return over_seeds([exact(run.passed_filter.get(part, math.nan)) for run in seeds])
 
 
 def exact(value: float) -> Estimate:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from assay.code.parse.trees import WORD, Node, Tree
-from assay.code.rename.bindings import Bindings, Bound, name_rules
+from assay.code.rename.bindings import Bindings, Bound, bind_all, name_rules
 from assay.code.rename.grammars import c
 
 _CLASSES = frozenset({"class_specifier", "struct_specifier", "union_specifier"})
@@ -11,7 +11,7 @@ _CLASSES = frozenset({"class_specifier", "struct_specifier", "union_specifier"})
 
 def _declaration(node: Node) -> Iterable[Bound]:
     """Bind as in C; within a function, `string s(a);` is a variable: the grammar cannot know that a is not a type."""
-    for bound in c.declaration(node):
+    for bound in c.bound_by_declaration(node):
         if bound.role == "prototype" and _argument_types(bound.node):
             yield Bound(bound.node, "variable")
         else:
@@ -21,45 +21,40 @@ def _declaration(node: Node) -> Iterable[Bound]:
 def _argument_types(name: Node) -> list[Node]:
     """Return types without names between the parentheses behind a name that is declared in a block."""
     declarator = name.parent
-    listed = declarator.child("parameters") if declarator and declarator.kind == "function_declarator" else None
-    declared = declarator.parent if declarator else None
-    if listed is None or declared is None or declared.parent is None or declared.parent.kind not in _IN_BLOCK:
+    if declarator is None or declarator.kind != "function_declarator" or declarator.parent is None:
         return []
-    listed_parameters = listed.of_kind("parameter_declaration")
-    unnamed = [parameter for parameter in listed_parameters if parameter.child("declarator") is None]
-    return [leaf for parameter in unnamed for leaf in parameter.fill("type")]
+    listed = declarator.child("parameters")
+    types: list[Node] = []
+    if listed and declarator.parent.parent_kind in _IN_BLOCK:
+        for parameter in listed.of_kind("parameter_declaration"):
+            types += [] if parameter.child("declarator") else parameter.fill("type")
+    return types
 
 
 _IN_BLOCK = frozenset({"compound_statement", "for_statement", "case_statement", "labeled_statement"})
 
 
 def _range(node: Node) -> Iterable[Bound]:
-    body = node.child("body")
     # in `for (auto x : x)` the second x is that of outside: the new one begins with the body
-    since = body.start if body else None
-    return [
-        Bound(name, "variable", since=since)
-        for child in node.fill("declarator")
-        for name, _f in c.declared_names(child)
-    ]
+    return bind_all(c.declared_names(node), "variable", since=(node.child("body") or node).start)
 
 
 def _template_parameter(node: Node) -> Iterable[Bound]:
     leaves = [*node.fill("name"), *node.of_kind("type_identifier", "identifier")]
-    return [Bound(leaf, "template parameter") for leaf in leaves[:1]]
+    return bind_all(leaves[:1], "template parameter")
 
 
 def _used(node: Node) -> Iterable[Bound]:
     """Bind the last name of `using std::cout`."""
     for path in node.of_kind("qualified_identifier"):
-        leaves = [node for node in path.walk() if node.kind == "identifier"]
-        yield from (Bound(leaf, "import") for leaf in leaves[-1:])
+        leaves = [leaf for leaf in path.walk() if leaf.kind == "identifier"]
+        yield from bind_all(leaves[-1:], "import")
 
 
 def _inherits(_tree: Tree, node: Node) -> bool:
     """Return whether a node is a class with bases, or a member that is defined outside of its class."""
     if node.kind in _CLASSES:
-        return any(child.kind == "base_class_clause" for child in node.children)
+        return bool(node.of_kind("base_class_clause"))
     if node.kind == "function_definition":
         declared = node.child("declarator")
         while declared and declared.kind != "qualified_identifier":
@@ -76,17 +71,16 @@ _AROUND_NAMES = frozenset({"extern", "class", "struct", "union"})
 def _kept_names(bindings: Bindings) -> Mapping[str, str]:
     kept = dict(c.kept_names(bindings))
     # `A::name` reaches a name of the file past every scope
-    qualified = {
-        bindings.tree.of(node)
-        for node in bindings.nodes
-        if node.kind == "identifier" and node.parent and node.parent.kind == "qualified_identifier"
-    }
+    qualified = set()
+    for node in bindings.nodes:
+        if node.kind == "identifier" and node.parent_kind == "qualified_identifier":
+            qualified.add(bindings.tree.of(node))
     hides_a_declaration = not _AROUND_NAMES.isdisjoint(WORD.findall(bindings.tree.hidden_text))
     values = {id(node) for node, symbol in bindings.leaves if symbol and "type" not in symbol.roles}
     for symbol in bindings.symbols:
         for bound in symbol.bound:
             types = _argument_types(bound.node)
-            if types and not any(id(leaf) in values for leaf in types):
+            if types and values.isdisjoint(map(id, types)):
                 kept[symbol.name] = "may be a function that is declared here"
         if symbol.scope.kind == "file" and symbol.name in qualified:
             kept[symbol.name] = "is used with a qualifier"

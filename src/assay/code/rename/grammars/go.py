@@ -1,9 +1,9 @@
 """Go: variables, constants, parameters, results, receivers and functions; never methods, fields, types, packages."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from assay.code.parse.trees import Node, Tree
-from assay.code.rename.bindings import Bindings, Bound, name_rules
+from assay.code.rename.bindings import Bindings, Bound, bind_all, name_rules
 
 _KEYED = frozenset({"map_type", "slice_type", "array_type", "implicit_length_array_type"})
 _NAMES_SEEN = frozenset({"FuncForPC", "Caller", "Callers", "CallersFrames", "Stack", "PrintStack"})
@@ -13,48 +13,45 @@ def _assigned(node: Node) -> Iterable[Bound]:
     """Bind the left side of :=, of range and of a case of select, from its end on."""
     if node.kind != "short_var_declaration" and not node.of_kind(":="):
         return []
-    left = node.fill("left")
-    return [Bound(child, "variable", since=node.end) for side in left for child in side.of_kind("identifier")]
+    return bind_all(_listed(node, "left"), "variable", since=node.end)
 
 
 def _type_switch(node: Node) -> Iterable[Bound]:
-    value = node.child("value")
-    since = value.end if value else None
-    return [
-        Bound(child, "variable", since=since) for side in node.fill("alias") for child in side.of_kind("identifier")
-    ]
+    return bind_all(_listed(node, "alias"), "variable", since=(node.child("value") or node).end)
+
+
+def _listed(node: Node, role: str) -> Iterator[Node]:
+    for side in node.fill(role):
+        yield from side.of_kind("identifier")
 
 
 def _refusal(tree: Tree) -> str | None:
     for node in tree.root.walk():
-        if node.kind == "import_spec" and tree.of(node.child("path") or node) == '"C"':
+        if node.kind == "import_spec" and tree.part(node, "path") == '"C"':
             return "speaks to C: its comments are code"
     return None
 
 
 def _kept_names(bindings: Bindings) -> Mapping[str, str]:
-    kept = {}
-    if {bindings.tree.of(node) for node in bindings.nodes if node.kind == "field_identifier"} & _NAMES_SEEN:
-        reason = "the program may see the names of its functions"
-        kept.update({symbol.name: reason for symbol in bindings.symbols if "function" in symbol.roles})
+    kept: dict[str, str] = {}
+    if bindings.words({"field_identifier"}) & _NAMES_SEEN:
+        kept |= dict.fromkeys(bindings.names_of("function"), "the program may see the names of its functions")
     for node in bindings.nodes:
         if node.kind == "keyed_element" and not _of_elements(node):
             for key in node.fill("key"):
                 kept[bindings.tree.of(key)] = "may name a field of a literal"
         elif node.kind == "import_spec" and node.child("name") is None:
-            path = bindings.tree.of(node.child("path") or node).strip('"`')
+            path = bindings.tree.part(node, "path").strip('"`')
             kept.setdefault(path.rpartition("/")[2], "imported")
     return kept
 
 
 def _of_elements(node: Node) -> bool:
     """Return whether the keys of a literal are certainly values: those of a map, a slice or an array."""
-    literal = node.parent
-    composite = literal.parent if literal else None
+    composite = node.parent.parent if node.parent else None
     if composite is None or composite.kind != "composite_literal":
         return False
-    written = composite.child("type")
-    return written is not None and written.kind in _KEYED
+    return (composite.child("type") or composite).kind in _KEYED
 
 
 GO = name_rules(

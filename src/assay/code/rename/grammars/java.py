@@ -5,13 +5,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.code.parse.trees import Node, Tree
-from assay.code.rename.bindings import METHOD, Bindings, Bound, Role, Symbol, name_rules
+from assay.code.rename.bindings import METHOD, Bindings, Bound, Role, Symbol, bind_all, name_rules
 from assay.languages import LANGUAGES
 
 _CLASSES = frozenset(
     {"class_declaration", "interface_declaration", "enum_declaration", "record_declaration"}
     | {"annotation_type_declaration"}
 )
+_SUPERTYPES = ("superclass", "super_interfaces", "extends_interfaces")
 _HARMLESS = frozenset(
     (
         "Object Comparator Runnable Callable Iterator Iterable Comparable Function BiFunction Supplier Consumer "
@@ -28,26 +29,28 @@ _REFLECTION = frozenset(
 
 def _alone(node: Node) -> bool:
     """Return whether all methods of a class are in the text, except those that every object has."""
-    return not node.of_kind("superclass", "super_interfaces", "extends_interfaces")
+    return not node.of_kind(*_SUPERTYPES)
 
 
 def _declarator(node: Node) -> Iterable[Bound]:
-    around = node.parent.kind if node.parent else ""
-    role: Role = "field" if around in {"field_declaration", "constant_declaration"} else "variable"
-    if around == "spread_parameter":
-        role = "parameter"
-    return [Bound(child, role) for child in node.fill("name")]
+    return bind_all(node.fill("name"), _DECLARED.get(node.parent_kind, "variable"))
+
+
+_DECLARED: Mapping[str, Role] = {
+    "field_declaration": "field",
+    "constant_declaration": "field",
+    "spread_parameter": "parameter",
+}
+"""What a declarator declares, by the node around it; elsewhere a variable."""
 
 
 def _parameter(node: Node) -> Iterable[Bound]:
-    of_record = node.parent is not None and node.parent.parent is not None
-    of_record = of_record and node.parent.parent.kind == "record_declaration"  # type: ignore[union-attr]
-    return [Bound(child, "field" if of_record else "parameter") for child in node.fill("name")]
+    of_record = node.parent is not None and node.parent.parent_kind == "record_declaration"
+    return bind_all(node.fill("name"), "field" if of_record else "parameter")
 
 
 def _for_each(node: Node) -> Iterable[Bound]:
-    body = node.child("body")
-    return [Bound(child, "variable", since=body.start if body else None) for child in node.fill("name")]
+    return bind_all(node.fill("name"), "variable", since=(node.child("body") or node).start)
 
 
 def _last(node: Node) -> Iterable[Bound]:
@@ -58,30 +61,29 @@ def _last(node: Node) -> Iterable[Bound]:
 
 def _import(node: Node) -> Iterable[Bound]:
     for path in node.of_kind("scoped_identifier"):
-        for child in path.fill("name"):
-            yield Bound(child, "import", "file")
+        yield from bind_all(path.fill("name"), "import", "file")
 
 
 def _inherits(tree: Tree, node: Node) -> bool:
     """Return whether a class has a supertype that may have fields or methods of any name."""
-    above: list[Node] = []
-    if node.kind in _CLASSES:
-        above = [
-            child for child in node.children if child.kind in {"superclass", "super_interfaces", "extends_interfaces"}
-        ]
-    elif node.kind == "class_body" and node.parent and node.parent.kind == "object_creation_expression":
-        above = node.parent.fill("type")
-    names = [_type_name(tree, leaf) for clause in above for leaf in _types(clause)]
-    return any(name not in _HARMLESS for name in names)
+    above = node.of_kind(*_SUPERTYPES) if node.kind in _CLASSES else _extended(node)
+    return not _HARMLESS.issuperset(_type_names(tree, above))
 
 
-def _types(clause: Node) -> Iterator[Node]:
-    """Yield the types that a clause names, without their arguments."""
-    waiting = [clause]
+def _extended(node: Node) -> list[Node]:
+    """Return the type that an anonymous class extends; nothing for another node."""
+    if node.kind != "class_body" or node.parent is None or node.parent.kind != "object_creation_expression":
+        return []
+    return node.parent.fill("type")
+
+
+def _type_names(tree: Tree, clauses: Iterable[Node]) -> Iterator[str]:
+    """Yield the types that clauses name, without their arguments."""
+    waiting = [*clauses]
     while waiting:
         node = waiting.pop()
         if node.kind in {"type_identifier", "scoped_type_identifier", "generic_type"}:
-            yield node
+            yield _type_name(tree, node)
         else:
             waiting += reversed(node.children)
 
@@ -92,28 +94,22 @@ def _type_name(tree: Tree, node: Node) -> str:
 
 def _kept_names(bindings: Bindings) -> Mapping[str, str]:
     """Return methods that code outside of the text may call or override, and names that may also mean a field."""
-    kept = {}
-    words = {bindings.tree.of(node) for node in bindings.nodes if node.kind in {"identifier", "type_identifier"}}
-    of_text = {
-        bindings.tree.of(node.child("name") or node)
-        for node in bindings.nodes
-        if node.kind in _CLASSES and _alone(node)
-    }
-    fields = {symbol.name for symbol in bindings.symbols if "field" in symbol.roles}
+    kept: dict[str, str] = {}
+    reflects = not _REFLECTION.isdisjoint(bindings.words({"identifier", "type_identifier"}))
+    classes = [node for node in bindings.nodes if node.kind in _CLASSES and _alone(node)]
+    of_text = {bindings.tree.part(node, "name") for node in classes}
+    fields = frozenset(bindings.names_of("field"))
     for symbol in bindings.symbols:
-        if symbol.space == METHOD:
-            if symbol.name in LANGUAGES["java"].special_methods:
-                kept[f"{symbol.name}()"] = "a name that Java looks for"
-            elif words & _REFLECTION:
-                kept[f"{symbol.name}()"] = "the program sees the names of its methods"
-            else:
-                reason = _open(bindings, symbol) or _followed(bindings, symbol, of_text)
-                if reason:
-                    kept[f"{symbol.name}()"] = reason
-        elif symbol.name in fields and any(
-            bound.node.parent and bound.node.parent.kind in _PATTERNS for bound in symbol.bound
-        ):
-            kept[symbol.name] = "a field of that name shows where the pattern does not match"
+        name = symbol.name
+        if symbol.space != METHOD:
+            if name in fields and any(bound.node.parent_kind in _PATTERNS for bound in symbol.bound):
+                kept[name] = "a field of that name shows where the pattern does not match"
+        elif name in LANGUAGES["java"].special_methods:
+            kept[f"{name}()"] = "a name that Java looks for"
+        elif reflects:
+            kept[f"{name}()"] = "the program sees the names of its methods"
+        elif reason := _open(bindings, symbol) or _followed(bindings, symbol, of_text):
+            kept[f"{name}()"] = reason
     return kept
 
 
@@ -125,17 +121,16 @@ def _open(bindings: Bindings, symbol: Symbol) -> str | None:
     for bound in symbol.bound:
         method = bound.node.parent or bound.node
         around = next((node for node in method.around() if node.kind in _CLASSES or node.kind == "class_body"), None)
-        modifiers = next((child for child in method.children if child.kind == "modifiers"), None)
-        flags = {child.kind for child in modifiers.children} if modifiers else set()
-        for note in modifiers.of_kind("annotation", "marker_annotation") if modifiers else ():
-            name = bindings.tree.of(note.child("name") or note)
+        modifiers = next(iter(method.of_kind("modifiers")), method)
+        for note in modifiers.of_kind("annotation", "marker_annotation"):
+            name = bindings.tree.part(note, "name")
             if name == "Override":
                 return "overrides a method"
             if name not in _ANNOTATIONS:
                 return "an annotation may look at the name"
-        if "native" in flags or "abstract" in flags:
+        if modifiers.of_kind("native", "abstract"):
             return "implemented elsewhere"
-        if around is None or "private" in flags:
+        if around is None or modifiers.of_kind("private"):
             continue
         owner = around.parent if around.kind == "class_body" else around
         if owner is None or owner.kind != "class_declaration":
@@ -154,15 +149,11 @@ def _followed(bindings: Bindings, symbol: Symbol, of_text: set[str]) -> str | No
         # a method has no type here: its calls are known only where nothing else can be meant
         on = place.child("object") if place.kind == "method_invocation" else place.children[0]
         if on is None:
-            if any(_inherits(bindings.tree, node) or _anonymous(node) for node in use.around()):
+            if any(_inherits(bindings.tree, node) or _extended(node) for node in use.around()):
                 return "a class may inherit a method of that name"
         elif on.kind != "this" and not _ours(bindings, on, of_text):
             return "is called on what may be an object of another class"
     return None
-
-
-def _anonymous(node: Node) -> bool:
-    return node.kind == "class_body" and node.parent is not None and node.parent.kind == "object_creation_expression"
 
 
 def _ours(bindings: Bindings, node: Node, of_text: set[str]) -> bool:
@@ -174,8 +165,7 @@ def _ours(bindings: Bindings, node: Node, of_text: set[str]) -> bool:
         created = node.child("type")
         return created is not None and _type_name(bindings.tree, created) in of_text
     if node.kind == "field_access":  # Outer.this
-        last = node.child("field")
-        return last is not None and last.kind == "this"
+        return (node.child("field") or node).kind == "this"
     if node.kind != "identifier":
         return False
     symbol = bindings.lookup(bindings.tree.of(node), bindings.root.at(node.start), node.start)
@@ -187,14 +177,15 @@ def _ours(bindings: Bindings, node: Node, of_text: set[str]) -> bool:
 
 def _declared_type(tree: Tree, name: Node) -> str:
     """Return the class that a variable is declared with; "" where it is not a plain class."""
-    declarator = name.parent
-    declaration = declarator.parent if declarator and declarator.kind == "variable_declarator" else declarator
-    if declarator is None or declaration is None or declarator.child("dimensions"):
+    declaration = name.parent
+    if declaration and declaration.child("dimensions"):
         return ""
-    if declaration.kind not in _DECLARATIONS:
+    if declaration and declaration.kind == "variable_declarator":
+        declaration = declaration.parent
+    declared = declaration.child("type") if declaration and declaration.kind in _DECLARATIONS else None
+    if declared is None or declared.kind not in {"type_identifier", "generic_type"}:
         return ""
-    declared = declaration.child("type")
-    return _type_name(tree, declared) if declared and declared.kind in {"type_identifier", "generic_type"} else ""
+    return _type_name(tree, declared)
 
 
 _DECLARATIONS = frozenset({"local_variable_declaration", "field_declaration", "formal_parameter"}) | {
@@ -217,7 +208,7 @@ JAVA = name_rules(
         "variable_declarator": _declarator,
         "formal_parameter": _parameter,
         "enhanced_for_statement": _for_each,
-        "inferred_parameters": lambda node: [Bound(child, "parameter") for child in node.of_kind("identifier")],
+        "inferred_parameters": lambda node: bind_all(node.of_kind("identifier"), "parameter"),
         "type_pattern": _last,
         "record_pattern_component": _last,
         "import_declaration": _import,

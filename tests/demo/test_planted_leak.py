@@ -2,8 +2,8 @@
 
 import pytest
 
-from assay.api import planted_leak
 from assay.cli import demo
+from assay.demo import planted_leak
 from assay.errors import MissingExtra
 from assay.ground_truth import demo_functions
 from assay.models import ModelSettings
@@ -35,7 +35,7 @@ def test_without_torch_the_rest_of_the_demonstration_stands(monkeypatch, tmp_pat
     def lacking(*_, **__):
         raise MissingExtra("torch", purpose="the planted leak")
 
-    monkeypatch.setattr("assay.api.plant_leak", lacking, raising=False)
+    monkeypatch.setattr("assay.demo.plant_leak", lacking, raising=False)
     demo.show_planted(demo_functions(10), tmp_path, ModelSettings(cache=False))
     printed = capsys.readouterr()
     assert "the planted leak was left out" in printed.err

@@ -1,4 +1,4 @@
-"""The built-in models as scorers, read without transformers, whose import takes longer than scoring a patch.
+"""The built-in models, which score without transformers: its import takes longer than scoring a patch.
 
 They are Llamas with tied embeddings and one key for each query. The operations are those of transformers in its order,
 so every statistic is the same number, and so is the digest: caches and references hold for both.
@@ -6,9 +6,10 @@ so every statistic is the same number, and so is the digest: caches and referenc
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from safetensors.torch import load_file
@@ -17,72 +18,86 @@ from torch import Tensor
 from torch.nn import functional
 
 from assay.models.batching import TokenBudget
-from assay.models.digest import model_digest, tokenizer_digest
 from assay.models.encoding import TextEncoder
-from assay.models.forward import reduced
+from assay.models.forward import Forward, reduced
 from assay.models.names import builtin_folder, builtin_name
 from assay.models.settings import ModelSettings
-from assay.models.windowed import CPU_ALIKE, CPU_BATCH_TOKENS, WindowedScorer
-from assay.models.windows import resolve_stride
+from assay.models.transformers_backend import CPU_GENERATION_TOKENS, TransformersModel
+from assay.models.windowed import CPU_ALIKE, CPU_BATCH_TOKENS
+from assay.models.windows import limited_context, resolve_stride
 
-TAKES = frozenset({"max_length", "cache"})
+if TYPE_CHECKING:  # see TransformersModel
+    from assay.models.generation import Continuer
+    from assay.models.loading import Checkpoint
+
+TAKES = frozenset({"device", "max_length", "cache"})
 
 
 def reads(name: str, settings: ModelSettings) -> bool:
     """Return True for a built-in model on a CPU, opened with nothing but a context of one's own."""
+    if builtin_name(name) is None or not TAKES.issuperset(settings.changed()):
+        return False
     has_accelerator = torch.cuda.is_available() or torch.backends.mps.is_available()
-    return builtin_name(name) is not None and not has_accelerator and TAKES.issuperset(settings.changed())
+    return settings.device == "cpu" or (settings.device == "auto" and not has_accelerator)
 
 
-class BuiltinScorer(WindowedScorer):
-    """A built-in model that gives statistics and generates nothing; see `WindowedScorer`."""
+class BuiltinModel(TransformersModel):
+    """A built-in model, which is loaded through transformers when more than token statistics is asked of it."""
 
     def __init__(self, name: str, settings: ModelSettings) -> None:
-        """Read the model; its context is no longer than the model's own.
+        """Read weights and tokenizer.
 
         Raises:
-            ModelError: there is no built-in model of that name.
+            ModelError: there is no built-in model of that name, or its context is shorter than `max_length`.
         """
         self.name = name
+        self._settings = settings
         self._folder = builtin_folder(str(builtin_name(name)))
         self._config = json.loads((self._folder / "config.json").read_text("utf-8"))
         self._weights = {key: value.float() for key, value in load_file(self._folder / "model.safetensors").items()}
-        longest = self._config["max_position_embeddings"]
-        self.context = min(settings.max_length or longest, longest)
+        self.context = limited_context(name, self._config["max_position_embeddings"], settings.max_length)
         self.stride = resolve_stride(None, self.context)
         self._embedding = self._weights["model.embed_tokens.weight"]
-        self.vocabulary_size = len(self._embedding)
-        self._tokenizer = cast("Any", _FastTokenizer(self._folder / "tokenizer.json"))
-        self.encoder = TextEncoder(self._tokenizer, name=name, rows=self.vocabulary_size)
-        self.budget, self.alike, self.limit = TokenBudget(CPU_BATCH_TOKENS), CPU_ALIKE, None
+        tokenizer = cast("Any", _FastTokenizer(self._folder / "tokenizer.json"))
+        self.encoder = TextEncoder(tokenizer, name=name, rows=self.vocabulary_size)
+        self.alike, self.limit = CPU_ALIKE, None
+        self.budget, self.generation_budget = TokenBudget(CPU_BATCH_TOKENS), TokenBudget(CPU_GENERATION_TOKENS)
         width = self._config["head_dim"]
         angles = 1 / self._config["rope_parameters"]["rope_theta"] ** (torch.arange(0, width, 2) / width)
         places = torch.outer(torch.arange(self.context).float(), angles).repeat(1, 2)
         self._rotation = places.cos(), places.sin()
 
     @cached_property
-    def digest(self) -> str:
-        """SHA-256 as `TransformersModel.digest`."""
-        settings = {
-            "dtype": str(torch.float32),
-            "context": self.context,
-            "stride": self.stride,
-            "prefix": self.encoder.prefix,
-        }
-        return model_digest([self._folder], self._tokenizer, settings)
+    def checkpoint(self) -> "Checkpoint":  # type: ignore[override]  # set by nobody else, and read as the attribute
+        """The model as transformers loads it."""
+        from assay.models.loading import load_checkpoint  # noqa: PLC0415  it imports transformers
+
+        return load_checkpoint(self.name, self._settings)
 
     @cached_property
-    def tokenizer_digest(self) -> str:
-        """SHA-256 of what the tokenizer does to text."""
-        return tokenizer_digest(self._tokenizer)
+    def forward(self) -> Forward:  # type: ignore[override]  # as checkpoint
+        """The forward pass of transformers."""
+        return Forward(self.checkpoint.model)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 as `TransformersModel.digest`."""
+        return self._digest_of([self._folder], torch.float32)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of logits, V."""
+        return len(self._embedding)
 
     def forward_statistics(self, ids: Tensor, positions: Tensor, targets: Tensor) -> Tensor:
         """Return the statistics of one batch; see `Forward.statistics`."""
+        if "checkpoint" in vars(self):  # whoever has loaded the weights may have changed them
+            return super().forward_statistics(ids, positions, targets)
         with torch.inference_mode():
-            hidden = self._hidden(ids)
-            return reduced(
-                hidden, lambda rows: functional.linear(rows, self._embedding), self.vocabulary_size, positions, targets
-            )
+            return reduced(self._hidden(ids), self._logits, self.vocabulary_size, positions=positions, targets=targets)
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        return functional.linear(hidden, self._embedding)
 
     def _hidden(self, ids: Tensor) -> Tensor:
         rows, length = ids.shape
@@ -115,7 +130,12 @@ class BuiltinScorer(WindowedScorer):
 
     def _normed(self, states: Tensor, name: str) -> Tensor:
         weight = self._weights[f"{name}.weight"]
-        return functional.rms_norm(states, weight.shape, weight, self._config["rms_norm_eps"])
+        return functional.rms_norm(states, weight.shape, weight, eps=self._config["rms_norm_eps"])
+
+    def _continuer(self) -> "Continuer":
+        # text is decoded by the whole tokenizer, which knows more than tokenizer.json
+        encoder = TextEncoder(self.checkpoint.tokenizer, name=self.name, rows=self.vocabulary_size)
+        return replace(super()._continuer(), encoder=encoder)
 
 
 class _FastTokenizer:

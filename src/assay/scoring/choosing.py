@@ -1,19 +1,17 @@
-"""From a selection of scores to a plan: which can be computed with the access, models and tables at hand.
+"""From a selection of scores to a plan: which can be computed with the access, models and tables at hand."""
 
-The negative control is planned here, too: which model it is, and how it is opened.
-"""
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from assay.errors import DataError, MissingCapability, ScoreError
-from assay.ground_truth import trained_texts
-from assay.leakage import Control
-from assay.models import CachedScorer, default_control
+from assay.errors import MissingCapability, ScoreError
+from assay.models import CachedScorer
+from assay.progress import Phases, progress_bar, warn
 from assay.scores import FrequencyTable, ModelRole, ScoreDefinition, ScoreRequest, requests
-from assay.scoring import Plan, Rewriter, frequencies_for, plan
-from assay.scoring.opening import Opener
+from assay.scoring.opening import Opener, frequencies_for
+from assay.scoring.planning import Plan, plan
+from assay.scoring.rewriters import Rewriter
 from assay.scoring.selection import OWN_NAMES, ScoreSelection, tier
 from assay.types import Generator, LogProbScorer, RankedLogProbs, gives
-
-NO_CONTROL = "none"
 
 
 def plan_scores(selection: ScoreSelection, model: str, opener: Opener) -> tuple[Plan, tuple[str, ...]]:
@@ -98,40 +96,10 @@ def _generator_of(scorer: LogProbScorer) -> Generator:
     return model
 
 
-def named_control(name: str | None) -> str | None:
-    """Return the model that a user named as negative control; None for none, or for the default."""
-    return None if name == NO_CONTROL else name
-
-
-def opened_control(
-    name: str | None, audited: str, audited_plan: Plan, selection: ScoreSelection, opener: Opener, *, parent: bool
-) -> tuple[Control | None, tuple[str, ...]]:
-    """Open the negative control.
-
-    Args:
-        name: a model; None for the default one, "none" for no control.
-        audited: name of the audited model.
-        audited_plan: its plan.
-        selection: the scores of the audit.
-        opener: opens models.
-        parent: the named model is the one that the audited model was trained from.
-
-    Returns:
-        The control, and a note where it is not the one that a reader would expect. None where there is no control.
-
-    Raises:
-        DataError: the named control is the audited model.
-    """
-    if name == NO_CONTROL or (name is None and selection.access == "black"):
-        return None, ()
-    chosen = name or default_control(audited)
-    plan = plan_scores(selection.for_control(), chosen, opener.of_other_model())[0]
-    # by digest: a copy of the model under another name says just as little
-    if name == audited or plan.digests.get("target", ("", ""))[1] == audited_plan.digests.get("target", ("", None))[1]:
-        option = "--parent" if parent else "--control"
-        raise DataError(f"{option} {chosen} is the audited model itself; expected one that never saw the benchmark")
-    trained = trained_texts(chosen)
-    notes = (
-        () if name or chosen == default_control() else (f"{audited} is audited itself, so {chosen} is the control.",)
-    )
-    return Control(plan, None if trained is None else trained.contain, parent), notes
+@contextmanager
+def reported(description: str, plan: Plan, *, shown: bool) -> Iterator[Phases | None]:
+    """Show progress; when the block ends, report which rewritings were rejected, what stayed as it was, and why."""
+    with progress_bar(description, shown=shown) as report:
+        yield report
+    for reason, count in sorted(plan.rewriter.counts.items(), key=lambda entry: -entry[1]):
+        warn(f"rewritings by {plan.rewriter.name}: {count} {reason}")

@@ -8,14 +8,12 @@ from pathlib import Path
 from assay.code import Variant, variants
 from assay.corpora import Document, Origin
 from assay.languages import lexical_rules
-from assay.provenance import CodeIndex, Trace, TraceSettings, trace
+from assay.provenance import CodeIndex, Thresholds, Trace, TraceSettings, trace
 from assay.retrieval import Source, find_regions, open_encoder, tokens
 from assay.types import Sample
 
 TOKENS = range(120, 400)
 """Long enough to be something of its own, short enough to be read."""
-SURE = 0.95
-"""Confidence from which a match is worth a line."""
 FEWEST_CHANGED = 6
 """Names that a rewriting has to change at least: one of two names would be no feat."""
 
@@ -57,7 +55,7 @@ def traced_function(functions: Sequence[Sample], folder: Path) -> Traced | None:
                 continue
             (variant,) = variants(function.text, 1).variants or (None,)
             if variant is not None and renamed_in(variant) >= FEWEST_CHANGED:
-                settings = TraceSettings(min_confidence=SURE)
+                settings = TraceSettings(thresholds=Thresholds())
                 result = trace(variant.text, index, language="python", top=3, settings=settings)
                 return Traced(function.id, variant.text, renamed_in(variant), len(index), result)
     return None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.api.auditing import audit
+from assay.api import audit
 from assay.datasets import Dataset
 from assay.errors import require
 from assay.leakage import Audit

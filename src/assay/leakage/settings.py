@@ -1,20 +1,13 @@
-"""The settings of an audit: what it compares with, and how it decides."""
+"""The settings of an audit, what it compares with and how it decides, and those of a report of finished runs."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from assay.errors import DataError, MissingCapability
-from assay.files import parse_json, write_json
 from assay.settings import Setting, Settings
 
-if TYPE_CHECKING:
-    from assay.datasets import Dataset
-    from assay.leakage import DecisionSettings, PlantOptions
-    from assay.types import Generator, LogProbScorer, ReleaseEvidence
-
-RELEASE_TEST = "release.json"
 LARGEST_RATE = 1e6
 """Learning rate above which weights are no longer finite after a few steps, whatever the model."""
 MOST_DOSES, LARGEST_DOSE = 8, 100
@@ -144,57 +137,6 @@ class AuditSettings(Settings):
         """Return True if there is unseen text, a file with scores of such text, or a release to compare with."""
         return unseen or self.calibration is not None or self.release is not None
 
-    def published(self, dataset: "Dataset") -> "Dataset":
-        """Return the benchmark, if there is no release or all of its texts are of the release.
-
-        Raises:
-            DataError: some are not, or the secret cannot be used.
-        """
-        if self.release is not None:
-            from assay.release import check_published  # noqa: PLC0415  as below
-
-            check_published(self.release, [sample.text for sample in dataset.samples])
-        return dataset
-
-    def lot(self, model: "Generator | LogProbScorer", folder: Path | None) -> "ReleaseEvidence | None":
-        """Return what the lot of the release shows in a model; None without a release.
-
-        Args:
-            model: the audited one.
-            folder: keeps the result for a run that is continued: each test is logged, and the log counts.
-        """
-        if self.release is None:
-            return None
-        from assay.release import evidence_of_release  # noqa: PLC0415  as below
-        from assay.types import ReleaseEvidence  # noqa: PLC0415  as below
-
-        kept = None if folder is None else folder / RELEASE_TEST
-        if kept is not None and kept.exists():
-            return ReleaseEvidence(**parse_json(kept.read_bytes()))
-        evidence = evidence_of_release(model, self.release)
-        if kept is not None:
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            write_json(kept, asdict(evidence))
-        return evidence
-
-    def planted(self) -> "PlantOptions":
-        """Return the doses that are planted."""
-        from assay.leakage import PlantOptions  # noqa: PLC0415  as below
-
-        return PlantOptions(tuple(sorted(self.plant)), self.plant_rate, self.seed)
-
-    def decision(self) -> "DecisionSettings":
-        """Return the settings of the decision."""
-        from assay.leakage import DecisionSettings  # noqa: PLC0415  it imports numpy; --help reads the settings alone
-
-        return DecisionSettings(
-            primary=self.primary,
-            ties=self.ties,
-            seed=self.seed,
-            weights=self.weights,
-            allow_confounded=self.allow_confounded,
-        )
-
 
 def check_doses(doses: Sequence[int]) -> None:
     """Check planted doses.
@@ -207,3 +149,23 @@ def check_doses(doses: Sequence[int]) -> None:
         raise DataError(f"doses {listed}: expected whole numbers from 1, each once, such as 1,2,4")
     if len(ordered) > MOST_DOSES or ordered[-1] > LARGEST_DOSE:
         raise DataError(f"doses {listed}: expected at most {MOST_DOSES}, none above {LARGEST_DOSE}")
+
+
+ComparedFigure = Literal["verdict", "share", "flagged", "discoveries", "auroc", "coverage"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSettings(Settings):
+    """Parts of finished runs that are printed."""
+
+    statement: Annotated[
+        bool,
+        Setting("Write a contamination statement for a paper, a model card or a leaderboard.", common=True),
+    ] = False
+    figure: Annotated[ComparedFigure | None, Setting("Figure in which runs are compared (verdict).", common=True)] = (
+        None
+    )
+    score: Annotated[
+        str | None,
+        Setting("Score to compare runs by (each run's own).", metavar="SCORE", common=True, completes="score"),
+    ] = None

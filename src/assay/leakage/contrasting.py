@@ -1,0 +1,202 @@
+"""Second step of an audit: the scores of the benchmark beside those of the unseen text and of the control."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.evaluation import (
+    BlindBaseline,
+    BlindFeatures,
+    DensityRatio,
+    FlagRate,
+    UnseenTail,
+    benjamini_hochberg,
+    blind_baseline,
+    conformal_p_values,
+    detectable_leak,
+    exceeding,
+    flag_rate,
+    weighted_p_values,
+    weighted_tail,
+)
+from assay.leakage.form_test import TESTED_SCORE, FormTest, form_test
+from assay.leakage.measuring import MeasuredAudit
+from assay.leakage.results import Calibration, NegativeControl
+from assay.leakage.texts import doses_of, groups_of
+from assay.leakage.unseen_test import Compared
+from assay.leakage.verdict import COMPARED, unfit_score
+from assay.leakage.weighting import weights_of
+from assay.scores import SCORES, request
+from assay.types import MEMBER, NONMEMBER, BooleanArray, Sample
+
+ALPHA = 0.05
+"""Level at which single samples stand out."""
+HALF = 0.5
+"""Second level at which samples are flagged, for the lower bound of the seen share: Storey's usual threshold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ComparedAudit:
+    """The benchmark beside what it is compared with; nothing is decided yet.
+
+    Attributes:
+        measured: the scores.
+        ratio: weights of the texts; None for equal ones.
+        calibrations: score → p- and q-values, and what is flagged; empty without unseen text.
+        compared: score → values and groups of both sides, for the scores that are tested.
+        forms: score → its residual after the scores of a second model, where it was measured.
+        blind: baseline that never sees the model; None where none was measured.
+        blind_compares: the two sets of texts in words; "" where there are not two.
+    """
+
+    measured: MeasuredAudit
+    ratio: DensityRatio | None
+    calibrations: Mapping[str, Calibration]
+    compared: Mapping[str, Compared]
+    forms: Mapping[str, FormTest]
+    blind: BlindBaseline | None
+    blind_compares: str
+
+
+def compare_scores(measured: MeasuredAudit) -> ComparedAudit:
+    """Calibrate every score on the unseen text, and measure what the two sets of texts differ by without the model.
+
+    Raises:
+        AssayError: too few unseen texts, see `assay.evaluation.calibration` and `assay.leakage.weighting`.
+    """
+    inputs, unseen = measured.inputs, measured.unseen
+    ratio = weights_of(measured, alpha=ALPHA)
+    calibrations = {name: calibration_of(name, measured, ratio) for name in unseen.values}
+    compared = {
+        name: Compared(
+            values=measured.values[name],
+            unseen=column,
+            groups=measured.groups,
+            unseen_groups=unseen.groups,
+            same_form=inputs.comparison.same_form,
+        )
+        for name, column in unseen.values.items()
+        if ratio is None and is_tested(name, inputs.primary)
+    }
+    blind, blind_compares = blind_check(measured)
+    inputs.begin(f"testing {inputs.benchmark} against unseen text")
+    return ComparedAudit(
+        measured=measured,
+        ratio=ratio,
+        calibrations=calibrations,
+        compared=compared,
+        forms=residuals_of(measured, compared),
+        blind=blind,
+        blind_compares=blind_compares,
+    )
+
+
+def is_tested(score: str, primary: str) -> bool:
+    """Return True if the benchmark is tested by a score as a whole; for other scores the flags count.
+
+    That is the score of the verdict, and every other one that may carry one, if it comes from token probabilities.
+    """
+    if score.partition(":")[0] not in SCORES:  # a fitted detector
+        return False
+    definition = request(score).definition
+    return definition.access != "black" and (score == primary or "verdict" in definition.flags)
+
+
+def calibration_of(name: str, measured: MeasuredAudit, ratio: DensityRatio | None) -> Calibration:
+    """Return split-conformal p- and q-values of one score, weighted or not, and the flag rates that follow."""
+    samples, groups, alpha = measured.inputs.samples, measured.groups, ALPHA
+    column, unseen = measured.values[name], measured.unseen.values[name]
+    p_values = conformal_p_values(column, unseen) if ratio is None else weighted_p_values(column, unseen, ratio)
+    references = np.sort(unseen[~np.isnan(unseen)])
+    tail = weighted_tail(unseen, measured.unseen.groups, alpha, ratio)
+    exceeded_by = exceeding(alpha, len(references))  # flagged: fewer than this many unseen reach it
+    threshold = np.nan
+    if exceeded_by and ratio is None:
+        threshold = float(np.nextafter(references[-exceeded_by], np.inf))
+
+    def rate(chosen: NDArray[np.bool_], level: float = alpha, at: UnseenTail = tail) -> FlagRate:
+        return flag_rate(p_values[chosen], level, groups=list(compress(groups, chosen)), unseen=at)
+
+    every = np.ones(len(samples), bool)
+    labels, doses = np.array([sample.label or "" for sample in samples]), doses_of(samples)
+    by_label = {label: rate(labels == label) for label in (MEMBER, NONMEMBER) if (labels == label).any()}
+    return Calibration(
+        source=measured.unseen.source,
+        unseen=len(references),
+        alpha=alpha,
+        p_values=p_values,
+        q_values=benjamini_hochberg(p_values),
+        flagged=rate(every),
+        threshold=threshold,
+        false_positives=by_label.get(NONMEMBER),
+        true_positives=by_label.get(MEMBER),
+        by_dose={} if doses is None else {int(dose): rate(doses == dose) for dose in np.unique(doses)},
+        flagged_at_half=rate(every, HALF, weighted_tail(unseen, measured.unseen.groups, HALF, ratio)),
+        unseen_groups=tail.groups,
+        detectable=detectable_leak(column, unseen, tail, alpha=alpha, groups=groups),
+        control=_control_flags(name, measured, ratio),
+    )
+
+
+def _control_flags(name: str, measured: MeasuredAudit, ratio: DensityRatio | None) -> NegativeControl | None:
+    """Return what the control flags by a score; beside the audited model where the score may carry the verdict."""
+    if measured.control is None:
+        return None
+    inputs, unseen = measured.inputs, measured.unseen
+    decides = name == inputs.primary or unfit_score(name) is None
+    return measured.control.flags(
+        name,
+        ALPHA,
+        (measured.groups, unseen.groups),
+        ratio,
+        audited=(measured.values[name], unseen.values[name]) if decides else None,
+        seed=inputs.decision.seed,
+    )
+
+
+def blind_check(measured: MeasuredAudit) -> tuple[BlindBaseline | None, str]:
+    """Measure whether the two sets of texts that are compared can be separated without the model.
+
+    Members and nonmembers where both are labelled, or samples of a dose and those of none; else the benchmark and the
+    unseen text that calibrates it, since a calibration set of another kind calibrates nothing.
+    """
+    samples, calibration = measured.inputs.samples, measured.inputs.comparison.calibration
+    draws = measured.inputs.decision.draws
+
+    def baseline(texts: Sequence[Sample], positive: BooleanArray) -> BlindBaseline:
+        return blind_baseline([sample.text for sample in texts], positive, groups_of(texts), **draws)
+
+    labelled = [sample for sample in samples if sample.label in (MEMBER, NONMEMBER)]
+    is_member = np.array([sample.label == MEMBER for sample in labelled], bool)
+    if is_member.any() and not is_member.all():
+        return baseline(labelled, is_member), "members and non-members"
+    doses = doses_of(samples)
+    if doses is not None:
+        return baseline(samples, doses > 0), "seen and never-seen samples"
+    if measured.fresh:
+        both = [*samples, *measured.fresh]
+        return baseline(both, np.arange(len(both)) < len(samples)), COMPARED
+    if calibration is None or calibration.features is None:
+        return None, "" if calibration is None else COMPARED
+    features = BlindFeatures.of([sample.text for sample in samples]).joined(calibration.features)
+    groups = [*measured.groups, *measured.unseen.groups]
+    return blind_baseline(features, np.arange(len(groups)) < len(samples), groups, **draws), COMPARED
+
+
+def residuals_of(measured: MeasuredAudit, compared: Mapping[str, Compared]) -> dict[str, FormTest]:
+    """Return the residual of the score that has placebos, where a second model scored texts of another form."""
+    control, own = measured.control, compared.get(TESTED_SCORE)
+    if control is None or own is None or own.same_form:
+        return {}
+    residual = form_test(
+        (own.values, own.unseen),
+        (control.samples, control.unseen),
+        (measured.inputs.samples, measured.fresh),
+        (own.groups, own.unseen_groups),
+        control.model,
+        parent=control.is_parent,
+    )
+    return {} if residual is None else {TESTED_SCORE: residual}

@@ -1,0 +1,100 @@
+"""The words of every verdict, and of every reason why there is none: `reasons.toml`, one row each."""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+
+from assay.evaluation import GROUPS_FOR_INTERVAL
+from assay.leakage.form_test import FormTest, groups_needed
+from assay.leakage.results import NegativeControl, ScoreSummary
+from assay.reports import number_of
+from assay.types import Undecided, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictWords:
+    """A verdict in words.
+
+    Attributes:
+        name: of the verdict.
+        title: first line of the first screen.
+        because: the reason without figures, a sentence of at most twenty words; "" where it depends on the case.
+        next_step: what to do with the answer; "" where it depends on the case.
+        sentence: to be quoted, with the fields `benchmark`, `model` and `reason`.
+        seen: what a user sees, in the manual.
+        may_say: what a user may say of it, in the manual.
+    """
+
+    name: str
+    title: str
+    because: str
+    next_step: str
+    sentence: str
+    seen: str
+    may_say: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenReason:
+    """Why there is no verdict, in words.
+
+    Attributes:
+        name: of the category.
+        because: the reason, a sentence of at most twenty words without a number.
+        next_step: what would decide it.
+        case: a name of `CASES` in which the row holds.
+        meaning: in the manual; "" for a case that the manual does not set apart.
+        advice: in the manual.
+    """
+
+    name: str
+    because: str
+    next_step: str
+    case: str = "any"
+    meaning: str = ""
+    advice: str = ""
+
+
+def _has_few_samples(summary: ScoreSummary) -> bool:
+    """Return True if the benchmark itself has too few groups for an interval."""
+    groups = summary.test.share.estimate.groups if summary.test is not None else ()
+    return bool(groups) and groups[0] < GROUPS_FOR_INTERVAL
+
+
+def _control_of(summary: ScoreSummary) -> NegativeControl | None:
+    return summary.calibration.control if summary.calibration else None
+
+
+def _is_below_chance(control: NegativeControl | None) -> bool:
+    return control is not None and control.is_below_chance
+
+
+def _is_unclear(control: NegativeControl | None) -> bool:
+    return control is not None and not control.flagged.rate.low > control.flagged.chance
+
+
+CASES: Mapping[str, Callable[[ScoreSummary], bool]] = {
+    "any": lambda _: True,
+    "nothing scored": lambda summary: not summary.scored,
+    "few samples": _has_few_samples,
+    "interval": lambda summary: summary.test is not None and summary.test.share.estimate.has_interval,
+    "control below chance": lambda summary: _is_below_chance(_control_of(summary)),
+    "control unclear": lambda summary: _is_unclear(_control_of(summary)),
+}
+WORDS = tomllib.loads(files("assay.leakage").joinpath("reasons.toml").read_text("utf-8"))
+VERDICTS: Mapping[Verdict, VerdictWords] = {Verdict(row["name"]): VerdictWords(**row) for row in WORDS["verdict"]}
+REASONS = tuple(OpenReason(**row) for row in WORDS["reason"])
+
+
+def open_reason(category: Undecided, summary: ScoreSummary) -> OpenReason:
+    """Return the words for the reason why a score gives no verdict: the first row of the category that holds."""
+    return next(row for row in REASONS if row.name == category and CASES[row.case](summary))
+
+
+def groups_step(form: FormTest) -> str:
+    """Return how much more unseen text of another form would decide."""
+    needed, present = groups_needed(parent=form.is_parent), form.residual.estimate.groups[1]
+    if needed is None or needed <= present:
+        return next(row.next_step for row in REASONS if row.name == Undecided.FORM)
+    return f"give unseen text of {number_of(needed - present, 'more project')}."

@@ -1,0 +1,5 @@
+"""What a similarity means: the rate at which unrelated code reaches it."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,15 @@
+from .calibration import CALIBRATION_FILE as CALIBRATION_FILE
+from .calibration import CalibrationTable as CalibrationTable
+from .calibration import IndexCalibration as IndexCalibration
+from .calibration import calibration_for as calibration_for
+from .calibration import shipped_calibration as shipped_calibration
+from .rates import FEWEST as FEWEST
+from .rates import VECTOR as VECTOR
+from .rates import ChannelValues as ChannelValues
+from .rates import EvidenceRates as EvidenceRates
+from .rates import LengthBin as LengthBin
+from .rates import UnrelatedQuery as UnrelatedQuery
+from .rates import bin_of as bin_of
+from .rates import bin_values as bin_values
+from .rates import fusion as fusion
+from .rates import measured_bins as measured_bins

@@ -102,7 +102,7 @@ class _Name:
 
 @dataclass(frozen=True, slots=True)
 class _Naming:
-    """What a name says; `licence` is None without a version that exists."""
+    """Meaning of a name; `licence` is None without a version that exists."""
 
     family: _Family
     licence: str | None

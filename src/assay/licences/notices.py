@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from assay.licences.names import IS_GNU, UNKNOWN_LICENCE, all_known, all_of, is_named_again, named_licences
-from assay.licences.phrases import NOTICES, README_NAMES, TITLES, Phrases, licences_in, variant_of
+from assay.licences.phrases import NOTICES, README_NAMES, TITLES, Phrases, licence_variant, licences_in
 
 HEAD = 12_000
 """Characters of a file in which its notice is searched for."""
@@ -158,13 +158,13 @@ def licence_of_readme(text: str) -> str | None:
 def licence_by_clauses(licence: str, text: str) -> str:
     """Return the licence of a text that differs little from that of `licence`, but may have another clause."""
     words = _words(text.splitlines())
-    return _bsd(words) if licence in {"BSD-2-Clause", "BSD-3-Clause"} else variant_of(licence, words) or licence
+    return _bsd(words) if licence in {"BSD-2-Clause", "BSD-3-Clause"} else licence_variant(licence, words) or licence
 
 
 def licence_of_words(text: str) -> str | None:
     """Return the licences whose titles or grants a licence file contains, also with other text around them."""
     words = _words(text.splitlines())
-    named = dict.fromkeys(variant_of(licence, words) or licence for licence in licences_in(words, TITLES))
+    named = dict.fromkeys(licence_variant(licence, words) or licence for licence in licences_in(words, TITLES))
     if _BSD.search(words) and "ZPL-2.1" not in named and "NCSA" not in named:  # which have the same clauses
         named[_bsd(words)] = None
     others = named_licences(words)
@@ -208,7 +208,7 @@ def _of_one_work(words: str, phrases: Phrases) -> str | None:
     for licence in licences_in(words, phrases):
         # a BSD text is known by its clauses; its name alone would add another number of them
         if not (licence.startswith("BSD") and any(name.startswith("BSD") for name in named)):
-            named[variant_of(licence, words) or licence] = None
+            named[licence_variant(licence, words) or licence] = None
     if "NCSA" in named:
         named = _without(named, "BSD")
     if names.mentioned and not any(map(IS_GNU.match, named)):
@@ -240,7 +240,7 @@ def _joined(licences: list[str], words: str) -> str | None:
 
 
 def _bsd(words: str) -> str:
-    if variant := variant_of("BSD", words):
+    if variant := licence_variant("BSD", words):
         return variant
     has_source_clause = "must retain" in words and "this software is provided" in words
     if has_source_clause and "in binary form" not in words.partition("met:")[2]:

@@ -40,6 +40,6 @@ def licences_in(words: str, phrases: Phrases) -> list[str]:
     return [licence for pattern, licence in phrases if pattern.search(words)]
 
 
-def variant_of(licence: str, words: str) -> str | None:
+def licence_variant(licence: str, words: str) -> str | None:
     """Return the licence that words make of a text that begins as that of `licence`; None where it stays that."""
     return next((other for pattern, other in VARIANTS.get(licence, ()) if pattern.search(words)), None)

@@ -12,7 +12,7 @@ LEAST_CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Thresholds(Settings):
-    """Which matches are kept. A copy needs no confidence; a confidence that was not measured reaches none above 0."""
+    """Thresholds of the matches that are kept. A copy needs no confidence; a confidence that was not measured reaches none above 0."""
 
     PANEL: ClassVar[str] = "Search"
     min_similarity: Annotated[

@@ -1,4 +1,4 @@
-"""What a similarity means: the rate at which unrelated code reaches it."""
+"""The meaning of a similarity: the rate at which unrelated code reaches it."""
 
 import lazy_loader
 

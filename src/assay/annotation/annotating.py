@@ -165,6 +165,7 @@ def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:
             f"q ≤ {named.level:g}). A task that is not named may be contaminated all the same."
         )
         return TaskSplit(statuses, groups, basis="q-values", explanation=explanation)
+    # no task is accused: the median makes two parts of one size, whose accuracies can be compared
     scored = _scored(samples, audit.values[audit.primary])
     middle = float(np.median(list(scored.values()))) if scored else 0.0
     statuses = {task: _status(value > middle) for task, value in scored.items()}
@@ -187,6 +188,7 @@ def _scored(samples: Mapping[str, int], values: Float64Array) -> dict[str, float
 
 def _samples_of(audit: Audit, tasks: Sequence[TaskResult]) -> dict[str, int]:
     """Return the positions of the tasks' samples, by id of the task."""
+    # a log may number its tasks in its own way; then the text still says which sample a task is
     by_id, by_text = {}, {}
     for place, sample in enumerate(audit.samples):
         by_id[sample.id] = by_text[sample.text.strip()] = place
@@ -217,6 +219,7 @@ def split_by_index(
         DataError: no task has a text.
     """
     by_id = {task.id: Sample(task.id, task.text) for task in tasks if task.text.strip()}
+    # the text of a log may be a whole prompt with examples; the sample of the benchmark is the task alone
     by_id |= {sample.id: sample for sample in samples}
     texts = [by_id[task.id] for task in tasks if task.id in by_id]
     if not texts:

@@ -202,6 +202,7 @@ def _of_evalplus(results: Mapping[str, Any]) -> Iterator[TaskResult]:
     """Yield the outcomes of EvalPlus: a solution counts where it passes the base tests and the further ones."""
     for name, attempts in results.items():
         for attempt in attempts:
+            # None: the further tests were not run
             statuses = {attempt.get("base_status"), attempt.get("plus_status")}
             yield TaskResult(name, correct=float(statuses <= {"pass", None}))
 
@@ -209,6 +210,7 @@ def _of_evalplus(results: Mapping[str, Any]) -> Iterator[TaskResult]:
 def _of_swebench_report(report: Mapping[str, Any]) -> Iterator[TaskResult]:
     """Yield the outcomes of a run of SWE-bench: every submitted instance that is not resolved counts as wrong."""
     resolved = set(report["resolved_ids"])
+    # a report that does not list the submitted instances names those that were judged
     names = report.get("submitted_ids") or [*report["resolved_ids"], *report.get("unresolved_ids", ())]
     for name in dict.fromkeys([*names, *sorted(resolved)]):
         yield TaskResult(str(name), correct=float(name in resolved))

@@ -60,6 +60,7 @@ def statements_of(
     acceptable = [*_licences(code, rules.licences), *_not_read(code, rules)]
     statements = [_accepted(statement, rules.baseline) for statement in acceptable]
     statements += _agents(signals, rules, lines)
+    # the sort is stable: within one level the order of the files stays
     return tuple(sorted(dict.fromkeys(statements), key=lambda statement: SEVERITY[statement.level]))
 
 
@@ -85,6 +86,7 @@ def _not_read(code: ChangedCode, rules: ChangeRules) -> Iterator[JudgedStatement
 
 def _agents(signals: Iterable[Signal], rules: ChangeRules, lines: RecordedLines) -> Iterator[JudgedStatement]:
     """Yield the declarations of agents, but for those of lines that are findings themselves."""
+    # a line that its record gives to an agent is a finding already; its declaration would count it twice
     of_lines: set[str] = set()
     for _, recorded in lines.in_state("agent", "mixed"):
         of_lines.update(recorded.records)

@@ -184,6 +184,7 @@ class SourceChange:
             moved = PurePosixPath(file.earlier).parent != PurePosixPath(file.path).parent
             if not describes_neighbours(file.path) or (file.before == file.after and not moved):
                 continue
+            # the licence of a text may be none that is known: what it was, or is, then counts as unknown
             is_text = is_licence_text(file.path)
             before = after = None
             is_new = moved or not file.before.strip("0")

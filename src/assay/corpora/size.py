@@ -61,6 +61,7 @@ class FileCount:
     @property
     def total(self) -> int | None:
         """Approximate number of all files; None while there is no estimate."""
+        # one source without an estimate leaves the whole without one
         total = 0
         for files in map(self._files, self._sizes.values()):
             if files is None:

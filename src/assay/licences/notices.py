@@ -256,6 +256,7 @@ def _words(lines: Iterable[str]) -> str:
 
 def _comments(lines: Sequence[str]) -> list[str]:
     """Return the comments of a text, lines with a mark and blocks, and its prose where this is most of the text."""
+    # blocks first: their inner lines need no mark of a comment
     comments = list(chain.from_iterable(map(str.splitlines, _BLOCK.findall("\n".join(lines)))))
     filled = list(filter(str.strip, (_TAG.sub(" ", line) for line in lines)))
     prose = list(map(_PROSE.fullmatch, filled))

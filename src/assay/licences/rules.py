@@ -137,6 +137,7 @@ def _node_denied(node: object, rules: LicenceRules) -> bool:
 
 
 def _any_denied(names: set[str], rules: LicenceRules) -> bool:
+    # what is allowed passes whatever else is denied; without a denied pattern nothing else passes
     if any(starmap(_meets, product(names, rules.allowed))):
         return False
     return not rules.denied or any(starmap(_meets, product(names, rules.denied)))

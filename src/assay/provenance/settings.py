@@ -14,7 +14,7 @@ LEAST_CONFIDENCE = 0.95
 class Thresholds(Settings):
     """Thresholds of the matches that are kept.
 
-    A copy needs no confidence; a confidence that was not measured reaches none above 0.
+    A copy needs no confidence. A confidence that was not measured reaches no threshold above 0.
     """
 
     PANEL: ClassVar[str] = "Search"

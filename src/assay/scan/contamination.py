@@ -143,6 +143,7 @@ def _judged(sample: Sample, traced: Trace, index: Searchable, *, sure: float) ->
     documents = {document.id: document for document in index.documents(numbers)}
     kinds: dict[MatchKind, Match] = {}
     task = passages(f"{sample.metadata.get('prompt') or ''}\n{sample.text}")
+    # a later match may be of a stronger kind than the first one, so all of them are judged
     for match in traced.matches:
         document = documents[match.document_id]
         is_sure = match.confidence is None or match.confidence >= sure

@@ -37,6 +37,7 @@ def passages(text: str) -> Passages:
     prose = _CODE.split(_MARKS.sub("", without_notices(text)).lower())
     runs: set[tuple[str, ...]] = set()
     for words in map(_WORD.findall, prose):
+        # the words, and the same ones shifted by 1, 2, … : each row of them is a run
         runs.update(zip(*(words[start:] for start in range(PASSAGE)), strict=False))
     return frozenset(runs)
 

@@ -241,6 +241,7 @@ def build_unseen_set(
     for _ in range(PASSES):
         if not tells_apart(after):
             break
+        # each pass fits the classifier on what the one before left: what told the texts apart is gone by then
         narrower = best.matched(request.seed)
         if len(narrower.offered) == len(best.offered) or len(narrower.offered) < min(ADVISED_UNSEEN, len(offered)):
             break

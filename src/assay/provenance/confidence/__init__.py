@@ -1,4 +1,4 @@
-"""The meaning of a similarity: the rate at which unrelated code reaches it."""
+"""Confidence of a similarity: the rate at which unrelated code reaches it."""
 
 import lazy_loader
 

@@ -75,6 +75,7 @@ def _details(finding: SourceFinding, place: Place) -> Iterator[str | None]:
 def _confidence(finding: SourceFinding) -> str:
     """Return the confidence in words that do not call similar code a sure copy."""
     match = finding.best.match
+    # a rate near 0 says that the match is no chance, and not that it is enough for a copy
     if finding.is_copy or match.confidence is None:
         return f"confidence {confidence_text(match)}"
     return f"more alike than {math.floor(match.confidence * 1e4) / 100:.2f} % of unrelated code"

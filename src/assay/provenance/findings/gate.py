@@ -102,6 +102,7 @@ def judge(files: Sequence[TracedFile], rules: "LicenceRules") -> Judgement:
     undecided: list[Denial] = []
     weak = 0
     for finding in chain.from_iterable(map(attrgetter("findings"), files)):
+        # a denied place decides, whatever the other places of the same code are under
         denied_place = _first_place(finding, rules.deny)
         place = denied_place or _first_place(finding, rules.leave_open)
         if place is None:

@@ -45,6 +45,7 @@ def sarif(files: Sequence[TracedFile], judgement: Judgement | None = None) -> di
 
 
 def _result(finding: SourceFinding, denial: Denial | None) -> dict[str, Any]:
+    # a denied finding names the place under the denied licence, which need not be the first one
     place, rule, level = finding.places[0], _MATCH, "note"
     if denial is not None:
         place, rule, level = denial.place, _LICENCE, "error"

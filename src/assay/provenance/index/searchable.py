@@ -85,6 +85,7 @@ class OwnerCounts:
         owners: dict[str, int] = {}
         file_numbers: list[int] = []
         ends = [0]
+        # the files of all documents one after the other, and where those of each document end
         for number in held_ids:
             file_numbers += (files.setdefault(file, len(files)) for file in holders[number].files)
             ends.append(len(file_numbers))

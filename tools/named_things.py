@@ -34,7 +34,8 @@ FILE = re.compile(r"[\w./-]*/[\w./-]*|[\w.-]+\.(?:pyi?|md|toml|ya?ml|jsonl?|parq
 
 OF_OTHERS = frozenset(
     """
-    --address --all --build-arg --disable-userns --download-only --editable --enable-prefix-caching --head --isolation
+    --address --all --build-arg --disable-userns --download-only --durations --editable --enable-prefix-caching
+    --fail-under --head --isolation
     --log_samples --no-deps --no-walk --privileged --scorer --seccomp
     datasets.load_dataset datasets.save_to_disk run_ref.py AF_INET AF_INET6 CUDA_VISIBLE_DEVICES io_uring max_sim
     """.split()  # noqa: SIM905  a word list

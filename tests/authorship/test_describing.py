@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assay.authorship import Detection
 from assay.authorship.declared import Signal
 from assay.authorship.describing import declared_reasons, writer_of
-from assay.authorship.detecting import Detection, Scored, UnitResult
+from assay.authorship.detecting import Scored, UnitResult
 from assay.authorship.reference import Reference, ReferenceAnswer
 from assay.authorship.units import CodeUnit
 from support.first_screen import broken_limits

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from assay.authorship.forward import FEWEST_NEWER, NOMINAL, NewerPieces, expected_flags, forward_checks
+from assay.authorship import NOMINAL, expected_flags
+from assay.authorship.forward import FEWEST_NEWER, NewerPieces, forward_checks
 from assay.authorship.reference import STYLE_CHANGES, Reference
 
 

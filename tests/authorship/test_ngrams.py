@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from assay.authorship.ngrams import COLUMNS, character_ngrams, ngram_matrix, token_ngrams
-from assay.authorship.normalising import code_of
+from assay.authorship import code_of, ngram_matrix
+from assay.authorship.ngrams import COLUMNS, character_ngrams, token_ngrams
 
 
 def test_the_n_grams_of_characters_keep_white_space():

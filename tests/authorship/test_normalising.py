@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.authorship.normalising import Kind, code_of
+from assay.authorship import Kind, code_of
 
 
 def words(text, language="python"):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from assay.authorship.normalising import Code, Kind, Token
-from assay.authorship.reference import ADVISED, CONFIDENCE, FEWEST, Reference, judged_rows, length_class
+from assay.authorship import ADVISED, FEWEST, Code, Kind, length_class
+from assay.authorship.normalising import Token
+from assay.authorship.reference import CONFIDENCE, Reference, judged_rows
 from assay.errors import DataError
 
 

@@ -13,11 +13,12 @@ from queue import SimpleQueue
 import pytest
 from rich.cells import cell_len
 
+from assay.cli import OUTPUT_SETTINGS
 from assay.cli.app import command_line
 from assay.cli.common import leaves
 from assay.cli.configuration import allow, read_configuration
 from assay.cli.options import WRITTEN
-from assay.cli.terminal import OUTPUT_SETTINGS, OutputSettings
+from assay.cli.terminal import OutputSettings
 from assay.errors import DataError
 from assay.progress import PERIOD, REPORTING, ProgressLines, Reporting, time_in_words
 from assay.unseen.describing import STILL_APART

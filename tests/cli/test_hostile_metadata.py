@@ -8,7 +8,8 @@ import unicodedata
 
 import pytest
 
-from assay.cli.score_files import ScoreRow, write_csv, write_jsonl
+from assay.cli import ScoreRow
+from assay.cli.score_files import write_csv, write_jsonl
 from assay.corpora import Document, Origin
 from assay.provenance import CodeIndex
 

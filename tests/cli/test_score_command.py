@@ -7,7 +7,7 @@ import math
 import pyarrow.parquet as pq
 import pytest
 
-from assay.cli.score_files import ScoreRow, write_scores
+from assay.cli import ScoreRow, write_scores
 from assay.errors import DataError
 from assay.scores import SCORES
 

@@ -5,8 +5,9 @@ import json
 import pytest
 from identify.vendor.licenses import LICENSES
 
+from assay.corpora import describes_neighbours
 from assay.corpora.folders import Folder
-from assay.corpora.surroundings import Surroundings, describes_neighbours
+from assay.corpora.surroundings import Surroundings
 
 TEXTS = {name: text.encode() for name, text in LICENSES}
 METADATA = (

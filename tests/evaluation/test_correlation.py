@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from assay.evaluation.correlation import weighted_spearman
+from assay.evaluation import weighted_spearman
 
 PAIRS = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4), st.integers(0, 3)), min_size=3, max_size=30)
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from assay.errors import DataError
-from assay.evaluation import KernelSettings, displacement, kernel_divergence, mean_kernel
-from assay.evaluation.divergence import EXACT_MEDIAN, check_embeddings, median_distance
+from assay.evaluation import KernelSettings, check_embeddings, displacement, kernel_divergence, mean_kernel
+from assay.evaluation.divergence import EXACT_MEDIAN, median_distance
 from assay_lab.papers.kds.figures import decomposition
 
 PUBLISHED = {

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from assay.evaluation import Estimate
-from assay.evaluation.interval import RATE, Support, Uncertainty, interval
+from assay.evaluation import RATE, Estimate, Support, Uncertainty
+from assay.evaluation.interval import interval
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.evaluation.near_duplicates import SHINGLE, ShingleIndex, shingles
+from assay.evaluation import SHINGLE
+from assay.evaluation.near_duplicates import ShingleIndex, shingles
 
 # pieces of one text, and texts of few distinct words: both share shingles
 WORDS = ["a", "b", "c", "(", ")", "=", "1", "foo"]

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from assay.errors import AssayError
-from assay.evaluation import auroc, tpr_at_fpr
-from assay.evaluation.ranking import Sweep, auprc, roc_curve
+from assay.evaluation import Sweep, auprc, auroc, tpr_at_fpr
+from assay.evaluation.ranking import roc_curve
 
 EXAMPLES = settings(max_examples=25, deadline=None)  # the first call may import scikit-learn
 

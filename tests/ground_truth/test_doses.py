@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import DataError
-from assay.ground_truth.doses import functions_of, known_dose_functions
-from assay.ground_truth.manifest import LIBRARY_FUNCTION, PACKAGE_FILE, Manifest, ManifestEntry
+from assay.ground_truth import LIBRARY_FUNCTION, PACKAGE_FILE, Manifest, ManifestEntry, functions_of
+from assay.ground_truth.doses import known_dose_functions
 from assay_lab.builtin.shipped_files import write_manifest
 
 SOURCE = "".join(f"def f{i}(x):\n    return x + {i}\n\n" for i in range(6))

@@ -6,7 +6,8 @@ import textwrap
 
 import pytest
 
-from assay.ground_truth.doses import functions_of, library_functions, library_paths, library_root, module_of
+from assay.ground_truth import functions_of, library_functions, library_paths
+from assay.ground_truth.doses import library_root, module_of
 
 
 def found(source):

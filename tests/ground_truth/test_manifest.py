@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import DataError
-from assay.ground_truth.manifest import Manifest, ManifestEntry, read_manifest
+from assay.ground_truth import Manifest, ManifestEntry, read_manifest
 from assay_lab.builtin.shipped_files import manifest_digest, write_manifest
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from assay.errors import DataError
-from assay.ground_truth import TrainedTexts, trained_texts
-from assay.ground_truth.sketch import kept_shingles, read_sketch
+from assay.ground_truth import TrainedTexts, kept_shingles, trained_texts
+from assay.ground_truth.sketch import read_sketch
 from assay_lab.builtin.shipped_files import write_sketch
 
 

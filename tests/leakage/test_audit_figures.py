@@ -9,8 +9,7 @@ import pytest
 
 from assay.leakage.description.figures import dose_figures, figures, histograms, p_value_figures, roc_figures
 from assay.leakage.results import Audit
-from assay.reports import Figure, area_with_interval
-from assay.reports.drawing import svg
+from assay.reports import Figure, area_with_interval, svg
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.leakage.naturalness import Naturalness
+from assay.leakage import Naturalness
 
 N = 4
 

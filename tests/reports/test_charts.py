@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from assay.evaluation import Estimate, unknown
-from assay.reports import Axes, Curve, Figure, Series, histogram, line_chart, roc_chart
+from assay.reports import Axes, Curve, Figure, Series, histogram, line_chart, roc_chart, svg
 from assay.reports.charts import grows_by_factors, histogram_edges, theme
-from assay.reports.drawing import VEGA_LITE, drawing, svg
+from assay.reports.drawing import VEGA_LITE, drawing
 
 WINDOWS = (7, 15, 30, 60, 120, 240, 480)
 CURVE = Curve("score", np.linspace(0, 1, 50), np.linspace(0, 1, 50) ** 0.5)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from assay.errors import CorpusIndexError
-from assay.retrieval import vector_file
-from assay.retrieval.vector_file import VectorRows, _bit_planes, parts, sign_products
+from assay.retrieval import VectorRows, vector_file
+from assay.retrieval.vector_file import _bit_planes, parts, sign_products
 from assay.retrieval.vectors import VectorIndex
 
 DIMENSIONS = 96

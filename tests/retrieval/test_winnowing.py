@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from assay.retrieval.hashing import GRAM_HASHES, mix
-from assay.retrieval.winnowing import AT_ONCE, winnow
+from assay.retrieval import GRAM_HASHES, winnow
+from assay.retrieval.hashing import mix
+from assay.retrieval.winnowing import AT_ONCE
 
 MIXED, SHA1 = GRAM_HASHES["mixed-64"], GRAM_HASHES["sha1-16"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.errors import ScoreError
+from assay.errors import ScoreError, install_command
 from assay.scores import (
     DETECTORS,
     SCORES,
@@ -22,6 +22,7 @@ from assay.scores import (
     one_pass,
     score,
 )
+from support.installed import without
 
 SOURCE = Path(assay.__file__).parent
 # these are also words of other things: roles of models, forms of text, modules, columns of statistics

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.code import WORD_LISTS, SampledNames
-from assay.leakage.naturalness import Naturalness
+from assay.leakage import Naturalness
 from assay.models import open_model
 from assay.scores import requests
 from assay.scoring import Deterministic, plan, score_samples

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from assay.ground_truth.doses import library_functions, library_root
+from assay.ground_truth import library_functions
+from assay.ground_truth.doses import library_root
 from assay_lab.builtin import base_corpus
 from assay_lab.builtin.prepared import prepare_corpus
 from assay_lab.builtin.train_base import CORPUS, train_base

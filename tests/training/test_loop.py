@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from assay.errors import DataError
+from assay.training import STATE
 from assay.training.loop import Batches, Training, TrainingFolder, accumulate, train, trapezoid
-from assay.training.resuming import STATE
 
 
 class Line(torch.nn.Module):

@@ -3,7 +3,8 @@
 import pytest
 
 from assay.errors import DataError
-from assay.training.resuming import cut_log, log_step, read_state, write_state
+from assay.training import read_state
+from assay.training.resuming import cut_log, log_step, write_state
 
 
 def test_the_last_state_is_whole_or_the_one_before(tmp_path):

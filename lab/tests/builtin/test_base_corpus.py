@@ -8,8 +8,7 @@ import pytest
 
 from assay.errors import DataError
 from assay.evaluation.near_duplicates import ShingleIndex
-from assay.ground_truth.doses import LibraryFunction
-from assay.ground_truth.manifest import LIBRARY_FUNCTION, PACKAGE_FILE, read_manifest
+from assay.ground_truth import LIBRARY_FUNCTION, PACKAGE_FILE, LibraryFunction, read_manifest
 from assay_lab.builtin import base_corpus
 from assay_lab.builtin.base_corpus import CorpusRecipe, assign_doses, unique_functions
 from assay_lab.builtin.prepared import MANIFEST, prepare_corpus

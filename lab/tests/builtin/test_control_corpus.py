@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from assay.errors import DataError
-from assay.ground_truth.manifest import read_manifest
+from assay.ground_truth import read_manifest
 from assay.ground_truth.sketch import read_sketch
 from assay_lab.builtin.control_corpus import (
     SUFFIXES,

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from assay.errors import DataError
-from assay.ground_truth.manifest import read_manifest
+from assay.ground_truth import read_manifest
 from assay.models import open_model
 from assay.scores import FrequencyTable
 from assay.training.resuming import LOG

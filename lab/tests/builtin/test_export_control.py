@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from assay.ground_truth.manifest import Manifest
-from assay.ground_truth.sketch import SKETCH, read_sketch
+from assay.ground_truth import SKETCH, Manifest
+from assay.ground_truth.sketch import read_sketch
 from assay.models import open_model
 from assay.models.names import builtin_folder
 from assay_lab.builtin.base_tokenizer import load_tokenizer

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.ground_truth import trained_texts
-from assay.ground_truth.manifest import read_manifest
+from assay.ground_truth import read_manifest, trained_texts
 from assay.models import builtin_folder, default_control, open_model
 from assay.scores import FrequencyTable
 from assay_lab.builtin.export_control import ControlRecord, corpus_counts, is_of_use

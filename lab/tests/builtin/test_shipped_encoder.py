@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.ground_truth.manifest import read_manifest
-from assay.retrieval.encoding.open import BAG_WEIGHTS, BUILTIN_ENCODERS
+from assay.ground_truth import read_manifest
+from assay.retrieval.encoding import BAG_WEIGHTS, BUILTIN_ENCODERS
 from assay_lab.builtin.export_encoder import corpus_counts
 from assay_lab.builtin.shipped_files import manifest_digest
 from assay_lab.builtin.train_encoder import EncoderRecipe

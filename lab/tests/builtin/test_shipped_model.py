@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.ground_truth.doses import known_dose_functions, shipped_manifest
-from assay.ground_truth.manifest import read_manifest
+from assay.ground_truth import read_manifest, shipped_manifest
+from assay.ground_truth.doses import known_dose_functions
 from assay.models import builtin_folder, open_model
 from assay.scores import FrequencyTable
 from assay_lab.builtin.base_corpus import DOSES, CorpusRecipe

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from assay.errors import DataError
-from assay.training.resuming import STATE
+from assay.training import STATE
 from assay_lab.builtin.train_control import (
     CONSTANT,
     CORPUS_FOLDER,

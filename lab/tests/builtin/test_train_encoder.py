@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from assay.errors import DataError
-from assay.ground_truth.manifest import read_manifest
-from assay.retrieval.encoding import open_encoder
-from assay.retrieval.encoding.features import hashed_features
-from assay.training.resuming import LOG, STATE
+from assay.ground_truth import read_manifest
+from assay.retrieval.encoding import hashed_features, open_encoder
+from assay.training import STATE
+from assay.training.resuming import LOG
 from assay_lab.builtin import control_prepared, encoder_corpus
 from assay_lab.builtin.control_corpus import SourceText
 from assay_lab.builtin.encoder_corpus import EncoderCorpusRecipe, blocks_of, prepare_encoder_corpus, read_encoder_corpus

@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from assay.errors import DataError
-from assay.training.resuming import LOG, STATE
+from assay.training import STATE
+from assay.training.resuming import LOG
 from assay_lab.builtin.prepared import ROWS
 from assay_lab.builtin.train_base import CORPUS, build_model, load_trained, row_order, schedule, step_count, train_base
 from assay_lab.training.recipes import RECIPE

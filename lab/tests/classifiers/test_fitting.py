@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from assay.authorship import Classifier
-from assay.authorship.normalising import code_of
+from assay.authorship import Classifier, code_of
 from assay.errors import DataError
 from assay.evaluation import auroc
 from assay.types import Sample

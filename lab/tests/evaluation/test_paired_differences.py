@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from assay.evaluation import auroc, grouped_bootstrap, rank_score
-from assay.evaluation.ranking import Sweep
+from assay.evaluation import Sweep, auroc, grouped_bootstrap, rank_score
 from assay_lab.evaluation.differences import auroc_of, paired_difference
 
 

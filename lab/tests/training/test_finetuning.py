@@ -12,7 +12,8 @@ import torch
 
 from assay.errors import DataError
 from assay.models import open_model
-from assay.training.resuming import LOG, STATE
+from assay.training import STATE
+from assay.training.resuming import LOG
 from assay.training.settings import TrainingSettings
 from assay_lab.training.finetuning import Task, checkpoint_folder, finetune
 from support.architectures import ARCHITECTURES, saved

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+from assay import release
 from assay.api.scores import Scores
 from assay.datasets import DataSelection, Dataset, Texts, dataset_of
 from assay.evaluation import unseen_note
@@ -26,7 +27,6 @@ from assay.leakage import (
 )
 from assay.models import ModelSettings
 from assay.progress import warn
-from assay.release import check_published, evidence_of_release
 from assay.reports import write_html
 from assay.run import PAGE, Run
 from assay.scoring import (
@@ -95,7 +95,7 @@ def audit(
         needs_unseen=not options.describe and not options.compares(unseen=others is not None),
     )
     if options.release is not None:
-        check_published(options.release, [sample.text for sample in texts.dataset.samples])
+        release.check_published(options.release, [sample.text for sample in texts.dataset.samples])
     check_texts(request, texts)
     # claimed before a model is loaded; what is refused from here on leaves no folder
     with run.begun(selection, options, opener.settings, **request.identity(texts)) if run else nullcontext():
@@ -108,7 +108,7 @@ def audit(
                 report_cost(inputs, texts)
             if options.release is not None:
                 kept = state and state / RELEASE_TEST
-                inputs = inputs.with_release(evidence_of_release(plan.target, options.release, kept=kept))
+                inputs = inputs.with_release(release.evidence_of_release(plan.target, options.release, kept=kept))
             result = audit_inputs(inputs)
         if run:
             record = run.record(resolved(texts, inputs), **facts_of(plan, texts.dataset))

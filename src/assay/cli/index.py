@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.filesize import decimal
 
-from assay.cli.groups import Shown, grouped
+from assay.cli import grouped
+from assay.cli.groups import Shown
 from assay.cli.options import At
 from assay.corpora import CorpusSettings, TableColumns
 from assay.errors import DataError
@@ -229,7 +230,7 @@ def show_counts(counts: "BuildCounts", at: str) -> None:
 
 
 def _show_report(report: "Report") -> None:
-    from assay.cli.present import show
+    from assay.cli import show
 
     show(report)
 

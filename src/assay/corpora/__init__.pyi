@@ -47,6 +47,7 @@ from .settings import Granularity as Granularity
 from .settings import TableColumns as TableColumns
 from .size import FileCount as FileCount
 from .stated import with_licences as with_licences
+from .surroundings import describes_neighbours as describes_neighbours
 from .texts import SourceText as SourceText
 from .texts import by_function as by_function
 from .texts import parts_of as parts_of

@@ -17,7 +17,8 @@ from assay.datasets import require_exists, walk
 from assay.errors import DataError
 
 STDIN = "-"
-DEFAULT, NO_COLUMNS = CorpusSettings(), TableColumns()
+DEFAULT: CorpusSettings = CorpusSettings()
+NO_COLUMNS: TableColumns = TableColumns()
 
 _NAMED_TABLE = re.compile(r"\.(?:parquet|jsonl|ndjson|json)(?:\.(?:gz|zst|bz2|xz))?$", re.IGNORECASE)
 _RELEASE = re.compile(r"^(?P<name>.+?)-\d[\w.!+]*(?:-.*)?$")

@@ -7,6 +7,7 @@ from .columns import TEXT_COLUMNS as TEXT_COLUMNS
 from .columns import check_nested as check_nested
 from .columns import nested_value as nested_value
 from .columns import usual_column as usual_column
+from .dataset import EMPTY as EMPTY
 from .dataset import Dataset as Dataset
 from .dataset import split_by_group as split_by_group
 from .families.bugs import BUGGY_TO_FIXED as BUGGY_TO_FIXED
@@ -24,6 +25,7 @@ from .layouts import scored_text as scored_text
 from .layouts import task_table as task_table
 from .layouts import with_cells as with_cells
 from .loading import read_dataset as read_dataset
+from .loading import read_datasets as read_datasets
 from .patches import Hunk as Hunk
 from .patches import hunks as hunks
 from .patches import patch_side as patch_side

@@ -76,5 +76,6 @@ def benchmark_and_unseen(functions: Dataset) -> tuple[list[Sample], list[Sample]
     own = set(groups[::2])
     order = np.random.default_rng(SEED).permutation(len(never))
     bare = [Sample(never[at].id, never[at].text, language="python", group=never[at].group) for at in order]
-    sides = [[sample for sample in bare if (sample.group in own) == side] for side in (True, False)]
-    return sides[0][:TASKS], sides[1][:UNSEEN]
+    benchmark = [sample for sample in bare if sample.group in own]
+    unseen = [sample for sample in bare if sample.group not in own]
+    return benchmark[:TASKS], unseen[:UNSEEN]

@@ -21,6 +21,7 @@ from .literature import Literature as Literature
 from .measured_model import MeasuredModel as MeasuredModel
 from .measured_model import TuningOptions as TuningOptions
 from .naming import named_samples as named_samples
+from .naturalness import Naturalness as Naturalness
 from .negative_control import Control as Control
 from .negative_control import ControlScores as ControlScores
 from .negative_control import control_scores as control_scores

@@ -77,7 +77,8 @@ class ControlScores:
         names = [name for name in flagged("weights") if name in self.samples]
         if not names:
             raise DataError(f"weights need the token probabilities of the control {self.model}: expected --access gray")
-        features, unseen = (np.column_stack([side[name] for name in names]) for side in (self.samples, self.unseen))
+        features = np.column_stack([self.samples[name] for name in names])
+        unseen = np.column_stack([self.unseen[name] for name in names])
         return density_ratio(features, unseen, groups, seed=seed)
 
     def flags(

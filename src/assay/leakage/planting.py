@@ -238,7 +238,7 @@ def planted_power(
     texts = [sample.text for sample in unseen]
     tuned = TunedModel(
         planting.model,
-        [texts[at] for at, dose in zip(plot.planted, plot.doses, strict=True) for _ in range(dose)],
+        [texts[at] for at in np.repeat(plot.planted, plot.doses)],
         replace(SETTINGS, rate=planting.rate, targets=linear_layers(planting.model.checkpoint.model)),
         seed=planting.seed,
         cache=planting.cache,

@@ -243,11 +243,10 @@ def _score_table(audit: Audit) -> pa.Table:
 
 
 def _decision_table(audit: Audit) -> pa.Table:
-    rows = [
-        encode(decision) | {"sample_id": _storable(decision.sample_id)}
-        for summary in audit.summaries
-        for decision in decisions(summary, audit)
-    ]
+    rows = []
+    for summary in audit.summaries:
+        for decision in decisions(summary, audit):
+            rows.append(encode(decision) | {"sample_id": _storable(decision.sample_id)})
     return pa.Table.from_pylist(rows, schema=_DECISIONS)
 
 

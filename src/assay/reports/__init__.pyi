@@ -9,6 +9,7 @@ from .charts import histogram as histogram
 from .charts import line_chart as line_chart
 from .charts import roc_chart as roc_chart
 from .delimited import render_csv as render_csv
+from .drawing import svg as svg
 from .html import render_html as render_html
 from .html import write_html as write_html
 from .latex import render_latex as render_latex

@@ -321,10 +321,10 @@ def _styles(names: Sequence[str], baseline: str | None = None) -> dict[str, Any]
     fixed: dict[str, tuple[str, list[int], float]] = {"chance": (CHANCE_COLOUR, CHANCE_DASH, 1.5)}
     if baseline is not None:
         fixed[baseline] = (BASELINE_COLOUR, [10, 4], 1.75)
-    looks = [
-        fixed[name] if name in fixed else (next(colours), next(dashes), 2.5 if i == 0 else 1.75)
-        for i, name in enumerate(names)
-    ]
+    looks = []
+    for i, name in enumerate(names):
+        stroke = 1.75 if i else 2.5
+        looks.append(fixed[name] if name in fixed else (next(colours), next(dashes), stroke))
     colour, dash, width = (list(values) for values in zip(*looks, strict=True))
     columns = 2 if max(map(len, names), default=0) <= LEGEND_CHARACTERS else 1
     limit = CONFIG["legend"]["labelLimit"] * 2 // columns

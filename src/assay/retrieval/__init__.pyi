@@ -13,6 +13,7 @@ from .fingerprints import TooShort as TooShort
 from .fingerprints import fingerprint as fingerprint
 from .generations import durable_writer as durable_writer
 from .generations import generations_in as generations_in
+from .hashing import GRAM_HASHES as GRAM_HASHES
 from .hashing import Hashes as Hashes
 from .hashing import mix as mix
 from .postings import CANDIDATES as CANDIDATES
@@ -34,7 +35,10 @@ from .profiles import profile_named as profile_named
 from .scanning import COMMENT as COMMENT
 from .scanning import find_regions as find_regions
 from .source import Source as Source
+from .source import Units as Units
 from .token_channel import NAME_TOKEN as NAME_TOKEN
 from .token_channel import tokens as tokens
 from .vector_file import DocumentIds as DocumentIds
+from .vector_file import VectorRows as VectorRows
 from .vectors import VectorIndex as VectorIndex
+from .winnowing import winnow as winnow

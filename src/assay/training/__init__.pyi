@@ -1,9 +1,13 @@
 from .causal import Ids as Ids
+from .causal import causal_training as causal_training
 from .causal import member_rows as member_rows
+from .causal import prepared as prepared
+from .causal import row_of as row_of
 from .causal import tune as tune
 from .gradients import mean_gradient as mean_gradient
 from .loop import Batches as Batches
 from .loop import Processes as Processes
+from .loop import Schedule as Schedule
 from .loop import Training as Training
 from .loop import TrainingFolder as TrainingFolder
 from .loop import accumulate as accumulate
@@ -11,7 +15,10 @@ from .loop import adamw as adamw
 from .loop import train as train
 from .loop import trapezoid as trapezoid
 from .resuming import LOG as LOG
+from .resuming import STATE as STATE
 from .resuming import TrainingProgress as TrainingProgress
+from .resuming import read_state as read_state
+from .resuming import restore_parameters as restore_parameters
 from .settings import TrainingSettings as TrainingSettings
 from .tuned_model import KERNEL_DIVERGENCE as KERNEL_DIVERGENCE
 from .tuned_model import TunedModel as TunedModel

@@ -9,10 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ModelError
-from assay.retrieval.encoding import BagEncoder, bag, for_queries, open_encoder
+from assay.retrieval.encoding import (
+    BagEncoder,
+    Features,
+    bag,
+    for_queries,
+    hashed_features,
+    open_encoder,
+    parameter_indices,
+    sign_rows,
+)
 from assay.retrieval.encoding import open as opening
-from assay.retrieval.encoding.bag import SIGN_BITS, parameter_indices, sign_rows
-from assay.retrieval.encoding.features import Features, hashed_features
+from assay.retrieval.encoding.bag import SIGN_BITS
 from assay.retrieval.encoding.lexemes import KEPT_WORDS, read_lexemes
 from assay.types import Encoder
 from assay_lab.clones import rename_all

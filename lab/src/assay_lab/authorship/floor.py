@@ -20,9 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.authorship import comment_spans, docstring_spans, without_spans
-from assay.authorship.describing import rate_data
-from assay.authorship.reference import FEWEST
+from assay.authorship import FEWEST, comment_spans, docstring_spans, rate_data, without_spans
 from assay.evaluation import rank_score
 from assay.models import StatisticsCache, cached_scorer, default_control, open_model
 from assay.scores import requests

@@ -21,16 +21,16 @@ import numpy as np
 
 from assay.authorship import (
     CodeUnit,
+    Detection,
     DetectorChoice,
     Reference,
     answer_pieces,
     calibrate_authorship,
     codes_of,
+    expected_flags,
     judged_rows,
     units_of,
 )
-from assay.authorship.detecting import Detection
-from assay.authorship.forward import expected_flags
 from assay.corpora import texts_before
 from assay.errors import DataError
 from assay.evaluation import grouped_share

@@ -21,6 +21,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from assay.authorship import (
+    FEWEST,
+    NOMINAL,
     SHORTEST,
     CodeUnit,
     Commit,
@@ -31,10 +33,9 @@ from assay.authorship import (
     calibrate_authorship,
     codes_of,
     in_commits,
+    length_class,
     past_units,
 )
-from assay.authorship.forward import NOMINAL
-from assay.authorship.reference import FEWEST, length_class
 from assay.corpora import git_output, patches_before
 from assay.errors import DataError
 from assay.evaluation import flag_rate

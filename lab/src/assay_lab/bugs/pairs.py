@@ -8,9 +8,7 @@ from operator import ne
 from pathlib import Path
 
 from assay.authorship import comment_spans, docstring_spans, without_spans
-from assay.datasets import DataSelection, Dataset, benchmark, is_benchmark, list_benchmarks
-from assay.datasets.dataset import EMPTY
-from assay.datasets.loading import read_datasets
+from assay.datasets import EMPTY, DataSelection, Dataset, benchmark, is_benchmark, list_benchmarks, read_datasets
 from assay.errors import DataError
 from assay.types import Sample
 

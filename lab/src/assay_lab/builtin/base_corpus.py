@@ -19,11 +19,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import DataError
-from assay.evaluation import ShingleIndex
-from assay.evaluation.near_duplicates import SHINGLE
-from assay.ground_truth import library_root
-from assay.ground_truth.doses import LibraryFunction, library_functions, library_paths
-from assay.ground_truth.manifest import LIBRARY_FUNCTION, Manifest, ManifestEntry
+from assay.evaluation import SHINGLE, ShingleIndex
+from assay.ground_truth import (
+    LIBRARY_FUNCTION,
+    LibraryFunction,
+    Manifest,
+    ManifestEntry,
+    library_functions,
+    library_paths,
+    library_root,
+)
 from assay_lab.builtin.file_entries import file_entry, token_lengths
 from assay_lab.testbed.package_files import ROOTS, PackageFile, package_sources
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, OUTPUT_NAMES
+from assay.cli import OUTPUT, OUTPUT_NAMES
 from assay.errors import DataError
 from assay_lab.builtin.command_options import CORPUS
 
@@ -48,7 +48,7 @@ def build_control_corpus_command(
 
     The clients pip, npm and apt-get download the packages. apt-get needs a source of source packages (`deb-src`).
     """
-    from assay.ground_truth.manifest import read_manifest
+    from assay.ground_truth import read_manifest
     from assay_lab.builtin.control_corpus import PACKAGES, ControlRecipe, read_packages
     from assay_lab.builtin.control_prepared import prepare_control_corpus
     from assay_lab.builtin.prepared import MANIFEST

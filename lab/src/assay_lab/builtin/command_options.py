@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT
+from assay.cli import OUTPUT
 from assay.progress import ERRORS
 
 if TYPE_CHECKING:

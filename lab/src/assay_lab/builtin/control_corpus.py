@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from assay.datasets import DataSelection, benchmark, read_dataset
 from assay.errors import AssayError, DataError
-from assay.evaluation import ShingleIndex
-from assay.evaluation.near_duplicates import SHINGLE
-from assay.ground_truth.manifest import Manifest, ManifestEntry
+from assay.evaluation import SHINGLE, ShingleIndex
+from assay.ground_truth import Manifest, ManifestEntry
 from assay_lab.builtin.file_entries import file_entry, token_lengths
 from assay_lab.builtin.package_archives import REGISTRIES, download, source_files
 from assay_lab.testbed.licences import is_permissive

@@ -10,8 +10,7 @@ from transformers import PreTrainedTokenizerFast
 
 from assay.errors import DataError, plain_reason
 from assay.files import write_json
-from assay.ground_truth.manifest import read_manifest
-from assay.ground_truth.sketch import SKETCH
+from assay.ground_truth import SKETCH, read_manifest
 from assay_lab.builtin.control_corpus import ControlCorpus, ControlRecipe, PackageList, SourceText, build_control_corpus
 from assay_lab.builtin.prepared import MANIFEST, TOKENIZER, documents, save_frequencies
 from assay_lab.builtin.shipped_files import write_manifest, write_sketch

@@ -21,13 +21,9 @@ from numpy.typing import NDArray
 
 from assay.code import Unparsable, functions_in
 from assay.errors import DataError
-from assay.evaluation import ShingleIndex
-from assay.evaluation.near_duplicates import SHINGLE
-from assay.ground_truth import library_root
-from assay.ground_truth.doses import functions_of, library_functions, library_paths
-from assay.ground_truth.manifest import Manifest, ManifestEntry
-from assay.retrieval.encoding.bag import WEIGHT_BITS, parameter_indices
-from assay.retrieval.encoding.features import Features, hashed_features
+from assay.evaluation import SHINGLE, ShingleIndex
+from assay.ground_truth import Manifest, ManifestEntry, functions_of, library_functions, library_paths, library_root
+from assay.retrieval.encoding import WEIGHT_BITS, Features, hashed_features, parameter_indices
 from assay_lab.builtin.control_corpus import SourceText
 from assay_lab.builtin.file_entries import file_entry
 from assay_lab.builtin.fragment_pairs import Snippet, as_snippet

@@ -13,8 +13,7 @@ from scipy.stats import mannwhitneyu
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from assay.files import write_text
-from assay.ground_truth import known_dose_functions
-from assay.ground_truth.manifest import PACKAGE_FILE, read_manifest
+from assay.ground_truth import PACKAGE_FILE, known_dose_functions, read_manifest
 from assay.training import LOG
 from assay_lab.builtin import prepared
 from assay_lab.builtin.base_tokenizer import load_tokenizer

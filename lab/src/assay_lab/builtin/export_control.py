@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from assay.errors import DataError
-from assay.ground_truth.manifest import read_manifest
-from assay.ground_truth.sketch import SKETCH
+from assay.ground_truth import SKETCH, read_manifest
 from assay.models import builtin_folder
 from assay.training import LOG
 from assay_lab.builtin.base_tokenizer import load_tokenizer

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from assay.files import atomic_path, write_text
-from assay.ground_truth.manifest import read_manifest
-from assay.retrieval.encoding.open import BAG_WEIGHTS, open_bag
+from assay.ground_truth import read_manifest
+from assay.retrieval.encoding import BAG_WEIGHTS, open_bag
 from assay.training import LOG
 from assay_lab.builtin import encoder_corpus
 from assay_lab.builtin.exporting import digests

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from assay.ground_truth.manifest import PACKAGE_FILE, ManifestEntry
+from assay.ground_truth import PACKAGE_FILE, ManifestEntry
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

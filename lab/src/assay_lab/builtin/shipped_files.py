@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.files import atomic_file
-from assay.ground_truth.manifest import Manifest, uncompressed
-from assay.ground_truth.sketch import kept_shingles
+from assay.ground_truth import Manifest, kept_shingles, uncompressed
 
 
 def write_manifest(path: Path, manifest: Manifest) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from assay.training.resuming import restore_parameters
+from assay.training import restore_parameters
 from assay_lab.builtin.base_tokenizer import BOS_ID, EOS_ID, PAD_ID
 from assay_lab.training.muon import Muon
 

@@ -20,9 +20,18 @@ from torch.multiprocessing.spawn import ProcessException, spawn
 from transformers import LlamaForCausalLM
 
 from assay.errors import DataError
-from assay.training import Processes, Training, TrainingFolder, TrainingProgress, accumulate, train, trapezoid
-from assay.training.loop import Schedule
-from assay.training.resuming import STATE, read_state
+from assay.training import (
+    STATE,
+    Processes,
+    Schedule,
+    Training,
+    TrainingFolder,
+    TrainingProgress,
+    accumulate,
+    read_state,
+    train,
+    trapezoid,
+)
 from assay_lab.builtin import prepared
 from assay_lab.builtin.base_corpus import CorpusRecipe
 from assay_lab.builtin.base_tokenizer import PAD_ID

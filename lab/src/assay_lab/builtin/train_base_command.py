@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from assay.cli.options import OUTPUT, OUTPUT_NAMES
-from assay.cli.terminal import Terminal
+from assay.cli import OUTPUT, OUTPUT_NAMES, Terminal
 from assay.errors import DataError
 from assay_lab.builtin.command_options import (
     COMPUTATION,
@@ -134,7 +133,7 @@ def show_record(record: "TrainingRecord", folder: Path, *, as_json: bool) -> Non
 
 
 def _corpus(out: Path, recipe: "TrainingRecipe") -> Mapping[str, object]:
-    from assay.ground_truth.manifest import read_manifest
+    from assay.ground_truth import read_manifest
     from assay_lab.builtin.prepared import MANIFEST, prepare_corpus
     from assay_lab.builtin.train_base import CORPUS as FOLDER
 

@@ -17,9 +17,18 @@ import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from assay.files import atomic_path
-from assay.training import Batches, Processes, Training, TrainingFolder, TrainingProgress, accumulate, train
-from assay.training.loop import Schedule
-from assay.training.resuming import STATE, read_state
+from assay.training import (
+    STATE,
+    Batches,
+    Processes,
+    Schedule,
+    Training,
+    TrainingFolder,
+    TrainingProgress,
+    accumulate,
+    read_state,
+    train,
+)
 from assay_lab.builtin.base_tokenizer import BOS_ID
 from assay_lab.builtin.build_control_command import CORPUS_FOLDER
 from assay_lab.builtin.control_prepared import HELD_OUT, STREAM

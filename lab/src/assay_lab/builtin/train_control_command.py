@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, OUTPUT_NAMES
+from assay.cli import OUTPUT, OUTPUT_NAMES
 from assay.errors import DataError
 from assay_lab.builtin.command_options import COMPUTATION, TRAINING, Device, watched
 

@@ -17,11 +17,20 @@ from numpy.typing import NDArray
 from torch import nn
 
 from assay.errors import DataError
-from assay.retrieval.encoding.bag import BagEncoder, parameter_indices, sign_rows
-from assay.retrieval.encoding.features import Features
-from assay.training import Batches, Processes, Training, TrainingFolder, TrainingProgress, train, trapezoid
-from assay.training.loop import Schedule
-from assay.training.resuming import STATE, read_state, restore_parameters
+from assay.retrieval.encoding import BagEncoder, Features, parameter_indices, sign_rows
+from assay.training import (
+    STATE,
+    Batches,
+    Processes,
+    Schedule,
+    Training,
+    TrainingFolder,
+    TrainingProgress,
+    read_state,
+    restore_parameters,
+    train,
+    trapezoid,
+)
 from assay.types import Encoder
 from assay_lab.builtin.contrastive import Pairs, accumulate_gradient, clip_loss
 from assay_lab.builtin.encoder_corpus import (

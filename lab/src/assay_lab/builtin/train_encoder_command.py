@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, OUTPUT_NAMES
+from assay.cli import OUTPUT, OUTPUT_NAMES
 from assay.errors import DataError
 from assay_lab.builtin.command_options import (
     COMPUTATION,
@@ -147,7 +147,7 @@ def show_encoder_record(record: "EncoderRecord", folder: Path, *, as_json: bool)
 
 
 def _corpus(out: Path) -> Mapping[str, object]:
-    from assay.ground_truth.manifest import read_manifest
+    from assay.ground_truth import read_manifest
     from assay_lab.builtin.encoder_corpus import MANIFEST
     from assay_lab.builtin.train_encoder import CORPUS
 

@@ -6,9 +6,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, Literal
 
-from assay.authorship import Classifier
-from assay.authorship.describing import NO_PROOF, rate_data
-from assay.authorship.forward import NOMINAL
+from assay.authorship import NO_PROOF, NOMINAL, Classifier, rate_data
 from assay.evaluation import Ranking
 from assay.reports import Cell, Column, Missing, Report, Table, describe, number_of, percent
 from assay_lab.classifiers.evaluating import LeftOut, Transfer

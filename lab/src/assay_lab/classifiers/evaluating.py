@@ -6,9 +6,7 @@ from itertools import compress
 
 import numpy as np
 
-from assay.authorship import Classifier, Reference
-from assay.authorship.forward import NOMINAL
-from assay.authorship.reference import ADVISED, FEWEST
+from assay.authorship import ADVISED, FEWEST, NOMINAL, Classifier, Reference
 from assay.errors import DataError
 from assay.evaluation import FlagRate, Ranking, flag_rate, rank_score
 from assay.reports import TabularResult

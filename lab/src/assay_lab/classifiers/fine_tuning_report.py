@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from assay.authorship.describing import NO_PROOF
+from assay.authorship import NO_PROOF
 from assay.reports import Cell, Column, Fact, Missing, Report, Row, Table, number_of
 from assay_lab.classifiers.fine_tuning import FineTunedRuns, fine_tuning_data
 

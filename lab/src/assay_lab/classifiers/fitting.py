@@ -7,8 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from assay.authorship import Classifier
-from assay.authorship.ngrams import ngram_matrix
+from assay.authorship import Classifier, ngram_matrix
 from assay.errors import DataError
 from assay.types import Float64Array, Int64Array
 from assay_lab.classifiers.labelled import LabelledCode

@@ -3,7 +3,7 @@
 import ast
 from dataclasses import replace
 
-from assay.authorship.normalising import PYTHON, code_of
+from assay.authorship import PYTHON, code_of
 from assay_lab.classifiers.labelled import LabelledCode
 
 

@@ -8,7 +8,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 
-from assay.authorship.normalising import Code, code_of
+from assay.authorship import Code, code_of
 from assay.datasets import split_by_group
 from assay.errors import DataError
 from assay.types import BooleanArray, Int64Array, Sample

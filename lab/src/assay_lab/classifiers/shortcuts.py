@@ -16,8 +16,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
-from assay.authorship import without_comments
-from assay.authorship.normalising import PYTHON, Code, Kind, code_of
+from assay.authorship import PYTHON, Code, Kind, code_of, without_comments
 from assay.errors import DataError
 from assay.evaluation import Ranking, auroc, rank_score
 from assay.reports import TabularResult

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from assay.cli.groups import grouped
-from assay.cli.options import SCORES, output_file, output_folder
+from assay.cli import SCORES, grouped, output_file, output_folder
 from assay_lab.classifiers.settings import FitSettings, LabelledSelection, Protocol
 
 authorship_app = typer.Typer(
@@ -45,7 +44,7 @@ def train_classifier_command(
 
     **Example**: `assay lab authorship train collections.jsonl -o classifier`
     """
-    from assay.cli.present import chosen_format, show
+    from assay.cli import chosen_format, show
     from assay.reports import Report
     from assay_lab.classifiers.making import read_labelled, train_classifier
 
@@ -84,7 +83,7 @@ def evaluate_classifier_command(
 
     **Example**: `assay lab authorship evaluate collections.jsonl --leave-out language`
     """
-    from assay.cli.present import chosen_format, show
+    from assay.cli import chosen_format, show
     from assay.reports import write_html
     from assay_lab.classifiers.making import evaluate_classifier, read_labelled
 
@@ -117,7 +116,7 @@ def fine_tune_command(
 
     **Example**: `assay lab authorship fine-tune microsoft/codebert-base multi.jsonl -o codebert --ablation`
     """
-    from assay.cli.present import chosen_format, show
+    from assay.cli import chosen_format, show
     from assay_lab.classifiers.fine_tuning import fine_tune
     from assay_lab.classifiers.fine_tuning_report import describe_fine_tuning, fine_tuning_card
     from assay_lab.classifiers.making import read_labelled
@@ -148,7 +147,7 @@ def audit_shortcuts_command(
 
     **Example**: `assay lab authorship audit task_a.parquet --columns text=code,label=generator`
     """
-    from assay.cli.present import chosen_format, show
+    from assay.cli import chosen_format, show
     from assay.reports import write_html
     from assay_lab.classifiers.making import read_labelled
     from assay_lab.classifiers.shortcuts import audit_shortcuts

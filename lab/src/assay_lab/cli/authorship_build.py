@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assay.cli.groups import grouped
-from assay.cli.options import MODEL, Force, output_folder
+from assay.cli import MODEL, Force, grouped, output_folder
 from assay.errors import DataError
 from assay.models import ModelSettings
 
@@ -81,7 +80,7 @@ class CollectionOptions:
         Raises:
             DataError: a day, a language, a licence or a range cannot be read.
         """
-        from assay.api.unseen import day_named
+        from assay.api import day_named
         from assay.corpora import languages_named
         from assay.languages import languages_with
         from assay.licences import read_rules
@@ -176,7 +175,7 @@ def build_rewrites_command(
 
     **Example**: `assay lab build-authorship ~/src --generator gpt=openai-chat:gpt-4o@https://api.openai.com/v1 -o data`
     """
-    from assay.cli.present import chosen_format, show
+    from assay.cli import chosen_format, show
     from assay_lab.rewrites import RewritesRequest, build_rewrites
 
     if not corpora and collection.index is None:

@@ -5,9 +5,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.completing import complete_benchmarks
-from assay.cli.groups import grouped
-from assay.cli.options import ModelName, output_file
+from assay.cli import ModelName, complete_benchmarks, grouped, output_file
 from assay.datasets import DataSelection
 from assay.models import ModelSettings
 
@@ -41,8 +39,7 @@ def fitted_command(
     **Example**: `assay lab fitted builtin:small judged.jsonl --labelled known.jsonl -o scores.jsonl`
     """
     from assay import load
-    from assay.cli.score_files import ScoreRow, checked_output, write_scores
-    from assay.cli.terminal import OUTPUT_SETTINGS
+    from assay.cli import OUTPUT_SETTINGS, ScoreRow, checked_output, write_scores
     from assay.datasets import read_dataset
     from assay.scoring import Opener
     from assay_lab.methods.fitted import fit_all

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.terminal import echo
+from assay.cli import echo
 
 
 def render_command(

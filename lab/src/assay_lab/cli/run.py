@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.completing import complete_models
-from assay.cli.options import MODEL, OUTPUT_NAMES
-from assay.cli.terminal import echo
+from assay.cli import MODEL, OUTPUT_NAMES, complete_models, echo
 
 if TYPE_CHECKING:
     from assay_lab.experiments import Bench, Experiment
@@ -57,8 +55,8 @@ def run_command(
 
     **Example**: `assay lab run srdetection/table-1 --scale small --seed 0,1,2 --out runs/small`
     """
-    from assay.cli.present import chosen_format
-    from assay.cli.present import show as show_report
+    from assay.cli import chosen_format
+    from assay.cli import show as show_report
     from assay.errors import DataError
     from assay_lab.cli.testbed_runs import numbers, watchers
     from assay_lab.experiments import (
@@ -143,8 +141,8 @@ def run_all(places: Mapping[str, Path], seed: int) -> None:
 
 def run_reproductions(name: str, bench: "Bench") -> None:
     """Run an experiment of a paper, or all of them, write the results beside the runs, and show the tables."""
-    from assay.cli.present import chosen_format
-    from assay.cli.present import show as show_report
+    from assay.cli import chosen_format
+    from assay.cli import show as show_report
     from assay_lab.experiments import experiments_named, finding_report, joined, paper, write_finding
 
     experiments = experiments_named(name)
@@ -182,8 +180,8 @@ def list_command() -> None:
 
     **Example**: `assay lab list`
     """
-    from assay.cli.present import chosen_format
-    from assay.cli.present import show as show_report
+    from assay.cli import chosen_format
+    from assay.cli import show as show_report
     from assay.reports import Column, Report, Row, Table
     from assay_lab.experiments import all_experiments, all_measurements, paper
 

@@ -5,9 +5,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.completing import complete_benchmarks, complete_models
-from assay.cli.groups import grouped
-from assay.cli.options import ModelName, output_file
+from assay.cli import ModelName, complete_benchmarks, complete_models, grouped, output_file
 from assay.errors import DataError
 from assay.models import ModelSettings
 
@@ -108,7 +106,7 @@ def study_bugs_command(
 
     **Example**: `assay lab study bugs builtin:small quixbugs --data QuixBugs/`
     """
-    from assay.cli.present import chosen_format, show
+    from assay.cli import chosen_format, show
     from assay.reports import check_report_path
     from assay_lab.bugs import study_bugs
 

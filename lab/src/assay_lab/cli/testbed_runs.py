@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
-from assay.cli.completing import complete_languages, complete_models
-from assay.cli.options import DATA, MODEL, output_folder
+from assay.cli import DATA, MODEL, complete_languages, complete_models, output_folder
 from assay.progress import ERRORS
 
 if TYPE_CHECKING:
@@ -74,8 +73,8 @@ def plant_command(
 
     **Example**: `assay lab testbed plant mbpp --data mbpp.jsonl --members 200 --out runs/planted`
     """
-    from assay.cli.present import chosen_format
-    from assay.cli.present import show as show_report
+    from assay.cli import chosen_format
+    from assay.cli import show as show_report
     from assay.reports import Column, Report, Row, Table
     from assay_lab.testbed import Configuration, PlantSettings, check, plant_in
 
@@ -158,8 +157,8 @@ def train_command(
 
     **Example**: `assay lab testbed train runs/planted --method full --rate 1e-3 --batch 8 --ratio 1`
     """
-    from assay.cli.present import chosen_format
-    from assay.cli.present import show as show_report
+    from assay.cli import chosen_format
+    from assay.cli import show as show_report
     from assay.reports import Report
     from assay_lab.testbed import FOLDER, check, configuration_in, read_planted, reconfigure, train_in
 
@@ -261,8 +260,8 @@ def write_result(folder: Path, evaluation: "Evaluation") -> "tuple[Report, Path]
 
 def show_evaluation(folder: Path, evaluation: "Evaluation") -> None:
     """Write the numbers, the tables and the page, and show the short tables."""
-    from assay.cli.present import chosen_format
-    from assay.cli.present import show as show_report
+    from assay.cli import chosen_format
+    from assay.cli import show as show_report
 
     report, page = write_result(folder, evaluation)
     short = tuple(table for table in report.tables if table.section in SHORT_SECTIONS)

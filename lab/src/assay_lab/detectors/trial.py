@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu, norm
 
-from assay.code.parse.lexing import python_comments, python_tokens
+from assay.code import python_comments, python_tokens
 from assay.errors import Unscorable
 from assay.evaluation import MINIMUM_UNSEEN, auroc, conformal_p_values, set_test
 from assay.models import CachedScorer, StatisticsCache

@@ -8,11 +8,22 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from assay.errors import DataError
-from assay.evaluation import RESAMPLES, Estimate, Resamples
-from assay.evaluation.arrays import both_classes, labels, scorable
-from assay.evaluation.bootstrap import SEED, Spread
-from assay.evaluation.interval import LEVEL, Range, Support, Uncertainty, pseudo_error
-from assay.evaluation.ranking import Sweep
+from assay.evaluation import (
+    LEVEL,
+    RESAMPLES,
+    SEED,
+    Estimate,
+    Range,
+    Resamples,
+    Spread,
+    Support,
+    Sweep,
+    Uncertainty,
+    both_classes,
+    labels,
+    pseudo_error,
+    scorable,
+)
 from assay.types import Float64Array
 
 Metric = Callable[[Sweep, Float64Array], Float64Array]

@@ -5,10 +5,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from assay.errors import DataError
-from assay.evaluation import Estimate, unknown
-from assay.evaluation.arrays import finite
-from assay.evaluation.correlation import weighted_spearman
-from assay.evaluation.interval import LEVEL, wilson_ends
+from assay.evaluation import LEVEL, Estimate, finite, unknown, weighted_spearman, wilson_ends
 
 
 def wilson(successes: int, trials: int, *, level: float = LEVEL) -> Estimate:

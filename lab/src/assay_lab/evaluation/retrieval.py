@@ -5,8 +5,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.evaluation import Estimate, grouped_bootstrap
-from assay.evaluation.interval import RATE, Range
+from assay.evaluation import RATE, Estimate, Range, grouped_bootstrap
 from assay.types import Float64Array
 
 RECALL_AT = (1, 5, 10, 100)

@@ -12,11 +12,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import DataError
-from assay.evaluation import RESAMPLES, Estimate, Resamples
-from assay.evaluation.arrays import both_classes, finite, labels, scorable
-from assay.evaluation.bootstrap import SEED
-from assay.evaluation.interval import LEVEL
-from assay.evaluation.ranking import ROUNDING, Sweep
+from assay.evaluation import (
+    LEVEL,
+    RESAMPLES,
+    ROUNDING,
+    SEED,
+    Estimate,
+    Resamples,
+    Sweep,
+    both_classes,
+    finite,
+    labels,
+    scorable,
+)
 from assay.types import Float64Array
 
 

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from assay.reports import Axes, Figure, Series, line_chart
-from assay.reports.drawing import svg
+from assay.reports import Axes, Figure, Series, line_chart, svg
 
 COLOURS = {
     "--series-1": "#0b6fb8",

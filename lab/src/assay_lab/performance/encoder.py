@@ -37,13 +37,16 @@ from sklearn.preprocessing import normalize
 
 from assay.corpora import SourceText
 from assay.evaluation import ShingleIndex, grouped_bootstrap
-from assay.ground_truth import library_root
-from assay.ground_truth.doses import LibraryFunction, library_functions, library_paths
+from assay.ground_truth import LibraryFunction, library_functions, library_paths, library_root
 from assay.retrieval import open_encoder
-from assay.retrieval.encoding import BagEncoder
-from assay.retrieval.encoding.bag import WEIGHT_BITS, parameter_indices
-from assay.retrieval.encoding.features import HASH_BITS
-from assay.retrieval.encoding.open import BAG_WEIGHTS, BUILTIN_ENCODERS
+from assay.retrieval.encoding import (
+    BAG_WEIGHTS,
+    BUILTIN_ENCODERS,
+    HASH_BITS,
+    WEIGHT_BITS,
+    BagEncoder,
+    parameter_indices,
+)
 from assay_lab.builtin.encoder_corpus import all_features
 from assay_lab.clones import TokenizedText, adapt, edit_lines, rename_all, strip_comments
 from assay_lab.experiments.declaration import Data, Experiment, Result

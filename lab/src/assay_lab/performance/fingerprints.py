@@ -22,10 +22,18 @@ from pathlib import Path
 import numpy as np
 
 from assay.languages import lexical_rules
-from assay.retrieval import DEFAULT, PAPER, Profile, Source, characters, find_regions, fingerprint
-from assay.retrieval.hashing import GRAM_HASHES
-from assay.retrieval.source import Units
-from assay.retrieval.winnowing import winnow
+from assay.retrieval import (
+    DEFAULT,
+    GRAM_HASHES,
+    PAPER,
+    Profile,
+    Source,
+    Units,
+    characters,
+    find_regions,
+    fingerprint,
+    winnow,
+)
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import interleaved, rates, ratios
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.code import functions_in
-from assay.ground_truth import library_root
-from assay.ground_truth.doses import library_paths
+from assay.ground_truth import library_paths, library_root
 
 NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 RENAMED = 0.3

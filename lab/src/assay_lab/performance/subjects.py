@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from assay.ground_truth import library_root
-from assay.ground_truth.doses import library_functions, library_paths
+from assay.ground_truth import library_functions, library_paths, library_root
 from assay.models import Checkpoint, TransformersModel, open_local
 from assay.scores import FrequencyTable
 from assay.types import Sample

@@ -14,10 +14,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from assay.ground_truth import library_root
-from assay.ground_truth.doses import library_paths
-from assay.retrieval import open_encoder, vector_file
-from assay.retrieval.vector_file import VectorRows
+from assay.ground_truth import library_paths, library_root
+from assay.retrieval import VectorRows, open_encoder, vector_file
 from assay.types import Float32Array, Int64Array
 from assay_lab.clones import TokenizedText, rename_all
 from assay_lab.experiments.declaration import Data, Experiment, Result

@@ -36,9 +36,17 @@ import numpy as np
 from assay.corpora import CorpusSettings, Document, Origin, SourceText, pieces, source_texts
 from assay.provenance import CodeIndex, IndexCalibration, StoredDocument, calibrate_index
 from assay.provenance.confidence import VECTOR, CalibrationTable, bin_of, shipped_calibration
-from assay.provenance.search import Candidates, boilerplate_of, candidates_of, read_query, sampled_functions
-from assay.provenance.search.calibrating import cut_runs, nearest
-from assay.provenance.search.candidates import channel_values, rates_of
+from assay.provenance.search import (
+    Candidates,
+    boilerplate_of,
+    candidates_of,
+    channel_values,
+    cut_runs,
+    nearest,
+    rates_of,
+    read_query,
+    sampled_functions,
+)
 from assay.retrieval import CANDIDATES, DEFAULT, open_encoder
 from assay.types import Encoder, Float64Array
 from assay_lab.clones import edit_lines, rename_all

@@ -22,8 +22,7 @@ from typing import NamedTuple
 from assay.code import parses
 from assay.corpora import CorpusSettings, Document, Origin, SourceText, code_lines, parts_of, pieces, source_texts
 from assay.provenance import CodeIndex, TracedFile, judge
-from assay.provenance.search import boilerplate_of
-from assay.provenance.search.calibrating import nearest
+from assay.provenance.search import boilerplate_of, nearest
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.provenance.alterations import ALTERATIONS, Alteration, pasted

@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 
 from license_expression import ExpressionError, get_spdx_licensing
 
-from assay.corpora.surroundings import describes_neighbours
+from assay.corpora import describes_neighbours
 from assay.licences import (
     licence_notice,
     licence_of_manifest,

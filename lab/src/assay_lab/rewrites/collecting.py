@@ -16,8 +16,7 @@ from assay.languages import languages_with
 from assay.licences import LicenceRules, read_rules
 from assay.provenance import CodeIndex
 from assay.types import Sample
-from assay.unseen import Period
-from assay.unseen.building import REPEATED
+from assay.unseen import REPEATED, Period
 from assay_lab.classifiers.labelled import HUMAN
 from assay_lab.rewrites.cleaning import normalised
 from assay_lab.rewrites.dated_index import dated_documents

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
-from assay.evaluation import GROUPS_FOR_INTERVAL, Estimate, Resamples, auroc, rank_score, tpr_at_fpr
-from assay.evaluation.ranking import Sweep, auprc
+from assay.evaluation import GROUPS_FOR_INTERVAL, Estimate, Resamples, Sweep, auprc, auroc, rank_score, tpr_at_fpr
 from assay_lab.evaluation.differences import auroc_of, paired_difference
 from assay_lab.experiments.declaration import Data, Experiment, Result
 

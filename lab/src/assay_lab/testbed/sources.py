@@ -14,9 +14,15 @@ from assay.corpora import dated_files, project_named
 from assay.datasets import DataSelection, Dataset, read_dataset
 from assay.errors import DataError
 from assay.evaluation import ShingleIndex
-from assay.ground_truth import known_dose_functions, trained_texts
-from assay.ground_truth.doses import functions_of, shipped_manifest
-from assay.ground_truth.manifest import PACKAGE_FILE, Manifest, read_manifest
+from assay.ground_truth import (
+    PACKAGE_FILE,
+    Manifest,
+    functions_of,
+    known_dose_functions,
+    read_manifest,
+    shipped_manifest,
+    trained_texts,
+)
 from assay.languages import languages_with
 from assay.models import default_control
 from assay.types import NONMEMBER, Sample

@@ -14,8 +14,17 @@ from transformers import PreTrainedTokenizerBase
 from assay.errors import DataError
 from assay.files import LOCK, atomic_folder, sole_process
 from assay.models import ModelSettings, combined, files_digest, load_checkpoint, quiet
-from assay.training import Batches, Ids, Processes, TrainingFolder, TrainingProgress, TrainingSettings, train
-from assay.training.causal import causal_training, prepared
+from assay.training import (
+    Batches,
+    Ids,
+    Processes,
+    TrainingFolder,
+    TrainingProgress,
+    TrainingSettings,
+    causal_training,
+    prepared,
+    train,
+)
 from assay_lab.training.processes import JoinedProcesses
 from assay_lab.training.recipes import RECIPE, keep_recipe
 

@@ -6,8 +6,7 @@ import numpy as np
 from transformers import PreTrainedTokenizerBase
 
 from assay.evaluation import ShingleIndex, shingles
-from assay.training import Ids
-from assay.training.causal import row_of
+from assay.training import Ids, row_of
 
 
 def general_rows(

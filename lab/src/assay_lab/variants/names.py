@@ -36,7 +36,7 @@ from transformers import DynamicCache
 import assay
 from assay.code import KINDS, WORD_LISTS, Extent, NamePool, NameSource, SampledNames, variants
 from assay.evaluation import auroc, benjamini_hochberg, conformal_p_values, grouped_share
-from assay.leakage.naturalness import Naturalness
+from assay.leakage import Naturalness
 from assay.models import ModelSettings, TransformersModel, open_local
 from assay.scores import requests
 from assay.scoring import Deterministic, plan, score_samples

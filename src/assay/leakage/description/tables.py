@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
 
 from assay.evaluation import BlindBaseline, Estimate, FlagRate, Ranking
 from assay.leakage.description.blind import baseline_separates_labels, measured_baseline
@@ -187,7 +189,7 @@ def dose_table(audit: Audit) -> Table | None:
     dosed = [summary for summary in by_area(audit) if summary.doses]
     if not dosed:
         return None
-    doses = sorted({point.dose for summary in dosed for point in summary.doses})
+    doses = sorted({point.dose for point in chain(*map(attrgetter("doses"), dosed))})
     sizes = {point.dose: point.samples for point in dosed[0].doses}
     rows = []
     for summary in dosed:

@@ -5,10 +5,14 @@ from .boilerplate import boilerplate_of as boilerplate_of
 from .boilerplate import default_boilerplate as default_boilerplate
 from .boilerplate import template_mask as template_mask
 from .calibrating import calibrate_index as calibrate_index
+from .calibrating import cut_runs as cut_runs
+from .calibrating import nearest as nearest
 from .calibrating import sampled_functions as sampled_functions
 from .candidates import Candidates as Candidates
 from .candidates import SearchMethod as SearchMethod
 from .candidates import candidates_of as candidates_of
+from .candidates import channel_values as channel_values
+from .candidates import rates_of as rates_of
 from .copies import copied_spans as copied_spans
 from .copies import strength as strength
 from .opening import open_for_search as open_for_search

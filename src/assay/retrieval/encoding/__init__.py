@@ -1,7 +1,5 @@
 """Encoders: text → vectors, near that of the function it was cut from."""
 
-from assay.retrieval.encoding.bag import BagEncoder
-from assay.retrieval.encoding.open import document_vectors, for_queries, open_encoder
-from assay.retrieval.encoding.settings import EncoderSettings
+import lazy_loader
 
-__all__ = ["BagEncoder", "EncoderSettings", "document_vectors", "for_queries", "open_encoder"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -6,8 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from assay.evaluation import Estimate, KernelSettings, kernel_divergence
-from assay.evaluation.divergence import Embeddings, check_embeddings, gammas, squared_distances, unit
+from assay.evaluation import (
+    Embeddings,
+    Estimate,
+    KernelSettings,
+    check_embeddings,
+    gammas,
+    kernel_divergence,
+    squared_distances,
+    unit,
+)
 from assay.models import open_local
 from assay.reports import Axes, Series
 from assay.types import Float64Array

@@ -1,0 +1,14 @@
+from .bag import WEIGHT_BITS as WEIGHT_BITS
+from .bag import BagEncoder as BagEncoder
+from .bag import parameter_indices as parameter_indices
+from .bag import sign_rows as sign_rows
+from .features import HASH_BITS as HASH_BITS
+from .features import Features as Features
+from .features import hashed_features as hashed_features
+from .open import BAG_WEIGHTS as BAG_WEIGHTS
+from .open import BUILTIN_ENCODERS as BUILTIN_ENCODERS
+from .open import document_vectors as document_vectors
+from .open import for_queries as for_queries
+from .open import open_bag as open_bag
+from .open import open_encoder as open_encoder
+from .settings import EncoderSettings as EncoderSettings

@@ -49,6 +49,7 @@ check: install $(VENV)/.test $(VENV)/.check ## lint, formatting, types, import c
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/structure.py --check
+	$(BIN)/python tools/statements.py --check
 	$(BIN)/python tools/draw_layers.py --check
 	$(BIN)/python tools/named_things.py
 	$(BIN)/python -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml

@@ -52,7 +52,7 @@ def layers() -> list[list[str]]:
     """Return the layers of the contract, top to bottom; packages of one layer do not import each other."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     contract = project["tool"]["importlinter"]["contracts"][0]["layers"]
-    return [[name.strip() for name in layer.split("|")] for layer in contract]
+    return [layer.replace(" ", "").split("|") for layer in contract]
 
 
 def drawing(rows: Sequence[Sequence[str]]) -> str:

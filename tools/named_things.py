@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 from assay.cli.app import command_line
@@ -87,7 +87,8 @@ def options() -> frozenset[str]:
     waiting = [command_line()]
     while waiting:
         command = waiting.pop()
-        names.update(name for option in command.params for name in (*option.opts, *option.secondary_opts))
+        for option in command.params:
+            names.update(option.opts, option.secondary_opts)
         waiting += getattr(command, "commands", {}).values()
     return frozenset(names)
 
@@ -134,7 +135,13 @@ def words() -> frozenset[str]:
 @cache
 def code() -> str:
     """The text of every module."""
-    return "\n".join(path.read_text("utf-8") for folder in CODE for path in (ROOT / folder).rglob("*.py"))
+    return "\n".join(path.read_text("utf-8") for path in module_paths())
+
+
+def module_paths() -> Iterator[Path]:
+    """Every module of the project."""
+    for folder in CODE:
+        yield from (ROOT / folder).rglob("*.py")
 
 
 @cache
@@ -204,9 +211,8 @@ def faults_of_page(path: Path) -> Iterator[str]:
 
 def complaints() -> Iterator[str]:
     """Each place that names what is not there."""
-    pages = sorted(path for pattern in PAGES for path in ROOT.glob(pattern))
-    sources = sorted(path for folder in CODE for path in (ROOT / folder).rglob("*.py"))
-    for path in (*pages, *sources):
+    pages = sorted(chain.from_iterable(map(ROOT.glob, PAGES)))
+    for path in (*pages, *sorted(module_paths())):
         spans = prose_of_module if path.suffix == ".py" else prose_of_page
         for number, span in spans(path.read_text("utf-8")):
             for complaint in missing(span):

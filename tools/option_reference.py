@@ -7,6 +7,7 @@ mkdocs calls `on_files` (see `hooks` in mkdocs.yml), so the page is in the site 
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from typer.core import TyperCommand, TyperGroup
@@ -59,8 +60,10 @@ def section(name: str, command: TyperCommand, common: frozenset[str]) -> str:
 def page() -> str:
     """Return the page: one section a command, in the order of `assay --help`."""
     commands = dict(leaves(command_line(), "assay"))
-    spellings = [{option for parameter in command.params for option in parameter.opts} for command in commands.values()]
-    everywhere = frozenset.intersection(*map(frozenset, spellings)) if spellings else frozenset[str]()
+    spellings = []
+    for command in commands.values():
+        spellings.append(frozenset(chain.from_iterable(option.opts for option in command.params)))
+    everywhere = frozenset.intersection(*spellings) if spellings else frozenset[str]()
     return "\n".join([HEAD, *(section(name, command, everywhere) for name, command in commands.items())])
 
 

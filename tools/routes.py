@@ -8,7 +8,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -22,6 +22,15 @@ DEPTH = 4
 """Calls inside one another that are followed; deeper ones are the insides of the packages and not the way."""
 OPTIONS = ("AuditSettings", "ScoreSelection")
 """Classes that declare the options of an audit."""
+
+
+def offered_names(face: ast.Module) -> dict[str, str]:
+    """Return name → part that the face of a package takes it from."""
+    names = {}
+    for node in face.body:
+        if isinstance(node, ast.ImportFrom):
+            names |= {alias.asname or alias.name: node.module or "" for alias in node.names}
+    return names
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +55,7 @@ class Sources:
         for path in sorted((base / "assay").rglob("*.py*")):
             name = ".".join(path.relative_to(base).with_suffix("").parts).removesuffix(".__init__")
             if path.suffix == ".pyi":
-                imports = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.ImportFrom)]
-                offered[name] = {
-                    alias.asname or alias.name: node.module or "" for node in imports for alias in node.names
-                }
+                offered[name] = offered_names(ast.parse(path.read_text("utf-8")))
             elif path.suffix == ".py":
                 trees[name] = ast.parse(path.read_text("utf-8"))
         for name, tree in trees.items():
@@ -88,7 +94,8 @@ class Sources:
         names = self.imported(self.trees[module]) | self.imported(node)
         calls = [call for call in ast.walk(node) if isinstance(call, ast.Call)]
         calls.sort(key=lambda call: (call.end_lineno or 0, call.end_col_offset or 0))  # of `f(g())` g runs first
-        for part in (part for call in calls for part in (*call.args[:1], call.func)):  # `partial(f, …)` calls f, too
+        # `partial(f, …)` calls f, too
+        for part in chain.from_iterable((*call.args[:1], call.func) for call in calls):
             if isinstance(part, ast.Name):
                 target = names.get(part.id, (module, part.id))
             elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
@@ -115,18 +122,18 @@ def way(sources: Sources) -> list[str]:
                 enter(target, depth + 1)
 
     enter(START, 0)
-    return [folder for folder, _ in groupby(module.split(".")[1] for module, _ in entered)]
+    folders = [module.split(".")[1] for module, _ in entered]
+    return [folder for folder, _ in groupby(folders)]
 
 
 def readers_of_options(sources: Sources) -> dict[str, set[str]]:
     """Return option of an audit → modules that read it, beside the one that declares it."""
     homes = {cls: module for module, cls in sources.definitions if cls in OPTIONS}
-    fields = {
-        (cls, field.target.id)
-        for cls, module in homes.items()
-        for field in sources.definitions[module, cls].body
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and field.target.id != "PANEL"
-    }
+    fields = set()
+    for cls, module in homes.items():
+        for field in sources.definitions[module, cls].body:
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and field.target.id != "PANEL":
+                fields.add((cls, field.target.id))
     readers: defaultdict[str, set[str]] = defaultdict(set)
     for (module, _), node in sources.definitions.items():
         kinds = _kinds(node)
@@ -149,7 +156,10 @@ def _kinds(node: Definition) -> dict[str, str]:
             texts[ast.unparse(target)] = ast.unparse(value)
             if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
                 texts |= {ast.unparse(a): ast.unparse(b) for a, b in zip(target.elts, value.elts, strict=False)}
-    return {name: cls for name, text in texts.items() for cls in OPTIONS if cls in text}
+    kinds = {}
+    for cls in OPTIONS:
+        kinds |= {name: cls for name, text in texts.items() if cls in text}
+    return kinds
 
 
 def measurements(root: Path) -> dict[str, str]:

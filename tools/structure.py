@@ -155,7 +155,10 @@ def optimiser_loops(module: Module) -> list[int]:
 
 def own_replacements(module: Module) -> list[int]:
     """Lines on which a module replaces a file itself."""
-    return [line for name in REPLACERS for line in method_calls(module, "replace", "rename", on=name)]
+    lines: list[int] = []
+    for name in REPLACERS:
+        lines += method_calls(module, "replace", "rename", on=name)
+    return lines
 
 
 def language_tables(module: Module) -> list[int]:
@@ -182,12 +185,11 @@ def names_detector(module: Module, name: str) -> bool:
 def deep_imports(sources: list[Module]) -> Iterator[Violation]:
     """Imports past the face of another package, if there are more than the limit."""
     public = faces(sources)
-    deep = [
-        Violation(module.path, line, f"imports {name}; expected the face of the package")
-        for module in sources
-        for line, name, past_face in imports_across_packages(module, public)
-        if past_face and module.path != "__init__.py"
-    ]
+    deep = []
+    for module in sources:
+        for line, name, past_face in imports_across_packages(module, public):
+            if past_face and module.path != "__init__.py":
+                deep.append(Violation(module.path, line, f"imports {name}; expected the face of the package"))
     return iter(deep if len(deep) > MOST_DEEP_IMPORTS else [])
 
 
@@ -302,8 +304,7 @@ def stub_names(module: Path) -> dict[str, str]:
     stub = module / "__init__.pyi"
     if not stub.exists():
         return {}
-    nodes = (node for node in ast.parse(stub.read_text("utf-8")).body if isinstance(node, ast.ImportFrom))
-    return {alias.asname or alias.name: node.module or "" for node in nodes for alias in node.names}
+    return routes.offered_names(ast.parse(stub.read_text("utf-8")))
 
 
 def run_imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
@@ -352,8 +353,12 @@ def circles(graph: Mapping[str, set[str]]) -> list[frozenset[str]]:
                 reached.add(name)
                 waiting += graph.get(name, ())
         below[start] = reached
-    groups = {frozenset({name, *(other for other in below[name] if name in below[other])}) for name in graph}
-    return [group for group in groups if len(group) > 1]
+    groups = set()
+    for name, reached in below.items():
+        group = frozenset({name, *(other for other in reached if name in below[other])})
+        if len(group) > 1:
+            groups.add(group)
+    return list(groups)
 
 
 def widest_face(root: Path) -> tuple[str, int]:
@@ -376,14 +381,13 @@ def surface(root: Path) -> dict[str, str]:
     command = [sys.executable, "-c", SURFACE]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)  # noqa: S603  our own
     read = json.loads(done.stdout)
-    own = {
-        name: [hidden for option, hidden in options if option not in COMMON_OPTIONS | {"--help"}]
-        for name, options in read["options"].items()
-    }
+    own: dict[str, list[bool]] = {}
+    for name, options in read["options"].items():
+        own[name] = [hidden for option, hidden in options if option not in COMMON_OPTIONS | {"--help"}]
     product = {name: options for name, options in own.items() if not name.startswith("lab ")}
 
     def visible(commands: Mapping[str, list[bool]]) -> int:
-        return sum(not hidden for options in commands.values() for hidden in options)
+        return sum(options.count(False) for options in commands.values())
 
     return {
         "commands / of the laboratory": f"{len(product)} / {len(own) - len(product)}",
@@ -397,11 +401,15 @@ def surface(root: Path) -> dict[str, str]:
 def measurements(root: Path, sources: list[Module]) -> dict[str, str]:
     """The table of measurements, row by row."""
     packages = {module.package for module in sources if module.package}
-    inside = [circle for package in sorted(packages) for circle in circles(import_graph(root, package))]
+    inside: list[frozenset[str]] = []
+    for package in sorted(packages):
+        inside += circles(import_graph(root, package))
     face, names = widest_face(root)
     public = faces(sources)
-    deep = sum(past for module in sources for *_, past in imports_across_packages(module, public))
-    exempt = [module.path for module in sources for _ in wide_functions(module)]
+    deep, exempt = 0, list[str]()
+    for module in sources:
+        deep += sum(past_face for *_, past_face in imports_across_packages(module, public))
+        exempt += [module.path] * len(list(wide_functions(module)))
     return {
         **surface(root),
         **routes.measurements(root),

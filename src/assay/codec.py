@@ -47,6 +47,8 @@ def decode(kind: type[T], data: Any) -> T:  # noqa: ANN401  JSON has no narrower
 
 def _decode(kind: Any, data: Any) -> Any:  # noqa: ANN401, C901, PLR0911  a table of cases, one a kind of annotation
     origin, arguments = get_origin(kind), get_args(kind)
+    if hasattr(origin, "__value__"):  # an alias with parameters, as `NDArray` is in later versions of numpy
+        return _decode(origin.__value__[arguments], data)
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return _decode_dataclass(kind, data)
     if origin in (Union, UnionType):

@@ -78,7 +78,8 @@ def _kind_of_file(path: Path) -> str:
             f"{path} is no result of a run: {plain_reason(error)}; expected {', '.join(READERS)}"
         ) from error
     fields = content.keys() if isinstance(content, dict) else ()
-    kind = "calibration" if "values" in fields else "reference" if "cells" in fields else None
-    if kind is None:
-        raise DataError(f"{path} is no result of a run; expected {', '.join(READERS)}")
-    return kind
+    if "values" in fields:
+        return "calibration"
+    if "cells" in fields:
+        return "reference"
+    raise DataError(f"{path} is no result of a run; expected {', '.join(READERS)}")

@@ -34,21 +34,26 @@ class Scores(TabularResult):
 
     def to_arrow(self) -> pa.Table:
         """Return one row per sample: `id`, a float64 column per score (null where unscorable), and the reasons."""
-        values = [{score.name: score for score in row} for row in self.rows]
         columns: dict[str, pa.Array] = {"id": pa.array(self.ids, pa.string())}
-        for name in self.names:
-            cells = [row[name].value if row[name].reason is None else None for row in values]
+        values: dict[str, list[float | None]] = {name: [] for name in self.names}
+        reasons: list[list[tuple[str, str]]] = []
+        for row in self.rows:
+            reasons.append([])
+            for score in row:
+                values[score.name].append(score.value if score.reason is None else None)
+                if score.reason is not None:
+                    reasons[-1].append((score.name, score.reason))
+        for name, cells in values.items():
             columns[name] = pa.array(cells, pa.float64())
-        reasons = [{score.name: score.reason for score in row if score.reason is not None} for row in self.rows]
-        columns["unscorable"] = pa.array([list(row.items()) for row in reasons], pa.map_(pa.string(), pa.string()))
+        columns["unscorable"] = pa.array(reasons, pa.map_(pa.string(), pa.string()))
         return pa.table(columns)
 
     def describe(self) -> Report:
         """Return a report with the scores of the first samples."""
-        cells = [
-            Row((name, *(score.value if score.reason is None else score.reason for score in row)))
-            for name, row in zip(self.ids[:SHOWN], self.rows[:SHOWN], strict=True)
-        ]
+        cells = []
+        for name, row in zip(self.ids[:SHOWN], self.rows[:SHOWN], strict=True):
+            shown_values = (score.value if score.reason is None else score.reason for score in row)
+            cells.append(Row((name, *shown_values)))
         columns = (Column("sample", "name"), *(Column(name, "number") for name in self.names))
         shown = () if len(self) <= SHOWN else (f"The first {SHOWN} of {len(self):,} samples.",)
         return Report(

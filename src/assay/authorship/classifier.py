@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from assay.authorship import Code, ngram_matrix
-from assay.authorship.ngrams import COLUMNS
+from assay.authorship.ngrams import COLUMNS, ngram_matrix
+from assay.authorship.normalising import Code
 from assay.errors import DataError, plain_reason
 from assay.files import atomic_folder, parse_json, write_json, write_text
 from assay.types import Float64Array

@@ -3,7 +3,7 @@
 import ast
 import re
 
-from assay.authorship import PYTHON
+from assay.authorship.normalising import PYTHON
 from assay.code import python_tree
 from assay.languages import lexical_rules
 from assay.retrieval import COMMENT, Source, find_regions

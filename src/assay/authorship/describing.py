@@ -8,9 +8,9 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from assay.authorship import NOMINAL, Detection, expected_flags
 from assay.authorship.declared import Signal
-from assay.authorship.detecting import CLASSIFIER, UnitResult, whole
+from assay.authorship.detecting import CLASSIFIER, Detection, UnitResult, whole
+from assay.authorship.forward import NOMINAL, expected_flags
 from assay.authorship.reference import CONFIDENCE, Reference
 from assay.evaluation import FlagRate
 from assay.reports import (

@@ -8,9 +8,10 @@ from operator import attrgetter
 
 import numpy as np
 
-from assay.authorship import NOMINAL, Code
 from assay.authorship.classifier import Classifier
 from assay.authorship.declared import Signal
+from assay.authorship.forward import NOMINAL
+from assay.authorship.normalising import Code
 from assay.authorship.reference import Reference, ReferenceAnswer, has_long_lines
 from assay.authorship.units import LONGEST_TEXT, CodeUnit, PatchedText, code_in_context
 from assay.errors import Unscorable

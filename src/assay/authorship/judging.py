@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assay.authorship import Detection
 from assay.authorship.choosing import DetectorChoice
-from assay.authorship.detecting import answer_pieces, codes_of
+from assay.authorship.detecting import Detection, answer_pieces, codes_of
 from assay.authorship.reading import read_code
 from assay.authorship.reference import Reference
 from assay.authorship.settings import DetectorSettings

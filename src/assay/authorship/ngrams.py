@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from scipy import sparse
 
-from assay.authorship import Code, Kind
-from assay.authorship.normalising import Token
+from assay.authorship.normalising import Code, Kind, Token
 from assay.authorship.units import LONGEST_TEXT
 
 COLUMNS = 2**16

@@ -16,8 +16,8 @@ from typing import Any, Self, get_args
 import numpy as np
 from scipy.special import betaincinv
 
-from assay.authorship import NOMINAL, Code
-from assay.authorship.forward import ForwardCheck, NewerPieces, forward_checks
+from assay.authorship.forward import NOMINAL, ForwardCheck, NewerPieces, forward_checks
+from assay.authorship.normalising import Code
 from assay.authorship.units import ReferenceUnit
 from assay.codec import decode
 from assay.errors import DataError, plain_reason

@@ -8,7 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Literal
 
-from assay.authorship import Code, code_of
+from assay.authorship.normalising import Code, code_of
 from assay.code import Unparsable, functions_in
 from assay.datasets import Hunk, hunks
 from assay.errors import DataError

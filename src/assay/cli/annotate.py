@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import complete_benchmarks, grouped, output_file
-from assay.cli.groups import Shown
-from assay.cli.options import STANDARD_OUTPUT, further_file
+from assay.cli.completing import complete_benchmarks
+from assay.cli.groups import Shown, grouped
+from assay.cli.options import STANDARD_OUTPUT, further_file, output_file
 from assay.datasets import DataSelection
 from assay.errors import DataError
 
@@ -74,7 +74,7 @@ def annotate_command(
     **Example**: `assay annotate samples_humaneval.jsonl --audit runs/humaneval --clean clean_ids.txt`
     """
     from assay.api import annotate
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.datasets import read_dataset
 
     if (audit is None) == (index is None):

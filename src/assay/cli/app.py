@@ -15,7 +15,6 @@ import typer.main
 from typer.core import TyperArgument, TyperOption
 
 from assay import __version__
-from assay.cli import DATA, MODEL, OUTPUT, echo
 from assay.cli.annotate import annotate_command
 from assay.cli.audit import audit_command
 from assay.cli.authorship import authorship_app
@@ -31,12 +30,14 @@ from assay.cli.demo import demo_command
 from assay.cli.detect import detect_command
 from assay.cli.frequencies import frequencies_command
 from assay.cli.index import index_app
+from assay.cli.options import DATA, MODEL, OUTPUT
 from assay.cli.pairs import pairs_command
 from assay.cli.refusals import as_refusals, choices, in_one_line, refusal
 from assay.cli.release import release_app
 from assay.cli.report import report_command
 from assay.cli.score import score_command
 from assay.cli.serve import serve_command
+from assay.cli.terminal import echo
 from assay.cli.trace import trace_command
 from assay.cli.unseen import unseen_app
 from assay.errors import AssayError, DataError

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import OUTPUT, Force, ModelName, complete_benchmarks, echo, grouped, output_folder
-from assay.cli.groups import Shown
+from assay.cli.completing import complete_benchmarks
+from assay.cli.groups import Shown, grouped
+from assay.cli.options import OUTPUT, Force, ModelName, output_folder
+from assay.cli.terminal import echo
 from assay.cli.unused import refuse_unused_rewriting
 from assay.datasets import DataSelection, UnseenText
 from assay.leakage import AuditSettings
@@ -115,7 +117,7 @@ def audit_command(
 
 def apply(rules: "Sequence[Rule]", result: "Audit", *, allow_confounded: bool) -> None:
     """Print which rules fired, passed or cannot be decided; exit with 1 if one fired, else with 3 if one is open."""
-    from assay.cli import OUTPUT_SETTINGS
+    from assay.cli.terminal import OUTPUT_SETTINGS
 
     fired, passed, obstacles = [], [], {}
     for rule in rules:

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 import typer
 
 from assay.authorship import DetectorSettings
-from assay.cli import grouped, output_file
+from assay.cli.groups import grouped
+from assay.cli.options import output_file
 from assay.cli.unused import options_of_command_line, refuse_unused
 from assay.errors import DataError
 
@@ -62,7 +63,7 @@ def calibrate_authorship_command(
             f"{received}: expected --before YYYY-MM-DD for git repositories, or --undated for folders that people wrote"
         )
     from assay.authorship import DetectorChoice, calibrate_authorship
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.reports import describe
 
     refuse_unused(context, DetectorChoice(detector).unused())

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import complete_benchmarks
+from assay.cli.completing import complete_benchmarks
 
 if TYPE_CHECKING:
     from assay.datasets import BenchmarkInfo
@@ -21,7 +21,7 @@ def list_command() -> None:
 
     **Example**: `assay benchmarks list`
     """
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.datasets import list_benchmarks
     from assay.reports import Column, Report, Row, Table
 
@@ -63,7 +63,7 @@ def show_command(
 
     **Example**: `assay benchmarks show mbpp`
     """
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.datasets import benchmark
     from assay.reports import Column, Report, Row, Table
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.filesize import decimal
 
-from assay.cli import grouped
+from assay.cli.groups import grouped
 from assay.settings import Setting, Settings
 
 cache_app = typer.Typer(
@@ -39,7 +39,7 @@ def info_command(*, which: CacheFile) -> None:
 
     **Example**: `assay cache info`
     """
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.models import StatisticsCache
     from assay.reports import Column, Report, Row, Table
 
@@ -63,7 +63,7 @@ def clear_command(*, which: Cleared) -> None:
 
     **Example**: `assay cache clear --model 3f2a9c`
     """
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.models import StatisticsCache
     from assay.reports import Report
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli import ModelName, grouped, output_file
-from assay.cli.groups import Shown
+from assay.cli.groups import Shown, grouped
+from assay.cli.options import ModelName, output_file
 from assay.cli.unused import refuse_unused_rewriting
 from assay.datasets import DataSelection
 from assay.models import ModelSettings
@@ -33,7 +33,8 @@ def calibrate_command(
     **Example**: `assay calibrate builtin:small fresh_functions.jsonl -o fresh.json`
     """
     from assay import calibrate
-    from assay.cli import OUTPUT_SETTINGS, show
+    from assay.cli.present import show
+    from assay.cli.terminal import OUTPUT_SETTINGS
     from assay.datasets import read_dataset
     from assay.reports import Report
     from assay.run import Run

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import OUTPUT, output_file
-from assay.cli.options import At
+from assay.cli.options import OUTPUT, At, output_file
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.provenance import IndexCalibration
@@ -47,7 +46,7 @@ def calibrate_index_command(
 
     **Example**: `assay index calibrate --index corpus.index --unrelated our/own/code`
     """
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.corpora import source_texts
     from assay.progress import progress_bar, warn
     from assay.provenance import calibrate_index, open_for_search

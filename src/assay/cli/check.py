@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from assay.checking.settings import CheckSettings
-from assay.cli import grouped
+from assay.cli.groups import grouped
 from assay.cli.options import STANDARD_OUTPUT, further_file
 from assay.cli.unused import options_of_command_line, refuse_unused
 from assay.files import write_json
@@ -56,8 +56,8 @@ def check_command(
     """
     from assay.api import check
     from assay.checking import CommandRules, check_sarif
-    from assay.cli import OUTPUT_SETTINGS, chosen_format, echo, show
-    from assay.cli.terminal import echo_json
+    from assay.cli.present import chosen_format, show
+    from assay.cli.terminal import OUTPUT_SETTINGS, echo, echo_json
     from assay.provenance import findings
     from assay.reports import TEXT_WIDTH, describe
 

@@ -20,7 +20,7 @@ def source_files(code: Sequence[Path], language: str | None) -> "list[SourceText
     Raises:
         DataError: a file cannot be read, a folder has no source file, or there is no such language.
     """
-    from assay.cli import echo
+    from assay.cli.terminal import echo
     from assay.corpora import CorpusSettings, SourceText, read_source_text, source_texts
     from assay.languages import checked_language
 

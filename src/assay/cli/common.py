@@ -16,10 +16,9 @@ from rich.panel import Panel
 from rich.table import Table
 from typer.core import TyperOption
 
-from assay.cli import OUTPUT, OUTPUT_SETTINGS, Terminal
 from assay.cli.groups import bundles_of
-from assay.cli.options import WRITTEN
-from assay.cli.terminal import BILLS, Format, OutputSettings
+from assay.cli.options import OUTPUT, WRITTEN
+from assay.cli.terminal import BILLS, OUTPUT_SETTINGS, Format, OutputSettings, Terminal
 from assay.errors import DataError
 
 WIDEST_HELP = 120

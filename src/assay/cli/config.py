@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli import echo
 from assay.cli.common import leaves_by_words, named_file
 from assay.cli.configuration import allow, options_of, read_configuration
 from assay.cli.groups import bundles_of
+from assay.cli.terminal import echo
 from assay.errors import DataError, did_you_mean
 from assay.settings import from_pairs
 
@@ -37,7 +37,7 @@ def config_command(
         path = allow(Path(command[1]) if command[1:] else None)
         echo(f"assay: note: {path} may set everything, until it changes", err=True)
         return
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.reports import Column, Report, Row, Table
 
     root = context.find_root().command

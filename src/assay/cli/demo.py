@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from assay.cli import Force, grouped, output_folder
+from assay.cli.groups import grouped
+from assay.cli.options import Force, output_folder
 from assay.settings import Setting, Settings
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ def demo_command(
 
     **Example**: `assay demo --out my-demo`
     """
-    from assay.cli import OUTPUT_SETTINGS, chosen_format
-    from assay.cli.present import present_run
+    from assay.cli.present import chosen_format, present_run
+    from assay.cli.terminal import OUTPUT_SETTINGS
     from assay.demo import demo_audit
     from assay.ground_truth import demo_functions
     from assay.leakage import facts_of, write_run
@@ -89,7 +90,7 @@ def demo_command(
 
 def show_planted(functions: "Dataset", out: Path, settings: "ModelSettings") -> None:
     """Plant a leak, audit the model with and without it, and print both verdicts beside the truth."""
-    from assay.cli import echo
+    from assay.cli.terminal import echo
     from assay.demo import plant_leak
     from assay.errors import MissingExtra
     from assay.leakage import answer_of
@@ -109,7 +110,7 @@ def show_planted(functions: "Dataset", out: Path, settings: "ModelSettings") -> 
 
 def show_traced(functions: "Dataset", out: Path) -> None:
     """Trace a function under other names back to its place; print it, and leave the files to repeat it with."""
-    from assay.cli import echo
+    from assay.cli.terminal import echo
     from assay.demo import traced_function
     from assay.files import write_text
 

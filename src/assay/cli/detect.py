@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from assay.authorship import CodeSelection, DetectorSettings
-from assay.cli import OUTPUT, grouped, output_file
-from assay.cli.groups import Shown
-from assay.cli.options import STANDARD_OUTPUT, further_file
+from assay.cli.groups import Shown, grouped
+from assay.cli.options import OUTPUT, STANDARD_OUTPUT, further_file, output_file
 from assay.cli.unused import refuse_unused
 from assay.errors import DataError
 from assay.files import write_json
@@ -104,7 +103,7 @@ def detect_command(
 
 def _finish(report: "Report", log: Mapping[str, Any], page: Path | None, sarif: Path | None) -> None:
     """Write the page and the SARIF log that were asked for, and print the report or the log."""
-    from assay.cli import chosen_format, show
+    from assay.cli.present import chosen_format, show
     from assay.cli.terminal import echo_json
     from assay.reports import write_html
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli import ModelName, grouped, output_file
-from assay.cli.groups import Shown
+from assay.cli.groups import Shown, grouped
+from assay.cli.options import ModelName, output_file
 from assay.datasets import DataSelection
 from assay.models import ModelSettings
 
@@ -28,7 +28,7 @@ def frequencies_command(
 
     **Example**: `assay frequencies builtin:small my_corpus/ -o frequencies.npz`
     """
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.datasets import read_dataset
     from assay.models import open_tokenizer
     from assay.progress import warn

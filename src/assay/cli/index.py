@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.filesize import decimal
 
-from assay.cli import grouped
-from assay.cli.groups import Shown
+from assay.cli.groups import Shown, grouped
 from assay.cli.options import At
 from assay.corpora import CorpusSettings, TableColumns
 from assay.errors import DataError
@@ -230,7 +229,7 @@ def show_counts(counts: "BuildCounts", at: str) -> None:
 
 
 def _show_report(report: "Report") -> None:
-    from assay.cli import show
+    from assay.cli.present import show
 
     show(report)
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli import complete_models
+from assay.cli.completing import complete_models
 from assay.errors import DataError
 from assay.files import check_target, check_target_folder
 
@@ -29,7 +29,7 @@ def new_file(context: typer.Context, path: Path | None) -> Path | None:
     Raises:
         DataError: it exists and --force is not given, it is a folder, its folder does not exist, or it is "-".
     """
-    from assay.cli import OUTPUT_SETTINGS
+    from assay.cli.terminal import OUTPUT_SETTINGS
 
     path = added_file(context, path)
     if path is None or context.resilient_parsing or OUTPUT_SETTINGS.get().force:

@@ -5,8 +5,10 @@ from typing import Annotated
 
 import typer
 
-from assay.cli import complete_languages, echo, output_file
 from assay.cli.code_files import source_files
+from assay.cli.completing import complete_languages
+from assay.cli.options import output_file
+from assay.cli.terminal import echo
 from assay.errors import DataError
 
 
@@ -31,7 +33,7 @@ def pairs_command(
 
     **Example**: `assay pairs submissions/ --template given.py`
     """
-    from assay.cli import chosen_format, show
+    from assay.cli.present import chosen_format, show
     from assay.files import write_text
     from assay.provenance import all_pairs
     from assay.provenance.search import add_templates, default_boilerplate

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import typer
 
-from assay.cli import OUTPUT_SETTINGS, Terminal, echo
-from assay.cli.terminal import WIDE, Format
+from assay.cli.terminal import OUTPUT_SETTINGS, WIDE, Format, Terminal, echo
 from assay.leakage import describe_run
 from assay.reports import (
     RENDERERS,

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli import ModelName, grouped, output_file
-from assay.cli.groups import Shown
+from assay.cli.groups import Shown, grouped
+from assay.cli.options import ModelName, output_file
 from assay.models.settings import ModelSettings
 from assay.release.settings import ReleaseSettings, ReleaseTestSettings
 
@@ -50,7 +50,7 @@ def make_command(
 
     **Example**: `assay release make tasks.jsonl -o public.jsonl --secret secret.json --round "drand 40000000"`
     """
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.release import make_release
 
     show(make_release(tasks, out, secret, settings).describe())
@@ -65,7 +65,7 @@ def verify_command(
 
     **Example**: `assay release verify public.jsonl secret.json`
     """
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.release import verify_release
 
     show(verify_release(public, secret).describe())
@@ -86,7 +86,7 @@ def test_command(
 
     **Example**: `assay release test path/to/model secret.json --parent path/to/older`
     """
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.models import check_model
     from assay.release import run_release_test
 
@@ -106,7 +106,7 @@ def twins_command(
 
     **Example**: `assay release twins secret.json -o twin.jsonl`
     """
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.release import write_twins
 
     show(write_twins(secret, out).describe())
@@ -125,7 +125,7 @@ def rotate_command(
 
     **Example**: `assay release rotate secret.json -o public-2.jsonl --beacon 9f86d081`
     """
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.release import rotate_release
 
     show(rotate_release(secret, out, beacon).describe())
@@ -150,7 +150,7 @@ def compare_command(
 
     **Example**: `assay release compare samples_public.jsonl samples_twin.jsonl`
     """
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.release import compare_results
 
     show(compare_results(public, twin, secret).describe())

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli import grouped
+from assay.cli.groups import grouped
 from assay.cli.unused import refuse_unused
 from assay.leakage import ReportSettings
 
@@ -25,8 +25,7 @@ def report_command(
     **Example**: `assay report assay-runs/builtin-small-humaneval --statement --format markdown`
     """
     from assay.api.reporting import report
-    from assay.cli import show
-    from assay.cli.present import present_run
+    from assay.cli.present import present_run, show
 
     if settings.statement:
         refuse_unused(context, dict.fromkeys(("figure", "score"), "a statement states the verdicts of runs"))

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import complete_benchmarks, complete_models, grouped, output_file
-from assay.cli.options import MODEL_HELP
+from assay.cli.completing import complete_benchmarks, complete_models
+from assay.cli.groups import grouped
+from assay.cli.options import MODEL_HELP, output_file
 from assay.cli.unused import refuse_unused_rewriting
 from assay.datasets import DataSelection
 from assay.errors import DataError
@@ -55,7 +56,9 @@ def score_command(
     **Example**: `assay score builtin:small functions.jsonl --scores loss,min_k:k=0.1 -o scores.jsonl`
     """
     from assay.api import scored
-    from assay.cli import OUTPUT_SETTINGS, ScoreRow, checked_output, show, write_scores
+    from assay.cli.present import show
+    from assay.cli.score_files import ScoreRow, checked_output, write_scores
+    from assay.cli.terminal import OUTPUT_SETTINGS
     from assay.datasets import read_dataset
     from assay.scoring import Opener
 

@@ -7,7 +7,7 @@ import signal
 
 import typer
 
-from assay.cli import grouped
+from assay.cli.groups import grouped
 from assay.cli.options import At
 from assay.errors import DataError, require
 from assay.service import ServiceAddress, ServiceLimits

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import complete_benchmarks, grouped
 from assay.cli.code_files import source_files
-from assay.cli.groups import Shown
+from assay.cli.completing import complete_benchmarks
+from assay.cli.groups import Shown, grouped
 from assay.cli.options import STANDARD_OUTPUT, At, further_file
 from assay.cli.trace_options import GateSettings
 from assay.cli.unused import options_of_command_line
@@ -82,7 +82,7 @@ def trace_command(
 
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence copyleft`
     """
-    from assay.cli import chosen_format
+    from assay.cli.present import chosen_format
     from assay.cli.terminal import BILLS
     from assay.cli.trace_modes import print_passages, trace_whole_benchmark
     from assay.corpora import parts_of
@@ -162,8 +162,8 @@ def _finish(
     top: int,
 ) -> None:
     """Judge the findings, write and print them, and exit with 1 if one fails, with 3 if only its licence is unknown."""
-    from assay.cli import OUTPUT_SETTINGS, chosen_format, echo, show
-    from assay.cli.terminal import echo_json
+    from assay.cli.present import chosen_format, show
+    from assay.cli.terminal import OUTPUT_SETTINGS, echo, echo_json
     from assay.cli.trace_output import print_files
     from assay.provenance import describe_files, judge
     from assay.provenance import sarif as as_sarif

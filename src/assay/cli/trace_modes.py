@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli import Terminal, echo
+from assay.cli.terminal import Terminal, echo
 from assay.datasets import DataSelection
 from assay.provenance.settings import MatchSettings
 
@@ -23,7 +23,7 @@ LONGEST_LINE = 60
 
 def print_passages(files: "Sequence[SourceText]", index: "Searchable", top: int) -> None:
     """Print the longest passages of each file that occur word for word in the corpus, one line each."""
-    from assay.cli import chosen_format, show
+    from assay.cli.present import chosen_format, show
     from assay.provenance import verbatim_passages
     from assay.provenance.findings import describe_passages, place_text
 
@@ -54,7 +54,7 @@ def trace_whole_benchmark(
     name: str, which: DataSelection, index: "Searchable", *, settings: MatchSettings, clean: Path | None
 ) -> None:
     """Look for the samples of a benchmark, print the result, and write the benchmark without those that occur."""
-    from assay.cli import show
+    from assay.cli.present import show
     from assay.datasets import benchmark as benchmark_named
     from assay.datasets import is_benchmark, read_dataset
     from assay.progress import progress_bar

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from assay.cli import OUTPUT_SETTINGS, Terminal, echo
-from assay.cli.terminal import echo_json
+from assay.cli.terminal import OUTPUT_SETTINGS, Terminal, echo, echo_json
 from assay.reports import number_of
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them

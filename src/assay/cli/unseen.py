@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from assay.cli import complete_benchmarks, grouped, output_file
-from assay.cli.groups import Shown
-from assay.cli.options import STANDARD_OUTPUT
+from assay.cli.completing import complete_benchmarks
+from assay.cli.groups import Shown, grouped
+from assay.cli.options import STANDARD_OUTPUT, output_file
 from assay.datasets import MOST_UNSEEN, DataSelection
 
 unseen_app = typer.Typer(
@@ -87,7 +87,8 @@ def build_command(
     **Example**: `assay unseen build ~/src/* --like humaneval --data HumanEval.jsonl.gz --after 2025-02-01 -o new.jsonl`
     """
     from assay.api import build_unseen
-    from assay.cli import OUTPUT_SETTINGS, chosen_format, show
+    from assay.cli.present import chosen_format, show
+    from assay.cli.terminal import OUTPUT_SETTINGS
     from assay.datasets import read_dataset
     from assay.reports import describe
 

@@ -18,9 +18,8 @@ from typing import IO, Any, Final, Self, cast
 
 import pyarrow as pa
 
-from assay.corpora import describes_neighbours
 from assay.corpora.entry import Entry, Facts, InMemory, Skipped, SourceFile
-from assay.corpora.surroundings import Surroundings
+from assay.corpora.surroundings import Surroundings, describes_neighbours
 from assay.datasets import file_error
 from assay.errors import DataError, plain_reason
 from assay.guard import (

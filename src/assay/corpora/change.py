@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from assay.corpora import describes_neighbours
 from assay.corpora.git import Blob, git_output, git_records, is_shallow, tree_files
 from assay.corpora.lines import lines_of
-from assay.corpora.surroundings import Surroundings, is_licence_text, is_readme
+from assay.corpora.surroundings import Surroundings, describes_neighbours, is_licence_text, is_readme
 from assay.corpora.texts import LARGEST_TEXT, SourceText, parts_of, text_of_bytes
 from assay.datasets import hunks
 from assay.errors import DataError

@@ -10,10 +10,9 @@ from typing import Literal
 
 from pathspec import GitIgnoreSpec
 
-from assay.corpora import describes_neighbours
 from assay.corpora.entry import NO_FACTS, Entry, Facts, OnDisk, Skipped, SourceFile
 from assay.corpora.filters import patterns
-from assay.corpora.surroundings import REUSE_FOLDER, Surroundings
+from assay.corpora.surroundings import REUSE_FOLDER, Surroundings, describes_neighbours
 from assay.datasets import file_error
 from assay.errors import DataError
 from assay.guard import LARGEST_METADATA

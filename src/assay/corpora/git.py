@@ -15,9 +15,8 @@ from threading import Event, Timer
 from typing import IO
 from urllib.parse import urlsplit
 
-from assay.corpora import describes_neighbours
 from assay.corpora.entry import Entry, Facts, Skipped, SourceFile
-from assay.corpora.surroundings import Surroundings
+from assay.corpora.surroundings import Surroundings, describes_neighbours
 from assay.errors import DataError
 from assay.guard import CHILD_MEMORY, LARGEST_METADATA, LARGEST_UNPACKED, SIGXCPU, MiB, limit_process
 

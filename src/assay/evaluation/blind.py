@@ -27,9 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import DataError
-from assay.evaluation import SEED, labels
-from assay.evaluation.arrays import Indices, group_codes
-from assay.evaluation.bootstrap import RESAMPLES
+from assay.evaluation.arrays import Indices, group_codes, labels
+from assay.evaluation.bootstrap import RESAMPLES, SEED
 from assay.evaluation.ranking_result import Ranking, rank_all
 from assay.evaluation.shape import lexical_shape
 from assay.types import BooleanArray, Float64Array

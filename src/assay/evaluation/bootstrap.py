@@ -23,10 +23,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import DataError
-from assay.evaluation import LEVEL, RATE, Range, Support, Uncertainty
 from assay.evaluation.arrays import Indices, group_codes
 from assay.evaluation.estimate import Estimate
-from assay.evaluation.interval import interval
+from assay.evaluation.interval import LEVEL, RATE, Range, Support, Uncertainty, interval
 from assay.types import BooleanArray, Float64Array
 
 RESAMPLES = 1000

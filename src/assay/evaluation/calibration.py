@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv, betaln, gammaln
 
 from assay.errors import AssayError, DataError
-from assay.evaluation import LEVEL, Uncertainty, scorable
-from assay.evaluation.arrays import group_codes
+from assay.evaluation.arrays import group_codes, scorable
 from assay.evaluation.estimate import Estimate
+from assay.evaluation.interval import LEVEL, Uncertainty
 from assay.evaluation.shares import design_effect, grouped_share
 from assay.types import Float64Array
 

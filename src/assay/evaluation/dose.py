@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import DataError
-from assay.evaluation import SEED, Sweep, finite, scorable, weighted_spearman
-from assay.evaluation.bootstrap import RESAMPLES, Resamples
+from assay.evaluation.arrays import finite, scorable
+from assay.evaluation.bootstrap import RESAMPLES, SEED, Resamples
+from assay.evaluation.correlation import weighted_spearman
 from assay.evaluation.estimate import Estimate, unknown
 from assay.evaluation.interval import CORRELATION
+from assay.evaluation.ranking import Sweep
 from assay.evaluation.ranking_result import tpr_estimate
 from assay.types import Float64Array
 

@@ -6,8 +6,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.evaluation import SEED
-from assay.evaluation.bootstrap import grouped_bootstrap
+from assay.evaluation.bootstrap import SEED, grouped_bootstrap
 from assay.evaluation.estimate import Estimate, unknown
 from assay.types import Float64Array
 

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import DataError
-from assay.evaluation import scorable
-from assay.evaluation.arrays import Indices, group_codes
+from assay.evaluation.arrays import Indices, group_codes, scorable
 from assay.types import BooleanArray, Float64Array
 
 PERMUTATIONS = 1999

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py, xlogy
 
-from assay.evaluation import scorable
-from assay.evaluation.arrays import group_codes
+from assay.evaluation.arrays import group_codes, scorable
 from assay.evaluation.calibration import FlagRate, UnseenTail, beta_binomial_tail, conformal_p_values, exceeding
 from assay.evaluation.shares import design_effect
 

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import DataError
-from assay.evaluation import both_classes, finite, labels
-from assay.evaluation.arrays import Indices
+from assay.evaluation.arrays import Indices, both_classes, finite, labels
 from assay.types import BooleanArray, Float64Array
 
 ROUNDING = 1e-12

@@ -7,11 +7,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.evaluation import LEVEL, SEED, Spread, Support, Sweep, both_classes, labels, scorable
-from assay.evaluation.bootstrap import RESAMPLES, Resamples, Statistic
+from assay.evaluation.arrays import both_classes, labels, scorable
+from assay.evaluation.bootstrap import RESAMPLES, SEED, Resamples, Spread, Statistic
 from assay.evaluation.estimate import GROUPS_FOR_INTERVAL, Estimate, unknown
-from assay.evaluation.interval import without_interval
-from assay.evaluation.ranking import roc_curve
+from assay.evaluation.interval import LEVEL, Support, without_interval
+from assay.evaluation.ranking import Sweep, roc_curve
 from assay.types import BooleanArray, Float64Array
 
 FALSE_POSITIVE_RATES = (0.01, 0.05)

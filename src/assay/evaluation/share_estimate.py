@@ -25,9 +25,8 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from assay.errors import DataError
-from assay.evaluation import SEED, scorable
-from assay.evaluation.arrays import Indices, group_codes
-from assay.evaluation.bootstrap import RESAMPLES, Resamples
+from assay.evaluation.arrays import Indices, group_codes, scorable
+from assay.evaluation.bootstrap import RESAMPLES, SEED, Resamples
 from assay.evaluation.calibration import UnseenTail, conformal_p_values, exceeding, flag_rate
 from assay.evaluation.estimate import GROUPS_FOR_INTERVAL, Estimate, counted, unknown
 from assay.evaluation.interval import without_interval

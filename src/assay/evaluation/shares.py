@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from assay.evaluation import LEVEL, RATE, Support, Uncertainty, labels, wilson_ends
-from assay.evaluation.arrays import Indices, group_codes
+from assay.evaluation.arrays import Indices, group_codes, labels
 from assay.evaluation.bootstrap import standard_errors
 from assay.evaluation.estimate import Estimate, unknown
-from assay.evaluation.interval import CORRELATION, interval
+from assay.evaluation.interval import CORRELATION, LEVEL, RATE, Support, Uncertainty, interval, wilson_ends
 from assay.types import BooleanArray, Float64Array
 
 

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import AssayError, DataError
-from assay.evaluation import SEED, scorable
-from assay.evaluation.arrays import group_codes
+from assay.evaluation.arrays import group_codes, scorable
 from assay.evaluation.blind import grouped_folds, with_squares
+from assay.evaluation.bootstrap import SEED
 from assay.evaluation.calibration import MINIMUM_UNSEEN, UnseenTail
 from assay.types import Float64Array
 

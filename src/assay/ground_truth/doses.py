@@ -19,7 +19,7 @@ from pathlib import Path
 from assay.code import functions_in
 from assay.datasets import Dataset
 from assay.errors import DataError
-from assay.ground_truth import ManifestEntry, read_manifest
+from assay.ground_truth.manifest import ManifestEntry, read_manifest
 from assay.types import MEMBER, NONMEMBER, Sample
 
 NEVER_SEEN = 6

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assay.errors import DataError
 from assay.evaluation import shingles
-from assay.ground_truth import read_manifest
+from assay.ground_truth.manifest import read_manifest
 from assay.models import builtin_folder, builtin_name
 from assay.types import BooleanArray
 

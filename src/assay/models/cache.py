@@ -218,16 +218,16 @@ class StatisticsCache:
             CacheError: the file cannot be written.
         """
         chosen = (
-            "SELECT id FROM models WHERE ?1 IS NULL OR name = ?1"
-            " OR (length(?1) >= 6 AND substr(digest, 1, length(?1)) = ?1)"
+            "SELECT id FROM models WHERE :model IS NULL OR name = :model"
+            " OR (length(:model) >= 6 AND substr(digest, 1, length(:model)) = :model)"
         )
         try:
             with transaction(self._connection):
                 dropped = self._connection.execute(
                     f"DELETE FROM statistics WHERE model IN ({chosen})",  # noqa: S608  a constant
-                    (model,),
+                    {"model": model},
                 ).rowcount
-                self._connection.execute(f"DELETE FROM models WHERE id IN ({chosen})", (model,))  # noqa: S608  a constant
+                self._connection.execute(f"DELETE FROM models WHERE id IN ({chosen})", {"model": model})  # noqa: S608  a constant
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error as error:

@@ -178,8 +178,9 @@ def _drawing(table: Table, text: TextTable, columns: Sequence[int]) -> RichTable
             min_width=width,
             overflow="fold",
         )
-    for row, cells, following in zip(table.rows, rows, (*table.rows[1:], None), strict=True):
-        ends = row.kind != "baseline" and following is not None and following.kind == "baseline"
+    for place, (row, cells) in enumerate(zip(table.rows, rows, strict=True), 1):
+        following = table.rows[place : place + 1]
+        ends = row.kind != "baseline" and any(other.kind == "baseline" for other in following)
         drawing.add_row(*map(Text, cells), style=STYLES[row.kind], end_section=ends)
     return drawing
 

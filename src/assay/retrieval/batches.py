@@ -6,7 +6,6 @@ from itertools import accumulate
 import numpy as np
 
 from assay.languages import LexicalRules, Marks, lexical_rules
-from assay.retrieval import Units
 from assay.retrieval.canonical import Form, visible_code_points
 from assay.retrieval.compiled import compiled
 from assay.retrieval.fingerprints import Fingerprints, fingerprint
@@ -14,7 +13,7 @@ from assay.retrieval.hashing import BASE, Hashes, compiled_mix, mixed_grams
 from assay.retrieval.profiles import Profile, profile_named
 from assay.retrieval.scanning import COMMENT, Letters, scan
 from assay.retrieval.separators import without_separators
-from assay.retrieval.source import Offsets, Source
+from assay.retrieval.source import Offsets, Source, Units
 from assay.retrieval.token_channel import spellings, token_codes, word_table
 from assay.retrieval.winnowing import window_minima
 from assay.types import BooleanArray

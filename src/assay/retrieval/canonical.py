@@ -5,10 +5,9 @@ from typing import Literal
 
 import numpy as np
 
-from assay.retrieval import Units
 from assay.retrieval.compiled import compiled
 from assay.retrieval.scanning import BACKSLASH, COMMENT, Letters, Regions, letter_table
-from assay.retrieval.source import LAYOUT, LINE_FEED, RETURN, SEPARATOR, Offsets, Source
+from assay.retrieval.source import LAYOUT, LINE_FEED, RETURN, SEPARATOR, Offsets, Source, Units
 
 Form = Literal["characters", "tokens"]
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.languages import lexical_rules
-from assay.retrieval import GRAM_HASHES, winnow
 from assay.retrieval.canonical import Canonical, Form, characters
-from assay.retrieval.hashing import Hashes
+from assay.retrieval.hashing import GRAM_HASHES, Hashes
 from assay.retrieval.profiles import Channel, Profile, profile_named
 from assay.retrieval.scanning import find_regions
 from assay.retrieval.separators import without_separators
 from assay.retrieval.source import Offsets, Source
 from assay.retrieval.token_channel import tokens
+from assay.retrieval.winnowing import winnow
 
 
 @dataclass(frozen=True, slots=True, eq=False)

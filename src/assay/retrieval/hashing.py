@@ -7,8 +7,8 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.retrieval import Units
 from assay.retrieval.compiled import compiled
+from assay.retrieval.source import Units
 
 Hashes = NDArray[np.uint64]
 Mixed = TypeVar("Mixed", Hashes, np.uint64)

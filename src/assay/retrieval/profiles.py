@@ -5,9 +5,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from assay.errors import AssayError
-from assay.retrieval import GRAM_HASHES
 from assay.retrieval.canonical import Form
-from assay.retrieval.hashing import HashName
+from assay.retrieval.hashing import GRAM_HASHES, HashName
 from assay.retrieval.winnowing import LONGEST_WINDOW
 
 RankBy = Literal["length", "containment", "jaccard"]

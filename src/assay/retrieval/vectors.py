@@ -10,10 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from assay.errors import CorpusIndexError, plain_reason
-from assay.retrieval import VectorRows
 from assay.retrieval.generations import durable_writer
 from assay.retrieval.segmented import NO_DOCUMENTS, SegmentedIndex, SegmentFile
-from assay.retrieval.vector_file import DocumentIds, parts
+from assay.retrieval.vector_file import DocumentIds, VectorRows, parts
 from assay.types import Float32Array
 
 MOST_DIMENSIONS = 1 << 16

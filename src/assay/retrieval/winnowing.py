@@ -6,10 +6,9 @@ DOI 10.1145/872757.872770.
 
 import numpy as np
 
-from assay.retrieval import Units
 from assay.retrieval.compiled import compiled
 from assay.retrieval.hashing import GramHash, Hashes
-from assay.retrieval.source import Offsets
+from assay.retrieval.source import Offsets, Units
 
 AT_ONCE = 1 << 15
 """Windows at a time."""

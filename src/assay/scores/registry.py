@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from itertools import starmap
+from itertools import chain, starmap
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import TypeVar
@@ -62,8 +62,8 @@ class _Scores(Mapping[str, ScoreDefinition]):
         return detector
 
     def __iter__(self) -> Iterator[str]:
-        # a plug-in may be a detector of another kind, which shows when it is imported
-        return iter((*_BUILT_IN, *filter(self.__contains__, _PLUG_INS)))
+        # a plug-in may be a detector of another kind, which shows when it is imported: as late as can be
+        return chain(_BUILT_IN, filter(self.__contains__, _PLUG_INS))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)  # not of a list: that asks for the length

@@ -16,8 +16,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from assay.training import STATE, read_state, restore_parameters
-from assay.training.resuming import LOG, Record, TrainingProgress, cut_log, log_step, restore_optimisers, write_state
+from assay.training.resuming import (
+    LOG,
+    STATE,
+    Record,
+    TrainingProgress,
+    cut_log,
+    log_step,
+    read_state,
+    restore_optimisers,
+    restore_parameters,
+    write_state,
+)
 
 FUSED = ("cpu", "cuda")
 """Devices on which every supported torch updates weights in one pass."""

@@ -11,8 +11,7 @@ from transformers.pytorch_utils import Conv1D
 
 from assay.errors import DataError, ModelError
 from assay.models import JointPass, ModelStore, StatisticsCache, TransformersModel, combined, measured, quiet
-from assay.training import prepared
-from assay.training.causal import Ids, member_rows, tune
+from assay.training.causal import Ids, member_rows, prepared, tune
 from assay.training.loop import TrainingFolder
 from assay.training.resuming import TrainingProgress
 from assay.training.settings import TrainingSettings

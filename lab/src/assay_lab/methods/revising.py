@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.authorship import comment_spans, docstring_spans, without_spans
 from assay.models import combined
 from assay.scores import Derived
 from assay.scoring import generator_digest
@@ -239,6 +238,8 @@ def conditioned(
 
     None where the tokenizer does not say where its tokens stand.
     """
+    from assay.authorship import comment_spans, docstring_spans  # noqa: PLC0415  compiles; a list of scores does not
+
     spans = comment_spans(sample.text, sample.language) + docstring_spans(sample.text, sample.language)
     for prefix in prefixes:
         statistics = next(scored)
@@ -260,4 +261,6 @@ def selected(statistics: TokenStatistics, kept: np.ndarray[tuple[int], np.dtype[
 
 def without_remarks(text: str, language: str | None) -> str:
     """Return code without comments and blank lines; the text itself where nothing else is left."""
+    from assay.authorship import comment_spans, without_spans  # noqa: PLC0415  as above
+
     return without_spans(text, comment_spans(text, language)) or text

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
-from assay.code import python_comments
+from assay.code.parse.lexing import python_comments
 from assay.code.parse.python_source import Fragment, docstring_of, python_tree
 from assay.code.rename.dynamic import reads_docstrings
 from assay.code.rename.python_scopes import PythonScope, PythonSymbol, Scopes

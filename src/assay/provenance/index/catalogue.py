@@ -43,7 +43,7 @@ SELECT id, digest, language, kind, name, size, base, start, stop, checksum, text
 
 _DEPENDENTS = """
 SELECT id FROM documents
-WHERE base IN (SELECT value FROM json_each(?1)) AND id NOT IN (SELECT value FROM json_each(?1))
+WHERE base IN (SELECT value FROM json_each(:bases)) AND id NOT IN (SELECT value FROM json_each(:bases))
 """
 
 _ORIGINS = """

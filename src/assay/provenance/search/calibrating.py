@@ -16,9 +16,8 @@ from assay.corpora import SourceText, by_function
 from assay.errors import DataError
 from assay.provenance.confidence import FEWEST, CalibrationTable, IndexCalibration, UnrelatedQuery, measured_bins
 from assay.provenance.index import Searchable
-from assay.provenance.search import channel_values
 from assay.provenance.search.boilerplate import Boilerplate, boilerplate_of
-from assay.provenance.search.candidates import candidates_of
+from assay.provenance.search.candidates import candidates_of, channel_values
 from assay.provenance.search.query import read_query
 from assay.retrieval import CANDIDATES
 

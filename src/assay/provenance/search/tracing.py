@@ -17,7 +17,6 @@ from assay.errors import AssayError
 from assay.languages import language_named, languages_with
 from assay.provenance.confidence import CalibrationTable, IndexCalibration
 from assay.provenance.index import Searchable, StoredDocument
-from assay.provenance.search import rates_of
 from assay.provenance.search.boilerplate import Boilerplate, boilerplate_of
 from assay.provenance.search.candidates import (
     Candidates,
@@ -26,6 +25,7 @@ from assay.provenance.search.candidates import (
     Similarity,
     candidates_of,
     functions_before_files,
+    rates_of,
     similarity_of,
 )
 from assay.provenance.search.copies import copied_spans, least_evidence, rarities

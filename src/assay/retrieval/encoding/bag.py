@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.retrieval.compiled import compiled
-from assay.retrieval.encoding import HASH_BITS, Features, hashed_features
+from assay.retrieval.encoding.features import HASH_BITS, Features, hashed_features
 from assay.retrieval.hashing import BASE, mix
 from assay.types import Float32Array
 

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from assay.errors import ModelError, plain_reason, require
-from assay.retrieval.encoding import BagEncoder
+from assay.retrieval.encoding.bag import BagEncoder
 from assay.retrieval.encoding.settings import EncoderSettings
 from assay.retrieval.encoding.windows import WindowEncoder
 from assay.types import Encoder, Float32Array

@@ -10,7 +10,7 @@ from itertools import chain
 
 import numpy as np
 
-from assay.retrieval.encoding import BagEncoder
+from assay.retrieval.encoding.bag import BagEncoder
 from assay.retrieval.encoding.lexemes import code_starts
 from assay.types import Float32Array
 

@@ -156,7 +156,7 @@ def _kinds(node: Definition) -> dict[str, str]:
             texts[ast.unparse(target)] = ast.unparse(value)
             if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
                 texts |= {ast.unparse(a): ast.unparse(b) for a, b in zip(target.elts, value.elts, strict=False)}
-    kinds = {}
+    kinds: dict[str, str] = {}
     for cls in OPTIONS:
         kinds |= {name: cls for name, text in texts.items() if cls in text}
     return kinds

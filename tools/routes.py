@@ -26,7 +26,7 @@ OPTIONS = ("AuditSettings", "ScoreSelection")
 
 def offered_names(face: ast.Module) -> dict[str, str]:
     """Return name → part that the face of a package takes it from."""
-    names = {}
+    names: dict[str, str] = {}
     for node in face.body:
         if isinstance(node, ast.ImportFrom):
             names |= {alias.asname or alias.name: node.module or "" for alias in node.names}

@@ -42,8 +42,8 @@ SELECT id, digest, language, kind, name, size, base, start, stop, checksum, text
 """
 
 _DEPENDENTS = """
-SELECT id FROM documents
-WHERE base IN (SELECT value FROM json_each(:bases)) AND id NOT IN (SELECT value FROM json_each(:bases))
+WITH bases AS (SELECT value FROM json_each(?))
+SELECT id FROM documents WHERE base IN (SELECT value FROM bases) AND id NOT IN (SELECT value FROM bases)
 """
 
 _ORIGINS = """

@@ -36,7 +36,8 @@ def fill_files(monkeypatch, suffix):
 
     def opening(path, mode="r", *arguments, **options):
         file = opened(path, mode, *arguments, **options)
-        return Filling(file) if path.name.removesuffix(files.UNFINISHED).endswith(suffix) and "w" in mode else file
+        is_unfinished = path.name.endswith(files.UNFINISHED) and f"{suffix}." in path.name
+        return Filling(file) if is_unfinished and "w" in mode else file
 
     monkeypatch.setattr(Path, "open", opening)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.errors import ScoreError, install_command
+from assay.errors import ScoreError
 from assay.scores import (
     DETECTORS,
     SCORES,
@@ -22,7 +22,6 @@ from assay.scores import (
     one_pass,
     score,
 )
-from support.installed import without
 
 SOURCE = Path(assay.__file__).parent
 # these are also words of other things: roles of models, forms of text, modules, columns of statistics
@@ -97,18 +96,6 @@ def test_a_score_without_a_docstring_or_with_an_unknown_need_is_refused():
         def wrong(text: str) -> float:
             """Take a plain string."""
             return 0.0
-
-
-@pytest.mark.slow
-def test_a_detector_whose_library_is_not_installed_names_the_extra():
-    code = without(["torch"]) + (
-        "from assay.scores import DatasetDetector, detectors_of\nfrom assay.errors import MissingExtra\n"
-        "try: detectors_of(DatasetDetector)\nexcept MissingExtra as error: print(error)"
-    )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    missing, _, command = shown.stdout.rstrip().partition(": ")
-    assert re.fullmatch(r"detector '\w+' needs the package 'torch'", missing)
-    assert command == install_command("hf")
 
 
 def test_listing_the_scores_imports_no_model_library_and_no_detector_of_data_sets():

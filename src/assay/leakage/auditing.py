@@ -67,7 +67,7 @@ def audit_inputs(inputs: AuditInputs) -> Audit:
 
 
 def conclude(judged: JudgedAudit) -> Audit:
-    """Return the audit: the verdict of the score that was declared for it, and all that stands beside it."""
+    """Return the audit: the verdict of the score that was declared for it, with everything that was measured for it."""
     compared, measured = judged.compared, judged.compared.measured
     inputs, literature = measured.inputs, measured.inputs.comparison.literature
     methods: tuple[MethodResult, ...] = ()

@@ -91,7 +91,7 @@ class BuiltinModel(TransformersModel):
 
     def forward_statistics(self, ids: Tensor, positions: Tensor, targets: Tensor) -> Tensor:
         """Return the statistics of one batch; see `Forward.statistics`."""
-        if "checkpoint" in vars(self):  # whoever has loaded the weights may have changed them
+        if "checkpoint" in vars(self):  # a caller that has loaded the weights may have changed them
             return super().forward_statistics(ids, positions, targets)
         with torch.inference_mode():
             return reduced(self._hidden(ids), self._logits, self.vocabulary_size, positions=positions, targets=targets)

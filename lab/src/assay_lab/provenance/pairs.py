@@ -126,7 +126,7 @@ def figures(files: Sequence[File], matrix: np.ndarray) -> dict[str, object]:
     order = np.lexsort((first, second))
     first, second = first[order], second[order]
     pairs = list(zip(first.tolist(), second.tolist(), strict=True))
-    truth = np.array([bool(files[first].sources & files[second].sources) for first, second in pairs])
+    truth = np.array([bool(files[left].sources & files[right].sources) for left, right in pairs])
     values = matrix[first, second]
     highest = values[~truth].max()
     kinds = np.array([file.kind for file in files])[second]

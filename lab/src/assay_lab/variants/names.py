@@ -302,9 +302,9 @@ def figures(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         return rows
     for name, values in columns.items():
         row: dict[str, Any] = {"score": name}
-        for first, second in combinations(of, 2):
-            both = of[first] | of[second]
-            row[f"auroc {first}/{second}"] = float(auroc(values[both], of[first][both]))
+        for left, right in combinations(of, 2):
+            both = of[left] | of[right]
+            row[f"auroc {left}/{right}"] = float(auroc(values[both], of[left][both]))
         p_values = conformal_p_values(values, values[of[FUNCTION]])
         flagged = {kind: share(p_values <= LEVEL, kind) for kind in of if kind != FUNCTION}
         rows.append(row | {"flagged at 5 %": flagged})

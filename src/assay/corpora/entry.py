@@ -130,6 +130,8 @@ class Facts:
         url: of a page that shows the file.
         language: as the source states it, spelled as `Sample.language`.
         stated: licence of this file that another tool found.
+        purl: package URL of the package that the file belongs to.
+        holders: words of the names of the copyright holders of the nearest folder with a licence text.
     """
 
     metadata: str | None = None
@@ -140,6 +142,8 @@ class Facts:
     url: str | None = None
     language: str | None = None
     stated: str | None = None
+    purl: str | None = None
+    holders: frozenset[str] | None = None
 
     def over(self, other: Self) -> Self:
         """Return these facts, completed by the other ones."""

@@ -21,7 +21,7 @@ from license_expression import (
 )
 
 from assay.errors import DataError
-from assay.licences.expressions import spelt_licence
+from assay.licences.fields import spelt_licence
 from assay.licences.names import UNKNOWN_LICENCE
 
 FAMILIES: Mapping[str, frozenset[str]] = {

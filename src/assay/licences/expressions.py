@@ -29,6 +29,7 @@ _SEVERAL = re.compile(r"\s*[,;#]\s*")
 _GNU_ONLY = re.compile(r"\b((?:[AL]?GPL|GFDL)-\d\.\d)(?![\w.+-])")
 _GNU_LATER = re.compile(r"\b((?:[AL]?GPL|GFDL)-\d\.\d)\+(?![\w.+-])")
 
+
 def canonical_licence(expression: str) -> str | None:
     """Return an SPDX expression in its canonical spelling; None if the text is not an expression.
 

@@ -13,7 +13,9 @@ from assay.licences.phrases import CLASSIFIERS, PATTERNS, SPELLINGS
 LONGEST_FIELD = 300
 """Characters; longer ones hold the text of a licence."""
 
-_FILE = re.compile(r"(?:^|\+ ?|\| ?)file:? *(?P<file>[\w./-]+)|^see (?:the )?(?:licen[cs]e )?(?:in )?(?P<see>\S+)$", re.IGNORECASE)
+_FILE = re.compile(
+    r"(?:^|\+ ?|\| ?)file:? *(?P<file>[\w./-]+)|^see (?:the )?(?:licen[cs]e )?(?:in )?(?P<see>\S+)$", re.IGNORECASE
+)
 _OR = re.compile(r"\||/|\bor\b(?! (?:\(?at your option\)? )?(?:any )?(?:later|newer|higher|above|greater))")
 _FILLER = re.compile(
     r"\b(?:the|an?|versions?|ver|v|licen[cs]e[ds]?|licensing|of|under|terms|or|and|any|later|newer|higher|above|greater|at|your"
@@ -92,4 +94,6 @@ def of_fields(words: str, classifiers: Iterable[str]) -> str | None:
 
 
 def _family(expression: str) -> frozenset[str]:
-    return frozenset(re.sub(r"-(?:only|or-later|[23]-Clause)$", "", name) for name in re.findall(r"[\w.-]+", expression))
+    return frozenset(
+        re.sub(r"-(?:only|or-later|[23]-Clause)$", "", name) for name in re.findall(r"[\w.-]+", expression)
+    )

@@ -158,9 +158,13 @@ def _pyproject(text: str) -> Manifest:
 
 def _cargo(text: str) -> Manifest:
     match _toml(text):
-        case {"package": {"license": str(words), **package}} | {"workspace": {"package": {"license": str(words), **package}}}:
+        case {"package": {"license": str(words), **package}} | {
+            "workspace": {"package": {"license": str(words), **package}}
+        }:
             stated = _field(words)
-        case {"package": {"license-file": str(file), **package}} | {"workspace": {"package": {"license-file": str(file), **package}}}:
+        case {"package": {"license-file": str(file), **package}} | {
+            "workspace": {"package": {"license-file": str(file), **package}}
+        }:
             stated = Manifest(file=file)
         case {"package": {**package}}:
             stated = Manifest()
@@ -260,7 +264,9 @@ def _dotnet(text: str) -> Manifest:
         licence = _of_name_and_address("", address)
         stated = Manifest(None if licence == UNKNOWN_LICENCE else licence)
     name = next(chain(_xml(plain, "id"), _xml(plain, "PackageId")), None)
-    return replace(stated, purl=_package("nuget", name, next(chain(_xml(plain, "version"), _xml(plain, "Version")), None)))
+    return replace(
+        stated, purl=_package("nuget", name, next(chain(_xml(plain, "version"), _xml(plain, "Version")), None))
+    )
 
 
 def _in_code(text: str, pattern: str) -> Manifest:
@@ -276,7 +282,13 @@ def _in_code(text: str, pattern: str) -> Manifest:
 
 def _lines(text: str, kind: str) -> Manifest:
     """Return what "License: …" states, in a file of lines such as DESCRIPTION."""
-    fields = dict(re.findall(r"^[ \t]*(Package|Name|name|Version|version|Licen[cs]e|licen[cs]e):[ \t]*[\"']?(.*?)[\"']?[ \t]*$", text, re.MULTILINE))
+    fields = dict(
+        re.findall(
+            r"^[ \t]*(Package|Name|name|Version|version|Licen[cs]e|licen[cs]e):[ \t]*[\"']?(.*?)[\"']?[ \t]*$",
+            text,
+            re.MULTILINE,
+        )
+    )
     lower = {name.lower().replace("licence", "license"): value for name, value in fields.items()}
     name = lower.get("package") or lower.get("name")
     purl = _package(kind, name, lower.get("version")) if kind else None
@@ -308,7 +320,9 @@ _READERS: Mapping[str, Callable[[str], Manifest]] = {
     "*.nuspec": _dotnet,
     "Directory.Build.props": _dotnet,
     "package.xml": lambda text: _field(next(_xml(text, "license"), None)),
-    "*.gemspec": lambda text: _in_code(text, rf"\.licenses?[ \t]*=[ \t]*(?:(?:%w)?[\[({{](?P<list>[^\])}}]*)[\])}}]|{_QUOTED})"),
+    "*.gemspec": lambda text: _in_code(
+        text, rf"\.licenses?[ \t]*=[ \t]*(?:(?:%w)?[\[({{](?P<list>[^\])}}]*)[\])}}]|{_QUOTED})"
+    ),
     "*.podspec": lambda text: _in_code(text, rf"\.license[ \t]*=[ \t]*(?:\{{[^}}\n]*?:?type{_SEPARATOR})?{_QUOTED}"),
     "mix.exs": lambda text: _in_code(text, r"\blicenses:[ \t]*\[(?P<list>[^\]]*)\]"),
     "meson.build": lambda text: _in_code(text, rf"\blicense[ \t]*:[ \t]*(?:\[(?P<list>[^\]]*)\]|{_QUOTED})"),

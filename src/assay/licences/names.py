@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from assay.licences.phrases import ANY_NAME, EXCEPTIONS, GNU, GNU_KINDS, NAMES, PATTERNS, VERSIONS, LicenceName
+from assay.licences.phrases import EXCEPTIONS, GNU, GNU_KINDS, NAMES, PATTERNS, VERSIONS, LicenceName
 
 UNKNOWN_LICENCE = "unknown"
 """Of a file for which nothing states a licence."""
@@ -32,7 +32,7 @@ _ANY_PUBLIC = re.compile(r"(?<!general )(?<!gnu )\bpublic (?:source )?licen[cs]e
 _LIST = re.compile(r"(?:[ ,/&+()]|\band\b|\bor\b|\bthe\b|licen[cs]es?\b|>|\|)*")
 """Between the names of a list."""
 _MAY_NAME = re.compile(r"licen|gpl|fdl|public|permi|redistribut|\bcc|commons|lizenz|лицензи|mit\b|bsd|cddl|许可|許諾")
-_ENTRY = {"identifier": "", "versions": None}
+_MAY_BE_GNU = re.compile(r"gpl|fdl|public|gnu|öffentlich|общ|публич|public|公")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def named_licences(words: str, *, only_grants: bool = False, is_field: bool = Fa
         stated = dict.fromkeys("CDDL-1.1" if licence == "CDDL-1.0" else licence for licence in stated)
     repeated = set(map(_identifier_without_version, stated))
     unclear = {naming.name.identifier for naming in namings if _is_unclear(naming)}
-    is_public = _ANY_PUBLIC.search(words) is not None and not any(_names(words))
+    is_public = _ANY_PUBLIC.search(words) is not None and not _names(words)
     texts = frozenset(naming.name.identifier for naming in namings if naming.name.is_text)
     licences = tuple(_with_exception(licence, words) for licence in stated)
     return NamedLicences(licences, is_unclear=is_public or not unclear <= repeated, texts=texts)
@@ -141,7 +141,7 @@ def _is_unclear(naming: Naming) -> bool:
 
 def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False) -> Iterator[Naming]:
     """Yield what each name says, in the order of the text; mentions are left out."""
-    names = sorted(_names(words), key=attrgetter("start"))
+    names = _names(words)
     ends = [*map(attrgetter("start"), names[1:]), len(words)]
     before_is_stated, behind = False, 0
     listed = 0
@@ -192,15 +192,21 @@ def _is_mention(words: str, before: str, name: Naming) -> bool:
     )
 
 
-def _names(words: str) -> Iterator[Naming]:
-    taken = []
-    for match in GNU.finditer(words):
+def _names(words: str) -> list[Naming]:
+    """Return the names in words, in their order; of those that overlap the first, and GNU licences before others."""
+    names = []
+    for match in GNU.finditer(words) if _MAY_BE_GNU.search(words) else ():
         kind = next(name for pattern, name in GNU_KINDS if pattern.search(match[0]))
-        taken.append(match.span())
-        yield Naming(match.start(), match.end(), kind)
-    for match in ANY_NAME.finditer(words):
-        if not any(start < match.end() and match.start() < end for start, end in taken):
-            yield Naming(match.start(), match.end(), NAMES[int((match.lastgroup or "n0")[1:])])
+        names.append(Naming(match.start(), match.end(), kind))
+    others = []
+    for pattern, needed, name in NAMES:
+        if not needed or any(map(words.__contains__, needed)):
+            others += [Naming(match.start(), match.end(), name) for match in pattern.finditer(words)]
+    others.sort(key=attrgetter("start"))  # the sort is stable: at one place the order of the table stays
+    for naming in others:
+        if not any(other.start < naming.end and naming.start < other.end for other in names):
+            names.append(naming)
+    return sorted(names, key=attrgetter("start"))
 
 
 def _version(words: str, name: Naming, until: int) -> tuple[str | None, bool]:

@@ -73,11 +73,31 @@ def _versions(words: str | list[str]) -> re.Pattern[str]:
     return re.compile(joined.replace("<WORD>", table["word"]).replace("<NUMBER>", table["number"]))
 
 
-NAMES = tuple(map(_name, _TABLES["names"]))
-ANY_NAME = re.compile(
-    "|".join(f"(?P<n{number}>{_with_parts(entry['words'])})" for number, entry in enumerate(_TABLES["names"]))
+def _needed(words: str) -> tuple[str, ...]:
+    """Return literals of which one occurs wherever a pattern matches; none where that cannot be seen easily.
+
+    A text is searched for literals many times faster than for a pattern.
+    """
+    while (flat := _GROUP.sub("\0", words)) != words:
+        words = flat
+    literals = []
+    for alternative in words.split("|"):
+        runs = _LITERAL.findall(_OPTIONAL.sub("\0", alternative).replace("\\.", "."))
+        if not runs:
+            return ()
+        literals.append(max(runs, key=len))
+    return tuple(literals)
+
+
+_GROUP = re.compile(r"\((?:[^()\\]|\\.)*\)[?*]?|\[[^\]]*\][?*]?")
+_OPTIONAL = re.compile(r"(?:\\[a-z]|.)(?:[?*]|\{0,\d+\})|\\[bdwWs]\+?|\.(?=\{)")
+_LITERAL = re.compile(r"[^\W\d_][\w ./-]{2,}|[^\W\d_]{3,}")
+
+NAMES = tuple(
+    (re.compile(_with_parts(entry["words"])), _needed(_with_parts(entry["words"])), _name(entry))
+    for entry in _TABLES["names"]
 )
-"""Any of `NAMES`; its number is behind the letter of the last group."""
+"""Pattern, literals of which one occurs wherever it matches, and what it names; of two at a place the first counts."""
 
 GNU = re.compile(
     f"(?:{'|'.join(_TABLES['gnu']['names'])}){_TABLES['gnu']['again']}".replace("<KIND>", _TABLES["gnu"]["kind"])

@@ -139,7 +139,9 @@ def run(scale: None, seed: int, data: Data) -> Result:
         for case, licence in own:
             if not is_right(licence, case):
                 about = {"reader": reader, "part": part, "half": half, "kind": case.kind, "right": list(case.right)}
-                wrong.append(about | {"read": licence, "file": next(iter(case.files)) if part == "manifest" else case.path})
+                wrong.append(
+                    about | {"read": licence, "file": next(iter(case.files)) if part == "manifest" else case.path}
+                )
     return Result([*rows, {"wrong": wrong}])
 
 

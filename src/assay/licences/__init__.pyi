@@ -21,3 +21,4 @@ from .rules import read_rules as read_rules
 from .statements import StatedLicences as StatedLicences
 from .statements import read_licences as read_licences
 from .texts import licence_of_text as licence_of_text
+from .names import LICENCE_READER as LICENCE_READER

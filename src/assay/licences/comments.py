@@ -51,7 +51,7 @@ _CONTINUES = re.compile(r"(?:or|and|alternatively|under|the|version|but|as|it|yo
 
 def head_and_rest(text: str) -> tuple[list[str], list[str]]:
     """Return the lines of a text up to the first one with code, and the others; what REUSE ignores is left out."""
-    lines = _IGNORED.sub("", text).splitlines()
+    lines = _IGNORED.sub("", text.lstrip("\ufeff")).splitlines()
     head = list(_head(lines))
     return head, lines[len(head) :]
 

@@ -16,6 +16,9 @@ from assay.licences.phrases import EXCEPTIONS, GNU, GNU_KINDS, NAMES, PATTERNS, 
 UNKNOWN_LICENCE = "unknown"
 """Of a file for which nothing states a licence."""
 
+LICENCE_READER = "assay 2"
+"""Name and version of the rules: an index records which ones read its licences."""
+
 IS_GNU = re.compile(r"(?:[AL]?GPL|GFDL)-")
 
 _LONGEST_GAP = 160
@@ -31,7 +34,10 @@ _SENTENCE = re.compile(r"(?<!\b\w)[.;!?] (?!\d)")
 _ANY_PUBLIC = re.compile(r"(?<!general )(?<!gnu )\bpublic (?:source )?licen[cs]e")
 _LIST = re.compile(r"(?:[ ,/&+()]|\band\b|\bor\b|\bthe\b|licen[cs]es?\b|>|\|)*")
 """Between the names of a list."""
-_MAY_NAME = re.compile(r"licen|gpl|fdl|public|permi|redistribut|\bcc|commons|lizenz|лицензи|mit\b|bsd|cddl|许可|許諾")
+_MAY_NAME = re.compile(
+    r"licen|gpl|fdl|public|permi|redistribut|\bcc|commons|lizenz|лицензи|mit\b|bsd|cddl|许可|許諾|same terms|unencumbered|everyone is"
+    r"|apache|polyform|elv2|sspl|busl|fsl-|\bbsl|\bmpl|eupl|cecill|wtfpl|\bisc\b"
+)
 _MAY_BE_GNU = re.compile(r"gpl|fdl|public|gnu|öffentlich|общ|публич|public|公")
 
 
@@ -111,6 +117,8 @@ def named_licences(words: str, *, only_grants: bool = False, is_field: bool = Fa
     present = [naming for naming in namings if not naming.is_past]
     if any(naming.is_stated for naming in present):
         namings = present
+    else:
+        namings = [replace(naming, is_stated=naming.is_stated and not naming.is_past) for naming in namings]
     # what a licence turns to at a later date does not apply before it
     namings = [naming for naming in namings if naming.name.is_alone and naming.is_stated] or namings
     # "the GPL" beside "GPL version 2" is the same licence, named again

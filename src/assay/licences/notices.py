@@ -78,7 +78,7 @@ def licence_notice(text: str) -> str | None:
             own = UNKNOWN_LICENCE
     if gnu:
         return all_known(filter(None, [own, *gnu]))
-    if own is None and (_GRANT_IN_CODE.search("\n".join(rest)) or _PUBLIC_NOTICE.search(whole)):
+    if own is None and (_GRANT_IN_CODE.search("\n".join(rest).lower()) or _PUBLIC_NOTICE.search(whole)):
         return UNKNOWN_LICENCE
     return own
 

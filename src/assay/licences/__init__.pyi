@@ -9,9 +9,10 @@ from .manifests import Manifest as Manifest
 from .manifests import is_manifest as is_manifest
 from .manifests import licence_of_manifest as licence_of_manifest
 from .manifests import licence_of_reuse_file as licence_of_reuse_file
+from .manifests import read_manifest as read_manifest
+from .names import LICENCE_READER as LICENCE_READER
 from .names import UNKNOWN_LICENCE as UNKNOWN_LICENCE
 from .names import all_of as all_of
-from .manifests import read_manifest as read_manifest
 from .notices import holders_of as holders_of
 from .notices import licence_notice as licence_notice
 from .notices import licence_of_readme as licence_of_readme
@@ -21,4 +22,3 @@ from .rules import read_rules as read_rules
 from .statements import StatedLicences as StatedLicences
 from .statements import read_licences as read_licences
 from .texts import licence_of_text as licence_of_text
-from .names import LICENCE_READER as LICENCE_READER

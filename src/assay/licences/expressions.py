@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from itertools import chain
+
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
 from assay.licences.names import UNKNOWN_LICENCE, all_known

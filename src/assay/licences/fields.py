@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
-from assay.licences.expressions import LONGEST_EXPRESSION, canonical_licence
 from assay.licences.comments import words_of
+from assay.licences.expressions import LONGEST_EXPRESSION, canonical_licence
 from assay.licences.names import UNKNOWN_LICENCE, all_known, all_of, named_licences, namings_in
 from assay.licences.notices import PROPRIETARY
 from assay.licences.phrases import CLASSIFIERS, PATTERNS, SPELLINGS
@@ -41,8 +41,11 @@ def spelt_licence(words: str) -> str | None:
         return None
     if licence := SPELLINGS.get(plain.casefold().strip(".")) or canonical_licence(plain):
         return licence
-    if len(plain) > LONGEST_FIELD:
-        return None
+    return None if len(plain) > LONGEST_FIELD else _of_words(plain)
+
+
+def _of_words(plain: str) -> str | None:
+    """Return the licences of a field that names them, if it has no word besides that could change their meaning."""
     text = words_of([_FILE.sub(" ", plain)])
     if PATTERNS["proprietary"].search(text):
         return PROPRIETARY
@@ -53,10 +56,8 @@ def spelt_licence(words: str) -> str | None:
     left = text
     for naming in reversed(list(namings_in(text, is_field=True))):
         left = f"{left[: naming.start]} {left[naming.end :]}"
-    if _FILLER.sub("", left):
-        return None
     stated = sorted(named_licences(text, is_field=True).stated)
-    if UNKNOWN_LICENCE in stated or not stated:
+    if _FILLER.sub("", left) or UNKNOWN_LICENCE in stated or not stated:
         return None
     return " OR ".join(stated) if _OR.search(text) else all_of(stated)
 

@@ -1,4 +1,4 @@
-"""Licences in the files that describe a project, with the name of the package: setup.py, package.json, pom.xml, …"""
+"""Licences in the files that describe a project, with the name of the package: setup.py, package.json, pom.xml."""
 
 import ast
 import configparser

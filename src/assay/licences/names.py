@@ -35,8 +35,8 @@ _ANY_PUBLIC = re.compile(r"(?<!general )(?<!gnu )\bpublic (?:source )?licen[cs]e
 _LIST = re.compile(r"(?:[ ,/&+()]|\band\b|\bor\b|\bthe\b|licen[cs]es?\b|>|\|)*")
 """Between the names of a list."""
 _MAY_NAME = re.compile(
-    r"licen|gpl|fdl|public|permi|redistribut|\bcc|commons|lizenz|лицензи|mit\b|bsd|cddl|许可|許諾|same terms|unencumbered|everyone is"
-    r"|apache|polyform|elv2|sspl|busl|fsl-|\bbsl|\bmpl|eupl|cecill|wtfpl|\bisc\b"
+    r"licen|gpl|fdl|public|permi|redistribut|\bcc|commons|lizenz|лицензи|mit\b|bsd|cddl|许可|許諾"
+    r"|same terms|unencumbered|everyone is|apache|polyform|elv2|sspl|busl|fsl-|\bbsl|\bmpl|eupl|cecill|wtfpl|\bisc\b"
 )
 _MAY_BE_GNU = re.compile(r"gpl|fdl|public|gnu|öffentlich|общ|публич|public|公")
 
@@ -152,52 +152,44 @@ def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False)
     names = _names(words)
     ends = [*map(attrgetter("start"), names[1:]), len(words)]
     before_is_stated, behind = False, 0
-    listed = 0
-    for place, (name, end) in enumerate(zip(names, ends, strict=False)):  # without a name there is one end more
+    for name, end in zip(names, ends, strict=False):  # without a name there is one end more
         before = words[max(0, name.start - _BEFORE_NAME) : name.start]
         if not is_field and _is_mention(words, before, name):
             continue
-        version, later = _version(words, name, end) if name.name.versions is not None else (None, False)
-        is_strong = name.name.is_text or not (
-            name.name.is_weak or only_grants or (name.name.versions is not None and version is None)
-        )
-        in_list = behind > 0 and _LIST.fullmatch(words, behind, name.start) is not None
-        follows = place + 1 < len(names) and _LIST.fullmatch(words, name.end, names[place + 1].start) is not None
-        listed = listed + 1 if in_list else 0
+        has_versions = name.name.versions is not None
+        version, later = _version(words, name, end) if has_versions else (None, False)
+        is_strong = not (only_grants or name.name.is_weak or (has_versions and version is None))
+        is_listed = behind > 0 and _LIST.fullmatch(words, behind, name.start) is not None
+        # a list of names is a statement by itself: "MIT & GPL"; the text of a licence names it at length
+        is_in_list = end < len(words) and _LIST.fullmatch(words, name.end, end) is not None
+        is_short = "general" not in words[name.start : name.end]
         is_stated = (
-            is_field or is_strong or PATTERNS["grant"].search(before) is not None or (in_list and before_is_stated)
+            is_field
+            or name.name.is_text
+            or is_strong
+            or PATTERNS["grant"].search(before) is not None
+            or (is_listed and before_is_stated)
+            or (is_short and not only_grants and (is_listed or is_in_list))
         )
-        # a list of names is a statement by itself: "MIT & GPL"
-        is_stated = is_stated or (
-            not only_grants
-            and (follows or in_list)
-            and not (name.name.is_gnu and "general" in words[name.start : name.end])
-        )
-        is_past = PATTERNS["history"].search(_SENTENCE.split(before)[-1]) is not None and not PATTERNS[
-            "restart"
-        ].search(_since(before, "history"))
         before_is_stated, behind = is_stated, name.end
-        yield replace(name, licence=_identifier(name.name, version, later=later), is_stated=is_stated, is_past=is_past)
+        yield replace(
+            name,
+            licence=_identifier(name.name, version, later=later),
+            is_stated=is_stated,
+            is_past=_is_behind("history", before),
+        )
 
 
-def _since(before: str, pattern: str) -> str:
-    """Return what stands behind the last match of a pattern in the last sentence."""
+def _is_behind(pattern: str, before: str) -> bool:
+    """Return True if the last sentence has words of a pattern, and no new statement behind them."""
     sentence = _SENTENCE.split(before)[-1]
-    *_, last = (
-        (match.end() for match in PATTERNS[pattern].finditer(sentence))
-        if PATTERNS[pattern].search(sentence)
-        else (len(sentence),)
-    )
-    return sentence[last:]
+    ends = [match.end() for match in PATTERNS[pattern].finditer(sentence)]
+    return bool(ends) and not PATTERNS["restart"].search(sentence, ends[-1])
 
 
 def _is_mention(words: str, before: str, name: Naming) -> bool:
-    if PATTERNS["refused"].search(before) or PATTERNS["mention_after"].match(words, name.end):
-        return True
-    sentence = _SENTENCE.split(before)[-1]
-    return PATTERNS["mention"].search(sentence) is not None and not PATTERNS["restart"].search(
-        _since(before, "mention")
-    )
+    is_refused = PATTERNS["refused"].search(before) or PATTERNS["mention_after"].match(words, name.end)
+    return bool(is_refused) or _is_behind("mention", before)
 
 
 def _names(words: str) -> list[Naming]:

@@ -8,7 +8,7 @@ the licence unknown: nothing says that the file is under that of its folder.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from assay.licences.comments import blocks_of, comments_of, head_and_rest, words_of
 from assay.licences.names import (
@@ -47,8 +47,27 @@ _GRANT_IN_CODE = re.compile(
     re.DOTALL,
 )
 """The notice of a GNU licence, in a string."""
-_SHARED = frozenset("the inc ltd llc gmbh corp corporation company co all rights reserved and by copyright c".split())
-_EVERYBODY = frozenset("authors contributors developers team project community".split())
+_SHARED = frozenset(
+    [
+        "the",
+        "inc",
+        "ltd",
+        "llc",
+        "gmbh",
+        "corp",
+        "corporation",
+        "company",
+        "co",
+        "all",
+        "rights",
+        "reserved",
+        "and",
+        "by",
+        "copyright",
+        "c",
+    ]
+)
+_EVERYBODY = frozenset(["authors", "contributors", "developers", "team", "project", "community"])
 _HEADING = re.compile(
     r"^(?:#{1,6}[ \t]*(?:[^\w\n]*)licen[cs](?:e|es|ing)\b[^\n]*"
     r"|(?:licen[cs](?:e|es|ing)|copyright and licen[cs]e)[ \t]*:?[ \t]*\n[-=~^\"'*+]{3,}[^\n]*)\n",

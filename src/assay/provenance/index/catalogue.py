@@ -54,7 +54,7 @@ WHERE origins.document IN (SELECT value FROM json_each(?))
 ORDER BY origins.document, origins.file, origins.first_line
 """
 
-_PLACEHOLDERS = ", ".join("?" * 12)
+_ADD_FILE = "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 _PLACES = "SELECT document, file, first_line FROM origins WHERE document IN (SELECT value FROM json_each(?))"
 
@@ -465,7 +465,7 @@ class Catalogue:
             if not numbers:
                 numbers = self._column("SELECT coalesce(max(id), 0) + 1 FROM files")
                 checksum = row_checksum(*numbers, storable(origin.source), *fields)
-                self._all(f"INSERT INTO files VALUES ({_PLACEHOLDERS})", *numbers, *row, checksum)
+                self._all(_ADD_FILE, *numbers, *row, checksum)
             if len(self._files) > MOST_REMEMBERED:
                 self._files.clear()
             self._files[row] = int(numbers[0])

@@ -2,9 +2,8 @@
 
 Copies alone are listed: similar code is no material. One component stands for each package that code comes from, with
 its package URL, the licence that it declares and the one concluded from its files, which lie beneath it. In SPDX each
-stretch of copied lines is a snippet of the traced file, related to the file that it comes from; in CycloneDX these
-lines are occurrences of that file. A licence that is unknown, or no SPDX expression, is NOASSERTION there, and its words
-here.
+stretch of copied lines is a snippet of the traced file, related to the file that it comes from; in CycloneDX the traced
+lines are occurrences of that file. A licence that is unknown, or no SPDX expression, is NOASSERTION, and its words.
 """
 
 import hashlib

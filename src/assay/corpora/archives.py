@@ -133,8 +133,8 @@ class Archive:
         # no member is ever written to the disk, so no path of a member can lead anywhere
         surroundings = Surroundings()
         # a licence file may come after the files that it covers, hence the first pass
-        for is_metadata in (describes_neighbours, surroundings.is_wanted):
-            if is_metadata is describes_neighbours or surroundings.wanted:
+        for is_metadata in (describes_neighbours, surroundings.is_named_text):
+            if is_metadata is describes_neighbours or surroundings.named_texts:
                 for member in members(is_metadata):
                     if isinstance(member, _Member):
                         surroundings.notice(member.path, member.content)

@@ -183,7 +183,7 @@ def _notice(inside: list[os.DirEntry[str]], below: str, surroundings: Surroundin
             _show(Path(item.path), _path(below, item.name), surroundings)
     if not inside:
         return
-    for path in surroundings.wanted:  # files that a manifest names lie in its folder or below
+    for path in surroundings.named_texts:  # files that a manifest names lie in its folder or below
         if path.startswith(below):
             _show(Path(inside[0].path).parent / path[len(below) :], path, surroundings)
 

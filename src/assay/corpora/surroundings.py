@@ -17,14 +17,14 @@ from pathlib import PurePosixPath
 from assay.corpora.entry import NO_FACTS, Facts
 from assay.licences import (
     UNKNOWN_LICENCE,
-    Manifest,
+    ProjectFile,
     all_of,
     holders_of,
     is_manifest,
     licence_of_readme,
     licence_of_reuse_file,
     licence_of_text,
-    read_manifest,
+    read_project_file,
     stated_licence,
 )
 
@@ -90,7 +90,7 @@ class Surroundings:
     _distributions: dict[str, Facts] = field(default_factory=dict)
     _listed: dict[str, str] = field(default_factory=dict)
     _by_folder: dict[str, Facts] = field(default_factory=dict)
-    _wanted: dict[str, str] = field(default_factory=dict)
+    _homes: dict[str, str] = field(default_factory=dict)
     _texts: dict[str, str] = field(default_factory=dict)
     _holders: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -104,12 +104,12 @@ class Surroundings:
                 self._notice_distribution(folder, HeaderParser().parsestr(raw.decode("utf-8", "replace")))
             case "RECORD":
                 self._notice_record(folder, raw)
-            case _ if path in self._wanted or not _states_otherwise(path):
+            case _ if path in self._homes or not _states_otherwise(path):
                 self._notice_text(folder, where.name, raw, path)
             case _ if is_manifest(path):
                 home = _folder(where.parent) if where.parent.name == DEBIAN_FOLDER else folder
                 strength = _LOOSE if where.name in _LOOSE_MANIFESTS or home != folder else _FIELD
-                self._notice_manifest(home, strength, read_manifest(path, raw))
+                self._notice_manifest(home, strength, read_project_file(path, raw))
             case name if _README.match(name):
                 self._state(folder, _WORDS, licence_of_readme(raw.decode("utf-8", "replace")))
             case _ if where.parent.name == REUSE_FOLDER:
@@ -148,23 +148,23 @@ class Surroundings:
         others = [licence for licence in licences if licence not in choices]
         return all_of([" OR ".join(sorted(choices)), *others])
 
-    def is_wanted(self, path: str) -> bool:
+    def is_named_text(self, path: str) -> bool:
         """Return True if a manifest names this file as that with its licence, and nobody has read it."""
-        return path in self._wanted and path not in self._texts
+        return path in self._homes and path not in self._texts
 
     @property
-    def wanted(self) -> tuple[str, ...]:
+    def named_texts(self) -> tuple[str, ...]:
         """Paths of the files that manifests name as those with their licences, and that nobody has read."""
-        return tuple(filter(self.is_wanted, self._wanted))
+        return tuple(filter(self.is_named_text, self._homes))
 
-    def _notice_manifest(self, folder: str, strength: int, manifest: Manifest) -> None:
+    def _notice_manifest(self, folder: str, strength: int, manifest: ProjectFile) -> None:
         if manifest.licence == UNKNOWN_LICENCE:
             strength = _NOT_UNDERSTOOD
         self._state(folder, strength, manifest.licence)
         facts = Facts(author=manifest.author, url=manifest.url, repository=manifest.url, purl=manifest.purl)
         self._distributions[folder] = self._distributions.get(folder, NO_FACTS).over(facts)
         if manifest.file and (path := posixpath.normpath(posixpath.join(folder, manifest.file))):
-            self._wanted[path] = folder
+            self._homes[path] = folder
             self._state(folder, strength, self._texts.get(path))
 
     def _notice_text(self, folder: str, name: str, raw: bytes, path: str) -> None:
@@ -172,8 +172,8 @@ class Surroundings:
         licence = licence_of_text(raw)
         self._texts[path] = licence or ""
         self._holders[folder] = self._holders.get(folder, frozenset()) | holders_of(raw.decode("utf-8", "replace"))
-        if path in self._wanted:
-            self._state(self._wanted[path], _FIELD, licence)
+        if path in self._homes:
+            self._state(self._homes[path], _FIELD, licence)
         if not _LICENCE_FILE.match(name):
             return
         self._state(folder, _TEXT, licence)

@@ -5,11 +5,11 @@ from .expressions import canonical_licence as canonical_licence
 from .expressions import licence_tag as licence_tag
 from .fields import spelt_licence as spelt_licence
 from .fields import stated_licence as stated_licence
-from .manifests import Manifest as Manifest
+from .manifests import ProjectFile as ProjectFile
 from .manifests import is_manifest as is_manifest
 from .manifests import licence_of_manifest as licence_of_manifest
 from .manifests import licence_of_reuse_file as licence_of_reuse_file
-from .manifests import read_manifest as read_manifest
+from .manifests import read_project_file as read_project_file
 from .names import LICENCE_READER as LICENCE_READER
 from .names import UNKNOWN_LICENCE as UNKNOWN_LICENCE
 from .names import all_of as all_of

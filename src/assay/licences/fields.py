@@ -86,12 +86,12 @@ def of_fields(words: str, classifiers: Iterable[str]) -> str | None:
     if "Other/Proprietary License" in names:
         return PROPRIETARY
     # a classifier that names no single licence makes the whole statement unknown, unless the field says which
-    known = " OR ".join(sorted(map(CLASSIFIERS.__getitem__, names & CLASSIFIERS.keys())))
+    classified = " OR ".join(sorted(map(CLASSIFIERS.__getitem__, names & CLASSIFIERS.keys())))
     if not names or field is None:
-        return (known or None) if names and names <= CLASSIFIERS.keys() else field
-    if not known or _family(known) == _family(field) or field in known.split(" OR "):
-        return field if " OR " not in known else known
-    return all_known([field, known])
+        return (classified or None) if names and names <= CLASSIFIERS.keys() else field
+    if not classified or _family(classified) == _family(field) or field in classified.split(" OR "):
+        return field if " OR " not in classified else classified
+    return all_known([field, classified])
 
 
 def _family(expression: str) -> frozenset[str]:

@@ -26,8 +26,8 @@ _XML_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
-    """What a project file states.
+class ProjectFile:
+    """Statements of a project file.
 
     Attributes:
         licence: SPDX expression; "unknown" where it states one that is not understood; None where it states none.
@@ -49,15 +49,15 @@ def is_manifest(path: str) -> bool:
     return _reader(path) is not None
 
 
-def read_manifest(path: str, raw: bytes) -> Manifest:
+def read_project_file(path: str, raw: bytes) -> ProjectFile:
     """Return what a project file states; nothing where it is broken."""
     reader = _reader(path)
-    return Manifest() if reader is None else reader(raw.decode("utf-8", "replace"))
+    return ProjectFile() if reader is None else reader(raw.decode("utf-8", "replace"))
 
 
 def licence_of_manifest(name: str, raw: bytes) -> str | None:
     """Return the licence that a project file of this name states; None where it states none, or is broken."""
-    licence = read_manifest(name, raw).licence
+    licence = read_project_file(name, raw).licence
     return None if licence == UNKNOWN_LICENCE else licence
 
 
@@ -69,23 +69,25 @@ def licence_of_reuse_file(path: str) -> str | None:
     return canonical_licence(where.stem)
 
 
-def _field(words: str | None, file: str | None = None) -> Manifest:
+def _field(words: str | None, file: str | None = None) -> ProjectFile:
     """Return what a field with a licence states: an expression, or a file with its text."""
     if not words or not words.strip():
-        return Manifest(file=file)
-    named = file_named(words)
-    licence = spelt_licence(words)
-    if licence is None and not named:
-        licence = licence_of_text(words.encode()) if "\n" in words.strip() else None
-    return Manifest(licence or (None if named or file else UNKNOWN_LICENCE), file=file or (None if licence else named))
+        return ProjectFile(file=file)
+    licence, named = spelt_licence(words), file_named(words)
+    if licence is None and not named and "\n" in words.strip():
+        licence = licence_of_text(words.encode())
+    if licence is not None:
+        return ProjectFile(licence, file=file)
+    place = file or named
+    return ProjectFile(file=place) if place else ProjectFile(UNKNOWN_LICENCE)
 
 
-def _several(words: Iterable[str]) -> Manifest:
+def _several(words: Iterable[str]) -> ProjectFile:
     """Return what a list of licences states: a choice; an unknown one makes all of it unknown."""
     licences = list(map(spelt_licence, words))
     if not licences:
-        return Manifest()
-    return Manifest(" OR ".join(sorted(map(str, licences))) if all(licences) else UNKNOWN_LICENCE)
+        return ProjectFile()
+    return ProjectFile(" OR ".join(sorted(map(str, licences))) if all(licences) else UNKNOWN_LICENCE)
 
 
 def _package(kind: str, name: object, version: object = None, group: object = None) -> str | None:
@@ -98,30 +100,32 @@ def _package(kind: str, name: object, version: object = None, group: object = No
     return f"{purl}@{quote(str(version), safe='-._~')}" if is_plain else purl
 
 
-def _setup_cfg(text: str) -> Manifest:
+def _setup_cfg(text: str) -> ProjectFile:
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string(text)
         fields = dict(parser.items("metadata"))
     except configparser.Error:
-        return Manifest()
+        return ProjectFile()
     classifiers = fields.get("classifiers", fields.get("classifier", "")).splitlines()
-    return Manifest(of_fields(fields.get("license", ""), map(str.strip, classifiers)))
+    return ProjectFile(of_fields(fields.get("license", ""), map(str.strip, classifiers)))
 
 
-def _setup_py(text: str) -> Manifest:
+def _setup_py(text: str) -> ProjectFile:
     """Return what the call of `setup` states in literals; nothing of the file is run."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in other people's strings
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Manifest()
+        return ProjectFile()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "setup":
             fields = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
-            return Manifest(of_fields(" ".join(_strings(fields.get("license"))), _strings(fields.get("classifiers"))))
-    return Manifest()
+            return ProjectFile(
+                of_fields(" ".join(_strings(fields.get("license"))), _strings(fields.get("classifiers")))
+            )
+    return ProjectFile()
 
 
 def _strings(node: ast.expr | None) -> list[str]:
@@ -132,31 +136,31 @@ def _strings(node: ast.expr | None) -> list[str]:
     return []
 
 
-def _reuse_toml(text: str) -> Manifest:
+def _reuse_toml(text: str) -> ProjectFile:
     """Return the licence that REUSE.toml gives to all files of its folder."""
     annotations = _toml(text).get("annotations")
     for entry in annotations if isinstance(annotations, list) else ():
         match entry:
             case {"path": "**" | ["**"], "SPDX-License-Identifier": str(words)}:
-                return Manifest(canonical_licence(words))
-    return Manifest()
+                return ProjectFile(canonical_licence(words))
+    return ProjectFile()
 
 
-def _pyproject(text: str) -> Manifest:
+def _pyproject(text: str) -> ProjectFile:
     content = _toml(text)
     match content:
         case {"project": {"license": {"file": str(file)}}}:
-            return Manifest(file=file)
+            return ProjectFile(file=file)
         case {"project": {"license": str(words)}} | {"project": {"license": {"text": str(words)}}}:
             return _field(words)
         case {"project": {"classifiers": [*classifiers]}}:
-            return Manifest(of_fields("", filter(_is_text, classifiers)))
+            return ProjectFile(of_fields("", filter(_is_text, classifiers)))
         case {"tool": {"poetry": {"license": str(words)}}}:
             return _field(words)
-    return Manifest()
+    return ProjectFile()
 
 
-def _cargo(text: str) -> Manifest:
+def _cargo(text: str) -> ProjectFile:
     match _toml(text):
         case {"package": {"license": str(words), **package}} | {
             "workspace": {"package": {"license": str(words), **package}}
@@ -165,11 +169,11 @@ def _cargo(text: str) -> Manifest:
         case {"package": {"license-file": str(file), **package}} | {
             "workspace": {"package": {"license-file": str(file), **package}}
         }:
-            stated = Manifest(file=file)
+            stated = ProjectFile(file=file)
         case {"package": {**package}}:
-            stated = Manifest()
+            stated = ProjectFile()
         case _:
-            return Manifest()
+            return ProjectFile()
     return replace(stated, purl=_package("cargo", package.get("name"), package.get("version")))
 
 
@@ -184,20 +188,20 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _json(text: str, kind: str) -> Manifest:
+def _json(text: str, kind: str) -> ProjectFile:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
-        return Manifest()
+        return ProjectFile()
     if not isinstance(content, dict):
-        return Manifest()
+        return ProjectFile()
     match content:
         case {"license": str(words)} | {"license": {"type": str(words)}}:
             stated = _field(words)
         case {"license": [*several]} | {"licenses": [*several]}:
             stated = _several(filter(None, map(_name_in, several)))
         case _:
-            stated = Manifest()
+            stated = ProjectFile()
     author, repository = content.get("author"), content.get("repository")
     name = _name_in(author) if isinstance(author, dict) else author
     address = repository.get("url") if isinstance(repository, dict) else repository
@@ -232,7 +236,7 @@ def _xml(text: str, tag: str) -> Iterator[str]:
         yield match[1].removeprefix("<![CDATA[").removesuffix("]]>")
 
 
-def _pom(text: str) -> Manifest:
+def _pom(text: str) -> ProjectFile:
     plain = _XML_COMMENT.sub("", text)
     licences = []
     for entry in _xml(next(_xml(plain, "licenses"), ""), "license"):
@@ -241,7 +245,7 @@ def _pom(text: str) -> Manifest:
     group = next(chain(_xml(own, "groupId"), _xml(plain, "groupId")), None)
     version = next(chain(_xml(own, "version"), _xml(plain, "version")), None)
     joined = " OR ".join(sorted(set(licences))) if UNKNOWN_LICENCE not in licences else UNKNOWN_LICENCE
-    return Manifest(joined or None, purl=_package("maven", next(_xml(own, "artifactId"), None), version, group))
+    return ProjectFile(joined or None, purl=_package("maven", next(_xml(own, "artifactId"), None), version, group))
 
 
 def _of_name_and_address(name: str, address: str) -> str:
@@ -252,35 +256,35 @@ def _of_name_and_address(name: str, address: str) -> str:
     return licence or UNKNOWN_LICENCE
 
 
-def _dotnet(text: str) -> Manifest:
+def _dotnet(text: str) -> ProjectFile:
     plain = _XML_COMMENT.sub("", text)
     expression = next(chain(_xml(plain, "PackageLicenseExpression"), _xml(plain, "license")), None)
     if expression and 'type="file"' in plain:
-        return Manifest(file=expression.replace("\\", "/"))
+        return ProjectFile(file=expression.replace("\\", "/"))
     file = next(_xml(plain, "PackageLicenseFile"), None)
     stated = _field(expression, file and file.replace("\\", "/"))
     address = next(chain(_xml(plain, "licenseUrl"), _xml(plain, "PackageLicenseUrl")), None)
-    if stated == Manifest() and address:
+    if stated == ProjectFile() and address:
         licence = _of_name_and_address("", address)
-        stated = Manifest(None if licence == UNKNOWN_LICENCE else licence)
+        stated = ProjectFile(None if licence == UNKNOWN_LICENCE else licence)
     name = next(chain(_xml(plain, "id"), _xml(plain, "PackageId")), None)
     return replace(
         stated, purl=_package("nuget", name, next(chain(_xml(plain, "version"), _xml(plain, "Version")), None))
     )
 
 
-def _in_code(text: str, pattern: str) -> Manifest:
+def _in_code(text: str, pattern: str) -> ProjectFile:
     """Return what the first assignment states, of one string or a list of them."""
     match = re.search(pattern, text, re.MULTILINE)
     if match is None:
-        return Manifest()
+        return ProjectFile()
     listed = match.groupdict().get("list")
     if listed is None:
         return _field(match["words"])
     return _several(_LISTED.findall(listed) or listed.split())
 
 
-def _lines(text: str, kind: str) -> Manifest:
+def _lines(text: str, kind: str) -> ProjectFile:
     """Return what "License: …" states, in a file of lines such as DESCRIPTION."""
     fields = dict(
         re.findall(
@@ -295,13 +299,13 @@ def _lines(text: str, kind: str) -> Manifest:
     return replace(_field(lower.get("license")), purl=purl)
 
 
-def _debian(text: str) -> Manifest:
+def _debian(text: str) -> ProjectFile:
     licence = debian_licence(text)
-    return Manifest(licence or licence_of_text(text.encode()))
+    return ProjectFile(licence or licence_of_text(text.encode()))
 
 
 _SEPARATOR = r"[ \t]*(?:=>|[:=])?[ \t(]*"
-_READERS: Mapping[str, Callable[[str], Manifest]] = {
+_READERS: Mapping[str, Callable[[str], ProjectFile]] = {
     "pyproject.toml": _pyproject,
     "Cargo.toml": _cargo,
     "setup.cfg": _setup_cfg,
@@ -344,7 +348,7 @@ _READERS: Mapping[str, Callable[[str], Manifest]] = {
 """Reader by the pattern of the file's name."""
 
 
-def _reader(path: str) -> Callable[[str], Manifest] | None:
+def _reader(path: str) -> Callable[[str], ProjectFile] | None:
     where = PurePosixPath(path)
     return _reader_of("/".join(where.parts[-2:]) if where.name == "copyright" else where.name)
 
@@ -354,7 +358,7 @@ def _patterns() -> tuple[str, ...]:
     return tuple(pattern for pattern in _READERS if "*" in pattern)
 
 
-def _reader_of(name: str) -> Callable[[str], Manifest] | None:
+def _reader_of(name: str) -> Callable[[str], ProjectFile] | None:
     if name in _READERS:
         return _READERS[name]
     return next((_READERS[pattern] for pattern in _patterns() if fnmatchcase(name, pattern)), None)

@@ -9,7 +9,9 @@ name is unclear: a licence plays a part, and not which one, so the answer is "un
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from operator import attrgetter
+from functools import partial
+from itertools import filterfalse
+from operator import attrgetter, ne
 
 from assay.licences.phrases import EXCEPTIONS, GNU, GNU_KINDS, NAMES, PATTERNS, VERSIONS, LicenceName
 
@@ -60,6 +62,11 @@ class Naming:
     licence: str | None = None
     is_stated: bool = False
     is_past: bool = False
+
+    @property
+    def identifier(self) -> str:
+        """SPDX identifier; "unknown" where it needs a version, and none is given."""
+        return self.licence or self.name.without_version or UNKNOWN_LICENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +120,22 @@ def named_licences(words: str, *, only_grants: bool = False, is_field: bool = Fa
     """
     if not _MAY_NAME.search(words) and not is_field:
         return NamedLicences((), is_unclear=False)
-    namings = list(namings_in(words, only_grants=only_grants, is_field=is_field))
-    present = [naming for naming in namings if not naming.is_past]
-    if any(naming.is_stated for naming in present):
+    namings = _present(list(namings_in(words, only_grants=only_grants, is_field=is_field)))
+    stated = _latest(naming.identifier for naming in namings if naming.is_stated)
+    if "CDDL-1.0" in stated and "gpl 1 1" in words:  # the notices of Oracle have the version in an address alone
+        stated = ["CDDL-1.1", *filter(partial(ne, "CDDL-1.0"), stated)]
+    repeated = set(map(_identifier_without_version, stated))
+    unclear = {naming.name.identifier for naming in filter(_is_unclear, namings)}
+    is_public = _ANY_PUBLIC.search(words) is not None and not _names(words)
+    texts = frozenset(naming.name.identifier for naming in namings if naming.name.is_text)
+    licences = tuple(map(partial(_with_exception, words), stated))
+    return NamedLicences(licences, is_unclear=is_public or not unclear <= repeated, texts=texts)
+
+
+def _present(namings: list[Naming]) -> list[Naming]:
+    """Return the namings that count today, each licence with its version where one of them has it."""
+    present = list(filterfalse(attrgetter("is_past"), namings))
+    if any(map(attrgetter("is_stated"), present)):
         namings = present
     else:
         namings = [replace(naming, is_stated=naming.is_stated and not naming.is_past) for naming in namings]
@@ -123,23 +143,17 @@ def named_licences(words: str, *, only_grants: bool = False, is_field: bool = Fa
     namings = [naming for naming in namings if naming.name.is_alone and naming.is_stated] or namings
     # "the GPL" beside "GPL version 2" is the same licence, named again
     versioned = {naming.name.identifier for naming in namings if naming.licence}
-    namings = [naming for naming in namings if naming.licence or naming.name.identifier not in versioned]
-    stated = dict.fromkeys(
-        naming.licence or naming.name.without_version or UNKNOWN_LICENCE for naming in namings if naming.is_stated
-    )
-    # "version 3 or later … a copy of version 3" allows later versions
-    for licence in list(stated):
+    return [naming for naming in namings if naming.licence or naming.name.identifier not in versioned]
+
+
+def _latest(licences: Iterable[str]) -> list[str]:
+    """Return distinct licences: "version 3 or later … a copy of version 3" allows later versions."""
+    distinct = dict.fromkeys(licences)
+    for licence in list(distinct):
         later = licence.replace("-only", "-or-later")
-        if later != licence and later in stated:
-            del stated[licence]
-    if "CDDL-1.0" in stated and "gpl 1 1" in words:  # the notices of Oracle have the version in an address alone
-        stated = dict.fromkeys("CDDL-1.1" if licence == "CDDL-1.0" else licence for licence in stated)
-    repeated = set(map(_identifier_without_version, stated))
-    unclear = {naming.name.identifier for naming in namings if _is_unclear(naming)}
-    is_public = _ANY_PUBLIC.search(words) is not None and not _names(words)
-    texts = frozenset(naming.name.identifier for naming in namings if naming.name.is_text)
-    licences = tuple(_with_exception(licence, words) for licence in stated)
-    return NamedLicences(licences, is_unclear=is_public or not unclear <= repeated, texts=texts)
+        if later != licence and later in distinct:
+            del distinct[licence]
+    return list(distinct)
 
 
 def _is_unclear(naming: Naming) -> bool:
@@ -245,7 +259,7 @@ def _identifier_without_version(licence: str) -> str:
     return re.sub(r"-\d.*$", "", licence)
 
 
-def _with_exception(licence: str, words: str) -> str:
+def _with_exception(words: str, licence: str) -> str:
     if licence.startswith("GPL-") and "exception" in words:
         for phrase, exception in EXCEPTIONS.items():
             if phrase in words:

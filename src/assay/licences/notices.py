@@ -8,7 +8,8 @@ the licence unknown: nothing says that the file is under that of its folder.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from assay.licences.comments import blocks_of, comments_of, head_and_rest, words_of
 from assay.licences.names import (
@@ -36,6 +37,8 @@ NON_COMMERCIAL = "LicenseRef-NonCommercial"
 COMMONS_CLAUSE = "LicenseRef-scancode-commons-clause"
 
 _PAIR = 2
+_FOR_SOME = re.compile(r"-NC\b|Noncommercial|\b[AL]?GPL-")
+"""Licences that say themselves who may use the code, or that a commercial licence may replace."""
 _COPYLEFT = ("gpl", "fdl", "general", "documentation", "cddl", "лицензи", "许可", "许諾")
 _ADDRESS = re.compile(r"<?\b(?:https?://|www\.)[^\s>)]+>?")
 _PUBLIC_NOTICE = re.compile(
@@ -119,10 +122,10 @@ def reserves_rights(text: str) -> bool:
 
 def holders_of(text: str) -> frozenset[str]:
     """Return the words of the names of copyright holders."""
-    found: set[str] = set()
+    words: set[str] = set()
     for match in PATTERNS["copyright"].finditer(words_of(text[:HEAD].splitlines())):
-        found.update(re.findall(r"[^\W\d_]{2,}", match["holder"]))
-    return frozenset(found - _SHARED)
+        words.update(re.findall(r"[^\W\d_]{2,}", match["holder"]))
+    return frozenset(words - _SHARED)
 
 
 def is_same_holder(text: str, holders: frozenset[str]) -> bool:
@@ -161,17 +164,17 @@ def notice_of_words(words: str) -> str | None:
     return _of_blocks([words])
 
 
-def _of_blocks(blocks: Sequence[str]) -> str | None:
+def _of_blocks(blocks: Iterable[str]) -> str | None:
     """Return the licences of blocks, which all apply; "unknown" where one is not recognised."""
-    parts = [part for block in blocks for part in PATTERNS["other_work"].split(block)]
+    parts = list(chain.from_iterable(map(PATTERNS["other_work"].split, blocks)))
     licences: list[str] = []
     for part in parts:
         licence = _of_names(named_licences(part), part)
-        if licence and not (IS_GNU.match(licence) and " " not in licence and is_named_again(licence, all_of(licences))):
+        is_single = licence is not None and " " not in licence and IS_GNU.match(licence)
+        if licence and not (is_single and is_named_again(licence, all_of(licences))):
             licences.append(licence)
-    known = [licence for licence in licences if licence != UNKNOWN_LICENCE]
-    if known and len(known) == len(licences):
-        return all_of(known)
+    if licences and UNKNOWN_LICENCE not in licences:
+        return all_of(licences)
     if licences or any(map(_is_unrecognised, parts)):
         return all_known([*licences, UNKNOWN_LICENCE])
     return None
@@ -185,27 +188,34 @@ def _restricted(words: str) -> str | None:
 
 
 def _of_names(names: NamedLicences, words: str) -> str | None:
-    named = dict.fromkeys(names.stated)
-    if "BSD" in named:  # a BSD text is known by its clauses; its name alone would add another number of them
-        named = dict.fromkeys(licence for licence in named if not licence.startswith("BSD")) | {bsd_of(words): None}
-    if len({licence for licence in named if licence.startswith("BSD-")}) > 1 and "BSD-3-Clause" in named:
-        del named["BSD-3-Clause"]  # the name without a number of clauses
-    if "NCSA" in named:
-        named = dict.fromkeys(licence for licence in named if not licence.startswith("BSD"))
-    named = dict.fromkeys(licence_variant(licence, words) or licence for licence in named)
-    if names.is_unclear and not any(map(IS_GNU.match, named)):
+    """Return the licences that one block names, joined as its words have them."""
+    licences = _without_repeats(names.stated, words)
+    if names.is_unclear and not any(map(IS_GNU.match, licences)):
         return UNKNOWN_LICENCE
-    clause = named.keys() & {COMMONS_CLAUSE}
-    licence = joined_by_words([licence for licence in named if licence not in clause], words)
-    if (
-        named
-        and not any(map(IS_GNU.match, named))
-        and PATTERNS["noncommercial"].search(words)
-        and "NC" not in str(licence)
-        and "Noncomm" not in str(licence)
-    ):
-        clause = {*clause, NON_COMMERCIAL}
-    return all_known(filter(None, [licence, *sorted(clause)])) or None
+    clauses = [COMMONS_CLAUSE] if COMMONS_CLAUSE in licences else []
+    licence = joined_by_words(list(filter(_is_whole, licences)), words)
+    is_for_some = licence and not _FOR_SOME.search(licence) and PATTERNS["noncommercial"].search(words)
+    clauses += [NON_COMMERCIAL] if is_for_some else []
+    return all_known(filter(None, [licence, *clauses])) or None
+
+
+def _is_whole(licence: str) -> bool:
+    return licence != COMMONS_CLAUSE
+
+
+def _without_repeats(stated: Sequence[str], words: str) -> list[str]:
+    """Return licences without the names of BSD beside its text, which says how many clauses there are."""
+    numbers = sum(licence.startswith("BSD-") for licence in stated)
+    licences = []
+    for licence in stated:
+        is_bsd = licence.startswith("BSD")
+        if is_bsd and "NCSA" in stated:
+            continue
+        if licence == "BSD":
+            licences.append(bsd_of(words))
+        elif not is_bsd or not ("BSD" in stated or (licence == "BSD-3-Clause" and numbers > 1)):
+            licences.append(licence_variant(licence, words) or licence)
+    return list(dict.fromkeys(licences))
 
 
 def _is_unrecognised(words: str) -> bool:

@@ -71,7 +71,7 @@ def _decode(kind: Any, data: Any) -> Any:  # noqa: ANN401, C901, PLR0911  a tabl
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return kind(data)
     if kind is float:
-        return math.nan if data is None else float(data)
+        return _number(data)
     if kind is int and isinstance(data, str):  # a mapping's key
         return int(data)
     return _expect(kind, data)
@@ -85,7 +85,17 @@ def _decode_dataclass(kind: type, data: Any) -> Any:  # noqa: ANN401  led by ann
     return kind(**{f.name: _decode(hints[f.name], entries[f.name]) for f in needed})
 
 
+def _number(data: Any) -> float:  # noqa: ANN401  led by annotations at run time
+    if data is None:
+        return math.nan
+    try:
+        return float(data)
+    except OverflowError:
+        raise ValueError("an integer that is larger than every float") from None
+
+
 def _expect(kind: type, data: Any) -> Any:  # noqa: ANN401  led by annotations at run time
-    if not isinstance(data, kind):
+    # True is an int in Python, and in JSON it is not
+    if not isinstance(data, kind) or (kind is int and isinstance(data, bool)):
         raise TypeError(f"{type(data).__name__} where {kind.__name__} is expected")
     return data

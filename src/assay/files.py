@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from errno import ENOSPC
 from pathlib import Path
@@ -175,14 +175,18 @@ def write_json(path: Path, content: object, *, sort_keys: bool = False) -> None:
     write_text(path, json.dumps(content, indent=1, sort_keys=sort_keys, allow_nan=False, ensure_ascii=False) + "\n")
 
 
-def parse_json(text: str | bytes) -> Any:  # noqa: ANN401  whatever JSON can hold
+def parse_json(text: str | bytes, pairs: Callable[[list[tuple[str, Any]]], object] | None = None) -> Any:  # noqa: ANN401  whatever JSON can hold
     """Return the value of a JSON text from outside.
+
+    Args:
+        text: the JSON.
+        pairs: makes the value of an object from its members; None for a dict, in which the last of a name counts.
 
     Raises:
         ValueError: it is not JSON or not UTF-8, has a number of thousands of digits, or is nested too deeply.
     """
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=pairs)
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from assay.release.secret_file import Secret
+from assay.release.secret_values import Secret
 from assay.reports import number_of
 
 NOT_VALID = "The key of this release was chosen, so it proves nothing: it is a test of the tool."

@@ -13,6 +13,7 @@ from assay.release.data_card import NOT_VALID
 from assay.release.making import MadeRelease
 from assay.release.publishing import VerifiedRelease, WrittenTwins
 from assay.release.scored_copies import VersionTest
+from assay.release.secret_values import LogState
 from assay.release.testing import ReleaseTest
 from assay.reports import (
     Answer,
@@ -38,6 +39,7 @@ WAYS = (
 HONEST = "This holds if the publisher drew the lot honestly: no public beacon was named."
 ABSENCE = "This is no evidence that the model has not seen it: a text that was seen may leave no trace."
 UNADJUSTED = "unadjusted: the log of this secret is not complete"
+CHANGED = "The log of this secret is not complete: an entry is missing or was changed, or its days were."
 LISTED = 50
 MEANINGS = {
     "tests run": "each copy passes the tests of the task",
@@ -73,9 +75,17 @@ def _notes(result: ReleaseTest) -> Iterator[str]:
         yield f"{number_of(result.refused, 'task')} could not be scored, whatever the lot."
     if result.spent:
         yield f"The server received secret copies: tranche {result.spent} is spent, as the secret records."
+    yield from _log_notes(result.log)
     if result.placebos:
         smallest = named_p_value(min(result.placebos))
         yield f"Placebos in the log: {len(result.placebos)}, the smallest with {smallest}. One lot serves all tests."
+
+
+def _log_notes(log: LogState) -> Iterator[str]:
+    """Yield what has to be published of a log, and what is wrong with its days."""
+    yield log.to_publish
+    if log.backward:
+        yield f"In the log {log.backward[1]} follows {log.backward[0]}: a clock was wrong, and its days show nothing."
 
 
 def _answer(result: ReleaseTest, best: VersionTest, p: float) -> Answer:
@@ -207,7 +217,9 @@ def _(released: MadeRelease) -> Report:
         "public": released.public_path and str(released.public_path),
         "card": released.card_path and str(released.card_path),
     }
-    notes = (*released.notes, *([NOT_VALID] if not committed.valid else []))
+    notes = [*released.notes, *_log_notes(secret.log_state)]
+    if not committed.valid:
+        notes.append(NOT_VALID)
     answer = Answer(verdict, because, f"Commitment: {secret.commitment}", step)
     return _report(f"Release of {committed.name}", answer, data, notes, tables[: 1 + bool(committed.left_out)])
 
@@ -235,7 +247,12 @@ def _(verified: VerifiedRelease) -> Report:
         f"{verified.tested} of its {verified.rows} copies passed their tests again.",
         f"compare the commitment with the published one: {verified.commitment}",
     )
-    return _report(f"Release {verified.release}", answer, verified, () if verified.beacon else (HONEST,))
+    notes = list(_log_notes(verified.log))
+    if not verified.log.is_full:
+        notes.append(CHANGED)
+    if not verified.beacon:
+        notes.append(HONEST)
+    return _report(f"Release {verified.release}", answer, verified, notes)
 
 
 @describe.register

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from assay.code import NamePool, Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
 from assay.datasets import CellAddress, SourceRow, TaskLayout, cells_of, with_cells
 from assay.languages import LANGUAGES
-from assay.release.secret_file import CutCell, TaskContent
+from assay.release.secret_values import CutCell, TaskContent
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _GLUE = "\n\n"

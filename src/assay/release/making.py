@@ -26,17 +26,17 @@ from assay.release.clusters import clusters_of
 from assay.release.data_card import data_card
 from assay.release.drafting import CopyDraft, drafted, other_content, same_names
 from assay.release.lot import drawn_order, keyed_seed, new_key
-from assay.release.secret_file import (
+from assay.release.secret_checks import MOST_CHARACTERS, most_characters
+from assay.release.secret_file import check_outputs, held_secret, read_secret, release_lines, write_secret
+from assay.release.secret_values import (
+    COMPILES,
+    PARSES,
+    PASSES,
     Committed,
     Publication,
     Secret,
     SecretTask,
     TaskContent,
-    check_outputs,
-    held_secret,
-    read_secret,
-    release_lines,
-    write_secret,
 )
 from assay.release.settings import ReleaseSettings
 from assay.reports import Report, TabularResult, describe
@@ -45,7 +45,6 @@ POOL = 1000
 """Copies of a task, from which single tasks and fresh tranches are served."""
 CONTENTS = 4
 """Contents of a task that are drawn beside its names, where it has examples or independent parts."""
-PASSES, COMPILES, PARSES = "tests run", "compiled", "parsed"
 TEST_LIMITS = Limits(wall_seconds=600, cpu_seconds=10)
 """Of all programs of one task together."""
 
@@ -116,7 +115,7 @@ def make_release(
         if settings.beacon:
             raise DataError(f"{secret} does not exist, so nothing was committed; expected --round NAME first")
         committed = committed_release(rows, str(tasks), settings, notes)
-        value = Secret(committed, path=secret)
+        value = Secret(committed, path=secret).sealed()
         if settings.round:
             write_secret(secret, value)
             return MadeRelease(value, secret, None, None, tuple(notes))
@@ -165,8 +164,9 @@ def publish_version(secret: Secret, beacon: str, out: Path, notes: Iterable[str]
         DataError: a file cannot be written.
     """
     number = len(secret.versions) + 1
-    value = replace(secret, versions=(*secret.versions, Publication(number, today(), beacon, {})))
-    value = replace(value, versions=(*secret.versions, replace(value.versions[-1], digests=value.digests(number))))
+    version = Publication(number, day=today(), beacon=beacon, digests={})
+    drawn = replace(secret, versions=(*secret.versions, version))
+    value = secret.logged(replace(version, digests=drawn.digests(number)))
     # The key first: a public file without it could never be tested. A later version is drawn with the key that is
     # there, so its file comes first: a rotation that was cut short is the same when it is repeated.
     if number == 1:
@@ -234,6 +234,8 @@ def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSetti
     if not tasks:
         reason = Counter(left_out.values()).most_common(1)[0][0]
         raise DataError(f"{source}: no task has enough copies (most often: {reason}); expected code with names")
+    if sum(map(most_characters, tasks)) > MOST_CHARACTERS:
+        raise DataError(f"{source}: the copies have more than {MOST_CHARACTERS:,} characters, expected fewer tasks")
     return Committed(
         key=key,
         valid=settings.test_key is None,

@@ -6,15 +6,9 @@ from pathlib import Path
 from assay.datasets import read_rows
 from assay.errors import DataError
 from assay.release.making import MadeRelease, card_path_of, failing_tasks, publish_version
-from assay.release.secret_file import (
-    LEAST_COPIES,
-    Secret,
-    check_outputs,
-    held_secret,
-    read_secret,
-    release_lines,
-    write_private,
-)
+from assay.release.secret_file import check_outputs, held_secret, read_secret, release_lines, write_private
+from assay.release.secret_values import LogState, Secret
+from assay.release.settings import LEAST_COPIES
 from assay.release.testing import published_secret
 from assay.reports import Report, TabularResult, describe
 
@@ -35,6 +29,7 @@ class VerifiedRelease(TabularResult):
         tested: tasks whose published copy passed its tests again.
         day: of the publication.
         beacon: value of the beacon; "" without one.
+        log: of the secret.
     """
 
     release: str
@@ -45,6 +40,7 @@ class VerifiedRelease(TabularResult):
     tested: int
     day: str
     beacon: str
+    log: LogState
 
     def describe(self) -> Report:
         """Return the report."""
@@ -93,14 +89,15 @@ def verify_release(public: str | Path, secret: str | Path) -> VerifiedRelease:
     version = value.versions[number - 1]
     tested = sum(task.level == "tests run" for task in value.committed.tasks)
     return VerifiedRelease(
-        value.committed.name,
-        number,
-        value.commitment,
-        len(value.committed.tasks),
-        len(rows),
-        tested,
-        version.day,
-        version.beacon,
+        release=value.committed.name,
+        version=number,
+        commitment=value.commitment,
+        tasks=len(value.committed.tasks),
+        rows=len(rows),
+        tested=tested,
+        day=version.day,
+        beacon=version.beacon,
+        log=value.log_state,
     )
 
 
@@ -125,7 +122,7 @@ def write_twins(secret: str | Path, out: str | Path) -> WrittenTwins:
     out, secret = Path(out), Path(secret)
     check_outputs(secret, out)
     value = published_secret(secret)
-    rows = value.twins()
+    rows = value.published(0)
     write_private(out, release_lines(rows))
     return WrittenTwins(value.committed.name, str(out), len(value.committed.tasks), len(rows))
 

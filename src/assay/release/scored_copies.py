@@ -10,8 +10,8 @@ import numpy as np
 from assay.errors import DataError
 from assay.evaluation import ENOUGH, benjamini_hochberg, sequential_p
 from assay.release import statistic
-from assay.release.secret_file import LEAST_COPIES, Secret, SecretTask
-from assay.release.settings import ReleaseTestSettings
+from assay.release.secret_values import Secret, SecretTask
+from assay.release.settings import LEAST_COPIES, ReleaseTestSettings
 from assay.release.statistic import LotTest
 from assay.scoring import log_likelihoods, shared_prefixes, written_names
 from assay.types import Float64Array, Generator, LogProbScorer

@@ -24,7 +24,7 @@ def clusters_of(
 ) -> list[str]:
     """Return the cluster of each task: the id of its first member."""
     first = list(range(len(ids)))
-    for places in (*_alike(ids, rows, languages, group), *_near(texts)):
+    for places in (*_alike(ids, rows=rows, languages=languages, group=group), *_near(texts)):
         for other in places[1:]:
             lower, higher = sorted((_root(first, places[0]), _root(first, other)))
             first[higher] = lower

@@ -72,7 +72,7 @@ def compare_results(public: str | Path, twin: str | Path, secret: str | Path | N
     if ours.keys() != theirs.keys():
         apart = sorted(ours.keys() ^ theirs.keys())
         raise DataError(f"{public} and {twin} differ in {len(apart)} tasks (the first: {apart[0]}); expected the same")
-    checked, unchecked = _checked(public, twin, run_facts(public), run_facts(twin))
+    checked, unchecked = _checked(public, twin=twin, ours=run_facts(public), theirs=run_facts(twin))
     lots = _lots(list(ours), None if secret is None else Path(secret), public)
     differences = np.array([ours[name] - theirs[name] for name in ours])
     groups: dict[str, list[float]] = {}

@@ -102,7 +102,7 @@ def drafted(
         names=names,
         words=tuple(map(tuple, words)),
         copies=tuple(copies),
-        content=_cut(row, layout, program, names),
+        content=_cut(row, layout=layout, program=program, names=names),
     )
 
 
@@ -133,7 +133,7 @@ def same_names(draft: CopyDraft, row: SourceRow, layout: TaskLayout, language: s
     order = list(map(_key, draft.names))
     if names.keys() != set(order):
         return None
-    return _cut(row, layout, program, [names[key] for key in order])
+    return _cut(row, layout=layout, program=program, names=[names[key] for key in order])
 
 
 def _key(name: Renamable) -> tuple[str, str]:
@@ -149,15 +149,22 @@ def _cut(row: SourceRow, layout: TaskLayout, program: _Program, names: Sequence[
     """Return the cells of a row, cut at all places of the names."""
     cells: list[CutCell] = []
     for cell, text in cells_of(row, (*layout.before, *layout.code, *layout.tests)):
-        places = _places_in_code(text, program, program.starts.get(cell), names)
-        cells.append(_cut_cell(cell, text, places, names))
+        places = _places_in_code(text, program=program, start=program.starts.get(cell), names=names)
+        cells.append(_cut_cell(cell, text=text, places=places, names=names))
     for cell, text in cells_of(row, layout.mentions):
         places = {}
         for index, name in enumerate(names):
             places |= dict.fromkeys((word.start() for word in _whole(text, name.name)), index)
-        cells.append(_cut_cell(cell, text, places, names))
+        cells.append(_cut_cell(cell, text=text, places=places, names=names))
     for cell, text in cells_of(row, (*layout.statement, *layout.prose)):
-        cells.append(_cut_cell(cell, text, prose_mentions(text, names, 0, len(text), {}), names))
+        cells.append(
+            _cut_cell(
+                cell,
+                text=text,
+                places=prose_mentions(text, names=names, first=0, last=len(text), places={}),
+                names=names,
+            )
+        )
     return TaskContent(tuple(cells))
 
 
@@ -178,7 +185,7 @@ def _places_in_code(text: str, program: _Program, start: int | None, names: Sequ
             if start <= place < start + len(text):
                 places[place - start] = index
     for first, last in docstring_lines(program.text, start, len(text)):
-        places |= prose_mentions(text, names, first, last, places)
+        places |= prose_mentions(text, names=names, first=first, last=last, places=places)
     return places
 
 

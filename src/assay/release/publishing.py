@@ -124,7 +124,7 @@ def write_twins(secret: str | Path, out: str | Path) -> WrittenTwins:
     value = published_secret(secret)
     rows = value.published(0)
     write_private(out, release_lines(rows))
-    return WrittenTwins(value.committed.name, str(out), len(value.committed.tasks), len(rows))
+    return WrittenTwins(release=value.committed.name, path=str(out), tasks=len(value.committed.tasks), rows=len(rows))
 
 
 def rotate_release(secret: str | Path, out: str | Path, beacon: str = "") -> MadeRelease:

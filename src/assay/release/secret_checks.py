@@ -97,8 +97,9 @@ def _check_cell(cell: CutCell, task: SecretTask) -> None:
     _expect(len(cell.pieces) == len(cell.order) + 1 and cell.place >= -1)
     _expect(min(cell.order, default=0) >= 0 and max(cell.order, default=-1) < len(task.words))
     held = task.row[cell.column]
-    if cell.place >= 0:
-        _expect(isinstance(held, list))
+    # a text stands at place -1, one in a list at its number
+    _expect(isinstance(held, list) == (cell.place >= 0))
+    if isinstance(held, list):
         held = held[cell.place]
     _expect(isinstance(held, str))
 

@@ -7,13 +7,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from assay.codec import decode, encode
 from assay.errors import DataError, plain_reason
 from assay.files import atomic_path, check_target, parse_json, sole_process
 from assay.release.lot import salted_digest
 from assay.release.secret_checks import check_history, check_tasks, in_unicode, only_once
-from assay.release.secret_values import Committed, LoggedTest, Publication, Secret, SpentCopies, canonical_json
+from assay.release.secret_values import (
+    Committed,
+    LogEntry,
+    LoggedTest,
+    Publication,
+    Secret,
+    SpentCopies,
+    canonical_json,
+)
 
 FORMAT = "assay release secret"
 VERSION = 2
@@ -78,7 +87,7 @@ def read_secret(path: Path) -> Secret:
     if version not in (VERSION, WITHOUT_SEAL):
         raise DataError(f"{path}: the secret has version {version!r:.20}, expected {VERSION}")
     try:
-        parts = {name: decode(kind, content[name]) for name, kind in PARTS.items()}
+        parts: dict[str, Any] = {name: decode(kind, content[name]) for name, kind in PARTS.items()}
         secret = Secret(**parts, seal=decode(str, content.get("seal", "")), path=path)
         commitment = secret.commitment
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
@@ -130,7 +139,8 @@ def _renewed(secret: Secret) -> Secret:
     Its versions and tranches were not chained: they come before its tests.
     """
     renewed = replace(secret, versions=(), tests=(), spent=()).sealed()
-    for entry in (*secret.versions, *secret.spent):
+    unchained: tuple[LogEntry, ...] = (*secret.versions, *secret.spent)
+    for entry in unchained:
         renewed = renewed.logged(entry)
     digest = secret.commitment
     for test in secret.tests:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from assay.codec import encode
 from assay.datasets import TASK_LAYOUTS, CellAddress, TaskLayout, scored_text, with_cells
@@ -352,7 +353,8 @@ class Secret:
         part = PARTS_OF_LOG[type(entry)]
         entry = replace(entry, place=len(self.log) + 1)
         entry = replace(entry, digest=self._digest_of(entry, self.seal))
-        return replace(self, **{part: (*getattr(self, part), entry)}, seal=self._seal_of(entry.digest))
+        changes: dict[str, Any] = {part: (*getattr(self, part), entry), "seal": self._seal_of(entry.digest)}
+        return replace(self, **changes)
 
     def _digest_of(self, entry: LogEntry, seal: str) -> str:
         content = {**encode(entry), "digest": "", "part": PARTS_OF_LOG[type(entry)]}

@@ -18,6 +18,7 @@ EPSILON = 0.3
 DRAWS = 20_000
 """Lots that are drawn again."""
 LEVEL = 0.05
+"""Largest p-value of a rejection, and chance that a bound of memorised tasks is too high."""
 TIE = 1e-9
 """Values closer than this are ties: rounding must not decide."""
 _EXPONENTS = np.geomspace(0.05, 50, 120)
@@ -121,9 +122,10 @@ def lot_test(table: Float64Array, published: Int64Array, *, draws: int = DRAWS, 
     # the sum within a cluster is no e-value; divided by its mean over the lot it is
     normaliser = float(np.log(np.exp(table - table.max(axis=1, keepdims=True)).mean(axis=1)).sum())
     log_e = observed - float(table.max(axis=1).sum()) - normaliser
-    return LotTest(
-        observed, p_value, (observed - centre) / spread if spread > TIE else 0.0, float(np.exp(min(log_e, 700.0)))
-    )
+    z = 0.0
+    if spread > TIE:
+        z = (observed - centre) / spread
+    return LotTest(observed, p_value, z=z, e_value=float(np.exp(min(log_e, 700.0))))
 
 
 def chernoff_bound(table: Float64Array, observed: float) -> float:

@@ -124,8 +124,8 @@ def run_release_test(
         if settings.access == "gray" and server is not None:
             value, tranche = _spent(value, path, display_name(server), allowed=settings.spend)
         models = _models(model, settings, opened or ModelSettings())
-        copies = ReleasedCopies.scored(value, settings, models, tranche)
-        value, versions = _logged(value, copies.versions(), name, settings)
+        copies = ReleasedCopies.scored(value, settings=settings, models=models, tranche=tranche)
+        value, versions = _logged(value, versions=copies.versions(), model=name, settings=settings)
         write_secret(path, value)
         single: tuple[TaskTest, ...] = ()
         if settings.tasks and not (proven_only and not _is_proof(value, versions)):

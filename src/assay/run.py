@@ -236,7 +236,9 @@ def changed_settings(before: object, now: object, ignored: Collection[str] = (),
     names = sorted({*before, *now} - {*ignored})
     changed = []
     for name in names:
-        changed += changed_settings(before.get(name), now.get(name), (), f"{place}.{name}".lstrip("."))
+        changed += changed_settings(
+            before.get(name), now=now.get(name), ignored=(), place=f"{place}.{name}".lstrip(".")
+        )
     return changed
 
 

@@ -243,7 +243,11 @@ def _read(kind: Any) -> tuple[Declared, ...]:  # noqa: ANN401
             setting = next((entry for entry in metadata if isinstance(entry, Setting)), None)
             if setting is not None:
                 default = field.default_factory() if field.default_factory is not MISSING else field.default
-                entries.append(Declared(field.name, inner, setting, default, panel, kind.__name__))
+                entries.append(
+                    Declared(
+                        name=field.name, kind=inner, setting=setting, default=default, panel=panel, owner=kind.__name__
+                    )
+                )
     return tuple(entries)
 
 

@@ -157,7 +157,7 @@ def in_text(text: str, path: str) -> Iterator[Signal]:
     """
     for number, line in enumerate(text.splitlines(), 1):
         if _COMMENT_MARK.search(line) and _declares(line, _COMMENT, _CLAUSE):
-            yield Signal("generator comment", line.strip()[:SHOWN], path, number)
+            yield Signal(kind="generator comment", text=line.strip()[:SHOWN], path=path, line=number)
 
 
 def _declares(line: str, phrase: re.Pattern[str], beginning: re.Pattern[str]) -> bool:
@@ -227,5 +227,9 @@ def in_patch(patch: str) -> list[Signal] | None:
         message = "\n".join(line.strip() for line in head[author.end() :].splitlines())
         digest = _MESSAGE.match(part)
         name, address, files = author["name"], author["address"], patched_files(part)
-        commits.append(Commit(digest["digest"] if digest else "", name, address, message, files))
+        commits.append(
+            Commit(
+                digest=digest["digest"] if digest else "", author=name, address=address, message=message, files=files
+            )
+        )
     return list(in_commits(commits)) if commits else None

@@ -60,4 +60,6 @@ def detect(
     unit: ReferenceUnit = "patch" if patch else by
     if past is not None and past.unit not in {None, unit} and lines is None:
         scored = replace(scored, notes=(*scored.notes, OTHER_UNIT.format(unit=unit, other=past.unit)))
-    return answer_pieces(read.units, codes, scored, read.signals, past, unread=read.unread)
+    return answer_pieces(
+        read.units, codes=codes, scored=scored, signals=read.signals, reference=past, unread=read.unread
+    )

@@ -49,9 +49,9 @@ def read_code(
                 signals += declared_there or []
                 unread += [WITHOUT_MESSAGE] if declared_there is None else []
             elif lines is not None:
-                units.append(line_range(source.path, source.text, source.language, lines))
+                units.append(line_range(source.path, text=source.text, language=source.language, lines=lines))
             else:
-                units += units_of(source.path, source.text, source.language, by)
+                units += units_of(source.path, text=source.text, language=source.language, by=by)
         if str(path) != STDIN and not patch:
             declared, unread_there = declared_around(path)
             signals += declared

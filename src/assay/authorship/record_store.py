@@ -212,7 +212,7 @@ class RecordStore:
         """Yield blamed lines, cut where the records of their commit change."""
         if cut and lines.boundary:  # the history before it is absent, so the lines may be of any commit
             self._remarks.append("A shallow clone: lines older than it have no record (git fetch --unshallow).")
-            yield _range(lines, lines.first, lines.first + lines.count - 1, frozenset())
+            yield _range(lines, first=lines.first, last=lines.first + lines.count - 1, claims=frozenset())
             return
         at, end = lines.first, lines.first + lines.count
         recorded = self.segments_of(lines.commit, lines.path)
@@ -220,11 +220,11 @@ class RecordStore:
             if first >= end:
                 break
             if first > at:
-                yield _range(lines, at, first - 1, of_commit)
-            yield _range(lines, max(first, at), min(last, end - 1), claims | of_commit)
+                yield _range(lines, first=at, last=first - 1, claims=of_commit)
+            yield _range(lines, first=max(first, at), last=min(last, end - 1), claims=claims | of_commit)
             at = last + 1
         if at < end:
-            yield _range(lines, at, end - 1, of_commit)
+            yield _range(lines, first=at, last=end - 1, claims=of_commit)
 
 
 def signal_of(record: LineRecord) -> Signal:
@@ -305,7 +305,9 @@ def _range(lines: BlamedLines, first: int, last: int, claims: frozenset[Claim]) 
     moved = lines.place - lines.first
     state = state_of([writer for writer, _ in claims])
     records = tuple(sorted({words for _, words in claims}))
-    return RecordedRange(first + moved, last + moved, state, lines.commit if records else "", records)
+    return RecordedRange(
+        first=first + moved, last=last + moved, state=state, commit=lines.commit if records else "", records=records
+    )
 
 
 def _within(piece: RecordedRange, only: Collection[int]) -> Iterator[int]:

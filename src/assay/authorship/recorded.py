@@ -149,8 +149,16 @@ def _(recorded: RecordedLines) -> Report:
     )
     caption = (f"The first {SHOWN} of {len(shown):,}; all are in the JSON.",) if len(shown) > SHOWN else ()
     tables = (
-        Table.of("lines", "Recorded lines", shown[:SHOWN], columns, (*caption, *recorded.remarks)),
-        Table.of("files", "Lines by file", recorded.files[:SHOWN], by_file, () if shown else recorded.remarks),
+        Table.of(
+            "lines", title="Recorded lines", items=shown[:SHOWN], columns=columns, caption=(*caption, *recorded.remarks)
+        ),
+        Table.of(
+            "files",
+            title="Lines by file",
+            items=recorded.files[:SHOWN],
+            columns=by_file,
+            caption=() if shown else recorded.remarks,
+        ),
     )
     return Report(
         title="Who wrote these lines, by the records of tools?",
@@ -166,7 +174,10 @@ def _(recorded: RecordedLines) -> Report:
             "remarks": list(recorded.remarks),
         },
         annotations=tuple(
-            Annotation(_sentence(lines), path, lines.first, lines.last, recorded.level(lines)) for path, lines in shown
+            Annotation(
+                message=_sentence(lines), path=path, line=lines.first, last_line=lines.last, level=recorded.level(lines)
+            )
+            for path, lines in shown
         ),
     )
 
@@ -185,10 +196,10 @@ def _answer(recorded: RecordedLines) -> Answer:
     if counts["contradicting"]:
         path, place = next(recorded.in_state("contradicting"))
         return Answer(
-            "Records disagree",
-            "Of some lines one record says that an agent wrote them, and another one that a person did.",
-            f"{counts['contradicting']:,} of {lines} contradicting, {counts['unrecorded']:,} unrecorded.",
-            f"ask who wrote {path}:{place}",
+            verdict="Records disagree",
+            because="Of some lines one record says that an agent wrote them, and another one that a person did.",
+            measured=f"{counts['contradicting']:,} of {lines} contradicting, {counts['unrecorded']:,} unrecorded.",
+            next_step=f"ask who wrote {path}:{place}",
         )
     if counts["agent"] + counts["mixed"]:
         return Answer("A model took part", "Tools recorded it when the lines were written.", measured)
@@ -197,10 +208,10 @@ def _answer(recorded: RecordedLines) -> Answer:
             "Recorded as a person's", "No record names an agent.", f"{counts['person']:,} of {lines} by a person."
         )
     return Answer(
-        "No record",
-        "No tool recorded who wrote these lines, which does not say that a person did.",
-        measured,
-        "git fetch origin refs/notes/ai:refs/notes/ai, where git-ai is used; else ask the authors",
+        verdict="No record",
+        because="No tool recorded who wrote these lines, which does not say that a person did.",
+        measured=measured,
+        next_step="git fetch origin refs/notes/ai:refs/notes/ai, where git-ai is used; else ask the authors",
     )
 
 

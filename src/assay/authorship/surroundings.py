@@ -53,7 +53,7 @@ def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signa
         return signals, (f"The history of {path} was not read: {error}.",)
     signals = [signal for signal in signals if not signal.is_of_lines or _is_below(signal.files[0], within)]
     try:
-        return _with_files(signals, repository, path, seconds), tuple(unread)
+        return _with_files(signals, repository=repository, path=path, seconds=seconds), tuple(unread)
     except (TimeoutError, DataError) as error:
         return signals, (*unread, f"The files of the commits that declare a generator were not read: {error}.")
 

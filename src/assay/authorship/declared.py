@@ -200,7 +200,10 @@ def in_boxes(text: str) -> Iterator[Signal]:
     for box in filter(None, map(_BOX.match, text.splitlines())):
         words = box["words"].strip()[:LONGEST_CLAUSE]
         if _BY_AGENT.search(words) and not _CONDITIONAL.search(words):
-            yield Signal("check box", words[:SHOWN], writer="person" if _DENIED.search(words) else "agent")
+            writer: AuthorKind = "agent"
+            if _DENIED.search(words):
+                writer = "person"
+            yield Signal("check box", words[:SHOWN], writer=writer)
 
 
 def in_branches(names: Iterable[str]) -> Iterator[Signal]:
@@ -221,7 +224,9 @@ def in_patch(patch: str) -> list[Signal] | None:
     for start, stop in pairwise([*starts, len(patch)]):
         part = patch[start:stop]
         diff, author = _DIFF.search(part), _AUTHOR.search(part)
-        head = part[: diff.start()] if diff else part
+        head = part
+        if diff:
+            head = part[: diff.start()]
         if not author or author.start() >= len(head):
             continue
         message = "\n".join(line.strip() for line in head[author.end() :].splitlines())
@@ -232,4 +237,6 @@ def in_patch(patch: str) -> list[Signal] | None:
                 digest=digest["digest"] if digest else "", author=name, address=address, message=message, files=files
             )
         )
-    return list(in_commits(commits)) if commits else None
+    if not commits:
+        return None
+    return list(in_commits(commits))

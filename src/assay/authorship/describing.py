@@ -124,8 +124,10 @@ def declared_reasons(signals: Sequence[Signal], *, of_parts: bool = False) -> di
         if of_parts and signal.files:
             continue
         if signal.path is not None:
-            line = f" in line {signal.line}" if signal.line else ""
-            reasons.setdefault(signal.path, f"{signal.kind}{line}")
+            reason: str = signal.kind
+            if signal.line:
+                reason = f"{signal.kind} in line {signal.line}"
+            reasons.setdefault(signal.path, reason)
         for file in signal.files:
             reasons.setdefault(str(Path(signal.root or "", file)), f"{signal.kind} of a commit that changed it")
     return reasons
@@ -162,7 +164,7 @@ def _answer(detection: Detection) -> Answer:
         return Answer(
             verdict="Cannot tell",
             because="Style can only be judged beside older code of the same people, and none was given.",
-            measured="A coding agent is set up here; that does not say what it wrote." if is_configured else "",
+            measured="A coding agent is set up here; that does not say what it wrote." * is_configured,
             next_step="assay authorship calibrate OLDER-CODE --undated -o past.json; then --reference past.json",
         )
     if not detection.judged:
@@ -178,7 +180,7 @@ def _answer(detection: Detection) -> Answer:
         verdict="Usual style",
         because="The style is usual for the people it is compared with; careful use of a model can look so, too.",
         measured=_measured(detection),
-        next_step="a coding agent is set up here: look at the history" if is_configured else "",
+        next_step="a coding agent is set up here: look at the history" * is_configured,
     )
 
 
@@ -221,15 +223,19 @@ def _by_chance(detection: Detection) -> str:
 
 def _expected(detection: Detection) -> tuple[int, int, int] | None:
     languages = {str(row.unit.language) for row in detection.judged}
-    own = detection.reference.checks if detection.reference else ()
+    own = getattr(detection.reference, "checks", ())
     checks = [check for check in own if check.language in languages]
-    return expected_flags(checks, len(detection.judged)) if checks else None
+    if not checks:
+        return None
+    return expected_flags(checks, len(detection.judged))
 
 
 @describe.register
 def _(reference: Reference, left_out: int = 0) -> Report:
     """Return the report on a calibration: sizes, and the share of newer human code that is called unusual."""
-    realised = None if reference.checks else reference.realised()
+    realised = None
+    if not reference.checks:
+        realised = reference.realised()
     tables = (_checks(reference), _cells(reference))
     return Report(
         title="Human code for comparison",
@@ -325,7 +331,7 @@ def _signals(detection: Detection) -> Table:
         Column("words", get=lambda signal: signal.text),
     )
     more = len(detection.signals) - SHOWN
-    caption = (f"{more:,} more are in the JSON.",) if more > 0 else ()
+    caption = (f"{more:,} more are in the JSON.",) * (more > 0)
     return Table.of(
         "signals", title="Declared signals", items=detection.signals[:SHOWN], columns=columns, caption=caption
     )
@@ -340,7 +346,7 @@ def _files_of(signal: Signal) -> str:
     more = len(signal.files) - SHOWN_FILES
     if more > 0:
         named = f"{named} and {more:,} more"
-    return f"{commit}: {named}" if commit else named
+    return ": ".join(filter(None, (commit, named)))
 
 
 def _pieces(detection: Detection) -> Table:
@@ -365,7 +371,9 @@ def _pieces(detection: Detection) -> Table:
 
     def score(name: str, at: int) -> Cell:
         value = float(scored.scores[name][at])
-        return Missing(scored.reasons[name][at] or "no score") if math.isnan(value) else value
+        if math.isnan(value):
+            return Missing(scored.reasons[name][at] or "no score")
+        return value
 
     columns += [Column(name, "number", partial(score, name)) for name in _shown(detection)]
     if len(results) > SHOWN:
@@ -387,7 +395,9 @@ def _place_among_people(row: UnitResult) -> str:
         return "no answer: "
     if judgement.bound is None:
         return f"no answer: {judgement.abstained}"
-    return "unusual" if row.unusual else "usual"
+    if row.unusual:
+        return "unusual"
+    return "usual"
 
 
 def _shares(detection: Detection) -> Table:
@@ -519,11 +529,15 @@ def rate_data(rate: FlagRate | None) -> dict[str, Any] | None:
 
 
 def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    if math.isnan(value):
+        return None
+    return value
 
 
 def _finite(value: float) -> float:
-    return -math.inf if math.isnan(value) else value
+    if math.isnan(value):
+        return -math.inf
+    return value
 
 
 # Declared signals and shares of whole groups as SARIF 2.1.0. Scores of single pieces are never written there.
@@ -553,7 +567,10 @@ def detection_sarif(detection: Detection) -> dict[str, Any]:
 
 def _declared(signal: Signal) -> dict[str, Any]:
     """Return a note at the file of a declaration, or at the first files of its commit."""
-    about = {"commit": signal.commit, "files": len(signal.files)} if signal.commit else {}
-    paths = (signal.path,) if signal.path is not None else signal.files[:MOST_LOCATIONS]
+    about, paths = {}, signal.files[:MOST_LOCATIONS]
+    if signal.commit:
+        about = {"commit": signal.commit, "files": len(signal.files)}
+    if signal.path is not None:
+        paths = (signal.path,)
     locations = [file_location(path, None if at else signal.line) for at, path in enumerate(paths)]
     return sarif_result(_DECLARED, f"{signal.kind}: {signal.text}", locations=locations, properties=about)

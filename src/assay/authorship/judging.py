@@ -44,8 +44,11 @@ def detect(
     Raises:
         DataError: a path cannot be read, or holds no code.
     """
-    paths = [Path(path) for path in ([code] if isinstance(code, str | Path) else code)]
-    past = Reference.load(Path(reference)) if reference else None
+    if isinstance(code, str | Path):
+        code = [code]
+    paths, past = list(map(Path, code)), None
+    if reference:
+        past = Reference.load(Path(reference))
     choice = DetectorChoice(detector or DetectorSettings())
     choice.check(past)
     with progress_bar("reading"):

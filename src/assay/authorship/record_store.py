@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -69,7 +69,9 @@ class RecordStore:
         self.repository = repository
         self._remarks: list[str] = []
         refs = git_output(repository, "for-each-ref", "--format=%(refname)", NOTES, *_CHECKPOINTS).split()
-        tree = tree_files(repository, NOTES) if NOTES in refs else ()
+        tree: Iterable[tuple[str, str, str]] = ()
+        if NOTES in refs:
+            tree = tree_files(repository, NOTES)
         self._notes = {path.replace("/", ""): digest for _, digest, path in tree}
         self._checkpoints = [name for name in refs if name != NOTES]
         self._traces: dict[str, list[LineRecord]] = {}
@@ -131,7 +133,9 @@ class RecordStore:
                 raw = _read_trace_file(file, place, left)
                 left -= len(raw)
                 text = raw.decode("utf-8", "replace")
-            lines = text.split("\n") if file.suffix == ".jsonl" else [text]
+            lines = [text]
+            if file.suffix == ".jsonl":
+                lines = text.split("\n")
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     with self._remarking():
@@ -253,7 +257,9 @@ def recorded_lines(paths: Sequence[Path]) -> RecordedLines:
         names = _names_at_head(repository, path, within)
         with progress_bar("reading") as report:
             for number, name in enumerate(names, 1):
-                shown = path / Path(name).relative_to(within) if path.is_dir() else path
+                shown = path
+                if path.is_dir():
+                    shown = path / Path(name).relative_to(within)
                 files.append(RecordedFile(shown.as_posix(), store.lines("HEAD", name)))
                 if report is not None:
                     report(number, len(names))

@@ -50,10 +50,12 @@ class RecordedRange:
     @property
     def count(self) -> int:
         """Number of lines that it is about."""
-        return self.last - self.first + 1 if self.judged is None else self.judged
+        if self.judged is not None:
+            return self.judged
+        return self.last - self.first + 1
 
     def __str__(self) -> str:
-        return f"{self.first}" if self.first == self.last else f"{self.first}-{self.last}"
+        return "-".join(dict.fromkeys((f"{self.first}", f"{self.last}")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +91,17 @@ class RecordedLines:
     @property
     def failures(self) -> list[tuple[str, RecordedRange]]:
         """Path and lines that a rule denies."""
-        return list(self.in_state(*self.denied)) if self.denied else []
+        if not self.denied:
+            return []
+        return list(self.in_state(*self.denied))
 
     def level(self, lines: RecordedRange) -> Literal["error", "warning", "notice"]:
         """Return how a build log marks lines."""
         if lines.state in self.denied:
             return "error"
-        return "warning" if lines.state == "contradicting" else "notice"
+        if lines.state == "contradicting":
+            return "warning"
+        return "notice"
 
     def in_state(self, *states: LineState) -> Iterator[tuple[str, RecordedRange]]:
         """Yield path and lines, all or those of some states."""
@@ -121,7 +127,7 @@ def joined(ranges: Iterable[RecordedRange], *, chosen: bool = False) -> tuple[Re
     for lines in sorted(ranges, key=lambda lines: lines.first):
         before = merged[-1] if merged else None
         if before and chosen and (before.state, before.records) == (lines.state, lines.records):
-            commit = before.commit if before.commit == lines.commit else ""
+            commit = lines.commit * (before.commit == lines.commit)
             merged[-1] = replace(before, last=lines.last, commit=commit, judged=before.count + lines.count)
         elif (
             before and before.last + 1 == lines.first and replace(lines, first=before.first, last=before.last) == before
@@ -147,7 +153,8 @@ def _(recorded: RecordedLines) -> Report:
         Column("file", "name", get=lambda file: file.path),
         *(Column(state, "count", get=partial(_lines_in, state)) for state in _NAMES),
     )
-    caption = (f"The first {SHOWN} of {len(shown):,}; all are in the JSON.",) if len(shown) > SHOWN else ()
+    caption = (f"The first {SHOWN} of {len(shown):,}; all are in the JSON.",) * (len(shown) > SHOWN)
+    remarks = recorded.remarks * (not shown)
     tables = (
         Table.of(
             "lines", title="Recorded lines", items=shown[:SHOWN], columns=columns, caption=(*caption, *recorded.remarks)
@@ -157,7 +164,7 @@ def _(recorded: RecordedLines) -> Report:
             title="Lines by file",
             items=recorded.files[:SHOWN],
             columns=by_file,
-            caption=() if shown else recorded.remarks,
+            caption=remarks,
         ),
     )
     return Report(

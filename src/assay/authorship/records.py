@@ -48,7 +48,7 @@ class LineRecord:
     source: str
 
     def __str__(self) -> str:
-        lines = ",".join(f"{first}" if first == last else f"{first}-{last}" for first, last in self.lines)
+        lines = ",".join("-".join(dict.fromkeys(map(str, ends))) for ends in self.lines)
         return f"{self.source}: lines {lines} of {self.path}"
 
 
@@ -125,8 +125,9 @@ def read_trace(text: str, place: str) -> list[LineRecord]:
     if not _TRACE_VERSION.fullmatch(version):
         raise DataError(f"{place}: received version {version[:SHOWN]!r}, expected 0.1 or 1")
     system = _member(trace, name="vcs", kind=dict, place=place, default={})
-    revision = system.get("revision") if system.get("type") == "git" else None
-    commit = revision if isinstance(revision, str) and _COMMIT.fullmatch(revision) else ""
+    revision, commit = system.get("revision"), ""
+    if system.get("type") == "git" and isinstance(revision, str) and _COMMIT.fullmatch(revision):
+        commit = revision
     tool = _member(
         _member(trace, name="tool", kind=dict, place=place, default={}), name="name", kind=str, place=place, default=""
     )
@@ -142,7 +143,7 @@ def read_trace(text: str, place: str) -> list[LineRecord]:
                     raise DataError(f"{place}: received contributor {kind[:SHOWN]!r}, expected {', '.join(_WRITERS)}")
                 first, last = (_member(entry, name=f"{end}_line", kind=int, place=place) for end in ("start", "end"))
                 model = _member(contributor, name="model_id", kind=str, place=place, default="")
-                source = " ".join(["Agent Trace:", *filter(None, (tool, model)), *([] if tool or model else [kind])])
+                source = " ".join(["Agent Trace:", *(list(filter(None, (tool, model))) or [kind])])
                 if writer := _WRITERS[kind]:
                     records.append(
                         LineRecord(
@@ -221,7 +222,9 @@ def _member(table: object, name: str, kind: type[Any], place: str, default: Any 
     """Return a member of a JSON object that has to be of a kind; one that is absent or null gives the default."""
     if not isinstance(table, dict):
         raise DataError(f"{place}: received {str(table)[:SHOWN]!r}, expected an object with {name}")
-    value = default if table.get(name) is None else table[name]
+    value = table.get(name)
+    if value is None:
+        value = default
     if not isinstance(value, kind):
         raise DataError(f"{place}: received {str(value)[:SHOWN]!r} as {name}, expected {_KINDS[kind]}")
     return value

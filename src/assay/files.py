@@ -222,8 +222,10 @@ def assay_table(path: Path, data: bytes) -> dict[str, Any] | None:
     if not is_project:
         return content
     tools = content.get("tool")
-    table = tools.get("assay") if isinstance(tools, dict) else None
-    return table if isinstance(table, dict) else None
+    if not isinstance(tools, dict) or not isinstance(tools.get("assay"), dict):
+        return None
+    table: dict[str, Any] = tools["assay"]
+    return table
 
 
 def check_target(*paths: Path | None) -> None:
@@ -255,7 +257,9 @@ def check_target_folder(folder: Path, marks: Collection[str] = (), maker: str = 
     """
     nearest = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
     if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
-        reason = "a link to a missing place" if not nearest.exists() else "not a folder that can be written"
+        reason = "not a folder that can be written"
+        if not nearest.exists():
+            reason = "a link to a missing place"
         raise DataError(f"cannot write the folder {folder}: {nearest} is {reason}")
     if not marks or nearest is not folder or any(any(folder.glob(mark)) for mark in marks):
         return
@@ -277,7 +281,9 @@ def check_new_folder(folder: Path) -> None:
 def cannot_write(path: Path, error: OSError | SafetensorError) -> str:
     """Return the line for a file that cannot be written; safetensors has the error of the system in its text alone."""
     full = getattr(error, "errno", None) == ENOSPC or f"(os error {ENOSPC})" in str(error)
-    reason = "the disk is full" if full else plain_reason(error)
+    reason = plain_reason(error)
+    if full:
+        reason = "the disk is full"
     return f"{path}: cannot be written: {reason}"
 
 

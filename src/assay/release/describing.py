@@ -7,6 +7,8 @@ beacon every statement rests on an honest publisher, and says so.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
+from operator import attrgetter
 
 from assay.release.comparing import TwinComparison
 from assay.release.data_card import NOT_VALID
@@ -66,7 +68,7 @@ def _notes(result: ReleaseTest) -> Iterator[str]:
     if result.strongest.adjusted is None:
         yield f"{UNADJUSTED.capitalize()}."
     if result.parents:
-        day = min(version.day for version in result.versions)
+        day = min(map(attrgetter("day"), result.versions))
         yield f"The parent must be older than the publication of {day}; otherwise read 'parent or child'."
     if result.parent_p is not None and _parent_or_child(result):
         yield f"The parent prefers the published copies ({named_p_value(result.parent_p)}): parent or child."
@@ -145,10 +147,14 @@ def _method(result: ReleaseTest) -> str:
 
 
 def _table(
-    name: str, title: str, heads: Mapping[str, ColumnKind], rows: Iterable[Sequence[Cell | None]], *caption: str
+    name: str,
+    title: str,
+    heads: Mapping[str, ColumnKind],
+    rows: Iterable[Sequence[Cell | None]],
+    caption: tuple[str, ...] = (),
 ) -> Table:
     """Return a table of rows under headings; None is a value that there is not."""
-    columns = tuple(Column(head, kind) for head, kind in heads.items())
+    columns = tuple(starmap(Column, heads.items()))
     lines = [Row(tuple(map(_or_missing, row))) for row in rows]
     return Table(name, title, columns=columns, rows=tuple(lines), caption=caption)
 
@@ -159,11 +165,16 @@ def _or_missing(cell: Cell | None) -> Cell:
     return cell
 
 
+def _version_row(test: VersionTest) -> tuple[Cell | None, ...]:
+    title = f"{test.number} ({test.day})"
+    return title, test.names.z, test.names.p_value, test.adjusted, test.content_adjusted, test.memorised
+
+
 def _test_tables(result: ReleaseTest) -> Iterator[Table]:
     yield _table(
         "versions",
         "The published copies against secret ones",
-        {
+        heads={
             "version": "name",
             "z": "number",
             "p": "p_value",
@@ -171,28 +182,27 @@ def _test_tables(result: ReleaseTest) -> Iterator[Table]:
             "adjusted p of the content": "p_value",
             "known tasks, at least": "count",
         },
-        (
-            (f"{v.number} ({v.day})", v.names.z, v.names.p_value, v.adjusted, v.content_adjusted, v.memorised)
-            for v in result.versions
+        rows=map(_version_row, result.versions),
+        caption=(
+            "z: standard deviations above a new lot. Known tasks: lower end of a one-sided 95 % interval.",
+            "The content (examples and their order) is a lot of its own, which survives renaming back.",
         ),
-        "z: standard deviations above a new lot. Known tasks: lower end of a one-sided 95 % interval.",
-        "The content (examples and their order) is a lot of its own, which survives renaming back.",
     )
     if result.single:
-        named = sorted(result.named, key=lambda task: task.q_value)
+        named = sorted(result.named, key=attrgetter("q_value"))
         yield _table(
             "tasks",
             f"{number_of(len(named), 'single task')} named, at most 5 % of them falsely",
-            {"task": "name", "p": "p_value", "q": "p_value"},
-            ((task.id, task.p_value, task.q_value) for task in named[:LISTED]),
-            "Besag and Clifford 1991, then Benjamini and Hochberg 1995.",
+            heads={"task": "name", "p": "p_value", "q": "p_value"},
+            rows=map(attrgetter("id", "p_value", "q_value"), named[:LISTED]),
+            caption=("Besag and Clifford 1991, then Benjamini and Hochberg 1995.",),
         )
 
 
 @describe.register
 def _(released: MadeRelease) -> Report:
     secret, committed = released.secret, released.secret.committed
-    levels = Counter(task.level for task in committed.tasks)
+    levels = Counter(map(attrgetter("level"), committed.tasks))
     verdict, count = "Committed", len(secret.versions)
     because = f"{number_of(len(committed.tasks), 'task')} of {len(committed.order)} can be tested"
     if released.public_path is None:

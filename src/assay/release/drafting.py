@@ -7,6 +7,7 @@ a function's name wherever it stands, another name where it stands like code.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from assay.code import NamePool, Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
 from assay.datasets import CellAddress, SourceRow, TaskLayout, cells_of, with_cells
@@ -112,7 +113,7 @@ def _readable(row: SourceRow, layout: TaskLayout, language: str) -> tuple[_Progr
     renamable = analysis(program.text, language=language)
     if renamable.refused:
         # tests of some languages do not parse behind the code: then every name that they use stays
-        tests = " ".join(text for _, text in cells_of(row, layout.tests))
+        tests = " ".join(map(itemgetter(1), cells_of(row, layout.tests)))
         program, keep = _Program.of(row, layout, tests=False), frozenset(_WORD.findall(tests))
         renamable = analysis(program.text, keep=keep, language=language)
     if renamable.refused:
@@ -133,7 +134,7 @@ def same_names(draft: CopyDraft, row: SourceRow, layout: TaskLayout, language: s
     order = list(map(_key, draft.names))
     if names.keys() != set(order):
         return None
-    return _cut(row, layout=layout, program=program, names=[names[key] for key in order])
+    return _cut(row, layout=layout, program=program, names=list(map(names.__getitem__, order)))
 
 
 def _key(name: Renamable) -> tuple[str, str]:
@@ -192,6 +193,7 @@ def _places_in_code(text: str, program: _Program, start: int | None, names: Sequ
 def _cut_cell(cell: CellAddress, text: str, places: Mapping[int, int], names: Sequence[Renamable]) -> CutCell:
     pieces, order, end = [], [], 0
     for place, index in sorted(places.items()):
+        # a mention inside of another one, as `f` in `f_x`, was cut out with it
         if place >= end:
             pieces.append(text[end:place])
             order.append(index)
@@ -206,7 +208,7 @@ def _whole(text: str, name: str) -> Iterator[re.Match[str]]:
 def other_content(row: SourceRow, layout: TaskLayout, code: str) -> SourceRow:
     """Return the row with other code, which differs from the old in front of the last cell alone, or in it."""
     cells = list(cells_of(row, layout.code))
-    ends = "".join(text for _, text in cells[1:])
+    ends = "".join(map(itemgetter(1), cells[1:]))
     if len(cells) > 1 and code.endswith(ends):
         return with_cells(row, {cells[0][0]: code.removesuffix(ends)})
     return with_cells(row, {cells[0][0]: code}) if len(cells) == 1 else dict(row)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import compress
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -327,13 +328,13 @@ def _shown_examples(
     places = [place for place in range(len(rows)) if languages[place] == "python" and not layout.end]
     codes = [scored_text(rows[place], replace(layout, statement=())) for place in places]
     try:
-        rewritings = replaced_tests([Problem(code, code) for code in codes], CONTENTS, seed=keyed_seed(key, "examples"))
+        rewritings = replaced_tests(list(map(Problem, codes, codes)), CONTENTS, seed=keyed_seed(key, "examples"))
     except SandboxUnavailable as error:
         notes.append(f"No tests were run, and examples stay: {error}.")
         return dict.fromkeys(places, ())
     shown = {}
     for place, rewriting in zip(places, rewritings, strict=True):
-        shown[place] = tuple(variant.text for variant in rewriting.variants)
+        shown[place] = tuple(map(attrgetter("text"), rewriting.variants))
     return shown
 
 
@@ -368,13 +369,13 @@ def _verified(task: SecretTask, draft: CopyDraft, layout: TaskLayout, *, key: st
     tried = 0
     while len(good) < first and tried < min(len(copies), 3 * first):
         batch = range(tried, min(tried + first - len(good), len(copies)))
-        checked = _check_rows([task.copy(index) for index in batch], task, layout)
+        checked = _check_rows(list(map(task.copy, batch)), task, layout)
         good += compress(batch, checked)
         tried = batch.stop
     if len(good) < first:
         return replace(task, copies=())
     if task.level == PASSES and len(task.contents) > 1:
-        checked = _pass_tests([task.copy(good[0], number) for number in range(len(task.contents))], task, layout)
+        checked = _pass_tests(list(map(partial(task.copy, good[0]), range(len(task.contents)))), task, layout)
         kept = tuple(compress(task.contents, checked))
         if len(kept) <= 1:  # a lot of one content decides nothing
             kept = (draft.content,)
@@ -400,7 +401,7 @@ def _compiles(row: Mapping[str, object], layout: TaskLayout) -> bool:
 def _pass_tests(rows: Sequence[Mapping[str, object]], task: SecretTask, layout: TaskLayout) -> list[bool]:
     """Return for each row whether its tests pass; False where there are none, or nothing that runs them."""
     programs = [runnable(row, layout=layout, original=task.row, language=task.language) for row in rows]
-    if task.language not in languages_with("tests") or any(program is None for program in programs):
+    if task.language not in languages_with("tests") or None in programs:
         return [False] * len(rows)
     limits = {"python": TEST_LIMITS}.get(task.language)
     try:

@@ -1,13 +1,14 @@
 """After a release was made: verify it, write its twins, publish a later version."""
 
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from assay.datasets import read_rows
 from assay.errors import DataError
 from assay.release.making import MadeRelease, card_path_of, failing_tasks, publish_version
 from assay.release.secret_file import check_outputs, held_secret, read_secret, release_lines, write_private
-from assay.release.secret_values import LogState, Secret
+from assay.release.secret_values import PASSES, LogState, Secret
 from assay.release.settings import LEAST_COPIES
 from assay.release.testing import published_secret
 from assay.reports import Report, TabularResult, describe
@@ -87,7 +88,7 @@ def verify_release(public: str | Path, secret: str | Path) -> VerifiedRelease:
             "expected the results that they had when they were made"
         )
     version = value.versions[number - 1]
-    tested = sum(task.level == "tests run" for task in value.committed.tasks)
+    tested = sum(task.level == PASSES for task in value.committed.tasks)
     return VerifiedRelease(
         release=value.committed.name,
         version=number,
@@ -145,7 +146,7 @@ def rotate_release(secret: str | Path, out: str | Path, beacon: str = "") -> Mad
         left = value.committed.first - 1 - len(value.versions)
         if left < LEAST_COPIES:
             raise DataError(f"{secret}: {left} secret copies of each task are left, expected {LEAST_COPIES} or more")
-        if beacon and any(version.beacon == beacon for version in value.versions):
+        if beacon and beacon in map(attrgetter("beacon"), value.versions):
             raise DataError("--beacon has the value of an earlier version, expected that of a later round")
         if value.committed.round and not beacon:
             raise DataError("the release names a beacon, expected --beacon VALUE of a round after the last version")

@@ -10,7 +10,7 @@ import numpy as np
 from assay.errors import DataError
 from assay.evaluation import ENOUGH, benjamini_hochberg, sequential_p
 from assay.release import statistic
-from assay.release.secret_values import Secret, SecretTask
+from assay.release.secret_values import Publication, Secret, SecretTask
 from assay.release.settings import LEAST_COPIES, ReleaseTestSettings
 from assay.release.statistic import LotTest
 from assay.scoring import log_likelihoods, shared_prefixes, written_names
@@ -136,14 +136,15 @@ class ReleasedCopies:
 
     def versions(self) -> list[VersionTest]:
         """Return the tests of all versions; their p-values are not adjusted."""
-        return [self._version_test(version.number, version.day) for version in self.secret.versions]
+        return list(map(self._version_test, self.secret.versions))
 
-    def _version_test(self, number: int, day: str) -> VersionTest:
+    def _version_test(self, version: Publication) -> VersionTest:
+        number = version.number
         rows = [entry.texts[number] for entry in self.tasks]
         names, first, clusters = self._test(self.scores, tasks=self.tasks, rows=rows, lots=self._lots(number))
         return VersionTest(
             number=number,
-            day=day,
+            day=version.day,
             names=names,
             content=self._content_test(number),
             adjusted=None,
@@ -280,7 +281,7 @@ def single_tasks(copies: ReleasedCopies, number: int) -> tuple[TaskTest, ...]:
     """
     secret, tasks = copies.secret, [entry.task for entry in copies.tasks]
     sets = [secret.set_of(task, number) for task in tasks]
-    rows = [_copies(secret, task, members, number) for task, members in zip(tasks, sets, strict=True)]
+    rows = [_copies(secret, task, members, number=number) for task, members in zip(tasks, sets, strict=True)]
     weights = _weights_of_parents(_tables(copies.scores, rows), [task.cluster for task in tasks])
     own: list[float] = []
     drawn: list[list[float]] = []
@@ -295,10 +296,10 @@ def single_tasks(copies: ReleasedCopies, number: int) -> tuple[TaskTest, ...]:
             fresh = range(begin, min(begin + size, len(task.copies)))
             # enough copies that beat its own make a p-value: the others of a task need not be scored
             if fresh and _beaten(own[place], drawn[place]) < ENOUGH:
-                further[place] = _copies(secret, task, fresh, number)
+                further[place] = _copies(secret, task, fresh, number=number)
         if not further:
             break
-        _add_scores(drawn, further, copies.models, weights)
+        _add_scores(drawn, further, copies.models, weights=weights)
         begin, size = begin + size, 2 * size
     p_values = list(map(sequential_p, own, drawn))
     q_values = map(float, benjamini_hochberg(p_values))

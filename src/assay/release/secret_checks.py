@@ -96,12 +96,12 @@ def _check_task(task: SecretTask, secret: Secret) -> None:
 def _check_cell(cell: CutCell, task: SecretTask) -> None:
     _expect(len(cell.pieces) == len(cell.order) + 1 and cell.place >= -1)
     _expect(min(cell.order, default=0) >= 0 and max(cell.order, default=-1) < len(task.words))
-    held = task.row[cell.column]
+    content = task.row[cell.column]
     # a text stands at place -1, one in a list at its number
-    _expect(isinstance(held, list) == (cell.place >= 0))
-    if isinstance(held, list):
-        held = held[cell.place]
-    _expect(isinstance(held, str))
+    _expect(isinstance(content, list) == (cell.place >= 0))
+    if isinstance(content, list):
+        content = content[cell.place]
+    _expect(isinstance(content, str))
 
 
 def most_characters(task: SecretTask) -> int:

@@ -226,7 +226,7 @@ class LogState:
 
     @property
     def to_publish(self) -> str:
-        """What a publisher makes known after each entry, so that nobody can shorten or replace the log unseen."""
+        """The sentence for a publisher: once both are public, nobody can shorten or replace the log unseen."""
         return f"Entries in the log: {self.entries}, the last with digest {self.digest}. Publish both after each test."
 
 
@@ -262,8 +262,8 @@ class Secret:
     def layout(self) -> TaskLayout:
         """The format of the tasks."""
         name, text = self.committed.layout, self.committed.text
-        known = {layout.name: layout for layout in TASK_LAYOUTS}
-        return known.get(name) or TaskLayout("table", (text,), code=(text,))
+        layouts = {layout.name: layout for layout in TASK_LAYOUTS}
+        return layouts.get(name) or TaskLayout("table", (text,), code=(text,))
 
     def lot(self, cluster: str, number: int) -> int:
         """Return the copy of a cluster that version `number` publishes, which no other has; version 0 is the twin."""
@@ -271,6 +271,7 @@ class Secret:
 
     def lots(self, cluster: str, most: int) -> list[int]:
         """Return the copy of a cluster that is its twin, then those of the first versions, `most` of them."""
+        # a copy is drawn from those that are left, so the lots before it have to be drawn first, once each
         drawn = [self.twin(cluster)]
         for version in self.versions[:most]:
             free = chosen_indices(drawn, self.committed.first)
@@ -327,7 +328,7 @@ class Secret:
 
     @property
     def log_state(self) -> LogState:
-        """What can be said about the log."""
+        """The state of the log."""
         entries, digest = self.log, self.commitment
         if entries:
             digest = entries[-1].digest
@@ -336,6 +337,7 @@ class Secret:
         return LogState(len(entries), digest, is_full=self._is_full(entries), backward=backward)
 
     def _is_full(self, entries: Sequence[LogEntry]) -> bool:
+        # the seal of an entry is never stored but for the last one: what is cut off cannot be closed again by hand
         seal = self._seal_of(self.commitment)
         for place, entry in enumerate(entries, 1):
             digest = self._digest_of(entry, seal)

@@ -33,6 +33,7 @@ def standardised_within(values: Float64Array) -> Float64Array:
 
 def likelihood_ratios(d: Float64Array) -> Float64Array:
     """Return w = e^d / (mean of e^d over the copies): its mean over a uniform lot is 1."""
+    # the largest value is taken off before the exponential, which would overflow; the ratio stays as it is
     powers = np.exp(d - d.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.mean(axis=1, keepdims=True))
 
@@ -150,6 +151,7 @@ def memorised_at_least(first: int, tasks: int, copies: int, level: float = LEVEL
         copies: K.
         level: chance that the bound is too high, at most.
     """
+    # for every number of unknown tasks: the first ranks that they would have to give by chance
     unknown = np.arange(tasks + 1)
     needed = first - (tasks - unknown)
     possible = unknown[binom.sf(needed - 1, unknown, 1 / copies) > level]
@@ -169,6 +171,7 @@ def pooled_outcome(counts: Sequence[Float64Array], *, draws: int = DRAWS, seed: 
         return 1.0
     if np.ptp(np.abs(sums)) < TIE:
         return float(binom.sf(int((sums > 0).sum()) - 1, sums.size, 0.5))
+    # only the size of each difference is measured; under the null its sign is a coin
     signs = np.random.default_rng(seed).choice((-1.0, 1.0), (draws, sums.size))
     reached = int(((signs * np.abs(sums)).sum(axis=1) >= sums.sum() - TIE).sum())
     return (1 + reached) / (1 + draws)

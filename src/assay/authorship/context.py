@@ -49,7 +49,7 @@ def by_scores_in_context(units: Sequence[CodeUnit], plan: Plan, progress: Progre
     table = score_samples(samples, in_context, progress=report, observe=[keeper])
     for request in requests:
         for position in keeper.unread():
-            keeper.put(position, request.name, math.nan, table.reasons[request.name][position])
+            keeper.put(position, request.name, value=math.nan, reason=table.reasons[request.name][position])
     counts = Counter(alone.counts)
     if left_out:
         counts.update(keeper.counts)

@@ -98,6 +98,7 @@ def show_all(context: typer.Context, requested: bool) -> None:  # noqa: FBT001
     """Print the help with the rarely needed options and the keys of bundles, and stop."""
     if not requested or context.resilient_parsing:
         return
+    # the command is used once in a process, so its own options may be changed
     for option in context.command.get_params(context):
         if isinstance(option, TyperOption):
             option.hidden = False

@@ -125,11 +125,11 @@ def _values(leaf: Any, in_file: Mapping[str, Any], path: str) -> Iterator[tuple[
     options = {option.name: (key, option) for key, option in options_of(leaf).items()}
     for name, (key, option) in options.items():
         if name not in bundles:
-            yield from _value(key, (name, option.default), in_file, path)
+            yield from _value(key, (name, option.default), in_file=in_file, path=path)
             continue
         named = from_pairs(bundles[name], in_file.get(name, ()), f"--{key}")
         for entry in bundles[name]:
-            yield from _value(f"{key}.{entry.key}", (entry.name, entry.default), named, path)
+            yield from _value(f"{key}.{entry.key}", (entry.name, entry.default), in_file=named, path=path)
 
 
 def _value(

@@ -136,6 +136,7 @@ def _is_allowed(path: Path, content: bytes) -> bool:
 
 def _found(folder: Path) -> tuple[tuple[Path, bytes, dict[str, Any]] | None, tuple[Path, ...]]:
     """Return the nearest file with settings as (path, content, table), and the files of other users before it."""
+    # outside of a repository only the folder itself counts: a file far above may be of anybody
     above = (folder, *folder.parents)
     root = next((number for number, place in enumerate(above) if (place / ".git").exists()), 0)
     skipped: list[Path] = []

@@ -131,17 +131,7 @@ def _options_of(
 
 def _option(entry: Declared, *, hidden: bool) -> tuple[Any, Any]:
     """Return default and annotation of the option of one setting."""
-    setting = entry.setting
-    kind: Any = next(each for each in entry.types if each is not NoneType)
-    if Path in entry.types:
-        kind = Path
-    default = _or_required(entry.default)
-    if get_origin(kind) is tuple:  # of texts: the option is repeated; of numbers, or joined: with commas between
-        item = get_args(kind)[0]
-        if item in {str, Path} and not setting.joined:
-            kind, default = {str: list[str], Path: list[Path]}[item], list(default or ()) or None
-        else:
-            kind, default = str, ",".join(map(str, default or ())) or None
+    setting, (kind, default) = entry.setting, _kind_of_option(entry)
     names = setting.options
     least = most = None
     if kind is bool and default is False and not names:
@@ -161,6 +151,21 @@ def _option(entry: Declared, *, hidden: bool) -> tuple[Any, Any]:
     if NoneType in entry.types or default is None:
         kind = kind | None
     return default, Annotated[kind, option]
+
+
+def _kind_of_option(entry: Declared) -> tuple[Any, Any]:
+    """Return type and default of the option of one setting, as typer takes them."""
+    kind: Any = next(each for each in entry.types if each is not NoneType)
+    if Path in entry.types:
+        kind = Path
+    default = _or_required(entry.default)
+    if get_origin(kind) is not tuple:
+        return kind, default
+    item = get_args(kind)[0]
+    # several texts repeat the option; numbers, and texts that are joined, stand in it with commas between
+    if item in {str, Path} and not entry.setting.joined:
+        return {str: list[str], Path: list[Path]}[item], list(default or ()) or None
+    return str, ",".join(map(str, default or ())) or None
 
 
 def _bundle_option(bundle: Bundle, panel: str, bundles: Bundles, *, hidden: bool) -> Any:  # noqa: ANN401  of typer

@@ -160,18 +160,17 @@ def form_test(
     """
     if any(TESTED_SCORE not in side for side in second):
         return None
-    own, others = (known_of(side, samples) for side, samples in zip(second, texts, strict=True))
-    residual = form_residual(RegressedSide(scores[0], own, groups[0]), RegressedSide(scores[1], others, groups[1]))
+    residual = form_residual(*map(RegressedSide, scores, map(known_of, second, texts), groups))
     shipped = placebos(parent=parent)
     return FormTest(
-        residual,
-        model,
-        parent,
-        shipped.margin,
-        shipped.floor,
-        shipped.hidden(residual.estimate.value, residual.error),
-        shipped.effect,
-        shipped.count,
+        residual=residual,
+        model=model,
+        is_parent=parent,
+        margin=shipped.margin,
+        floor=shipped.floor,
+        hidden=shipped.hidden(residual.estimate.value, residual.error),
+        effect=shipped.effect,
+        placebos=shipped.count,
     )
 
 
@@ -206,7 +205,11 @@ def groups_needed(*, parent: bool) -> int | None:
     if power(MOST_GROUPS, parent=parent) < ENOUGH_POWER:
         return None
     low, high = 20, MOST_GROUPS
+    # the power rises with the number of groups, so the least number is found by bisection
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if power(middle, parent=parent) >= ENOUGH_POWER else (middle + 1, high)
+        if power(middle, parent=parent) >= ENOUGH_POWER:
+            high = middle
+        else:
+            low = middle + 1
     return low

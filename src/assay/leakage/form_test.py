@@ -194,6 +194,7 @@ def power(groups: int, share: float = LEAK, *, parent: bool, seed: int = 0) -> f
     shipped, random = placebos(parent=parent), np.random.default_rng(seed)
     error = shipped.error * math.sqrt(shipped.groups / groups)
     draws = random.standard_t(shipped.freedom, SIMULATED)
+    # the two halves of the placebos differ in width, so each draw is scaled by that of its side
     clean = shipped.median + np.where(draws > 0, shipped.above, shipped.below) * draws
     residuals = clean + shipped.effect * share / LEAK + error * random.standard_normal(SIMULATED)
     half = float(stdtrit(max(2.0, groups - 1), CONFIDENCE)) * error

@@ -38,6 +38,7 @@ class TokenKeeper:
     def shown(self, values: NDArray[np.float64]) -> tuple[SampleTokens, ...]:
         """Return the samples with the highest values first, until `SHOWN_TOKENS` are reached."""
         chosen, tokens = [], 0
+        # samples without a value come last
         for index in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable"):
             kept = self._kept.get(int(index))
             if kept is not None and tokens + len(kept.ranks) <= SHOWN_TOKENS:

@@ -36,7 +36,8 @@ class Literature:
         works = dict.fromkeys(chain.from_iterable(request.work for request in self.requests))
         tunes = any("fine-tuning" in work.name for work in works)
         if tunes or EMBEDDINGS in works:
-            _ = self.model.weights
+            _ = self.model.weights  # raises where the model shows none
+        # the gate of the kernel divergence compares the mean gradients of both sets
         if EMBEDDINGS in works and self.model.unseen:
             works |= dict.fromkeys(GRADIENTS)
         if tunes and self.model.probe_share:

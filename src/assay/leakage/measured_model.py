@@ -149,6 +149,7 @@ class MeasuredModel:
         if tuning is not None:
             return self._tuned_scores(request(score), samples, tuning)
         table = self._tables[self._side(samples)]
+        # the first score that is asked for brings all others of the same pass
         if not table:
             table |= self._columns(samples, ",".join(self.one_pass_scores))
         if score not in table:
@@ -257,6 +258,7 @@ class MeasuredModel:
         texts = texts_of(self.unseen[:PROBE_TEXTS])
         before = self.weights.hidden_states(texts)
         rate, steps = PAPER_RATE, 1
+        # a change that is lost in rounding multiplies the rate by 1,000 at most, and the second probe corrects that
         for _ in range(2):
             tuned = self._fine_tuned(texts, replace(KERNEL_DIVERGENCE, rate=rate))
             steps = tuned.steps

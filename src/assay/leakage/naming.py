@@ -86,6 +86,7 @@ def naming_score(audit: Audit) -> str | None:
     That is the score that is flagged for it, if its verdict allows that, else the score of the headline; None where
     neither has such a verdict.
     """
+    # a comparison of a sample with its own variants leaves the form of the benchmark out, so it comes first
     candidates = [*filter(_is_naming, audit.values), audit.primary]
     return next((name for name in candidates if names_samples(audit.summary(name))), None)
 

@@ -134,6 +134,7 @@ def control_scores(
     if control.trained_on is not None:
         refused = control.trained_on(texts_of(texts))
     table = score_samples(texts, control.plan, progress=progress)
+    # a control that has read a text says nothing about what it looks like to a model that has not
     columns = {name: np.where(refused, np.nan, column) for name, column in table.values.items()}
     own, others = divided(columns, len(samples))
     note = None

@@ -41,6 +41,7 @@ def part_spans(sample: Sample) -> Mapping[str, PartBounds]:
         if bounds is not None:
             spans[part] = bounds
     length = len(sample.text)
+    # loaders often keep only one of the two columns: the rest of the text is the other
     if "prompt" in spans and spans["prompt"][0] == 0:
         spans.setdefault("solution", (spans["prompt"][1], length))
     elif "solution" in spans and spans["solution"][1] == length:
@@ -94,6 +95,7 @@ class PartKeeper:
             return
         sample = self._samples[index]
         for part, (start, end) in part_spans(sample).items():
+            # a token that crosses the border counts where it begins
             inside = (statistics.offsets[:, 0] >= start) & (statistics.offsets[:, 0] < end)
             views = {View(): restricted(statistics, inside)}
             column = self.values.setdefault(part, np.full(len(self._samples), np.nan))

@@ -246,7 +246,7 @@ class ScoreSummary:
 
     @property
     def control(self) -> NegativeControl | None:
-        """What the negative control flags by this score; None where none was run."""
+        """Flags of the negative control by this score; None where none was run."""
         if self.calibration is None:
             return None
         return self.calibration.control

@@ -135,6 +135,7 @@ class Compared:
 
     def detectable(self) -> dict[int, float]:
         """Return times seen → the smallest share of such texts that the test reveals."""
+        # an allowance is taken off leaked texts as well, which leaves them less to show
         effects = BEYOND_FAMILIARITY if self.allowance() else TIMES_SEEN
         return {times: self.smallest_share(effect) for times, effect in effects.items()}
 

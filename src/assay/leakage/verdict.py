@@ -117,13 +117,14 @@ class Evidence:
         """True if the residual decides: there is a parent model, or the texts differ in form."""
         if self.form is None or self.same_form or self.separation is not None:
             return False
+        # texts that were never shown to be alike are treated as if they differed
         if self.form.is_parent or self.blind is None or self.blind.ranking is None or self.blind.separates:
             return True
         return self.control is not None and self.control.flagged.p_value <= SIGNIFICANCE
 
     @property
     def result(self) -> Estimate | None:
-        """What the verdict is about; None where there is nothing to compare with."""
+        """The figure that the verdict is about; None where there is nothing to compare with."""
         if self.separation is not None:
             return self.separation
         if self.test is not None:
@@ -134,7 +135,7 @@ class Evidence:
     def is_significant(self) -> bool:
         """True if the result is more than chance."""
         if self.separation is not None:
-            return self.separation.low > CHANCE
+            return self.separation.low > CHANCE  # NaN, no interval, is not above
         if self.decides_by_form:
             return self.form is not None and self.form.is_familiar
         judged = self.test or self.flagged
@@ -175,6 +176,7 @@ def decide(
         allow_confounded: decide although the result may have another cause than training; the decision says so.
         margin: see `MARGIN`.
     """
+    # an exact test needs no unseen text, so no obstacle of the other ways can stand in its way
     if evidence.release is not None and evidence.release.is_proof:
         return Decision(Verdict.CONTAMINATED, release_finding(evidence.release, benchmark, model))
     set_aside = None

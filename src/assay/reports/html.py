@@ -119,6 +119,7 @@ def shaded(excerpt: Excerpt) -> Iterator[Markup]:
     """Yield the text in pieces, each token shaded by how little the model expected it."""
     text, reached = excerpt.text, 0
     for (start, end), mass in zip(excerpt.tokens.offsets.tolist(), excerpt.tokens.tail_mass.tolist(), strict=True):
+        # tokens of one letter share its bytes: the later one has what is left of it
         begin = max(start, reached)
         if begin > reached:
             yield Markup("{}").format(text[reached:begin])

@@ -183,6 +183,7 @@ def _packed_tokens(tokens: TokenShading) -> dict[str, str]:
     starts, ends = tokens.offsets.T
     reached = np.maximum.accumulate(np.concatenate([[0], ends]))
     starts = np.maximum(starts, reached[:-1])
+    # the floor keeps -1000 ln u within 16 bits
     mass = np.log(np.maximum(tokens.tail_mass.astype(np.float64), 1e-28))
     return {
         "gaps": _short(starts - reached[:-1]),

@@ -162,6 +162,7 @@ def _parts(table: Table, text: TextTable, columns: Sequence[int], *, console: Co
 
 
 def _fits(drawing: RichTable, console: Console) -> bool:
+    # the minimum is that of unbroken cells, as long as the room for measuring is wide enough
     return Measurement.get(console, console.options.update(max_width=10_000), drawing).minimum <= console.width
 
 

@@ -260,5 +260,6 @@ def _hundredths(share: float) -> str:
         return "< 0.1"
     if TWO_DIGITS <= round(share, 3) <= 1 - RARE * 10:
         return f"{100 * share:.0f}"
+    # a share below 1 is never printed as 100 %
     capped = share if share >= 1 else min(share, 1 - RARE)
     return f"{100 * capped:.1f}".removesuffix(".0")

@@ -254,6 +254,7 @@ def p_value_figures(audit: Audit) -> tuple[Figure, ...]:
 def _leading(audit: Audit) -> Sequence[ScoreSummary]:
     """The primary score, then those with the highest AUROC, as many as a picture can show."""
     ordered = by_area(audit)
+    # a ranking without a curve has too few values to be drawn
     ranked = [summary for summary in ordered if summary.ranking is not None and len(summary.ranking.fpr)]
     return (ranked or ordered)[:MOST_SERIES]
 

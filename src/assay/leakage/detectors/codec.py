@@ -51,6 +51,7 @@ def context_changes(inputs: DatasetInputs, samples: Sequence[Sample], shots: int
     fronts = []
     for place in range(len(samples)):
         drawn = random.choice(len(samples) - 1, shots, replace=False)
+        # drawn from all but the sample itself: places from its own on are shifted by one
         fronts.append("".join(samples[at + (at >= place)].text + SEPARATOR for at in drawn))
     texts = texts_of(samples)
     alone = inputs.model.statistics(texts)

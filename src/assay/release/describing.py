@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 from operator import attrgetter
 
+from assay.evaluation import SIGNIFICANCE
 from assay.release.comparing import TwinComparison
 from assay.release.data_card import NOT_VALID
 from assay.release.making import MadeRelease
 from assay.release.publishing import VerifiedRelease, WrittenTwins
 from assay.release.scored_copies import VersionTest
 from assay.release.secret_values import LogState
-from assay.release.statistic import LEVEL
 from assay.release.testing import ReleaseTest
 from assay.reports import (
     Answer,
@@ -100,7 +100,7 @@ def _answer(result: ReleaseTest, best: VersionTest) -> Answer:
         f"the published copy ranks first in {best.first} of {result.clusters} ({1 / result.copies:.0%} by chance)."
     )
     if result.placebo:
-        if p <= LEVEL:
+        if p <= SIGNIFICANCE:
             return Answer(
                 verdict="The placebo rejects",
                 because="A model from before the publication cannot know the lot: something is wrong.",
@@ -108,7 +108,7 @@ def _answer(result: ReleaseTest, best: VersionTest) -> Answer:
                 next_step="check that the model is older, and that nobody chose the lot",
             )
         return Answer("The placebo passes", "The lot did not come out against a model that cannot know it.", measured)
-    if p > LEVEL:
+    if p > SIGNIFICANCE:
         if not result.parents:
             step = "with an older model as --parent the test finds more; each further test counts, and p is adjusted"
         return Answer(verdict="No trace found", because=ABSENCE, measured=measured, next_step=step)
@@ -131,7 +131,7 @@ def _answer(result: ReleaseTest, best: VersionTest) -> Answer:
 
 
 def _parent_or_child(result: ReleaseTest) -> bool:
-    return result.parent_p is not None and result.parent_p <= LEVEL
+    return result.parent_p is not None and result.parent_p <= SIGNIFICANCE
 
 
 def _method(result: ReleaseTest) -> str:
@@ -313,7 +313,7 @@ def _(compared: TwinComparison) -> Report:
 
 def _compared_answer(compared: TwinComparison) -> Answer:
     measured = f"{points_with_interval(compared.difference)}; {named_p_value(compared.p_value)}, one-sided."
-    if compared.p_value <= LEVEL:
+    if compared.p_value <= SIGNIFICANCE:
         because = "The model solves published tasks that it fails as twins."
         return Answer("Better on the published copies", because, measured)
     if compared.difference.high < 0:

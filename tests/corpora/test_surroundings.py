@@ -161,7 +161,7 @@ NOT_UNDERSTOOD = "unknown"
     [
         (
             "pom.xml",
-            "<project><licenses><license><name>GNU Lesser General Public License, Version 2.1</name></license></licenses></project>",
+            "<licenses><license><name>GNU Lesser General Public License, Version 2.1</name></license></licenses>",
             "LGPL-2.1-only",
         ),
         (

@@ -10,7 +10,7 @@ import pytest
 from assay import build_index
 from assay.corpora import LineRange, SourceText
 from assay.provenance import open_index, sarif, trace_file
-from assay.provenance.findings import BILLS, cyclonedx_bill, finding_line, place_swhid, spdx_document
+from assay.provenance.findings import BILLS, cyclonedx_bill, finding_line, place_swhid, spdx_document, without_own
 
 SOURCE = "\ufeff# Licensed under the GPL, version 2 or later.\r\n\r\n\r\ndef share_of(total, parts):\r\n" + "".join(
     f"    part_{at} = total * {at} + parts[{at}]\r\n    print('é', part_{at}, total - {at * 7})\r\n" for at in range(8)
@@ -145,3 +145,14 @@ def test_a_package_is_one_component_with_its_files_beneath_and_joins_the_bill_of
     assert package["externalRefs"][0]["referenceLocator"] == component["purl"]
     assert (package["licenseDeclared"], package["licenseConcluded"]) == ("MIT", "GPL-2.0-or-later")
     assert (package["name"], package["versionInfo"]) == ("@acme/share", "1.2.0")
+
+
+@pytest.mark.parametrize("name", ["acme/share", "https://github.com/Acme/share", "ADA", "corpus"])
+def test_code_of_our_own_is_no_finding(traced, name):
+    place = place_of(traced, repository="https://github.com/acme/share.git", author="Ada", source="corpus")
+    (finding,) = traced.findings
+    both = replace(finding, places=(place, place_of(traced, author="Bob", source="other")))
+    (file,) = without_own([replace(traced, findings=(both,))], [name])
+    assert [left.origin.author for left in file.findings[0].places] == ["Bob"]
+    (file,) = without_own([replace(traced, findings=(replace(finding, places=(place,)),))], [name])
+    assert file.findings == ()

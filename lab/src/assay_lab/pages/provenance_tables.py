@@ -229,6 +229,18 @@ def licence_heads(file: File) -> str:
     return table_of(file["results"], columns)
 
 
+def licence_cases(file: File) -> str:
+    """Heads and manifests read as a reader with the law in mind does, by reader and half."""
+    columns: dict[str, Cell] = {
+        "": "{reader}, {part}s, half {half}",
+        "cases": "{cases:,}",
+        "right": "{right:,}",
+        "share": "{share:.1%} ({interval[0]:.0%}–{interval[1]:.0%})",
+        "as permissive": "{permissive:,}",
+    }
+    return table_of(file["results"][:-1], columns)
+
+
 def pairs(file: File) -> str:
     """Copies among all pairs of files, beside copydetect."""
     columns: dict[str, Cell] = {

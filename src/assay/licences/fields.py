@@ -83,7 +83,7 @@ def of_fields(words: str, classifiers: Iterable[str]) -> str | None:
     """Return the licence of classifiers and of a short field, which may say more of the same licence."""
     names = {name.split("::")[-1].strip() for name in classifiers if name.startswith("License ::")} - {"OSI Approved"}
     field = spelt_licence(words)
-    if "Other/Proprietary License" in names:
+    if names == {"Other/Proprietary License"}:
         return PROPRIETARY
     # a classifier that names no single licence makes the whole statement unknown, unless the field says which
     classified = " OR ".join(sorted(map(CLASSIFIERS.__getitem__, names & CLASSIFIERS.keys())))

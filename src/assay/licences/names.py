@@ -105,7 +105,7 @@ def is_named_again(licence: str, stated: str) -> bool:
 
     The last counts where the licence is that of a name without version.
     """
-    names = [licence, licence.replace("-or-later", "-only")]
+    names = [licence, licence.replace("-or-later", "-only"), licence.replace("-only", "-or-later")]
     names += [f"{name.identifier}-" for _, name in GNU_KINDS if name.without_version == licence]
     return re.search(rf"\b(?:{'|'.join(map(re.escape, names))})", stated) is not None
 

@@ -6,6 +6,11 @@ from .annotating import split_by_index as split_by_index
 from .annotating import with_texts as with_texts
 from .facts import RunFacts as RunFacts
 from .facts import run_facts as run_facts
+from .log_file import LogFile as LogFile
+from .readers import READERS as READERS
+from .readers import read_task_results as read_task_results
 from .task_results import LogColumns as LogColumns
+from .task_results import StatedScore as StatedScore
+from .task_results import TaskLog as TaskLog
 from .task_results import TaskResult as TaskResult
-from .task_results import read_task_results as read_task_results
+from .task_results import younger_than as younger_than

@@ -2,11 +2,12 @@ from .annotating import AnnotatedTasks as AnnotatedTasks
 from .annotating import TaskSplit as TaskSplit
 from .annotating import annotate_tasks as annotate_tasks
 from .annotating import split_by_audit as split_by_audit
-from .annotating import split_by_index as split_by_index
-from .annotating import with_texts as with_texts
+from .annotating import split_by_evidence as split_by_evidence
+from .every_eval_ever import write_every_eval_ever as write_every_eval_ever
 from .facts import RunFacts as RunFacts
 from .facts import run_facts as run_facts
 from .log_file import LogFile as LogFile
+from .matching import with_texts as with_texts
 from .readers import READERS as READERS
 from .readers import read_task_results as read_task_results
 from .task_results import LogColumns as LogColumns

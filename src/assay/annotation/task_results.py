@@ -22,6 +22,7 @@ class TaskResult:
         correct: outcome between 0 and 1, the mean over repetitions; None where the file has no outcome.
         day: on which the task was published; None where the log does not say.
         problem: what the log says beside the outcome, such as "errored"; None for nothing.
+        number: place in the benchmark, from 0, where the log has no other id; else None.
     """
 
     id: str
@@ -29,6 +30,7 @@ class TaskResult:
     correct: float | None = None
     day: date | None = None
     problem: str | None = None
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

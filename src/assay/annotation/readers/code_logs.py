@@ -102,10 +102,10 @@ def read_livecodebench(file: LogFile, columns: LogColumns) -> TaskLog | None:
     results: list[TaskResult] = []
     for number, row in enumerate(file.rows, 1):
         place = f"{file.path}: row {number}"
-        outcomes = [outcome_at(graded, place) for graded in row["graded_list"]]
-        if not outcomes or None in outcomes:
+        outcomes = [correct for graded in row["graded_list"] if (correct := outcome_at(graded, place)) is not None]
+        if not outcomes or len(outcomes) < len(row["graded_list"]):
             raise DataError(f"{place}: received the graded_list {row['graded_list']!r:.40}, expected outcomes")
-        mean = fmean(filter(None.__ne__, outcomes))
+        mean = fmean(outcomes)
         if abs(mean - row.get("pass@1", mean)) > ROUNDING:
             raise DataError(f"{place} states pass@1 {row['pass@1']}, but its outcomes have a mean of {mean:g}")
         task = TaskResult(_problem(row, columns), _statement(row, columns), day=day_of(row.get("contest_date")))
@@ -143,7 +143,8 @@ def read_bigcode(file: LogFile, _columns: LogColumns) -> TaskLog | None:
         if not attempts:
             raise DataError(f"{file.path}: task {name} has no attempt, expected at least one")
         for _, attempt in attempts:
-            results.append(TaskResult(name, correct=outcome_at(attempt["passed"], f"{file.path}: task {name}")))
+            correct = outcome_at(attempt["passed"], f"{file.path}: task {name}")
+            results.append(TaskResult(name, correct=correct, number=int(name)))
     return TaskLog("bigcode-evaluation-harness", tuple(results))
 
 

@@ -36,8 +36,11 @@ def _log(
     used: frozenset[str] = frozenset(),
     notes: Iterable[str] = (),
     problems: Mapping[int, str] | None = None,
+    is_numbered: bool = False,
 ) -> TaskLog:
     """Return the log of rows of (id, text, value of each metric), by the chosen metric.
+
+    Ids of a log that is numbered are places in the benchmark.
 
     Raises:
         DataError: a row lacks the metric, or has a value that is no outcome; a row with a problem may.
@@ -55,7 +58,10 @@ def _log(
         if metric not in values and problem is None:
             raise DataError(f"{place}: row {number + 1}: no outcome {metric!r}; expected one in every row")
         correct = outcome_at(values[metric], f"{place}: row {number + 1}") if metric in values else None
-        results.append(TaskResult(name, text, correct, problem=problem or (UNSCORED if correct is None else None)))
+        if correct is None and problem is None:
+            problem = UNSCORED
+        place_in = int(name) if is_numbered and name.isdecimal() else None
+        results.append(TaskResult(name, text, correct, problem=problem, number=place_in))
     return TaskLog(harness, tuple(results), tuple(stated(metric)), tuple(written), used | {"metric"})
 
 
@@ -88,11 +94,20 @@ def read_lm_eval(file: LogFile, columns: LogColumns) -> TaskLog | None:
         path = file.path.with_name(f"results_{stamp[2]}.json") if stamp else file.path
         content = file.beside(path) if stamp else None
         if stamp and isinstance(content, dict) and _is_mean(content, stamp[1], metric):
-            value = content["results"].get(stamp[1], {}).get(f"{metric},{chosen}")
+            value = content.get("results", {}).get(stamp[1], {}).get(f"{metric},{chosen}")
             if isinstance(value, int | float):
                 yield StatedScore(value, str(path))
 
-    return _log("lm-eval", entries, columns, place=str(file.path), stated=stated, used=used, notes=notes)
+    return _log(
+        "lm-eval",
+        entries,
+        columns,
+        place=str(file.path),
+        stated=stated,
+        used=used,
+        notes=notes,
+        is_numbered=name == "doc_id",
+    )
 
 
 def _is_mean(content: Mapping[str, Any], task: str, metric: str) -> bool:
@@ -122,16 +137,15 @@ def read_lighteval(file: LogFile, columns: LogColumns) -> TaskLog | None:
 
     def stated(metric: str) -> Iterator[StatedScore]:
         named = re.fullmatch(r"details_(.+)_(\d{4}-\d{2}-\d{2}T[\d.:-]+)\.parquet", file.path.name)
-        for folder in file.path.parents[1:] if named else ():
-            # …/details/MODEL/DATE/details_….parquet and …/results/MODEL/results_DATE.json
-            for path in sorted(folder.glob(f"results/**/results_{named[2]}.json")) if named else ():
-                value = (file.beside(path) or {}).get("results", {}).get(named[1], {}).get(metric)
-                if isinstance(value, int | float):
-                    yield StatedScore(value, str(path))
-            if folder.name == "details":
-                return
+        # …/details/MODEL/DATE/details_….parquet and …/results/MODEL/results_DATE.json
+        roots = [folder.parent for folder in file.path.parents if folder.name == "details"] if named else []
+        for path in sorted(roots[0].glob(f"results/**/results_{named[2]}.json")) if named and roots else ():
+            value = (file.beside(path) or {}).get("results", {}).get(named[1], {}).get(metric)
+            if isinstance(value, int | float):
+                yield StatedScore(value, str(path))
 
-    return _log("lighteval", entries, columns, place=str(file.path), stated=stated, used=used)
+    numbered = columns.id is None
+    return _log("lighteval", entries, columns, place=str(file.path), stated=stated, used=used, is_numbered=numbered)
 
 
 def read_evalscope(file: LogFile, columns: LogColumns) -> TaskLog | None:
@@ -139,12 +153,15 @@ def read_evalscope(file: LogFile, columns: LogColumns) -> TaskLog | None:
     if "sample_score" not in file.row_names:
         return None
     used = check_paths(file, columns)
-    entries, problems = [], {}
+    entries, problems, is_numbered = [], {}, columns.id is None
     for number, row in enumerate(file.rows):
         sample, score = row["sample_score"], row["sample_score"]["score"]
         if score.get("status", "success") not in ("success", "fallback"):
             problems[number] = f"were not scored ({score['status']})"
-        named = (sample.get("sample_metadata") or {}).get("task_id", sample.get("group_id", row["index"]))
+        named = (sample.get("sample_metadata") or {}).get("task_id")
+        is_numbered &= named is None
+        if named is None:
+            named = sample.get("group_id", row["index"])
         name = str(values_at(row, columns.id)[0] if columns.id else named)
         text = first_text(values_at(row, columns.text)) if columns.text else _first_message(row)
         # the main score is the first one
@@ -156,7 +173,16 @@ def read_evalscope(file: LogFile, columns: LogColumns) -> TaskLog | None:
         for path in sorted(file.path.parents[2].glob(f"reports/{file.path.parent.name}/*.json")):
             yield from _of_report(file, path, metric)
 
-    return _log("EvalScope", entries, columns, place=str(file.path), stated=stated, used=used, problems=problems)
+    return _log(
+        "EvalScope",
+        entries,
+        columns,
+        place=str(file.path),
+        stated=stated,
+        used=used,
+        problems=problems,
+        is_numbered=is_numbered,
+    )
 
 
 def _first_message(row: Mapping[str, Any]) -> str:
@@ -201,7 +227,7 @@ def read_opencompass(file: LogFile, columns: LogColumns) -> TaskLog | None:
         for key in means[:1]:
             yield StatedScore(scores[key] / PERCENT, f"{file.path} ({key})")
 
-    return _log("OpenCompass", entries, columns, place=str(file.path), stated=stated)
+    return _log("OpenCompass", entries, columns, place=str(file.path), stated=stated, is_numbered=True)
 
 
 def read_helm(file: LogFile, columns: LogColumns) -> TaskLog | None:

@@ -7,6 +7,7 @@ first passes, the second fails a further test, the third fails all, and the four
 import json
 import os
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -25,14 +26,15 @@ def head(number: int) -> str:
     return f'def add_{number}(value: int) -> int:\n    """Return the value plus {number}."""\n'
 
 
-def write_rows(path: Path, rows: list[dict[str, object]]) -> None:
+def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     """Write JSON lines."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
 
 def evalplus(folder: Path) -> None:
     """Evaluate toy solutions with EvalPlus, whose tasks a variable of the environment replaces."""
-    tasks, solutions = [], []
+    tasks: list[Mapping[str, object]] = []
+    solutions: list[Mapping[str, object]] = []
     for number in range(TASKS):
         tasks.append(
             {
@@ -57,7 +59,8 @@ def evalplus(folder: Path) -> None:
 
 def bigcodebench(folder: Path) -> None:
     """Evaluate toy solutions with BigCodeBench on this machine."""
-    tasks, solutions = [], []
+    tasks: list[Mapping[str, object]] = []
+    solutions: list[Mapping[str, object]] = []
     for number in range(TASKS):
         lines = ["import unittest", "class TestCases(unittest.TestCase):"]
         for value in (1, 1000):
@@ -158,7 +161,7 @@ def lighteval(folder: Path) -> None:
     tracker.save()
 
 
-RUNS = {"evalplus": evalplus, "bigcodebench": bigcodebench, "livecodebench": livecodebench, "lighteval": lighteval}
+RUNS: Mapping[str, Callable[..., None]] = {"evalplus": evalplus, "bigcodebench": bigcodebench, "livecodebench": livecodebench, "lighteval": lighteval}
 
 if __name__ == "__main__":
     harness, target, *checkouts = sys.argv[1:]

@@ -140,22 +140,23 @@ def annotate_tasks(
     """
     statuses: tuple[TaskStatus, ...] = tuple(split.statuses.get(task.id, "unknown") for task in tasks)
 
-    scored: list[tuple[TaskStatus, float, str | None]] = []
-    for task, status in zip(tasks, statuses, strict=True):
-        if task.correct is not None:
-            scored.append((status, task.correct, split.groups.get(task.id)))
+    has_outcome = np.array([task.correct is not None for task in tasks])
+    scored = list(compress(tasks, has_outcome))
+    scored_statuses = np.array(statuses)[has_outcome]
+    values = np.array([task.correct for task in scored], np.float64)
+    groups = [split.groups.get(task.id) for task in scored]
 
     def mean(*chosen: TaskStatus) -> Estimate:
-        part = [(value, group) for status, value, group in scored if status in chosen]
-        return grouped_mean([value for value, _ in part], [group for _, group in part])
+        inside = np.isin(scored_statuses, chosen)
+        return grouped_mean(values[inside], list(compress(groups, inside)))
 
     def difference(*chosen: TaskStatus) -> Estimate:
         """Return the mean of the first status minus that of the others."""
-        part = [entry for entry in scored if entry[0] in chosen]
-        values, groups = [value for _, value, _ in part], [group for *_, group in part]
-        return difference_of_means(values, [status == chosen[0] for status, *_ in part], groups)
+        inside = np.isin(scored_statuses, chosen)
+        is_first = scored_statuses[inside] == chosen[0]
+        return difference_of_means(values[inside], is_first, list(compress(groups, inside)))
 
-    with_outcome = Counter(status for status, *_ in scored)
+    with_outcome = Counter(scored_statuses.tolist())
     named = split.names_tasks
     return AnnotatedTasks(
         name=name,
@@ -263,34 +264,42 @@ def split_by_evidence(
     scanned: dict[str, dict[str, TaskEvidence]] = {}
     for entry in evidence.tasks:
         scanned.setdefault(entry.benchmark, {})[entry.task_id] = entry
-    notes: dict[str, list[str]] = {name: [] for name in scanned}
-    matches = {name: matched_ids(tasks, list(of), name, notes[name].append) for name, of in scanned.items()}
-    name = max(matches, key=lambda benchmark: len(matches[benchmark]))
-    if not matches[name]:
+    name, matches, guessed = "", dict[str, str](), list[str]()
+    for benchmark, entries_of in scanned.items():
+        notes: list[str] = []
+        matched = matched_ids(tasks, list(entries_of), benchmark, notes.append)
+        if len(matched) > len(matches):
+            name, matches, guessed = benchmark, matched, notes
+    if not matches:
         raise DataError(
             f"no task of the log is in the evidence, which is on {', '.join(scanned)}: ids such as {tasks[0].id!r} and "
             f"{evidence.tasks[0].task_id!r} differ; expected a scan for the same benchmark, or --columns id=NAME"
         )
-    for sentence in notes[name]:
+    for sentence in guessed:
         note(sentence)
-    found = {task: scanned[name][match] for task, match in matches[name].items()}
-    absent = len(tasks) - len(found)
+    entries = {task: scanned[name][match] for task, match in matches.items()}
+    absent = len(tasks) - len(entries)
     if absent:
         note(f"{absent:,} {'tasks are' if absent > 1 else 'task is'} not in the evidence on {name}")
     if evidence.unread:
         note(f"{evidence.unread:,} texts and files of the data were not read, and may hold tasks that were not found")
     return TaskSplit(
-        {task: EVIDENCE_STATUSES[entry.status] for task, entry in found.items()},
+        {task: EVIDENCE_STATUSES[entry.status] for task, entry in entries.items()},
         groups={},
         basis="scan",
-        explanation=f"The split rests on a scan of {evidence.compared:,} texts for {name}. {_compared(found.values())} "
-        "A task that was not found may stand in data that were not scanned, or in other words.",
-        evidence=found,
+        explanation=f"The split rests on a scan of {evidence.compared:,} texts for {name}. "
+        f"{_compared(entries.values())} A task that was not found may stand in other data, or in other words.",
+        evidence=entries,
     )
 
 
-def _compared(found: Iterable[TaskEvidence]) -> str:
+def _compared(entries: Iterable[TaskEvidence]) -> str:
     """Return a sentence on the text by which tasks were found: prompts alone stand in many places."""
-    parts = Counter(" and ".join(sorted({place.part for place in task.places})) for task in found if task.places)
+    parts: Counter[str] = Counter()
+    for task in entries:
+        parts[" and ".join(sorted({place.part for place in task.places}))] += 1
+    del parts[""]  # tasks without a place
+    if not parts:
+        return "No task was found."
     listed = ", ".join(f"{count:,} by their {part}" for part, count in parts.most_common())
-    return f"Tasks were found by the text of their parts: {listed}." if listed else "No task was found."
+    return f"Tasks were found by the text of their parts: {listed}."

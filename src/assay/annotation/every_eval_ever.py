@@ -39,6 +39,6 @@ def write_every_eval_ever(path: Path, logs: Sequence[Path], annotated: Annotated
         )
     lines = []
     for row in rows:
-        known = {FIELD: statuses.get(str(row["sample_id"]), "unknown"), BASIS: annotated.split.basis}
-        lines.append(json_text({**row, "metadata": {**(row.get("metadata") or {}), **known}}, ensure_ascii=False))
+        added = {FIELD: statuses.get(str(row["sample_id"]), "unknown"), BASIS: annotated.split.basis}
+        lines.append(json_text({**row, "metadata": {**(row.get("metadata") or {}), **added}}, ensure_ascii=False))
     write_text(path, "".join(f"{line}\n" for line in lines))

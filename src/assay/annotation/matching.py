@@ -1,6 +1,6 @@
-"""Which task of a benchmark a task of a log is: harnesses spell ids in their own way, or number the tasks."""
+"""Tasks of a log matched with those of a benchmark: harnesses spell ids in their own way, or number the tasks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from assay.annotation.outcomes import day_of
@@ -14,7 +14,7 @@ DAY_COLUMNS = ("contest_date", "created_at", "date", "release_date")
 
 def matched_ids(
     tasks: Sequence[TaskResult], ids: Sequence[str], name: str, note: Callable[[str], None]
-) -> Mapping[str, str]:
+) -> dict[str, str]:
     """Return id in a log → id in a benchmark, of the tasks that it has.
 
     An id is the same one, whatever its case, or without what stands before its last slash: "HumanEval/0", "0". Where
@@ -26,22 +26,23 @@ def matched_ids(
         name: of the benchmark.
         note: takes a sentence on what was guessed.
     """
-    exact = {task.id: task.id for task in tasks}.keys() & set(ids)
-    if exact:
-        return {task: task for task in exact}
-    if all(task.number is not None for task in tasks):
-        numbers = {task.id: task.number for task in tasks if task.number is not None and task.number < len(ids)}
-        if len(numbers) < len(tasks):
+    listed = set(ids)
+    matches = {task.id: task.id for task in tasks if task.id in listed}
+    if matches:
+        return matches
+    numbers = [task.number for task in tasks if task.number is not None]
+    if len(numbers) == len(tasks):
+        if max(numbers) >= len(ids):
             return {}
         note(f"the log numbers its tasks: number N was taken as the N-th task of {name}, from 0")
-        return {task: ids[number] for task, number in numbers.items()}
+        return {task.id: ids[number] for task, number in zip(tasks, numbers, strict=True)}
     folded = _unambiguous(ids, str.casefold)
     last = _unambiguous(ids, _last_part)
-    matches = {}
     for task in tasks:
         match = folded.get(task.id.casefold(), last.get(_last_part(task.id)))
         if match is not None:
             matches[task.id] = match
+    # two tasks of a log that are one of the benchmark: the spelling misleads
     return matches if len(set(matches.values())) == len(matches) else {}
 
 

@@ -161,7 +161,12 @@ def lighteval(folder: Path) -> None:
     tracker.save()
 
 
-RUNS: Mapping[str, Callable[..., None]] = {"evalplus": evalplus, "bigcodebench": bigcodebench, "livecodebench": livecodebench, "lighteval": lighteval}
+RUNS: Mapping[str, Callable[..., None]] = {
+    "evalplus": evalplus,
+    "bigcodebench": bigcodebench,
+    "livecodebench": livecodebench,
+    "lighteval": lighteval,
+}
 
 if __name__ == "__main__":
     harness, target, *checkouts = sys.argv[1:]

@@ -1,12 +1,11 @@
 """The reader of inspect's logs, `.eval` and `.json`, through inspect_ai itself."""
 
 import math
-from itertools import chain
 from typing import Any
 
 from assay.annotation.log_file import LogFile, first_text, values_at
-from assay.annotation.outcomes import choose_metric, outcome_at
-from assay.annotation.task_results import LogColumns, StatedScore, TaskLog, TaskResult
+from assay.annotation.readers.attempts import UNSCORED, Attempts
+from assay.annotation.task_results import LogColumns, StatedScore, TaskLog
 from assay.datasets import check_nested
 from assay.errors import DataError, plain_reason, require
 
@@ -43,52 +42,57 @@ def read_inspect(file: LogFile, columns: LogColumns) -> TaskLog | None:
         return None
     log = read_header(file, header_only=False)
     samples = log.samples or []
-    scored = [_values(sample) for sample in samples]
-    metrics: dict[str, list[object]] = {}
-    for name, value in chain.from_iterable(values.items() for values in scored):
-        metrics.setdefault(name, []).append(value)
-    notes: list[str] = []
-    metric = choose_metric(columns.metric, metrics, str(file.path), notes.append)
-    dumped = [sample.model_dump(mode="json") for sample in samples] if columns.text or columns.id else []
-    paths = {name: getattr(columns, name) for name in ("text", "id") if getattr(columns, name)}
-    for path in paths.values():
+    places = {name: path for name, path in (("text", columns.text), ("id", columns.id)) if path is not None}
+    attempts = Attempts(str(file.path))
+    dumped: list[dict[str, Any]] = []
+    for sample in samples:
+        name, text, values = sample.id, _input(sample), _values(sample)
+        if places:
+            dumped.append(sample.model_dump(mode="json"))
+        if columns.text is not None:
+            text = first_text(values_at(dumped[-1], columns.text))
+        if columns.id is not None:
+            name = next(iter(values_at(dumped[-1], columns.id)), name)
+        attempts.add(name, text, values, _problem(sample, is_scored=bool(values)))
+    for path in places.values():
         if not any(values_at(row, path) for row in dumped):
             check_nested(dumped, path, str(file.path))
-    results = []
-    for number, (sample, values) in enumerate(zip(samples, scored, strict=True)):
-        text = first_text(values_at(dumped[number], columns.text)) if columns.text else _input(sample)
-        names = values_at(dumped[number], columns.id) if columns.id else [sample.id]
-        correct = outcome_at(values[metric], f"{file.path}: sample {sample.id}") if metric in values else None
-        results.append(TaskResult(str(names[0]), text, correct, problem=_problem(sample, correct)))
+    metric = attempts.choose(columns.metric)
     if log.status != "success":
-        notes.append(f"the run did not end: its status is {log.status}, with {len(samples):,} samples in the log")
-    stated = tuple(_stated(log, metric, notes))
-    used = frozenset({"metric", *paths})
-    return TaskLog("inspect", tuple(results), stated, notes=tuple(notes), columns=used)
+        attempts.notes.append(f"the run did not end: its status is {log.status}, with {len(samples):,} samples in it")
+    stated = tuple(_stated(log, metric, attempts.notes))
+    return TaskLog("inspect", attempts.results(metric), stated, tuple(attempts.notes), frozenset({"metric", *places}))
 
 
 def _values(sample: Any) -> dict[str, object]:  # noqa: ANN401  as above
-    """Return the values of a sample by scorer, or by scorer and key; a value that is none of a sample stays out."""
+    """Return the values of a sample by scorer, or by scorer and key or place."""
     values: dict[str, object] = {}
     for scorer, score in (sample.scores or {}).items():
         parts = score.value
         if isinstance(parts, list):
             parts = dict(enumerate(parts))
-        inner = {f"{scorer}.{key}": part for key, part in parts.items()} if isinstance(parts, dict) else {scorer: parts}
-        values |= inner
-    return {name: GRADES.get(value, value) if isinstance(value, str) else value for name, value in values.items()}
+        if not isinstance(parts, dict):
+            values[scorer] = _graded(parts)
+            continue
+        for key, part in parts.items():
+            values[f"{scorer}.{key}"] = _graded(part)
+    return values
+
+
+def _graded(value: object) -> object:
+    return GRADES.get(value, value) if isinstance(value, str) else value
 
 
 def _input(sample: Any) -> str:  # noqa: ANN401
     return sample.input if isinstance(sample.input, str) else "\n".join(message.text for message in sample.input)
 
 
-def _problem(sample: Any, correct: float | None) -> str | None:  # noqa: ANN401
+def _problem(sample: Any, *, is_scored: bool) -> str | None:  # noqa: ANN401
     if sample.error is not None:
-        return "errored, which leaves them without an outcome" if correct is None else "errored and were scored"
+        return "errored and were scored" if is_scored else "errored, which leaves them without an outcome"
     if sample.limit is not None:
         return f"stopped at the limit of {sample.limit.type}"
-    return "were not scored" if correct is None else None
+    return None if is_scored else UNSCORED
 
 
 def _stated(log: Any, metric: str, notes: list[str]) -> list[StatedScore]:  # noqa: ANN401

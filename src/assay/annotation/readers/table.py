@@ -1,8 +1,7 @@
 """The table of readers, and the tasks of all files of an evaluation."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 
@@ -15,16 +14,10 @@ from assay.annotation.readers.code_logs import (
     read_predictions,
 )
 from assay.annotation.readers.columns import read_columns
-from assay.annotation.readers.harness_logs import (
-    read_evalscope,
-    read_every_eval_ever,
-    read_helm,
-    read_lighteval,
-    read_lm_eval,
-    read_opencompass,
-)
+from assay.annotation.readers.harness_logs import read_evalscope, read_lighteval, read_lm_eval, read_opencompass
 from assay.annotation.readers.inspect_logs import read_inspect
 from assay.annotation.readers.patch_logs import read_outcomes_by_id, read_patch_report, read_single_reports
+from assay.annotation.readers.shared_logs import read_every_eval_ever, read_helm
 from assay.annotation.task_results import LogColumns, TaskLog, TaskResult, check_stated, merge_results
 from assay.errors import DataError, plain_reason
 from assay.plug_ins import PlugIns
@@ -55,8 +48,8 @@ READERS: PlugIns[Reader] = PlugIns(
 )
 """Name → reader, in the order in which they are tried."""
 EXPECTED = "a file of a harness that `assay annotate --help` names, or --columns id=PATH,outcome=PATH for any other"
-MOST_NAMED = 3
-"""Tasks that a note names."""
+MOST_NAMED, MOST_FIELDS = 3, 8
+"""Tasks that a note names, and fields that an error does."""
 
 
 def harness_of(path: Path) -> str:
@@ -84,21 +77,26 @@ def read_task_results(
         MissingExtra: an inspect log without inspect_ai.
     """
     logs = [_read(LogFile(path), columns) for path in paths]
-    for name in ("text", "id", "metric", "outcome", "date"):
-        if getattr(columns, name) is not None and not any(name in log.columns for log in logs):
+    read = frozenset[str]().union(*(log.columns for log in logs))
+    for name, value in asdict(columns).items():
+        if value is not None and name not in read:
             option = "--metric" if name == "metric" else f"--columns {name}"
             harnesses = ", ".join(log.harness for log in logs)
             raise DataError(f"received {option}, which the results of {harnesses} have no use for; expected none")
-    for sentence in chain.from_iterable(log.notes for log in logs):
-        note(sentence)
+    for log in logs:
+        for sentence in log.notes:
+            note(sentence)
     check_stated(logs)
-    tasks = merge_results([result for log in logs for result in log.results])
+    tasks = merge_results(tuple(chain.from_iterable(log.results for log in logs)))
     if not tasks:
         raise DataError(f"{', '.join(map(str, paths))}: no task in it, expected {EXPECTED}")
-    for problem in dict.fromkeys(task.problem for task in tasks if task.problem):
-        named = [task.id for task in tasks if task.problem == problem]
-        more = f" and {len(named) - MOST_NAMED:,} more" * (len(named) > MOST_NAMED)
-        note(f"{len(named):,} {'tasks' if len(named) > 1 else 'task'} {problem}: {', '.join(named[:MOST_NAMED])}{more}")
+    by_problem: dict[str, list[str]] = {}
+    for task in tasks:
+        if task.problem is not None:
+            by_problem.setdefault(task.problem, []).append(task.id)
+    for problem, ids in by_problem.items():
+        more = f" and {len(ids) - MOST_NAMED:,} more" * (len(ids) > MOST_NAMED)
+        note(f"{len(ids):,} task{'s' * (len(ids) > 1)} {problem}: {', '.join(ids[:MOST_NAMED])}{more}")
     return tasks
 
 
@@ -110,7 +108,8 @@ def _read(file: LogFile, columns: LogColumns) -> TaskLog:
             log = read(file, columns)
             if log is not None:
                 return _with_notes(log, file)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:  # a field that is missing, or of another type
+    # a field that is missing, or of another type
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise DataError(f"{file.path}: an entry is damaged ({plain_reason(error)}); expected {EXPECTED}") from error
     raise DataError(f"{file.path}: received {_description(file)}; expected {EXPECTED}")
 
@@ -123,6 +122,7 @@ def _description(file: LogFile) -> str:
     """Return what a file of no known layout holds, in words."""
     if file.path.is_dir():
         return "a folder without reports of instances"
-    names = list(file.fields) or (list(file.rows[0]) if file.row_names else [])
-    listed = partial(", ".join)
-    return f"{'an object' if file.fields else 'rows'} with {listed(map(str, names[:8])) or 'nothing'}"
+    if file.fields:
+        return f"an object with {', '.join(list(file.fields)[:MOST_FIELDS])}"
+    first = list(file.rows[0])[:MOST_FIELDS] if file.row_names else []
+    return f"rows with {', '.join(map(str, first)) or 'nothing'}"

@@ -8,6 +8,7 @@ beacon every statement rests on an honest publisher, and says so.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from assay.evaluation import SIGNIFICANCE
 from assay.release.comparing import TwinComparison
 from assay.release.data_card import NOT_VALID
 from assay.release.making import MadeRelease
@@ -30,7 +31,6 @@ from assay.reports import (
 )
 from assay.types import PROOF_LEVEL
 
-LEVEL = 0.05
 WAYS = (
     "training on the publication, a fork of it, text generated from it, distillation of a model that had it, or "
     "selection by public scores"
@@ -85,7 +85,7 @@ def _answer(result: ReleaseTest, best: VersionTest, p: float) -> Answer:
     )
     honest = "" if result.has_beacon else ", if the publisher drew honestly"
     if result.placebo:
-        if p <= LEVEL:
+        if p <= SIGNIFICANCE:
             return Answer(
                 "The placebo rejects",
                 "A model from before the publication cannot know the lot: something is wrong.",
@@ -93,7 +93,7 @@ def _answer(result: ReleaseTest, best: VersionTest, p: float) -> Answer:
                 "check that the model is older, and that nobody chose the lot",
             )
         return Answer("The placebo passes", "The lot did not come out against a model that cannot know it.", measured)
-    if p > LEVEL:
+    if p > SIGNIFICANCE:
         step = "with an older model as --parent the test finds more; each further test counts, and p is adjusted"
         return Answer("No trace found", ABSENCE, measured, "" if result.parents else step)
     if p <= PROOF_LEVEL and best.adjusted is not None and result.valid:
@@ -112,7 +112,7 @@ def _answer(result: ReleaseTest, best: VersionTest, p: float) -> Answer:
 
 
 def _parent_or_child(result: ReleaseTest) -> bool:
-    return result.parent_p is not None and result.parent_p <= LEVEL
+    return result.parent_p is not None and result.parent_p <= SIGNIFICANCE
 
 
 def _method(result: ReleaseTest) -> str:
@@ -266,7 +266,7 @@ def _(compared: TwinComparison) -> Report:
 
 def _compared_answer(compared: TwinComparison) -> Answer:
     measured = f"{points_with_interval(compared.difference)}; {named_p_value(compared.p_value)}, one-sided."
-    if compared.p_value <= LEVEL:
+    if compared.p_value <= SIGNIFICANCE:
         because = "The model solves published tasks that it fails as twins."
         return Answer("Better on the published copies", because, measured)
     if compared.difference.high < 0:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binom
 
+from assay.evaluation import SIGNIFICANCE
 from assay.types import Float64Array, Int64Array
 
 EPSILON = 0.3
 """Weight of a task's likelihood ratio in the evidence; the rest stays at 1, so tasks without a trace cost little."""
 DRAWS = 20_000
 """Lots that are drawn again."""
-LEVEL = 0.05
 TIE = 1e-9
 """Values closer than this are ties: rounding must not decide."""
 _EXPONENTS = np.geomspace(0.05, 50, 120)
@@ -136,7 +136,7 @@ def chernoff_bound(table: Float64Array, observed: float) -> float:
     return float(np.exp(min(0.0, *logs)))
 
 
-def memorised_at_least(first: int, tasks: int, copies: int, level: float = LEVEL) -> int:
+def memorised_at_least(first: int, tasks: int, copies: int, level: float = SIGNIFICANCE) -> int:
     """Return a lower bound (confidence 1 - level) of the number of tasks whose published copy the model knows.
 
     A task that the model does not know ranks its published copy first with chance 1/K at most. So m₀ unknown tasks are

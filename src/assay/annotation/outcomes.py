@@ -1,8 +1,9 @@
 """Outcomes and metrics of a log: a value is between 0 and 1, or it is refused with the names that can be chosen."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
+from itertools import filterfalse
 
 from assay.errors import DataError, did_you_mean
 
@@ -67,25 +68,28 @@ def choose_metric(
     """
     usable = [name for name, values in metrics.items() if all(map(_is_outcome, values))]
     listed = f"expected {' or '.join(usable[:SHOWN]) or 'a metric between 0 and 1, and there is none'}"
-    if requested is None:
-        name = next(iter(metrics), None)
-        if name is not None and len(metrics) > 1:
-            others = ", ".join(list(metrics)[1 : SHOWN + 1])
-            note(f"the outcomes are those of {name}; --metric NAME takes another: {others}")
-    else:
-        ending = tuple(f"{sign}{requested}" for sign in ".,")
-        matches = [requested] if requested in metrics else [name for name in metrics if name.endswith(ending)]
-        if not matches:
-            beginning = [name for name in metrics if name.startswith((f"{requested}.", f"{requested},"))]
-            matches = beginning[:1] if len(beginning) == 1 else []
-        if len(matches) != 1:
-            near = did_you_mean(requested, metrics)
-            raise DataError(f"{place}: --metric {requested}: {listed}{near}")
-        name = matches[0]
-    if name is None or name not in usable:
-        shown = next((value for value in metrics.get(name or "", ()) if not _is_outcome(value)), None)
+    name = next(iter(metrics), None)
+    if requested is not None:
+        name = _named(requested, metrics)
+        if name is None:
+            raise DataError(f"{place}: --metric {requested}: {listed}{did_you_mean(requested, metrics)}")
+    if name not in usable or name is None:
+        shown = next(iter(filterfalse(_is_outcome, metrics.get(name or "", ()))), None)
         raise DataError(f"{place}: the metric {name} has the outcome {shown!r:.60}, {listed}, named with --metric")
+    if requested is None and len(metrics) > 1:
+        others = ", ".join(list(metrics)[: SHOWN + 1])
+        note(f"the outcomes are those of {name}; --metric NAME takes another of {others}")
     return name
+
+
+def _named(requested: str, metrics: Collection[str]) -> str | None:
+    """Return the metric of a name, else the only one that ends or begins with it: `key` or `scorer` of `scorer.key`."""
+    if requested in metrics:
+        return requested
+    ending = [name for name in metrics if name.endswith((f".{requested}", f",{requested}"))]
+    beginning = [name for name in metrics if name.startswith((f"{requested}.", f"{requested},"))]
+    matches = ending or beginning
+    return matches[0] if len(matches) == 1 else None
 
 
 def _is_outcome(value: object) -> bool:

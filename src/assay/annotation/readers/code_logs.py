@@ -7,13 +7,13 @@ bigcode-evaluation-harness  `logs.json`; its `evaluation_results.json` is the st
 predictions                 rows of `task_id` with `solution` or `completion`, or of `instance_id` with `model_patch`
 """
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
 from assay.annotation.log_file import LogFile, values_at
-from assay.annotation.outcomes import choose_metric, day_of, outcome_at, status_at
+from assay.annotation.outcomes import day_of, outcome_at, status_at
+from assay.annotation.readers.attempts import Attempts
 from assay.annotation.readers.columns import check_paths, field_text
 from assay.annotation.task_results import ROUNDING, LogColumns, StatedScore, TaskLog, TaskResult
 from assay.errors import DataError
@@ -27,36 +27,47 @@ BASE, PLUS = "base", "plus"
 def read_evalplus(file: LogFile, columns: LogColumns) -> TaskLog | None:
     """Read results of EvalPlus: `plus`, where the further tests were run, or `base`."""
     entries = file.fields.get("eval")
-    if not isinstance(entries, dict) or not entries:
+    first = _first_attempt(entries)
+    is_old = {"nfiles", BASE} <= first.keys()
+    if not isinstance(entries, dict) or not (is_old or "base_status" in first):
         return None
-    first = next(iter(entries.values()))
-    is_old = isinstance(first, dict) and {"nfiles", BASE} <= first.keys()
-    if not is_old and not (isinstance(first, list) and first and "base_status" in first[0]):
-        return None
-    results: list[tuple[str, dict[str, float]]] = []
+    words = OLD_STATUSES if is_old else STATUSES
+    attempts = Attempts(str(file.path))
+    with_plus = without_plus = 0
     for name, entry in entries.items():
-        attempts = _old_attempts(entry) if is_old else entry
-        words = OLD_STATUSES if is_old else STATUSES
-        if not attempts:
-            raise DataError(f"{file.path}: {name} has no attempt, expected at least one")
-        results += [(name, _parts(attempt, words, f"{file.path}: {name}")) for attempt in attempts]
-    names = [part for part in (PLUS, BASE) if all(part in parts for _, parts in results)]
-    if any(PLUS in parts for _, parts in results) and PLUS not in names:
+        listed = _old_attempts(entry) if is_old else _present(entry, f"{file.path}: {name}")
+        for attempt in listed:
+            base = status_at(attempt["base_status"], words, f"{file.path}: {name}")
+            if attempt.get("plus_status") is None:
+                without_plus += 1
+                attempts.add(name, "", {BASE: base})
+                continue
+            with_plus += 1
+            plus = status_at(attempt["plus_status"], words, f"{file.path}: {name}")
+            attempts.add(name, "", {PLUS: min(base, plus), BASE: base})
+    if with_plus and without_plus:
         raise DataError(f"{file.path}: some attempts have no plus_status; expected one for every attempt, or for none")
-    notes: list[str] = []
-    metrics = {part: [parts[part] for _, parts in results] for part in names}
-    metric = choose_metric(columns.metric, metrics, str(file.path), notes.append)
-    scored = tuple(TaskResult(name, correct=parts[metric]) for name, parts in results)
-    if PLUS not in names:
-        notes.append("the further tests of EvalPlus were not run: the outcomes are those of the base tests")
-    return TaskLog("EvalPlus", scored, notes=tuple(notes), columns=frozenset({"metric"}))
+    if without_plus:
+        attempts.notes.append("the further tests of EvalPlus were not run: the outcomes are those of the base tests")
+    metric = attempts.choose(columns.metric)
+    return TaskLog("EvalPlus", attempts.results(metric), notes=tuple(attempts.notes), columns=frozenset({"metric"}))
 
 
-def _parts(attempt: Mapping[str, Any], words: Mapping[str, float], place: str) -> dict[str, float]:
-    """Return the outcome of the base tests, and of both kinds together where both were run."""
-    base = status_at(attempt["base_status"], words, place)
-    plus = attempt.get("plus_status")
-    return {BASE: base} | ({} if plus is None else {PLUS: min(base, status_at(plus, words, place))})
+def _first_attempt(entries: object) -> Mapping[str, Any]:
+    """Return the first attempt, or the first entry of EvalPlus 0.1, which has all attempts; empty for neither."""
+    first = values_at(entries, "[]")[:1]
+    return _first_object(values_at(first, "[].0") or first)
+
+
+def _present(attempts: Sequence[Any], place: str) -> Sequence[Any]:
+    """Return the attempts at a task.
+
+    Raises:
+        DataError: there is none, from which no outcome follows.
+    """
+    if not attempts:
+        raise DataError(f"{place} has no attempt, expected at least one")
+    return attempts
 
 
 def _old_attempts(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -73,25 +84,19 @@ def _old_attempts(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
 def read_bigcodebench(file: LogFile, _columns: LogColumns) -> TaskLog | None:
     """Read results of BigCodeBench, and its pass@1 beside them."""
     entries = file.fields.get("eval")
-    if not isinstance(entries, dict) or not entries:
-        return None
-    first = next(iter(entries.values()))
-    if not (isinstance(first, list) and first and "status" in first[0]):
+    if not isinstance(entries, dict) or "status" not in _first_attempt(entries):
         return None
     results = []
     for name, attempts in entries.items():
-        if not attempts:
-            raise DataError(f"{file.path}: {name} has no attempt, expected at least one")
-        for attempt in attempts:
-            results.append(TaskResult(name, correct=status_at(attempt["status"], STATUSES, f"{file.path}: {name}")))
+        place = f"{file.path}: {name}"
+        for attempt in _present(attempts, place):
+            results.append(TaskResult(name, correct=status_at(attempt["status"], STATUSES, place)))
     beside = file.path.with_name(file.path.name.replace("eval_results.json", "pass_at_k.json"))
-    return TaskLog("BigCodeBench", tuple(results), _pass_at_1(file, beside))
-
-
-def _pass_at_1(file: LogFile, path: Path) -> tuple[StatedScore, ...]:
-    content = None if path == file.path else file.beside(path)
-    value = content.get("pass@1") if isinstance(content, dict) else None
-    return () if value is None else (StatedScore(float(value), str(path)),)
+    content = file.beside(beside)
+    stated: tuple[StatedScore, ...] = ()
+    if beside != file.path and isinstance(content, dict) and "pass@1" in content:
+        stated = (StatedScore(float(content["pass@1"]), str(beside)),)
+    return TaskLog("BigCodeBench", tuple(results), stated)
 
 
 def read_livecodebench(file: LogFile, columns: LogColumns) -> TaskLog | None:
@@ -132,28 +137,26 @@ def _statement(row: Mapping[str, Any], columns: LogColumns) -> str:
 
 def read_bigcode(file: LogFile, _columns: LogColumns) -> TaskLog | None:
     """Read `logs.json` of bigcode-evaluation-harness, {number: [[attempt, outcome], …]}, or its stated score."""
-    if "config" in file.fields and any("pass@1" in score for score in _scores(file.fields)):
-        stated = [StatedScore(score["pass@1"], str(file.path)) for score in _scores(file.fields) if "pass@1" in score]
+    stated = []
+    for score in file.fields.values() if "config" in file.fields else ():
+        if isinstance(score, dict) and "pass@1" in score:
+            stated.append(StatedScore(float(score["pass@1"]), str(file.path)))
+    if stated:
         return TaskLog("bigcode-evaluation-harness", (), tuple(stated))
-    first = next(iter(file.fields.values()), None)
-    if not (isinstance(first, list) and first and isinstance(first[0], list) and "passed" in _last(first[0])):
+    if "passed" not in _first_object(values_at(file.fields, "[].0.1")):
         return None
     results = []
     for name, attempts in file.fields.items():
-        if not attempts:
-            raise DataError(f"{file.path}: task {name} has no attempt, expected at least one")
-        for _, attempt in attempts:
-            correct = outcome_at(attempt["passed"], f"{file.path}: task {name}")
-            results.append(TaskResult(name, correct=correct, number=int(name)))
+        place = f"{file.path}: task {name}"
+        for _, attempt in _present(attempts, place):
+            results.append(TaskResult(name, correct=outcome_at(attempt["passed"], place), number=int(name)))
     return TaskLog("bigcode-evaluation-harness", tuple(results))
 
 
-def _scores(fields: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    return (score for score in fields.values() if isinstance(score, dict))
-
-
-def _last(values: list[Any]) -> Mapping[str, Any]:
-    return values[-1] if values and isinstance(values[-1], dict) else {}
+def _first_object(values: Sequence[object]) -> Mapping[str, Any]:
+    """Return the first value where it is an object, else an empty one."""
+    first = next(iter(values), None)
+    return first if isinstance(first, dict) else {}
 
 
 def read_predictions(file: LogFile, _columns: LogColumns) -> TaskLog | None:

@@ -27,16 +27,21 @@ def read_patch_report(file: LogFile, _columns: LogColumns) -> TaskLog | None:
         is_resolved = name in listed["resolved"]
         if is_resolved and name in listed["unresolved"]:
             raise DataError(f"{file.path}: {name} is among the resolved and the unresolved ids; expected one of them")
-        problem = ERRORED if name in listed["error"] else EMPTY if name in listed["empty_patch"] else None
+        problem = None
+        if name in listed["error"]:
+            problem = ERRORED
+        elif name in listed["empty_patch"]:
+            problem = EMPTY
         if not (is_resolved or problem or name in listed["unresolved"]):
             raise DataError(
                 f"{file.path}: {name} was submitted, and is in none of resolved_ids, unresolved_ids, error_ids and "
                 "empty_patch_ids; expected a known outcome"
             )
         results.append(TaskResult(name, correct=float(is_resolved), problem=problem))
-    stated = report.get("resolved_instances")
-    share = () if stated is None or not results else (StatedScore(stated / len(results), f"{file.path}"),)
-    return TaskLog("SWE-bench", tuple(results), share)
+    stated = []
+    if results and report.get("resolved_instances") is not None:
+        stated.append(StatedScore(report["resolved_instances"] / len(results), str(file.path)))
+    return TaskLog("SWE-bench", tuple(results), tuple(stated))
 
 
 _LISTS = ("submitted", "resolved", "unresolved", "error", "empty_patch")

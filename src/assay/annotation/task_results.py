@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import chain
 from statistics import fmean
 
 from assay.errors import DataError
@@ -87,7 +88,7 @@ def check_stated(logs: Sequence[TaskLog]) -> None:
     Raises:
         DataError: they differ.
     """
-    everything = merge_results([result for log in logs for result in log.results])
+    everything = merge_results(tuple(chain.from_iterable(log.results for log in logs)))
     for log in logs:
         tasks = merge_results(log.results) if log.results else everything
         outcomes = [task.correct for task in tasks if task.correct is not None]

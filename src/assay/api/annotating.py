@@ -47,9 +47,7 @@ def annotate(
     """
     if (audit is None) == (index is None):
         raise DataError("expected one of an audit and an index")
-    if isinstance(results, str | Path):
-        results = [results]
-    paths = list(map(Path, results))
+    paths = list(map(Path, [results] if isinstance(results, str | Path) else results))
     notes: list[str] = []
     tasks = read_task_results(paths, LogColumns(text, id, metric), notes.append)
     if all(task.correct is None for task in tasks):
@@ -57,13 +55,12 @@ def annotate(
             f"{', '.join(map(str, paths))}: {len(tasks)} tasks without an outcome, so there are no results to split; "
             "expected the file with the outcomes too (…_eval_results.json of EvalPlus, the report of SWE-bench)"
         )
-    samples = getattr(benchmark, "samples", ())
+    samples = benchmark.samples if benchmark else ()
     name = paths[0].name
     if index is not None:
         with open_for_search(str(index)) as opened, progress_bar(f"looking for {name}", shown=progress) as report:
             split = split_by_index(opened, tasks, samples, progress=report)
     else:
-        if not isinstance(audit, Audit):
-            audit, _ = read_run(Path(str(audit)))
-        split = split_by_audit(audit, with_texts(tasks, samples))
+        run = audit if isinstance(audit, Audit) else read_run(Path(str(audit)))[0]
+        split = split_by_audit(run, with_texts(tasks, samples))
     return annotate_tasks(name, tasks, split, notes=notes)

@@ -77,8 +77,9 @@ def _kind_of_file(path: Path) -> str:
         raise DataError(
             f"{path} is no result of a run: {plain_reason(error)}; expected {', '.join(READERS)}"
         ) from error
-    if isinstance(content, dict) and "values" in content:
+    fields = content.keys() if isinstance(content, dict) else ()
+    if "values" in fields:
         return "calibration"
-    if isinstance(content, dict) and "cells" in content:
+    if "cells" in fields:
         return "reference"
     raise DataError(f"{path} is no result of a run; expected {', '.join(READERS)}")

@@ -44,8 +44,7 @@ def build_unseen(
     Raises:
         AssayError: bad input; one line says what was received and what was expected.
     """
-    if isinstance(corpora, str | Path):
-        corpora = [corpora]
+    names = [str(name) for name in ([corpora] if isinstance(corpora, str | Path) else corpora)]
     period = Period(day_named(after, "after"), day_named(before, "before"))
     if most is not None and most < 1:
         raise DataError(f"most {most}: expected at least 1 text")
@@ -54,13 +53,10 @@ def build_unseen(
     if groups is not None and groups < 1:
         raise DataError(f"groups {groups}: expected at least 1 project")
     request = UnseenRequest(unit, period, day_named(released, "released"), most=most, seed=seed)
-    form = None
-    if like is not None:
-        form = dataset_of(like)
     result = build_unseen_set(
-        list(map(str, corpora)),
+        names,
         request,
-        form,
+        None if like is None else dataset_of(like),
         download=download,
         enough=lambda found: (groups is not None and found >= groups) or (enough is not None and enough(found)),
     )

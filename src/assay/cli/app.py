@@ -55,7 +55,7 @@ METAVARS: dict[object, str] = {int: "N", float: "NUMBER", str: "TEXT", Path: "PA
 LONGEST_METAVAR = 34
 """Characters of the choices of an option that the help shows beside its name."""
 HELP = ["-h", "--help"]
-ORDER_OF_PANELS = {DATA: 0, MODEL: 1, OUTPUT: 2}
+LAST_PANELS = (DATA, MODEL, OUTPUT)
 """Panels of the help that follow those of a command's own options, in this order."""
 
 BEGINNING, RESEARCH = "Start here", "Research"
@@ -104,10 +104,7 @@ RESERVED: frozenset[str] = frozenset(
     [entry.name or "" for entry in app.registered_commands] + [group.name or "" for group in app.registered_groups]
 )
 COMMANDS: PlugIns[typer.Typer] = PlugIns(
-    group="assay.commands",
-    accepts=lambda loaded: isinstance(loaded, typer.Typer),
-    description="a typer app with commands",
-    reserved=lambda: RESERVED,
+    "assay.commands", lambda loaded: isinstance(loaded, typer.Typer), "a typer app with commands", lambda: RESERVED
 )
 """Commands of other distributions, as `lab` of assay-lab."""
 
@@ -154,15 +151,14 @@ def with_plain_types(command: Any) -> Any:  # noqa: ANN401  typer publishes no t
 
 def _put_default_into_help(option: Any) -> None:  # noqa: ANN401
     """Name the default of an option in its sentence: typer gives it a line of its own."""
-    default = option.default
-    if isinstance(default, list):
-        default = ",".join(default)
+    default = ",".join(option.default) if isinstance(option.default, list) else option.default
     if option.show_default is True and default not in (None, "") and not isinstance(default, bool):
         option.help, option.show_default = f"{option.help} (default: {default})", False
 
 
 def _panel_order(option: Any) -> int:  # noqa: ANN401
-    return ORDER_OF_PANELS.get(_panel(option) or "", -1)
+    panel = _panel(option)
+    return LAST_PANELS.index(panel) if panel in LAST_PANELS else -1
 
 
 def _panel(option: Any) -> str | None:  # noqa: ANN401
@@ -175,8 +171,8 @@ def _metavar(option: Any) -> str:  # noqa: ANN401
         option.help = f"{option.help} One of {', '.join(values)}."
         return "NAME"
     annotation = option.type_descriptor.annotation
-    names = filter(None, map(METAVARS.get, (annotation, *get_args(annotation))))
-    return "|".join(values) or next(names, "")
+    inner = [kind for kind in (annotation, *get_args(annotation)) if kind in METAVARS]
+    return "|".join(values) or (METAVARS[inner[0]] if inner else "")
 
 
 @cache
@@ -223,9 +219,7 @@ def configured(command: Any) -> Mapping[str, Any]:  # noqa: ANN401
         echo(f"assay: note: {path} belongs to another user and was not read", err=True)
     if file.path is not None and not {"-q", "--quiet"} & set(sys.argv):
         echo(f"assay: note: {file.refused or f'options from {file.path}'}", err=True)
-    if file.refused:
-        return {}
-    return file.defaults
+    return {} if file.refused else file.defaults
 
 
 def main() -> None:
@@ -243,9 +237,7 @@ def main() -> None:
             code = command(prog_name="assay", standalone_mode=False, default_map=defaults)
             sys.stdout.flush()
     except (AssayError, typer.TyperException) as error:
-        message = str(error)
-        if isinstance(error, typer.TyperException):
-            message = refusal(error)
+        message = refusal(error) if isinstance(error, typer.TyperException) else str(error)
         if type(error).__name__ == "NoArgsIsHelpError":
             sys.stdout.write(message)
         elif message:
@@ -262,9 +254,7 @@ def main() -> None:
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code before it gets here
         sys.stderr.write("assay: interrupted; computed values are cached, run the same command again to continue\n")
     gc.freeze()  # the collector would walk all modules once more while Python ends: half a second after torch
-    if not isinstance(code, int):
-        code = 0
-    sys.exit(code)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 if __name__ == "__main__":

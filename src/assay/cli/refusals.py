@@ -51,13 +51,8 @@ def as_refusals() -> Iterator[None]:
 
 def in_one_line(message: str) -> str:
     """Return a message without line breaks, and with the first characters of words of thousands of characters."""
-    return " ".join(map(_shortened, message.split()))
-
-
-def _shortened(word: str) -> str:
-    if len(word) <= LONGEST_WORD:
-        return word
-    return f"{word[:SHOWN_OF_WORD]}…"
+    words = message.split()
+    return " ".join(word if len(word) <= LONGEST_WORD else f"{word[:SHOWN_OF_WORD]}…" for word in words)
 
 
 def refusal(error: "typer.TyperException") -> str:
@@ -89,9 +84,7 @@ def _wrong_value(parameter: Any, error: Any) -> str:  # noqa: ANN401
     received = _received(error)
     values = choices(parameter)
     if values:
-        shown = ""
-        if received:
-            shown = f"received {received}; "
+        shown = f"received {received}; " if received else ""
         return f"{_name(parameter)}: {shown}expected {', '.join(values)}{did_you_mean(received.strip(chr(39)), values)}"
     message = VALUE_ERROR.sub("expected ", error.message)
     message = NUMBER_ERROR.sub(lambda match: NUMBERS[match[1]], message)
@@ -100,7 +93,8 @@ def _wrong_value(parameter: Any, error: Any) -> str:  # noqa: ANN401
 
 def _received(error: Any) -> str:  # noqa: ANN401
     """Return the value in the message of the parser, quoted; "" where the message has none."""
-    return next(iter(re.findall(r"'[^']*'", error.message)), "")
+    match = re.search(r"'[^']*'", error.message)
+    return match[0] if match else ""
 
 
 def _name(parameter: Any) -> str:  # noqa: ANN401
@@ -111,11 +105,13 @@ def _name(parameter: Any) -> str:  # noqa: ANN401
 
 def _command_of(error: Any) -> str:  # noqa: ANN401
     context = getattr(error, "ctx", None)
-    return str(getattr(context, "command_path", "assay"))
+    return str(context.command_path) if context else "assay"
 
 
 def _parameters_of(error: Any) -> list[Any]:  # noqa: ANN401
     context = getattr(error, "ctx", None)
-    if context is None:
-        return []
-    return [parameter for parameter in context.command.params if not getattr(parameter, "hidden", False)]
+    return (
+        [parameter for parameter in context.command.params if not getattr(parameter, "hidden", False)]
+        if context
+        else []
+    )

@@ -43,17 +43,11 @@ def annotate(
     Raises:
         AssayError: bad input; one line.
     """
-<<<<<<< HEAD
     if (audit is None) == (scan is None):
         raise DataError("expected one of an audit and a scan")
-    paths = list(map(Path, [results] if isinstance(results, str | Path) else results))
-=======
-    if (audit is None) == (index is None):
-        raise DataError("expected one of an audit and an index")
     if isinstance(results, str | Path):
         results = [results]
     paths = list(map(Path, results))
->>>>>>> main
     notes: list[str] = []
     tasks = read_task_results(paths, columns or LogColumns(), notes.append)
     if all(task.correct is None for task in tasks):
@@ -61,7 +55,6 @@ def annotate(
             f"{', '.join(map(str, paths))}: {len(tasks)} tasks without an outcome, so there are no results to split; "
             "expected the file with the outcomes too (…_eval_results.json of EvalPlus, the report of SWE-bench)"
         )
-<<<<<<< HEAD
     if benchmark is not None:
         tasks = with_texts(tasks, benchmark.samples, benchmark.name, notes.append)
     if after is not None:
@@ -81,15 +74,3 @@ def _day(text: date | str) -> date:
         return text if isinstance(text, date) else date.fromisoformat(text)
     except ValueError:
         raise DataError(f"--after: received {text!r:.40}, expected a day such as 2025-06-30") from None
-=======
-    samples = getattr(benchmark, "samples", ())
-    name = paths[0].name
-    if index is not None:
-        with open_for_search(str(index)) as opened, progress_bar(f"looking for {name}", shown=progress) as report:
-            split = split_by_index(opened, tasks, samples, progress=report)
-    else:
-        if not isinstance(audit, Audit):
-            audit, _ = read_run(Path(str(audit)))
-        split = split_by_audit(audit, with_texts(tasks, samples))
-    return annotate_tasks(name, tasks, split, notes=notes)
->>>>>>> main

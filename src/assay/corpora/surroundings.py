@@ -9,7 +9,7 @@ import csv
 import posixpath
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.message import Message
 from email.parser import HeaderParser
 from pathlib import PurePosixPath
@@ -196,7 +196,7 @@ class Surroundings:
         name, version = metadata.get("Name"), metadata.get("Version")
         plain = re.sub(r"[-_.]+", "-", str(name)).lower()
         purl = f"pkg:pypi/{plain}@{version}" if name and version else None
-        self._distributions[folder] = Facts(author=_author(metadata), purl=purl, **_addresses(metadata))
+        self._distributions[folder] = replace(_addresses(metadata), author=_author(metadata), purl=purl)
 
     def _notice_record(self, folder: str, raw: bytes) -> None:
         # RECORD lists paths from the folder in which the .dist-info folder lies
@@ -218,7 +218,7 @@ def _author(metadata: Message) -> str | None:
     return name if name and "@" not in name else None
 
 
-def _addresses(metadata: Message) -> dict[str, str | None]:
+def _addresses(metadata: Message) -> Facts:
     addresses = {}
     for value in map(str, metadata.get_all("Project-URL", [])):
         label, _, address = value.partition(",")
@@ -228,4 +228,4 @@ def _addresses(metadata: Message) -> dict[str, str | None]:
     home = addresses.get("homepage") if stated == "UNKNOWN" else stated
     if home and _HOSTED.fullmatch(home):
         repository = repository or home
-    return {"repository": repository, "url": repository or home}
+    return Facts(repository=repository, url=repository or home)

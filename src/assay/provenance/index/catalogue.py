@@ -221,9 +221,20 @@ class Catalogue:
                 # xor of the rows that were found, compared below with the one that triggers kept: a lost row is noticed
                 # too
                 places[document] = places.get(document, 0) ^ origin_checksum(document, file, first_line)
-                *described, content, purl, declared = described
-                digest = content.hex() if content else None
-                origin = Origin(*described, first_line, digest, purl, declared)
+                source, path, repository, commit, licence, author, url, content, purl, declared = described
+                origin = Origin(
+                    source=source,
+                    path=path,
+                    repository=repository,
+                    commit=commit,
+                    licence=licence,
+                    author=author,
+                    url=url,
+                    first_line=first_line,
+                    content=content.hex() if content else None,
+                    purl=purl,
+                    declared=declared,
+                )
                 origins.setdefault(document, []).append(origin)
             for (number, _, language, kind, name, *_), plain in self._with_texts(numbers, places):
                 text = plain.decode("utf-8", "surrogatepass")

@@ -39,7 +39,8 @@ def pairs_command(
     from assay.provenance.search import add_templates, default_boilerplate
     from assay.reports import number_of, render_csv
 
-    files = source_files(code, language)
+    read = source_files(code, language)
+    files = read.texts
     if len(files) < 2:  # noqa: PLR2004  a pair
         raise DataError(f"received {len(files)} source file, expected at least 2")
     boilerplate = add_templates(default_boilerplate(), template) if template else None

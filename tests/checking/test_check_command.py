@@ -572,7 +572,7 @@ def words(*arguments):
 def test_the_output_names_the_base_the_rules_and_what_was_not_judged(branch):
     branch.save({f"{name}.md": "text\n" for name in "abcdefg"})
     shown = words()
-    assert "no finding in 7 changed lines of 7 files" in shown
+    assert "0 findings in 7 changed lines of 7 files" in shown
     assert "Base: main (" in shown
     assert "rules of assay.toml there: fail-on-licence copyleft; index" in shown
     assert "The change writes" not in shown

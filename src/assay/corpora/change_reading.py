@@ -133,7 +133,10 @@ def _judged_lines(
 
 
 def _all_lines(text: SourceText) -> list[str]:
-    return [*lines_of(text.text), *(lines_of(text.behind) if text.behind else ())]
+    lines = lines_of(text.text)
+    if text.behind:
+        lines += lines_of(text.behind)
+    return lines if lines[-1] else lines[:-1]
 
 
 def _new_lines(after: Sequence[str], before: Sequence[str]) -> Iterator[int]:

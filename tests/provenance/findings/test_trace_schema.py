@@ -16,6 +16,7 @@ from assay.provenance.findings.schema import FindingFields
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 PUBLISHED = {
     "1.0": "21d646fddb6810f6ae0e7e1875024e0e9e787d9f0ab73ce4a33e175ee3bc8122",
+    "1.1": "e88b6b031dd563001a497e2bda4b17d9b3fef134df15572edd5c4a1cf7cec498",
 }
 """Version → digest of its schema. A line here is never changed: a new schema gets a new version and a new line."""
 

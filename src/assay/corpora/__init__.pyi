@@ -23,6 +23,7 @@ from .entry import Entry as Entry
 from .entry import Origin as Origin
 from .entry import Reason as Reason
 from .entry import Skipped as Skipped
+from .filters import is_prose_or_data as is_prose_or_data
 from .filters import languages_named as languages_named
 from .filters import skip_by_name as skip_by_name
 from .filters import skip_by_text as skip_by_text

@@ -43,6 +43,15 @@ _DENSE_LINE = 200
 """Characters from which a line can be minified code."""
 _DENSE = (0.1, 0.1)
 """Share of punctuation at least, and of white space at most, in a line of minified code."""
+_PROSE_OR_DATA = frozenset({
+    ".adoc", ".asc", ".asciidoc", ".bib", ".cfg", ".conf", ".crt", ".csv", ".dat", ".desktop", ".diff", ".dtd",
+    ".env", ".geojson", ".htm", ".html", ".ics", ".ini", ".ipynb", ".json", ".json5", ".jsonl", ".key",
+    ".license", ".lock", ".log", ".map", ".markdown", ".md", ".mdx", ".ndjson", ".org", ".out", ".patch",
+    ".pem", ".plist", ".po", ".pot", ".properties", ".qmd", ".rdf", ".rmd", ".rst", ".rtf", ".sig", ".snap",
+    ".spdx", ".srt", ".sum", ".svg", ".tex", ".text", ".toml", ".tsv", ".ttl", ".txt", ".vtt", ".webmanifest",
+    ".xhtml", ".xml", ".xsd", ".yaml", ".yml",
+})  # fmt: skip
+"""Suffixes of texts that hold prose or data, and code in blocks at most."""
 LONG_LINE = 1000
 """Characters; a text of which such lines make up more than half was not written by hand."""
 
@@ -122,6 +131,11 @@ def _is_dense(line: str) -> bool:
     marks, spaces = len(_PUNCTUATION.findall(line)), sum(map(str.isspace, line))
     least, most = _DENSE
     return marks >= least * len(line) and spaces <= most * len(line)
+
+
+def is_prose_or_data(path: str) -> bool:
+    """Return True for the name of a text that is no program: a document, or a file without a suffix."""
+    return PurePosixPath(path).suffix.lower() in {"", *_PROSE_OR_DATA}
 
 
 def language_of_file(path: str, head: str = "") -> str | None:

@@ -175,6 +175,7 @@ def test_archives_in_a_folder_are_opened(assay, tmp_path):
     for name in ("alpha", "beta"):
         with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as wheel:
             wheel.writestr(f"{name}/__init__.py", FUNCTION.format(name))
+            wheel.writestr(f"{name}-1.0.dist-info/RECORD", f"{name}/__init__.py,,\n")
             wheel.writestr(f"{name}-1.0.dist-info/METADATA", f"Name: {name}\nLicense-Expression: GPL-3.0-only\n")
     (folder / "broken.zip").write_bytes(b"PK\3\4")
     built = assay("index", "build", folder, "--index", "i", "--jobs", 1)

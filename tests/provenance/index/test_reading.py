@@ -11,7 +11,14 @@ from assay.provenance.index.reading import NOT_PARSED, NOT_UTF8, SHORT_FUNCTIONS
 from assay.retrieval import TooShort, fingerprint
 
 FUNCTION = "def distance(first, second):\n    return sum((a - b) ** 2 for a, b in zip(first, second)) ** 0.5\n"
-SCRIPT = "function total(list, rate) {\n  let sum = 0;\n  for (const item of list) {\n    sum += item.price * rate;\n  }\n  return sum;\n}\n"
+SCRIPT = """function total(list, rate) {
+  let sum = 0;
+  for (const item of list) {
+    sum += item.price * rate;
+  }
+  return sum;
+}
+"""
 TEXT = f'"""A module."""\n\nimport math\n\n\n{FUNCTION}\n\nx = [math.sin(0.1 * at) for at in range(100)]\n'
 
 

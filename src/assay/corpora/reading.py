@@ -15,7 +15,7 @@ from assay.corpora.entry import HOLDS_NO_CODE, LEFT_OUT, CorpusSource, Reason, S
 from assay.corpora.filters import decode_source, is_minified_code, language_of_file, skip_by_bytes
 from assay.corpora.folders import Folder
 from assay.corpora.open import open_sources
-from assay.corpora.settings import CorpusSettings
+from assay.corpora.settings import CorpusForm, CorpusSettings
 from assay.corpora.texts import LARGEST_TEXT, SourceText, bytes_of
 from assay.errors import DataError
 
@@ -120,7 +120,8 @@ def read_content(path: str, raw: bytes, *, largest: int = LARGEST_TEXT, language
     language = language or language_of_file(path, text[:200])
     source = SourceText.of(path, text, language)
     read.texts.append(source)
-    if any(is_minified_code(path, part.text, part.language) for part in (source, *source.blocks)):
+    parts = [(source.text, source.language), *((block.text, block.language) for block in source.blocks)]
+    if any(is_minified_code(path, part, spoken) for part, spoken in parts):
         read.skip(path, "minified", digest)
     return read
 
@@ -172,6 +173,6 @@ def read_folder(path: Path) -> FilesRead:
 def _source(path: Path) -> CorpusSource:
     if path.is_dir() and (path / ".git").exists():  # what is not committed is read too
         return Folder(path, str(path), largest=LARGEST_TEXT)
-    form = "archive" if path.is_file() else None
+    form: CorpusForm | None = "archive" if path.is_file() else None
     (source,) = open_sources([str(path)], CorpusSettings(form=form, max_file_size=f"{LARGEST_TEXT}"))
     return source

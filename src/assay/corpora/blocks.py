@@ -18,7 +18,7 @@ _NOT_A_LINE_END = re.compile(r"[^\r\n]")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CodeBlock:
     """A stretch of code inside another text.
 
     Attributes:
@@ -33,7 +33,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class TextView:
     """A text as it is judged.
 
     Attributes:
@@ -47,12 +47,12 @@ class View:
 
     text: str
     language: str | None
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[CodeBlock, ...] = ()
     is_aligned: bool = True
     behind: str = ""
 
 
-def view_of(path: str, text: str, language: str | None) -> View:
+def view_of(path: str, text: str, language: str | None) -> TextView:
     """Return the view of a text.
 
     Args:
@@ -61,11 +61,11 @@ def view_of(path: str, text: str, language: str | None) -> View:
         language: by name or first line, or None.
     """
     if language is not None and language not in _TEMPLATES:
-        return View(text, language)
+        return TextView(text, language)
     if text.lstrip("\ufeff \t\r\n")[:1] in {"{", "["} and (quoted := _quoted(text)):
         return quoted
     shown = _of_patch(text) if _HUNK.search(text) else _unescaped(text)
-    return View(shown, language, tuple(_blocks(path, shown)))
+    return TextView(shown, language, tuple(_blocks(path, shown)))
 
 
 _FENCE = re.compile(
@@ -105,7 +105,7 @@ _SERVED = {".jsp": "java", ".jspx": "java", ".tag": "java", ".erb": "ruby", ".rh
 """Suffix of a page → language of its server tags."""
 
 
-def _blocks(path: str, text: str) -> Iterator[Block]:
+def _blocks(path: str, text: str) -> Iterator[CodeBlock]:
     for fence in _FENCE.finditer(text):
         yield _block(text, fence, _named(fence["tag"]))
     for element in _ELEMENT.finditer(text):
@@ -122,7 +122,7 @@ def _blocks(path: str, text: str) -> Iterator[Block]:
     yield from _server_code(path, text)
 
 
-def _server_code(path: str, text: str) -> Iterator[Block]:
+def _server_code(path: str, text: str) -> Iterator[CodeBlock]:
     """Yield the code of all server tags as one block: a page cuts a statement wherever its markup begins."""
     spans = {"template": list[tuple[int, int]](), "code": list[tuple[int, int]]()}
     for tag in _SERVER.finditer(text):
@@ -131,12 +131,12 @@ def _server_code(path: str, text: str) -> Iterator[Block]:
     served = _SERVED.get(PurePosixPath(path).suffix.lower())
     for name, language in (("template", served), ("code", "php")):
         if spans[name]:
-            yield Block(_only(text, spans[name]), language, 1)
+            yield CodeBlock(_only(text, spans[name]), language, 1)
 
 
-def _block(text: str, match: re.Match[str], language: str | None) -> Block:
+def _block(text: str, match: re.Match[str], language: str | None) -> CodeBlock:
     first = 1 + text.count("\n", 0, match.start("code"))
-    return Block(dedent(match["code"]), language, first)
+    return CodeBlock(dedent(match["code"]), language, first)
 
 
 def _named(tag: str) -> str | None:
@@ -185,7 +185,7 @@ class _Cell:
     strings: list[tuple[int, str]] = field(default_factory=list)
 
 
-def _quoted(text: str) -> View | None:
+def _quoted(text: str) -> TextView | None:
     """Return the strings of a JSON text as lines, those of a notebook by the kind of their cell; None without any."""
     cells: dict[int, _Cell] = {}
     others: list[tuple[int, str]] = []
@@ -209,16 +209,16 @@ def _quoted(text: str) -> View | None:
     around = _laid_out(text, [*prose, *others], None)
     program = _MAGIC.sub(r"\1\2pass", view.text) if view.language == "python" else view.text
     if not around.text.strip():
-        return View(program, view.language, is_aligned=view.is_aligned)
-    blocks = [Block(around.text, None, 1), *_blocks("", around.text)]
+        return TextView(program, view.language, is_aligned=view.is_aligned)
+    blocks = [CodeBlock(around.text, None, 1), *_blocks("", around.text)]
     if view.is_aligned and around.is_aligned:
-        return View(program, view.language, tuple(blocks))
+        return TextView(program, view.language, tuple(blocks))
     below = program.count("\n") + 1
     moved = [replace(block, first_line=block.first_line + below) for block in blocks]
-    return View(program, view.language, tuple(moved), is_aligned=False, behind=around.text)
+    return TextView(program, view.language, tuple(moved), is_aligned=False, behind=around.text)
 
 
-def _laid_out(text: str, strings: Sequence[tuple[int, str]], language: str | None) -> View:
+def _laid_out(text: str, strings: Sequence[tuple[int, str]], language: str | None) -> TextView:
     """Return strings at the lines at which they begin; below one another where one of them holds several lines."""
     lines = [""] * (1 + text.count("\n"))
     at, line = 0, 0
@@ -228,9 +228,9 @@ def _laid_out(text: str, strings: Sequence[tuple[int, str]], language: str | Non
         content = value.removesuffix("\n").removesuffix("\r")
         if "\n" in content or (lines[line] and value.endswith("\n")):
             below = "".join(value if value.endswith("\n") else f"{value}\n" for _, value in sorted(strings))
-            return View(below, language, is_aligned=False)
+            return TextView(below, language, is_aligned=False)
         lines[line] += f" {content}" if lines[line] else content
-    return View("\n".join(lines), language)
+    return TextView("\n".join(lines), language)
 
 
 def _json_strings(text: str) -> Iterator[tuple[tuple[str, ...], int, int, str]]:

@@ -37,7 +37,7 @@ _EMPTY_TREES = {
 
 @dataclass(slots=True)
 class ChangeRead:
-    """What a change writes, by class.
+    """The files that a change writes, by class.
 
     Attributes:
         files: texts, each with the numbers of the lines that are judged.
@@ -89,10 +89,10 @@ def _read_text(change: SourceChange, written: WrittenPath, result: ChangeRead) -
     after = _content(change, written.after, written.path)
     earlier = {text.path.removeprefix(written.earlier): text for text in before.texts}
     for text in after.texts:
-        known = earlier.get(text.path.removeprefix(written.path))
-        if written.before == written.after and known is not None and known.language == text.language:
+        earlier_text = earlier.get(text.path.removeprefix(written.path))
+        if written.before == written.after and earlier_text is not None and earlier_text.language == text.language:
             continue
-        lines = _judged_lines(change, written, text, known)
+        lines = _judged_lines(change, written, text, earlier_text)
         size = sum(len(line) for number, line in enumerate(_all_lines(text), 1) if number in lines)
         if size > LARGEST_TEXT:
             result.unread.append(Unread(text.path, f"more than {LARGEST_TEXT:,} changed characters", written.after))

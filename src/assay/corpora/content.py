@@ -1,4 +1,4 @@
-"""What the bytes of a file are: media that cannot hold code, or text.
+"""Recognition of media, which cannot hold code, by the bytes of a file.
 
 Media are recognised by their content, never by their name. An image may begin as one and go on as a script, so a long
 readable stretch inside of media is text like any other.

@@ -87,7 +87,7 @@ class FilesRead:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What was not judged and changes no answer, in words."""
+        """Counts of what was not judged and changes no answer, in words."""
         counted = self.no_code + self.left_out
         return tuple(f"{counted[reason]:,} {reason}" for reason in sorted(counted))
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from assay.code import Function, Unparsable, functions_in
-from assay.corpora.blocks import Block, view_of
+from assay.corpora.blocks import CodeBlock, view_of
 from assay.corpora.entry import DocumentKind, Entry, Reason
 from assay.corpora.filters import (
     decode_source,
@@ -54,7 +54,7 @@ class SourceText:
         kind: of the piece. In a remainder functions and imports are blank, so that its lines are those of the file.
         blocks: of code inside the text, of a whole file.
         is_aligned: True if the lines of a whole file are those of the disk.
-        behind: text whose lines are counted after those of the whole; see `View`.
+        behind: text whose lines are counted after those of the whole; see `TextView`.
     """
 
     path: str
@@ -63,7 +63,7 @@ class SourceText:
     name: str | None = None
     first_line: int = 1
     kind: SourceKind = "file"
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[CodeBlock, ...] = ()
     is_aligned: bool = True
     behind: str = ""
 
@@ -129,7 +129,7 @@ def blocks_and_whole(file: SourceText) -> tuple[SourceText, ...]:
     return (*(_of_block(file, block) for block in file.blocks), replace(file, blocks=()))
 
 
-def _of_block(file: SourceText, block: Block) -> SourceText:
+def _of_block(file: SourceText, block: CodeBlock) -> SourceText:
     name = f"the block at line {block.first_line}"
     return SourceText(file.path, block.text, block.language, name=name, first_line=block.first_line)
 

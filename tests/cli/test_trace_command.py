@@ -155,7 +155,8 @@ def test_what_a_folder_keeps_from_being_read_is_traced_or_named(assay, index, tm
     (code / "left.py").write_text(SHARE)
     (code / ".gitignore").write_text("left.py\n")
     finished = assay("trace", code, "--index", index, "--fail-on-licence", "copyleft", "--json")
-    assert [file["path"].rpartition("/")[2] for file in json.loads(finished.out)["files"]] == ["long.py", "made.py"]
+    traced = [file["path"].rpartition("/")[2] for file in json.loads(finished.out)["files"]]
+    assert traced == [".gitignore", "long.py", "made.py"]
     assert len([finding for finding in findings_in(finished) if finding["denied"]]) == 2
     assert "note: without code, or left out: 1 ignored\n" in finished.err
 

@@ -199,7 +199,11 @@ EXPERIMENTS = (
     Experiment(
         name="provenance/unread",
         run=run,
-        scales={"smoke": (("json",), 12, 20, 10), "full": (PARTS, 500, 2000, 200)},
+        scales={
+            "smoke": (("json",), 12, 20, 10),
+            "small": (("json", "email"), 120, 200, 200),
+            "full": (PARTS, 500, 2000, 200),
+        },
         columns=("kind", "files", "denied", "undecided", "clean", "share"),
         takes={
             "texts": "a folder of unpacked packages: files that hold no copy",

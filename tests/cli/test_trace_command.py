@@ -361,3 +361,19 @@ def test_a_bill_of_materials_is_an_output_of_trace_alone(assay, index, snippet, 
     assert (refused.code, refused.out) == (2, "")
     assert "has no bill of materials" in refused.err
     assert assay("trace", snippet, "--index", index, "--format", form, "--verbatim").code == 2
+
+
+def test_a_file_that_could_hold_code_and_is_not_read_is_exit_code_3_until_it_is_accepted(assay, index, tmp_path):
+    code = tmp_path / "src"
+    code.mkdir()
+    (code / "own.py").write_text("def own(a):\n    return a.b\n")
+    (code / "lib.so").write_bytes(b"\x7fELF\0\1\2" * 99)
+    (code / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\1\2" * 99)
+    gate = ("--index", index, "--fail-on-licence", "copyleft")
+    finished = assay("trace", code, *gate, "--write-baseline", tmp_path / "accepted.json", "--json")
+    assert (finished.code, "without code, or left out: 1 media" in finished.err) == (0, True)
+    finished = assay("trace", code, *gate, "--json")
+    (unread,) = json.loads(finished.out)["not_judged"]
+    assert (finished.code, unread["path"].rpartition("/")[2]) == (3, "lib.so")
+    assert assay("trace", code, "--index", index).code == 0
+    assert assay("trace", code, *gate, "--baseline", tmp_path / "accepted.json").code == 0

@@ -98,7 +98,7 @@ def _declared(code: ChangedCode, store: RecordStore | None) -> list[Signal]:
     """Return the declarations of a change: in its paths, in its added lines, and in its commits."""
     change = code.change
     signals = list(in_paths(file.path for file in change.written if not file.is_removed))
-    for path, text in code.texts.items():
+    for path, text in code.sources.items():
         signals += [signal for signal in in_text(text, path) if signal.line in code.added[path]]
     if store is not None:
         for fields in commit_messages(change.repository, revisions=(change.head, f"^{change.fork}")):
@@ -109,7 +109,7 @@ def _declared(code: ChangedCode, store: RecordStore | None) -> list[Signal]:
 def _recorded(store: RecordStore, code: ChangedCode, rules: ChangeRules) -> RecordedLines:
     """Return the changed lines by who wrote them, blank ones left out."""
     files, unread = [], []
-    for path, text in code.texts.items():
+    for path, text in code.sources.items():
         try:
             lines = store.lines(code.change.head, path, _filled(text, code.added[path]))
         except DataError as error:  # a name that is not UTF-8

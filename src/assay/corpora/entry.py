@@ -68,11 +68,22 @@ class Document:
 
 Reason = Literal[
     "binary", "broken row", "corrupt", "crashes the reader", "empty", "encrypted", "excluded", "generated",
-    "git LFS pointer", "ignored", "link", "minified", "missing from the repository", "nested archive",
-    "no known language", "no text in the row", "not a plain file", "other language", "path leads outside",
+    "git LFS pointer", "ignored", "link", "link to a judged file", "media", "minified", "missing from the repository",
+    "nested archive", "no known language", "no text in the row", "not a plain file", "other language",
+    "path leads outside", "prose or data",
     "repeated path", "submodule", "too large", "too short", "undecodable", "unreadable",
 ]  # fmt: skip
 """Why a file, a member or a row did not become a document."""
+
+HOLDS_NO_CODE: frozenset[Reason] = frozenset({"empty", "link to a judged file", "media"})
+"""Reasons of files that cannot hold code: they are counted, and change no answer."""
+
+LEFT_OUT: frozenset[Reason] = frozenset({"excluded", "ignored", "other language", "repeated path"})
+"""Reasons that the user stated, by a setting or by .gitignore. Every other file could hold code and was not read."""
+
+
+NEVER_ENTERED = frozenset({".git", ".hg", ".svn", "__pycache__"})
+"""Folders of version control and of compiled files, in which no source is written."""
 
 
 class Content(Protocol):

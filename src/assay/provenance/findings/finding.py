@@ -173,12 +173,23 @@ def trace_file(
     Raises:
         AssayError: see `trace`.
     """
-    language = file.language or find_language(file.text, index)
-    labelled = SourceText(file.path, file.text, language)
+    labelled = _labelled(file, index, parts)
     documents = top * DOCUMENTS_FOR_A_SOURCE
-    search = partial(trace, language=language, method=method, top=documents, settings=settings, also=also)
-    traced = tuple((part, search(part.text, index)) for part in parts(labelled))
-    return TracedFile(file, language, parts=traced, findings=findings_of(file.path, traced))
+    search = partial(trace, method=method, top=documents, settings=settings, also=also)
+    traced = tuple((part, search(part.text, index, language=part.language)) for part in parts(labelled))
+    return TracedFile(file, labelled.language, parts=traced, findings=findings_of(file.path, traced))
+
+
+def _labelled(file: SourceText, index: Searchable, parts: Callable[[SourceText], Sequence[SourceText]]) -> SourceText:
+    """Return a file with a language of the whole and of each block, as far as their texts show one."""
+    blocks = []
+    for block in file.blocks:
+        blocks.append(block if block.language else replace(block, language=find_language(block.text, index)))
+    whole = parts(replace(file, blocks=()))
+    language = file.language
+    if language is None and whole:  # of a long file that is changed in a few lines, these show the language
+        language = find_language(whole[-1].text, index)
+    return replace(file, language=language, blocks=tuple(blocks))
 
 
 def without_own(files: Iterable[TracedFile], own: Collection[str]) -> list[TracedFile]:

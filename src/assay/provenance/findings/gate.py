@@ -183,16 +183,22 @@ def accept_findings(
         judgement: without excuses.
         texts: of the traced files, by path.
         baseline: keys of the accepted findings; see `read_baseline`.
-        added: lines that the judged change adds itself, by path: a comment in one of them accepts nothing.
+        added: lines that the judged change adds itself, by path: a comment on a finding with one of them accepts
+            nothing.
     """
     remarks = list(judgement.remarks)
 
     def excused(denial: Denial) -> Denial:
         path = denial.finding.path
         reason, line = _comment(denial.finding, texts[path])
-        if line in added.get(path, ()):
+        if line is not None and not added.get(path, frozenset()).isdisjoint(
+            {line, *line_numbers(denial.finding.lines)}
+        ):
+            # the comment was written about other code than what the change makes of the block
             reason = ""
-            remarks.append(f"{path}:{line}: `assay: ignore` is new in this change, so it accepts nothing")
+            remarks.append(
+                f"{path}:{line}: `assay: ignore` stands in code that this change adds, so it accepts nothing"
+            )
         elif line is not None and not reason:
             remarks.append(f"{path}:{line}: `assay: ignore` without a reason, so it accepts nothing")
         if not reason and finding_key(denial, texts[path]) in baseline:

@@ -1,0 +1,10 @@
+from .gold import GoldTask as GoldTask
+from .gold import read_tasks as read_tasks
+from .judging import JudgedRun as JudgedRun
+from .judging import judge as judge
+from .reading import RUN_READERS as RUN_READERS
+from .reading import Unread as Unread
+from .reading import read_runs as read_runs
+from .reading import run_files as run_files
+from .run_values import AgentRun as AgentRun
+from .run_values import Step as Step

@@ -1,0 +1,440 @@
+"""What a call of a tool reads and writes, from its text alone: nothing is executed.
+
+    git show, git log …                          history
+    curl, wget, gh, a tool that opens a page     network
+    a path in site-packages, node_modules …      another installation
+    a path outside the repository                a file outside, unless the agent wrote it
+    a test file                                  the tests
+
+Where a command brings foreign text into a file (`curl -o`, `git show REV:FILE > copy`), the file keeps the channel.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from assay.agent_runs.run_values import Step
+
+Channel = Literal[
+    "history beyond the base commit",
+    "network",
+    "another installation of the package",
+    "a file outside the repository",
+    "the tests",
+    "the working tree",
+]
+HISTORY: Channel = "history beyond the base commit"
+NETWORK: Channel = "network"
+INSTALLED: Channel = "another installation of the package"
+OUTSIDE: Channel = "a file outside the repository"
+TESTS: Channel = "the tests"
+TREE: Channel = "the working tree"
+CHANNELS: tuple[Channel, ...] = (HISTORY, NETWORK, INSTALLED, OUTSIDE, TESTS, TREE)
+
+_HEREDOC = re.compile(r"<<-?\s*(['\"\\]?)(\w+)['\"]?([^\n]*)\n(.*?)(?:\n[ \t]*\2(?![\w])|\Z)", re.DOTALL)
+_TOKEN = re.compile(
+    r"""(?P<word>(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\|&;()<>`]|(?<=[^\s])[<>](?=\())+)"""
+    r"""|(?P<redirect>\d?>>?|&>>?)|(?P<end>\|\||&&|[|&;()\n`])|(?P<other><<<|<|['"\\])""",
+    re.DOTALL,
+)
+_QUOTES = re.compile(r"""'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)""", re.DOTALL)
+_INSTALLED = re.compile(
+    r"site-packages|dist-packages|node_modules/|\.cargo/registry|/pkg/mod/|/\.m2/|/gems/|/lib/python\d|/lib/ruby/|"
+    r"/pkgs/|/conda-meta/"
+)
+_TESTS = re.compile(
+    r"(?:^|/)(?:tests?|testing|__tests__|specs?)/|(?:^|/)(?:tests?_[^/]*|[^/]*_tests?\.\w+|[^/]*\.(?:test|spec)\.\w+|"
+    r"tests?\.\w+|conftest\.py|[A-Z]\w*Tests?\.\w+)$"
+)
+_URL = re.compile(r"(?:https?|git|ssh)://|^git@")
+_REMOTE_CODE = re.compile(r"urlopen|requests\.(?:get|post)|httpx|urllib3|http\.client|fetch\(|axios|aiohttp")
+_WRITING_CODE = re.compile(
+    r"""open\([^)\n]*,\s*(?:mode\s*=\s*)?['"][wax+]|write_text|write_bytes|\.write\(|writelines|shutil\.|os\.rename|"""
+    r"""os\.replace|writeFile|File\.write|fileinput"""
+)
+_QUOTED_PATH = re.compile(r"""['"](~?/?[\w.@+-]+(?:/[\w.@+-]+)+|[\w.@+-]+\.\w{1,5})['"]""")
+_SHA = re.compile(r"[0-9a-f]{7,40}(?:[\^~]\d*)*$")
+_REVISION = re.compile(
+    r"(?:[0-9a-f]{7,40}|FETCH_HEAD|ORIG_HEAD|stash(?:@\{\d+\})?|HEAD(?:@\{\d+\})?|v?\d+(?:\.\d+)+\w*|"
+    r"(?:origin|upstream|refs|remotes|tags|heads)/\S+|main|master|develop|dev|trunk|next|stable/\S+)(?:[\^~]\d*)*$"
+)
+_OWN_REVISION = re.compile(r"(?:HEAD|@|stash)(?:[\^~@{}\d]*)$")
+_WRAPPERS = {"sudo", "env", "time", "nohup", "timeout", "xargs", "command", "exec", "nice", "then", "do", "else", "if", "!"}
+_SHELLS = {"bash", "sh", "zsh", "dash"}
+_REMOTE = {"curl", "wget", "gh", "http", "lynx", "w3m", "aria2c", "links"}
+_COPIERS = {"cp", "mv", "install", "ln", "rsync"}
+_HISTORY = {"show", "log", "whatchanged", "format-patch", "cat-file", "blame", "annotate", "reflog", "range-diff", "archive"}
+_FETCHING = {"clone", "fetch", "pull", "ls-remote", "submodule"}
+_TAKING = {"checkout", "restore", "cherry-pick", "merge", "rebase", "reset", "switch", "pull", "read-tree"}
+_WEB_TOOLS = re.compile(r"web|browse|fetch|http|url|internet|crawl|search_engine|goto_page", re.IGNORECASE)
+_EDIT_TOOLS = re.compile(r"edit|write|create|insert|replace|patch|notebook", re.IGNORECASE)
+_PATH_ARGUMENTS = ("path", "file_path", "filename", "file", "target_file", "notebook_path", "relative_path", "abs_path")
+_CODE_ARGUMENTS = ("code", "script", "source")
+_SHELL_ARGUMENTS = ("command", "cmd", "keystrokes", "commands", "input", "bash_command")
+_SWE_AGENT_EDITS = {"edit", "insert", "create", "str_replace", "undo_edit"}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A place that a call reads, outside of what the working tree held at first.
+
+    Attributes:
+        channel: of the place.
+        place: path, address or revision.
+        sign: of the lines of a diff that come from there; "" for any.
+    """
+
+    channel: Channel
+    place: str
+    sign: str = ""
+
+
+@dataclass(slots=True)
+class Effects:
+    """What one call does.
+
+    Attributes:
+        reads: foreign places.
+        mixes_own: True where its output holds the agent's own changes, or files of the working tree, too.
+        edits: True where it may change the working tree.
+        takes: foreign text that it brings into the working tree without showing it.
+    """
+
+    reads: list[Access] = field(default_factory=list)
+    mixes_own: bool = False
+    edits: bool = False
+    takes: Access | None = None
+
+
+@dataclass(slots=True)
+class FileState:
+    """What is known of the files during a run.
+
+    Attributes:
+        root: folder of the repository; "" where unknown.
+        folder: the working folder.
+        written: paths that the agent wrote.
+        origins: path or folder → channel of its text.
+        messages: of the agent's own commits.
+    """
+
+    root: str = ""
+    folder: str = ""
+    written: set[str] = field(default_factory=set)
+    origins: dict[str, Channel] = field(default_factory=dict)
+    messages: list[str] = field(default_factory=list)
+
+    def absolute(self, path: str) -> str:
+        """Return a path without dots, from the root of the file system where that is known."""
+        if path.startswith("~"):
+            return "/root" + path[1:]
+        return posixpath.normpath(posixpath.join(self.folder or self.root, path))
+
+    def channel_of(self, path: str) -> Channel | None:
+        """Return the channel of a file; None for a file of the working tree, or one that the agent wrote."""
+        full = self.absolute(path)
+        if full in self.written:
+            return None
+        for place, channel in self.origins.items():
+            if full == place or full.startswith(place + "/"):
+                return channel
+        if _INSTALLED.search(full + "/"):
+            return INSTALLED
+        outside = full.startswith(("/", "..")) and bool(self.root) and not (full + "/").startswith(self.root + "/")
+        if outside and full.startswith(("/dev/", "/proc/", "/sys/", "/bin/", "/usr/bin/")):
+            return None
+        if _TESTS.search(full.removeprefix(self.root)):
+            return TESTS
+        return OUTSIDE if outside else None
+
+    def write(self, path: str, channel: Channel | None = None) -> None:
+        """Note that a file was written by the agent, or filled through a channel."""
+        full = self.absolute(path)
+        if channel is None:
+            self.written.add(full)
+            self.origins.pop(full, None)
+        else:
+            self.origins[full] = channel
+            self.written.discard(full)
+
+    def in_tree(self, path: str) -> bool:
+        """Return True for a path in the repository."""
+        full = self.absolute(path)
+        return not full.startswith(("/", "..")) or (full + "/").startswith((self.root or "/testbed") + "/")
+
+
+def effects_of(step: Step, state: FileState) -> Effects:
+    """Return what a call does, and note in `state` what it does to files."""
+    effects = Effects()
+    state.folder = step.folder or state.folder or state.root
+    arguments = dict(step.arguments)
+    shell = next((arguments.pop(name) for name in _SHELL_ARGUMENTS if name in arguments), "")
+    path = next((arguments[name] for name in _PATH_ARGUMENTS if name in arguments), "")
+    # an editor has its operation where a terminal has a command: {"command": "view", "path": …}
+    if path and " " not in shell.strip():
+        if _EDIT_TOOLS.search(shell or step.tool) and shell != "view":
+            _edit(path, state, effects)
+        else:
+            _read(path, state, effects)
+        return effects
+    if shell.lstrip().startswith("*** Begin Patch") or step.tool == "apply_patch":
+        for name in re.findall(r"\*\*\* (?:Add|Update|Delete) File: (.+)", shell or step.typed):
+            _edit(name.strip(), state, effects)
+        return effects
+    for name in _CODE_ARGUMENTS:
+        _code(arguments.get(name, ""), state, effects)
+    if url := next((text for text in arguments.values() if _URL.match(text.strip())), ""):
+        effects.reads.append(Access(NETWORK, url.strip()))
+    elif _WEB_TOOLS.search(step.tool) and not shell:
+        effects.reads.append(Access(NETWORK, step.command))
+    _shell(shell, state, effects)
+    for shown in re.findall(r"^\[File: (\S+) \(\d+ lines total\)\]", step.output, re.MULTILINE):
+        _read(shown, state, effects)
+    return effects
+
+
+def _edit(path: str, state: FileState, effects: Effects) -> None:
+    effects.edits |= state.in_tree(path)
+    effects.mixes_own = True
+    if state.channel_of(path) in {None, TESTS, OUTSIDE}:
+        state.write(path)
+
+
+def _read(path: str, state: FileState, effects: Effects) -> None:
+    channel = state.channel_of(path)
+    if channel is not None:
+        effects.reads.append(Access(channel, path))
+    if channel in {None, TESTS}:
+        effects.mixes_own = True
+
+
+def _shell(text: str, state: FileState, effects: Effects, depth: int = 0) -> None:
+    """Follow the commands of a shell in their order."""
+    bodies: list[str] = []
+
+    def keep(match: re.Match[str]) -> str:
+        bodies.append(match[4])
+        return f" \x00{len(bodies) - 1} {match[3]}\n"
+
+    start = state.folder
+    text = _HEREDOC.sub(keep, text) if "<<" in text else text
+    for words, targets, piped in _commands(text):
+        documents = [bodies[int(word[1:])] for word in words if word[:1] == "\x00" and word[1:].isdigit()]
+        words = [word for word in words if word[:1] != "\x00"]  # noqa: PLW2901  without the documents
+        before = len(effects.reads)
+        if words:
+            _command(words, state, effects, documents=documents, depth=depth, piped=piped)
+        new = effects.reads[before:]
+        for target in targets:
+            if target.startswith(("/dev/", "&")):
+                continue
+            if new and state.in_tree(target) and not target.endswith((".txt", ".diff", ".patch", ".log")):
+                effects.takes = new[0]
+            effects.edits |= state.in_tree(target)
+            state.write(target, new[0].channel if new else None)
+            # what went into the file is not shown
+            del effects.reads[before:]
+    if depth:
+        state.folder = start
+
+
+def _commands(text: str) -> Iterator[tuple[list[str], list[str], bool]]:
+    """Yield words and redirection targets of each simple command, and True where it reads from a pipe."""
+    words: list[str] = []
+    targets: list[str] = []
+    redirected = piped = False
+    for match in _TOKEN.finditer(text):
+        kind, token = match.lastgroup, match[0]
+        if kind == "word":
+            (targets if redirected else words).append(_QUOTES.sub(_unquoted, token))
+            redirected = False
+        elif kind == "redirect":
+            # 2>&1 duplicates a stream and names no file; the standard error is no copy of what is read
+            redirected = text[match.end() : match.end() + 1] != "&" and not token.startswith("2")
+        elif kind == "end":
+            if words or targets:
+                yield words, targets, piped
+            words, targets, redirected, piped = [], [], False, token == "|"
+    if words or targets:
+        yield words, targets, piped
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    if match[1] is not None:
+        return match[1]
+    return re.sub(r"\\([\"\\$`])", r"\1", match[2]) if match[2] is not None else match[3]
+
+
+def _command(
+    words: list[str], state: FileState, effects: Effects, *, documents: Sequence[str], depth: int, piped: bool
+) -> None:
+    while words and (words[0] in _WRAPPERS or re.fullmatch(r"\w+=.*|\d+[smh]?", words[0], re.DOTALL)):
+        words = words[1:]
+    if not words:
+        return
+    program, arguments = posixpath.basename(words[0]), words[1:]
+    plain = [word for word in arguments if not word.startswith("-")]
+    if program == "cd":
+        state.folder = state.absolute(plain[0]) if plain and plain[0] != "-" else state.root
+    elif program in _SHELLS and any(word in {"-c", "-lc"} for word in arguments) and plain:
+        if depth < 3:  # noqa: PLR2004  a shell in a shell in a shell
+            _shell(plain[0], state, effects, depth + 1)
+    elif program == "git":
+        _git(arguments, state, effects)
+    elif program in _REMOTE:
+        _remote(program, arguments, state, effects)
+    elif program in {"pip", "pip3", "uv"} or words[1:3] == ["-m", "pip"]:
+        _pip(arguments, state)
+    elif program in _SWE_AGENT_EDITS and plain:
+        _edit(plain[0], state, effects)
+    elif program == "str_replace_editor" and len(plain) > 1:
+        (_read if plain[0] == "view" else _edit)(plain[1], state, effects)
+    elif program in {"tee", "touch", "truncate"}:
+        for path in plain:
+            state.write(path)
+            effects.edits |= state.in_tree(path)
+    elif program in _COPIERS and len(plain) > 1:
+        _copy(plain, state, effects)
+    elif program in {"patch", "ed", "ex"} or (program in {"sed", "perl"} and _in_place(arguments)):
+        effects.edits = True
+        for path in plain[1:]:
+            if not state.in_tree(path):
+                state.write(path)
+        foreign = [path for path in plain if state.channel_of(path) not in {None, TESTS}]
+        if program == "patch" and foreign:
+            effects.takes = Access(state.channel_of(foreign[0]) or OUTSIDE, foreign[0])
+    else:
+        _program(program, arguments, state, effects, documents=documents, piped=piped)
+
+
+def _in_place(arguments: Sequence[str]) -> bool:
+    return any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in arguments)
+
+
+def _program(
+    program: str, arguments: Sequence[str], state: FileState, effects: Effects, *, documents: Sequence[str], piped: bool
+) -> None:
+    """Follow any other program: its arguments that look like paths are read, its scripts are searched."""
+    interprets = program.startswith(("python", "ipython", "node", "ruby", "perl"))
+    for document in documents:
+        if interprets:
+            _code(document, state, effects)
+    for number, word in enumerate(arguments):
+        if interprets and number and arguments[number - 1] in {"-c", "-e"}:
+            _code(word, state, effects)
+        elif _URL.match(word):
+            effects.reads.append(Access(NETWORK, word))
+        elif not word.startswith("-") and ("/" in word or re.search(r"\.\w{1,5}$", word)) and "\n" not in word:
+            if not interprets:
+                _read(word, state, effects)
+            elif state.in_tree(word) and not piped:
+                # a script may print and write what it likes
+                effects.mixes_own = effects.edits = True
+    if not arguments or not effects.reads:
+        effects.mixes_own |= not piped and program not in {"echo", "ls", "pwd", "find", "which"}
+
+
+def _code(code: str, state: FileState, effects: Effects) -> None:
+    """Follow a program in an argument: paths and addresses in its quotes."""
+    if not code:
+        return
+    if _REMOTE_CODE.search(code):
+        effects.reads.append(Access(NETWORK, next(iter(re.findall(r"https?://[^\s'\"]+", code)), "an address")))
+    paths = _QUOTED_PATH.findall(code)
+    if _WRITING_CODE.search(code):
+        effects.edits = effects.mixes_own = True
+        for path in paths:
+            state.write(path)
+        return
+    for path in paths:
+        _read(path, state, effects)
+    effects.mixes_own |= "print" in code
+
+
+def _git(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
+    words = list(arguments)
+    while words and words[0].startswith("-"):
+        words = words[2:] if words[0] in {"-C", "-c", "--git-dir", "--work-tree"} else words[1:]
+    if not words:
+        return
+    verb, words = words[0], words[1:]
+    plain = [word for word in words if not word.startswith("-")]
+    ends = words.index("--") if "--" in words else len(words)
+    revisions = [word for word in words[:ends] if not word.startswith("-") and _is_revision(word)]
+    foreign = [word for word in revisions if not _OWN_REVISION.match(word.partition(":")[0])]
+    if verb == "commit":
+        state.messages += [words[number + 1] for number, word in enumerate(words[:-1]) if word.endswith("m")]
+    elif verb == "stash":
+        effects.edits = effects.mixes_own = True
+    elif verb in _FETCHING:
+        effects.reads.append(Access(NETWORK, " ".join(["git", verb, *plain])))
+        if verb == "clone" and plain:
+            folder = plain[1] if len(plain) > 1 else posixpath.basename(plain[0]).removesuffix(".git")
+            state.write(folder, NETWORK)
+        if verb == "pull":
+            effects.takes, effects.edits = Access(NETWORK, "git pull"), True
+    elif verb == "worktree" and len(plain) > 1:
+        state.write(plain[1], HISTORY)
+    elif verb in _TAKING:
+        effects.edits = True
+        if foreign:
+            effects.takes = Access(HISTORY, foreign[0])
+    elif verb in {"apply", "am"}:
+        effects.edits = True
+        if plain and (channel := state.channel_of(plain[0])) not in {None, TESTS}:
+            effects.takes = Access(channel, plain[0])
+    elif verb in {"diff", "difftool"}:
+        _diff(words, revisions=revisions, foreign=foreign, effects=effects)
+    elif verb == "grep" and not revisions:
+        effects.mixes_own = True
+    elif verb in _HISTORY or verb == "grep":
+        effects.reads.append(Access(HISTORY, " ".join(["git", verb, *words])))
+
+
+def _diff(words: Sequence[str], *, revisions: Sequence[str], foreign: Sequence[str], effects: Effects) -> None:
+    """A diff with one revision compares it with the working tree, where the agent's lines are the added ones."""
+    if not foreign:
+        effects.mixes_own = True
+    elif len(revisions) > 1 or ".." in revisions[0]:
+        effects.reads.append(Access(HISTORY, " ".join(["git", "diff", *words])))
+    else:
+        effects.reads.append(Access(HISTORY, " ".join(["git", "diff", *words]), sign="-"))
+
+
+def _is_revision(word: str) -> bool:
+    name = word.partition(":")[0]
+    return ".." in name.strip("./") or bool(_REVISION.match(name) or _SHA.match(name))
+
+
+def _remote(program: str, arguments: Sequence[str], state: FileState, effects: Effects) -> None:
+    address = next((word for word in arguments if _URL.match(word) or "." in word), " ".join(arguments))
+    effects.reads.append(Access(NETWORK, address))
+    options = {"curl": {"-o", "--output"}, "wget": {"-O", "--output-document"}}.get(program, {"-o", "--output"})
+    target = next((arguments[n + 1] for n, word in enumerate(arguments[:-1]) if word in options), "")
+    if not target and ((program == "wget" and "-qO-" not in arguments and "-O-" not in arguments) or "-O" in arguments):
+        target = posixpath.basename(address)
+    if target and target != "-":
+        state.write(target, NETWORK)
+        if state.in_tree(target) and "." in target and not target.endswith((".txt", ".diff", ".patch", ".json")):
+            effects.takes = Access(NETWORK, address)
+
+
+def _pip(arguments: Sequence[str], state: FileState) -> None:
+    options = {"-t", "--target", "-d", "--dest", "--prefix", "--root"}
+    for number, word in enumerate(arguments[:-1]):
+        if word in options:
+            state.write(arguments[number + 1], INSTALLED)
+
+
+def _copy(paths: Sequence[str], state: FileState, effects: Effects) -> None:
+    *sources, target = paths
+    channels = [channel for path in sources if (channel := state.channel_of(path)) not in {None, TESTS}]
+    names = [target, *(posixpath.join(target, posixpath.basename(source)) for source in sources)]
+    for name in names:
+        state.write(name, channels[0] if channels else None)
+    if state.in_tree(target):
+        effects.edits = True
+        if channels:
+            effects.takes = Access(channels[0], sources[0])

@@ -1,0 +1,19 @@
+"""Layouts of the files that harnesses write, one function each: content of a file → its runs, or None if it is not it."""
+
+from assay.agent_runs.layouts.chat import mini_swe_agent
+from assay.agent_runs.layouts.events import openhands
+from assay.agent_runs.layouts.inspect_log import inspect_runs, is_inspect, runs_of_log
+from assay.agent_runs.layouts.sessions import claude_code, codex
+from assay.agent_runs.layouts.trajectories import harbor, swe_agent
+
+__all__ = [
+    "claude_code",
+    "codex",
+    "harbor",
+    "inspect_runs",
+    "is_inspect",
+    "mini_swe_agent",
+    "openhands",
+    "runs_of_log",
+    "swe_agent",
+]

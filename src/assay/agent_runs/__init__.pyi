@@ -6,5 +6,6 @@ from .reading import RUN_READERS as RUN_READERS
 from .reading import Unread as Unread
 from .reading import read_runs as read_runs
 from .reading import run_files as run_files
+from .repositories import base_items as base_items
 from .run_values import AgentRun as AgentRun
 from .run_values import Step as Step

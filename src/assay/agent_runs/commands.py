@@ -65,7 +65,7 @@ _WRAPPERS = {"sudo", "env", "time", "nohup", "timeout", "xargs", "command", "exe
 _SHELLS = {"bash", "sh", "zsh", "dash"}
 _REMOTE = {"curl", "wget", "gh", "http", "lynx", "w3m", "aria2c", "links"}
 _COPIERS = {"cp", "mv", "install", "ln", "rsync"}
-_HISTORY = {"show", "log", "whatchanged", "format-patch", "cat-file", "blame", "annotate", "reflog", "range-diff", "archive"}
+_HISTORY = {"show", "log", "whatchanged", "format-patch", "cat-file", "reflog", "range-diff", "archive"}
 _FETCHING = {"clone", "fetch", "pull", "ls-remote", "submodule"}
 _TAKING = {"checkout", "restore", "cherry-pick", "merge", "rebase", "reset", "switch", "pull", "read-tree"}
 _WEB_TOOLS = re.compile(r"web|browse|fetch|http|url|internet|crawl|search_engine|goto_page", re.IGNORECASE)
@@ -183,6 +183,11 @@ def effects_of(step: Step, state: FileState) -> Effects:
         for name in re.findall(r"\*\*\* (?:Add|Update|Delete) File: (.+)", shell or step.typed):
             _edit(name.strip(), state, effects)
         return effects
+    if _WRITING_CODE.search(step.typed):
+        # a script that is only written here may run later
+        for name in _QUOTED_PATH.findall(step.typed):
+            if name.startswith(("/", "~")) and not _INSTALLED.search(name):
+                state.write(name)
     for name in _CODE_ARGUMENTS:
         _code(arguments.get(name, ""), state, effects)
     if url := next((text for text in arguments.values() if _URL.match(text.strip())), ""):
@@ -387,20 +392,23 @@ def _git(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
             effects.takes = Access(channel, plain[0])
     elif verb in {"diff", "difftool"}:
         _diff(words, revisions=revisions, foreign=foreign, effects=effects)
-    elif verb == "grep" and not revisions:
+    elif verb in {"grep", "blame", "annotate"} and not foreign:
         effects.mixes_own = True
-    elif verb in _HISTORY or verb == "grep":
+    elif revisions and not foreign and (state.messages or "stash" in revisions[0]):
+        # HEAD is the agent's own commit, once it has made one
+        effects.mixes_own = True
+    elif verb in _HISTORY or verb in {"grep", "blame", "annotate"}:
         effects.reads.append(Access(HISTORY, " ".join(["git", verb, *words])))
 
 
 def _diff(words: Sequence[str], *, revisions: Sequence[str], foreign: Sequence[str], effects: Effects) -> None:
-    """A diff with one revision compares it with the working tree, where the agent's lines are the added ones."""
+    """Follow a diff; where its new side is the working tree or HEAD, the agent's own lines are the added ones."""
     if not foreign:
         effects.mixes_own = True
-    elif len(revisions) > 1 or ".." in revisions[0]:
-        effects.reads.append(Access(HISTORY, " ".join(["git", "diff", *words])))
-    else:
-        effects.reads.append(Access(HISTORY, " ".join(["git", "diff", *words]), sign="-"))
+        return
+    sides = [side for word in revisions for side in word.replace("...", "..").split("..")]
+    is_own = len(sides) == 1 or not sides[-1] or bool(_OWN_REVISION.match(sides[-1]))
+    effects.reads.append(Access(HISTORY, " ".join(["git", "diff", *words]), sign="-" if is_own else ""))
 
 
 def _is_revision(word: str) -> bool:

@@ -28,7 +28,7 @@ Item = tuple[str, ...]
 """A line (one text), or two neighbours (two texts); white space is one blank."""
 
 _WORD = re.compile(r"\w+")
-_PREFIX = re.compile(r"(?:[^\s:]+:){0,3}?\s*\d+(?:[:|→\t-]| \|)|(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)")
+_PREFIX = re.compile(r"(?:[^\s:]+[:-]){0,3}?\s*\d+(?:[:|→\t-]| \|)|(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)")
 """What grep, cat -n, editors and blame put before a line."""
 _SHORT, _WORDS = 10, 2
 """Characters and words that a line needs to be informative."""
@@ -79,15 +79,17 @@ class PatchItems:
             return frozenset()
         found: set[Item] = set()
         for lines in _readings(text, sign):
-            keys = [self._key(line) for line in lines if line.strip()]
+            keys = [key for line in lines if (key := self._key(line)) is not None]
             found.update((key,) for key in keys if key)
             found.update(pair for pair in pairwise(keys) if all(pair))
         return self.items & found
 
-    def _key(self, line: str) -> str:
-        """Return the line of the patch that a line of an output shows; "" where it shows none."""
+    def _key(self, line: str) -> str | None:
+        """Return the line of the patch that a line of an output shows; "" where it shows none, None for an empty one."""
         for candidate in _without_prefix(line):
             text = normal(candidate)
+            if not text:
+                return None
             if text in self.words:
                 return text
         return ""

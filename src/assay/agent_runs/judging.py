@@ -20,7 +20,9 @@ Verdict = Literal["read the fix", "wrote it without reading", "neither", "cannot
 VERDICTS: tuple[Verdict, ...] = ("read the fix", "wrote it without reading", "neither", "cannot tell")
 
 ENOUGH = 3
-"""Items that together decide; of which one is a line."""
+"""Items that together decide."""
+WHOLE = 2
+"""Items that decide where they are all that is not known before of a changed place."""
 NEARLY_ALL = 0.8
 """Share of the items of a changed place that decides in a test file of the tree, whose tests resemble each other."""
 LONG_LINE = 5
@@ -230,9 +232,10 @@ class _Steps:
             found = evidence.setdefault(access.channel, set())
             found |= fix
             in_tests = access.channel == TESTS and self.state.in_tree(access.place)
-            if nearly_whole(found, self.fix) if in_tests else self._decides(found, written):
+            open_items = self.fix.items - known - written
+            if self._decides(found, open_items, in_tests=in_tests):
                 return self._facts(seen, access, found, self.fix)
-            if nearly_whole(tests, self.tests):
+            if _nearly_whole(tests, self.tests, self.tests.items - known - written):
                 return self._facts(seen, access, tests, self.tests)
         return None
 
@@ -252,13 +255,17 @@ class _Steps:
             return chosen if has_form else None
         return chosen
 
-    def _decides(self, found: set[Item], written: set[Item]) -> bool:
-        lines = [item[0] for item in found & self.fix.items if len(item) == 1]
-        if not lines:
-            return len(found) >= ENOUGH
+    def _decides(self, found: Set[Item], open_items: Set[Item], *, in_tests: bool) -> bool:
+        """Return True for enough evidence, among the items that were not known before."""
+        if in_tests:
+            return _nearly_whole(found, self.fix, open_items)
+        found &= self.fix.items
         if len(found) >= ENOUGH:
             return True
-        left = [line for line in self.fix.lines if (line,) not in written | self.known]
+        if any(WHOLE <= len(place & open_items) == len(place & found) for place in self.fix.places):
+            return True
+        left = [item[0] for item in open_items if len(item) == 1]
+        lines = [item[0] for item in found if len(item) == 1]
         return len(left) <= MOST_LINES_ALONE and any(len(re.findall(r"\w+", line)) >= LONG_LINE for line in lines)
 
     def _facts(self, seen: _Seen, access: Access, found: Iterable[Item], items: PatchItems) -> dict[str, object]:
@@ -321,9 +328,13 @@ class _Steps:
         return ""
 
 
-def nearly_whole(found: Set[Item], items: PatchItems) -> bool:
+def _nearly_whole(found: Set[Item], items: PatchItems, open_items: Set[Item]) -> bool:
     """Return True for nearly all of a changed place: less may stand in a test file that has similar tests."""
-    return any(len(place) >= ENOUGH and len(found & place) >= NEARLY_ALL * len(place) for place in items.places)
+    for place in items.places:
+        shown = len(found & place)
+        if shown >= ENOUGH and shown >= NEARLY_ALL * len(place & open_items):
+            return True
+    return False
 
 
 def _typed(line: str, text: str) -> bool:

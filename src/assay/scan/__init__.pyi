@@ -4,6 +4,11 @@ from .contamination import SAME_TASK as SAME_TASK
 from .contamination import BenchmarkTrace as BenchmarkTrace
 from .contamination import canonical_form as canonical_form
 from .contamination import trace_benchmark as trace_benchmark
+from .evidence import ScanEvidence as ScanEvidence
+from .evidence import ScanPlace as ScanPlace
+from .evidence import TaskEvidence as TaskEvidence
+from .evidence import read_evidence as read_evidence
+from .evidence import write_evidence as write_evidence
 from .wording import Passages as Passages
 from .wording import passages as passages
 from .wording import same_wording as same_wording

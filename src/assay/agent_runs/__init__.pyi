@@ -1,3 +1,6 @@
+from .annotating import AnnotatedRuns as AnnotatedRuns
+from .annotating import annotate_runs as annotate_runs
+from .annotating import task_of as task_of
 from .gold import GoldTask as GoldTask
 from .gold import read_tasks as read_tasks
 from .judging import JudgedRun as JudgedRun

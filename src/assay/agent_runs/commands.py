@@ -61,7 +61,22 @@ _REVISION = re.compile(
     r"(?:origin|upstream|refs|remotes|tags|heads)/\S+|main|master|develop|dev|trunk|next|stable/\S+)(?:[\^~]\d*)*$"
 )
 _OWN_REVISION = re.compile(r"(?:HEAD|@|stash)(?:[\^~@{}\d]*)$")
-_WRAPPERS = {"sudo", "env", "time", "nohup", "timeout", "xargs", "command", "exec", "nice", "then", "do", "else", "if", "!"}
+_WRAPPERS = {
+    "sudo",
+    "env",
+    "time",
+    "nohup",
+    "timeout",
+    "xargs",
+    "command",
+    "exec",
+    "nice",
+    "then",
+    "do",
+    "else",
+    "if",
+    "!",
+}
 _SHELLS = {"bash", "sh", "zsh", "dash"}
 _REMOTE = {"curl", "wget", "gh", "http", "lynx", "w3m", "aria2c", "links"}
 _COPIERS = {"cp", "mv", "install", "ln", "rsync"}

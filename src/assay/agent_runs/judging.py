@@ -251,7 +251,9 @@ class _Steps:
         chosen = max(reads, key=lambda access: access.channel != TESTS)
         # own changes in the same output cannot be told from foreign text, except by the head of a commit
         if after_edit and seen.effects.mixes_own and chosen.channel != TESTS:
-            has_form = chosen.channel == HISTORY and re.search(r"^commit [0-9a-f]{7,40}", seen.step.output, re.MULTILINE)
+            has_form = chosen.channel == HISTORY and re.search(
+                r"^commit [0-9a-f]{7,40}", seen.step.output, re.MULTILINE
+            )
             return chosen if has_form else None
         return chosen
 

@@ -1,5 +1,6 @@
 """`assay annotate`: the accuracy of an evaluation on contaminated, clean and unknown tasks."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +17,7 @@ if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.annotation import AnnotatedTasks
 
 SPLIT = "Split"
+AGENTS = "Runs of agents"
 SOLUTION = "solution"
 """The part of a benchmark that is code: it is what a corpus of code holds."""
 
@@ -27,7 +29,7 @@ def annotate_command(
         typer.Argument(
             metavar="RESULTS …",
             help="lm-eval sample log (--log_samples), inspect log (.eval, .json), or predictions and results of "
-            "EvalPlus or SWE-bench.",
+            "EvalPlus or SWE-bench; with --tasks files or folders of runs of an agent.",
             show_default=False,
         ),
     ],
@@ -51,6 +53,22 @@ def annotate_command(
             rich_help_panel=SPLIT,
         ),
     ] = None,
+    tasks: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TASKS",
+            help="Table of tasks with their gold patches: had the agents read the fix before they wrote it?",
+            rich_help_panel=AGENTS,
+        ),
+    ] = None,
+    repositories: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Git mirrors or checkouts: what they have at a task's base commit is no evidence.",
+            rich_help_panel=AGENTS,
+        ),
+    ] = None,
     metric: Annotated[
         str | None,
         typer.Option(
@@ -62,7 +80,8 @@ def annotate_command(
         further_file("Write the ids of the tasks that are not contaminated; - is standard output.", printable=True),
     ] = None,
     output: Annotated[
-        Path | None, output_file("Write a JSON line for each task; - is standard output.", printable=True)
+        Path | None,
+        output_file("Write a JSON line for each task or run; - is standard output. .html: the page.", printable=True),
     ] = None,
     which: Annotated[DataSelection, Shown("data", "columns")],
 ) -> None:
@@ -77,8 +96,16 @@ def annotate_command(
     from assay.cli.present import show
     from assay.datasets import read_dataset
 
+    if tasks is not None:
+        _refuse_split(
+            {"--audit": audit, "--index": index, "--benchmark": benchmark, "--metric": metric, "--clean": clean}
+        )
+        _annotate_runs(results, tasks, repositories, output=output, which=which)
+        return
+    if repositories is not None:
+        raise DataError("received --repositories without --tasks, which names the table of the gold patches")
     if (audit is None) == (index is None):
-        raise DataError("expected one of --audit RUN and --index DIR")
+        raise DataError("expected one of --audit RUN, --index DIR and --tasks TASKS")
     if benchmark is not None and which.part is None and index is not None:
         which = _with_solutions(benchmark, which)
     annotated = annotate(
@@ -96,6 +123,36 @@ def annotate_command(
         _write(_lines(annotated), output)
     if clean is not None:  # last: a split that names no task has no cleaned list, but it has been printed
         _write("".join(f"{name}\n" for name in annotated.clean_ids()), clean)
+
+
+def _annotate_runs(
+    runs: list[Path], tasks: Path, repositories: Path | None, *, output: Path | None, which: DataSelection
+) -> None:
+    from assay.api import annotate_runs
+    from assay.cli.present import show
+    from assay.escaping import json_text
+    from assay.reports import write_report
+
+    annotated = annotate_runs(runs, tasks, repositories=repositories, id=which.id, patch=which.text)
+    described = annotated.describe()
+    if output != STANDARD_OUTPUT:
+        show(described)
+    if output is not None and output.suffix == ".html":
+        write_report(described, output)
+    elif output is not None:
+        rows = described.data["per_run"]  # type: ignore[index]  # see assay.agent_runs.describing
+        _write("".join(f"{json_text(row, ensure_ascii=False)}\n" for row in rows), output)
+
+
+def _refuse_split(options: Mapping[str, object]) -> None:
+    """Refuse the options that split tasks.
+
+    Raises:
+        DataError: one of them is given.
+    """
+    received = [name for name, value in options.items() if value is not None]
+    if received:
+        raise DataError(f"received {received[0]} and --tasks, expected one of them: runs are judged, not split")
 
 
 def _with_solutions(name: str, which: DataSelection) -> DataSelection:

@@ -100,7 +100,9 @@ def _new_side(task: GoldTask, _: random.Random) -> str:
 
 def _numbered(task: GoldTask, chance: random.Random) -> str:
     hunk = _longest(task, chance)
-    return "".join(f"{number:6d}\t{line}\n" for number, line in enumerate(hunk.side("new").splitlines(), hunk.first_line))
+    return "".join(
+        f"{number:6d}\t{line}\n" for number, line in enumerate(hunk.side("new").splitlines(), hunk.first_line)
+    )
 
 
 def _installed(task: GoldTask, chance: random.Random) -> tuple[str, str]:

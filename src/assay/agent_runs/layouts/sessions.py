@@ -93,4 +93,3 @@ def _printed(output: object) -> str:
         except ValueError:
             return output
     return text_of(output)
-

@@ -84,7 +84,9 @@ def _atif_steps(entries: list[Mapping[str, Any]]) -> Iterator[Step]:
         for call in calls:
             tool, arguments = str(call.get("function_name")), arguments_of(call.get("arguments"))
             # terminus sends keystrokes to one terminal and reads its screen: no result names its call
-            output = by_call.get(call.get("tool_call_id"), "") or ("" if call is not calls[-1] else by_call.get(None, ""))
+            output = by_call.get(call.get("tool_call_id"), "") or (
+                "" if call is not calls[-1] else by_call.get(None, "")
+            )
             yield Step(place, tool=tool, arguments=arguments, output=output)
         if not calls and results:
             yield Step(place, tool="message", arguments={}, output="\n".join(by_call.values()))

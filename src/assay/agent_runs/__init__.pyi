@@ -1,10 +1,9 @@
 from .annotating import AnnotatedRuns as AnnotatedRuns
-from .annotating import annotate_runs as annotate_runs
+from .annotating import judge_runs as judge_runs
 from .annotating import task_of as task_of
 from .gold import GoldTask as GoldTask
 from .gold import read_tasks as read_tasks
 from .judging import JudgedRun as JudgedRun
-from .judging import judge as judge
 from .reading import RUN_READERS as RUN_READERS
 from .reading import Unread as Unread
 from .reading import read_runs as read_runs

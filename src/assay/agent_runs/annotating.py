@@ -12,13 +12,16 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
+from scipy.special import ndtri
+
 from assay.agent_runs.gold import GoldTask
-from assay.agent_runs.judging import JudgedRun, Verdict, judge
+from assay.agent_runs.judging import JudgedRun, RunVerdict, judge_run
 from assay.agent_runs.reading import Unread, read_runs, run_files
 from assay.agent_runs.repositories import base_items
 from assay.agent_runs.run_values import AgentRun
 from assay.errors import DataError
-from assay.evaluation import Estimate, grouped_mean, grouped_share
+from assay.evaluation import Estimate, grouped_mean, grouped_share, wilson_ends
 from assay.reports import TabularResult
 
 WORTH_PROCESSES = 64 * 2**20
@@ -51,12 +54,12 @@ class AnnotatedRuns(TabularResult):
     without_base: int = 0
     notes: tuple[str, ...] = ()
 
-    def with_verdict(self, verdict: Verdict) -> list[JudgedRun]:
+    def with_verdict(self, verdict: RunVerdict) -> list[JudgedRun]:
         """Return the runs with a verdict."""
         return [run for run in self.runs if run.verdict == verdict]
 
 
-def annotate_runs(
+def judge_runs(
     paths: Iterable[Path],
     tasks: Mapping[str, GoldTask],
     *,
@@ -102,13 +105,23 @@ def annotate_runs(
     return AnnotatedRuns(
         runs=runs,
         unread=tuple(unread),
-        read=grouped_share([run.verdict == "read the fix" for run in sure], [run.task for run in sure]),
-        solved=_solved(scored),
-        solved_without=_solved(kept),
+        read=_read_share(sure),
+        solved=solved_rate(scored),
+        solved_without=solved_rate(kept),
         repositories=repositories is not None,
         without_base=len(lacking),
         notes=tuple(notes),
     )
+
+
+def _read_share(runs: Sequence[JudgedRun]) -> Estimate:
+    """Return the share of the runs that read the fix; few tasks have Wilson's interval too, for its upper end."""
+    tasks = [run.task for run in runs]
+    share = grouped_share([run.verdict == "read the fix" for run in runs], tasks)
+    if share.has_interval or not runs:
+        return share
+    low, high = wilson_ends(share.value, len(set(tasks)), float(ndtri((1 + share.level) / 2)))
+    return replace(share, low=low, high=high, reason=None)
 
 
 def task_of(run: AgentRun, tasks: Mapping[str, GoldTask]) -> GoldTask | None:
@@ -133,7 +146,7 @@ def _judged(
             results.append(run)
             continue
         task = task_of(run, tasks)
-        results.append(judge(run, str(path), task, base(task.id) if base and task else None))
+        results.append(judge_run(run, str(path), task, base(task.id) if base and task else None))
     return results
 
 
@@ -141,8 +154,9 @@ def _base(name: str, tasks: Mapping[str, GoldTask], folder: Path) -> frozenset[t
     return base_items(tasks[name], folder)
 
 
-def _solved(runs: Sequence[JudgedRun]) -> Estimate:
-    return grouped_mean([run.solved for run in runs], [run.task for run in runs])
+def solved_rate(runs: Sequence[JudgedRun]) -> Estimate:
+    """Return the mean outcome of runs that have one, with an interval over tasks."""
+    return grouped_mean(np.array([run.solved for run in runs], np.float64), [run.task for run in runs])
 
 
 def _with_outcomes(judged: list[JudgedRun], outcomes: Mapping[str, float]) -> list[JudgedRun]:

@@ -1,4 +1,4 @@
-"""What a call of a tool reads and writes, from its text alone: nothing is executed.
+"""The places that a call of a tool reads and writes, from its text alone: nothing is executed.
 
     git show, git log …                          history
     curl, wget, gh, a tool that opens a page     network
@@ -11,13 +11,13 @@ Where a command brings foreign text into a file (`curl -o`, `git show REV:FILE >
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from assay.agent_runs.run_values import Step
 
-Channel = Literal[
+ReadingChannel = Literal[
     "history beyond the base commit",
     "network",
     "another installation of the package",
@@ -25,13 +25,13 @@ Channel = Literal[
     "the tests",
     "the working tree",
 ]
-HISTORY: Channel = "history beyond the base commit"
-NETWORK: Channel = "network"
-INSTALLED: Channel = "another installation of the package"
-OUTSIDE: Channel = "a file outside the repository"
-TESTS: Channel = "the tests"
-TREE: Channel = "the working tree"
-CHANNELS: tuple[Channel, ...] = (HISTORY, NETWORK, INSTALLED, OUTSIDE, TESTS, TREE)
+HISTORY: ReadingChannel = "history beyond the base commit"
+NETWORK: ReadingChannel = "network"
+INSTALLED: ReadingChannel = "another installation of the package"
+OUTSIDE: ReadingChannel = "a file outside the repository"
+TESTS: ReadingChannel = "the tests"
+TREE: ReadingChannel = "the working tree"
+CHANNELS: tuple[ReadingChannel, ...] = (HISTORY, NETWORK, INSTALLED, OUTSIDE, TESTS, TREE)
 
 _HEREDOC = re.compile(r"<<-?\s*(['\"\\]?)(\w+)['\"]?([^\n]*)\n(.*?)(?:\n[ \t]*\2(?![\w])|\Z)", re.DOTALL)
 _TOKEN = re.compile(
@@ -79,20 +79,21 @@ _WRAPPERS = {
 }
 _SHELLS = {"bash", "sh", "zsh", "dash"}
 _REMOTE = {"curl", "wget", "gh", "http", "lynx", "w3m", "aria2c", "links"}
-_COPIERS = {"cp", "mv", "install", "ln", "rsync"}
 _HISTORY = {"show", "log", "whatchanged", "format-patch", "cat-file", "reflog", "range-diff", "archive"}
+_OF_TREE = {"grep", "blame", "annotate"}
 _FETCHING = {"clone", "fetch", "pull", "ls-remote", "submodule"}
-_TAKING = {"checkout", "restore", "cherry-pick", "merge", "rebase", "reset", "switch", "pull", "read-tree"}
+_TAKING = {"checkout", "restore", "cherry-pick", "merge", "rebase", "reset", "switch", "read-tree"}
 _WEB_TOOLS = re.compile(r"web|browse|fetch|http|url|internet|crawl|search_engine|goto_page", re.IGNORECASE)
 _EDIT_TOOLS = re.compile(r"edit|write|create|insert|replace|patch|notebook", re.IGNORECASE)
 _PATH_ARGUMENTS = ("path", "file_path", "filename", "file", "target_file", "notebook_path", "relative_path", "abs_path")
 _CODE_ARGUMENTS = ("code", "script", "source")
 _SHELL_ARGUMENTS = ("command", "cmd", "keystrokes", "commands", "input", "bash_command")
-_SWE_AGENT_EDITS = {"edit", "insert", "create", "str_replace", "undo_edit"}
+MOST_SHELLS = 3
+"""Shells within shells that are followed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ForeignPlace:
     """A place that a call reads, outside of what the working tree held at first.
 
     Attributes:
@@ -101,14 +102,14 @@ class Access:
         sign: of the lines of a diff that come from there; "" for any.
     """
 
-    channel: Channel
+    channel: ReadingChannel
     place: str
     sign: str = ""
 
 
 @dataclass(slots=True)
 class Effects:
-    """What one call does.
+    """Effects of one call.
 
     Attributes:
         reads: foreign places.
@@ -117,15 +118,15 @@ class Effects:
         takes: foreign text that it brings into the working tree without showing it.
     """
 
-    reads: list[Access] = field(default_factory=list)
+    reads: list[ForeignPlace] = field(default_factory=list)
     mixes_own: bool = False
     edits: bool = False
-    takes: Access | None = None
+    takes: ForeignPlace | None = None
 
 
 @dataclass(slots=True)
 class FileState:
-    """What is known of the files during a run.
+    """State of the files during a run.
 
     Attributes:
         root: folder of the repository; "" where unknown.
@@ -138,7 +139,7 @@ class FileState:
     root: str = ""
     folder: str = ""
     written: set[str] = field(default_factory=set)
-    origins: dict[str, Channel] = field(default_factory=dict)
+    origins: dict[str, ReadingChannel] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
 
     def absolute(self, path: str) -> str:
@@ -147,7 +148,7 @@ class FileState:
             return "/root" + path[1:]
         return posixpath.normpath(posixpath.join(self.folder or self.root, path))
 
-    def channel_of(self, path: str) -> Channel | None:
+    def channel_of(self, path: str) -> ReadingChannel | None:
         """Return the channel of a file; None for a file of the working tree, or one that the agent wrote."""
         full = self.absolute(path)
         if full in self.written:
@@ -164,7 +165,7 @@ class FileState:
             return TESTS
         return OUTSIDE if outside else None
 
-    def write(self, path: str, channel: Channel | None = None) -> None:
+    def write(self, path: str, channel: ReadingChannel | None = None) -> None:
         """Note that a file was written by the agent, or filled through a channel."""
         full = self.absolute(path)
         if channel is None:
@@ -184,35 +185,36 @@ def effects_of(step: Step, state: FileState) -> Effects:
     """Return what a call does, and note in `state` what it does to files."""
     effects = Effects()
     state.folder = step.folder or state.folder or state.root
-    arguments = dict(step.arguments)
-    shell = next((arguments.pop(name) for name in _SHELL_ARGUMENTS if name in arguments), "")
-    path = next((arguments[name] for name in _PATH_ARGUMENTS if name in arguments), "")
-    # an editor has its operation where a terminal has a command: {"command": "view", "path": …}
-    if path and " " not in shell.strip():
-        if _EDIT_TOOLS.search(shell or step.tool) and shell != "view":
-            _edit(path, state, effects)
-        else:
-            _read(path, state, effects)
-        return effects
-    if shell.lstrip().startswith("*** Begin Patch") or step.tool == "apply_patch":
-        for name in re.findall(r"\*\*\* (?:Add|Update|Delete) File: (.+)", shell or step.typed):
-            _edit(name.strip(), state, effects)
-        return effects
+    shell = next((step.arguments[name] for name in _SHELL_ARGUMENTS if name in step.arguments), "")
+    path = next((step.arguments[name] for name in _PATH_ARGUMENTS if name in step.arguments), "")
     if _WRITING_CODE.search(step.typed):
         # a script that is only written here may run later
         for name in _QUOTED_PATH.findall(step.typed):
             if name.startswith(("/", "~")) and not _INSTALLED.search(name):
                 state.write(name)
+    # an editor has its operation where a terminal has a command: {"command": "view", "path": …}
+    if path and " " not in shell.strip():
+        writes = bool(_EDIT_TOOLS.search(shell or step.tool)) and shell != "view"
+        (_edit if writes else _read)(path, state, effects)
+    elif shell.lstrip().startswith("*** Begin Patch") or step.tool == "apply_patch":
+        for name in re.findall(r"\*\*\* (?:Add|Update|Delete) File: (.+)", shell or step.typed):
+            _edit(name.strip(), state, effects)
+    else:
+        _call(step, shell, state, effects)
+    return effects
+
+
+def _call(step: Step, shell: str, state: FileState, effects: Effects) -> None:
+    """Follow a call of a shell, of an interpreter, or of a tool that opens pages."""
     for name in _CODE_ARGUMENTS:
-        _code(arguments.get(name, ""), state, effects)
-    if url := next((text for text in arguments.values() if _URL.match(text.strip())), ""):
-        effects.reads.append(Access(NETWORK, url.strip()))
-    elif _WEB_TOOLS.search(step.tool) and not shell:
-        effects.reads.append(Access(NETWORK, step.command))
+        _code(step.arguments.get(name, ""), state, effects)
+    others = [text.strip() for text in step.arguments.values() if text != shell]
+    address = next(filter(_URL.match, others), step.command if _WEB_TOOLS.search(step.tool) and not shell else "")
+    if address:
+        effects.reads.append(ForeignPlace(NETWORK, address))
     _shell(shell, state, effects)
     for shown in re.findall(r"^\[File: (\S+) \(\d+ lines total\)\]", step.output, re.MULTILINE):
         _read(shown, state, effects)
-    return effects
 
 
 def _edit(path: str, state: FileState, effects: Effects) -> None:
@@ -225,7 +227,7 @@ def _edit(path: str, state: FileState, effects: Effects) -> None:
 def _read(path: str, state: FileState, effects: Effects) -> None:
     channel = state.channel_of(path)
     if channel is not None:
-        effects.reads.append(Access(channel, path))
+        effects.reads.append(ForeignPlace(channel, path))
     if channel in {None, TESTS}:
         effects.mixes_own = True
 
@@ -266,17 +268,17 @@ def _commands(text: str) -> Iterator[tuple[list[str], list[str], bool]]:
     targets: list[str] = []
     redirected = piped = False
     for match in _TOKEN.finditer(text):
-        kind, token = match.lastgroup, match[0]
+        kind, text_of_kind = match.lastgroup, match[0]
         if kind == "word":
-            (targets if redirected else words).append(_QUOTES.sub(_unquoted, token))
+            (targets if redirected else words).append(_QUOTES.sub(_unquoted, text_of_kind))
             redirected = False
         elif kind == "redirect":
             # 2>&1 duplicates a stream and names no file; the standard error is no copy of what is read
-            redirected = text[match.end() : match.end() + 1] != "&" and not token.startswith("2")
+            redirected = text[match.end() : match.end() + 1] != "&" and not text_of_kind.startswith("2")
         elif kind == "end":
             if words or targets:
                 yield words, targets, piped
-            words, targets, redirected, piped = [], [], False, token == "|"
+            words, targets, redirected, piped = [], [], False, text_of_kind == "|"
     if words or targets:
         yield words, targets, piped
 
@@ -296,41 +298,58 @@ def _command(
         return
     program, arguments = posixpath.basename(words[0]), words[1:]
     plain = [word for word in arguments if not word.startswith("-")]
-    if program == "cd":
-        state.folder = state.absolute(plain[0]) if plain and plain[0] != "-" else state.root
-    elif program in _SHELLS and any(word in {"-c", "-lc"} for word in arguments) and plain:
-        if depth < 3:  # noqa: PLR2004  a shell in a shell in a shell
+    if program in _SHELLS and plain and {"-c", "-lc"} & set(arguments):
+        if depth < MOST_SHELLS:
             _shell(plain[0], state, effects, depth + 1)
-    elif program == "git":
-        _git(arguments, state, effects)
+    elif program in {"sed", "perl"} and any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in arguments):
+        _patch(arguments, state, effects)
+    elif words[1:3] == ["-m", "pip"]:
+        _pip(arguments, state, effects)
+    elif program in PROGRAMS:
+        PROGRAMS[program](arguments, state, effects)
     elif program in _REMOTE:
         _remote(program, arguments, state, effects)
-    elif program in {"pip", "pip3", "uv"} or words[1:3] == ["-m", "pip"]:
-        _pip(arguments, state)
-    elif program in _SWE_AGENT_EDITS and plain:
-        _edit(plain[0], state, effects)
-    elif program == "str_replace_editor" and len(plain) > 1:
-        (_read if plain[0] == "view" else _edit)(plain[1], state, effects)
-    elif program in {"tee", "touch", "truncate"}:
-        for path in plain:
-            state.write(path)
-            effects.edits |= state.in_tree(path)
-    elif program in _COPIERS and len(plain) > 1:
-        _copy(plain, state, effects)
-    elif program in {"patch", "ed", "ex"} or (program in {"sed", "perl"} and _in_place(arguments)):
-        effects.edits = True
-        for path in plain[1:]:
-            if not state.in_tree(path):
-                state.write(path)
-        foreign = [path for path in plain if state.channel_of(path) not in {None, TESTS}]
-        if program == "patch" and foreign:
-            effects.takes = Access(state.channel_of(foreign[0]) or OUTSIDE, foreign[0])
     else:
         _program(program, arguments, state, effects, documents=documents, piped=piped)
 
 
-def _in_place(arguments: Sequence[str]) -> bool:
-    return any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in arguments)
+def _change_folder(arguments: Sequence[str], state: FileState, _effects: Effects) -> None:
+    folder = next(iter(arguments), "-")
+    state.folder = state.root if folder == "-" else state.absolute(folder)
+
+
+def _editor_command(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
+    """Follow the editor of SWE-agent, whose operation stands before the path."""
+    if len(arguments) > 1:
+        (_read if arguments[0] == "view" else _edit)(arguments[1], state, effects)
+
+
+def _first_edited(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
+    """Follow a command of SWE-agent that edits the file that it names, or the open one."""
+    if arguments:
+        _edit(arguments[0], state, effects)
+
+
+def _write(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
+    for path in _plain(arguments):
+        state.write(path)
+        effects.edits |= state.in_tree(path)
+
+
+def _patch(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
+    """Follow a command that changes files in their places, or applies a patch file."""
+    effects.edits = True
+    paths = _plain(arguments)
+    for path in paths:
+        channel = state.channel_of(path)
+        if channel is not None and channel != TESTS and path.endswith((".patch", ".diff")):
+            effects.takes = ForeignPlace(channel, path)
+        elif path in paths[1:] and not state.in_tree(path):
+            state.write(path)
+
+
+def _plain(arguments: Sequence[str]) -> list[str]:
+    return [word for word in arguments if not word.startswith("-")]
 
 
 def _program(
@@ -345,7 +364,7 @@ def _program(
         if interprets and number and arguments[number - 1] in {"-c", "-e"}:
             _code(word, state, effects)
         elif _URL.match(word):
-            effects.reads.append(Access(NETWORK, word))
+            effects.reads.append(ForeignPlace(NETWORK, word))
         elif not word.startswith("-") and ("/" in word or re.search(r"\.\w{1,5}$", word)) and "\n" not in word:
             if not interprets:
                 _read(word, state, effects)
@@ -361,7 +380,7 @@ def _code(code: str, state: FileState, effects: Effects) -> None:
     if not code:
         return
     if _REMOTE_CODE.search(code):
-        effects.reads.append(Access(NETWORK, next(iter(re.findall(r"https?://[^\s'\"]+", code)), "an address")))
+        effects.reads.append(ForeignPlace(NETWORK, next(iter(re.findall(r"https?://[^\s'\"]+", code)), "an address")))
     paths = _QUOTED_PATH.findall(code)
     if _WRITING_CODE.search(code):
         effects.edits = effects.mixes_own = True
@@ -380,40 +399,50 @@ def _git(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
     if not words:
         return
     verb, words = words[0], words[1:]
-    plain = [word for word in words if not word.startswith("-")]
-    ends = words.index("--") if "--" in words else len(words)
-    revisions = [word for word in words[:ends] if not word.startswith("-") and _is_revision(word)]
+    before_paths = words[: words.index("--")] if "--" in words else words
+    revisions = list(filter(_is_revision, _plain(before_paths)))
     foreign = [word for word in revisions if not _OWN_REVISION.match(word.partition(":")[0])]
     if verb == "commit":
         state.messages += [words[number + 1] for number, word in enumerate(words[:-1]) if word.endswith("m")]
-    elif verb == "stash":
-        effects.edits = effects.mixes_own = True
     elif verb in _FETCHING:
-        effects.reads.append(Access(NETWORK, " ".join(["git", verb, *plain])))
-        if verb == "clone" and plain:
-            folder = plain[1] if len(plain) > 1 else posixpath.basename(plain[0]).removesuffix(".git")
-            state.write(folder, NETWORK)
-        if verb == "pull":
-            effects.takes, effects.edits = Access(NETWORK, "git pull"), True
-    elif verb == "worktree" and len(plain) > 1:
-        state.write(plain[1], HISTORY)
+        _fetch(verb, _plain(words), state, effects)
+    elif verb == "worktree" and len(_plain(words)) > 1:
+        state.write(_plain(words)[1], HISTORY)
     elif verb in _TAKING:
         effects.edits = True
-        if foreign:
-            effects.takes = Access(HISTORY, foreign[0])
+        effects.takes = ForeignPlace(HISTORY, foreign[0]) if foreign else None
     elif verb in {"apply", "am"}:
-        effects.edits = True
-        if plain and (channel := state.channel_of(plain[0])) not in {None, TESTS}:
-            effects.takes = Access(channel, plain[0])
+        _patch(words, state, effects)
     elif verb in {"diff", "difftool"}:
         _diff(words, revisions=revisions, foreign=foreign, effects=effects)
-    elif verb in {"grep", "blame", "annotate"} and not foreign:
+    else:
+        _history(verb, words, revisions=revisions, foreign=foreign, state=state, effects=effects)
+
+
+def _history(
+    verb: str,
+    words: Sequence[str],
+    *,
+    revisions: Sequence[str],
+    foreign: Sequence[str],
+    state: FileState,
+    effects: Effects,
+) -> None:
+    # HEAD is the agent's own commit, once it has made one
+    is_own = bool(revisions) and bool(state.messages or "stash" in revisions[0])
+    if verb == "stash" or ((verb in _OF_TREE or is_own) and not foreign):
         effects.mixes_own = True
-    elif revisions and not foreign and (state.messages or "stash" in revisions[0]):
-        # HEAD is the agent's own commit, once it has made one
-        effects.mixes_own = True
-    elif verb in _HISTORY or verb in {"grep", "blame", "annotate"}:
-        effects.reads.append(Access(HISTORY, " ".join(["git", verb, *words])))
+        effects.edits |= verb == "stash"
+    elif verb in _HISTORY | _OF_TREE:
+        effects.reads.append(ForeignPlace(HISTORY, " ".join(["git", verb, *words])))
+
+
+def _fetch(verb: str, plain: Sequence[str], state: FileState, effects: Effects) -> None:
+    effects.reads.append(ForeignPlace(NETWORK, " ".join(["git", verb, *plain])))
+    if verb == "clone" and plain:
+        state.write(plain[1] if len(plain) > 1 else posixpath.basename(plain[0]).removesuffix(".git"), NETWORK)
+    if verb == "pull":
+        effects.takes, effects.edits = ForeignPlace(NETWORK, "git pull"), True
 
 
 def _diff(words: Sequence[str], *, revisions: Sequence[str], foreign: Sequence[str], effects: Effects) -> None:
@@ -423,7 +452,7 @@ def _diff(words: Sequence[str], *, revisions: Sequence[str], foreign: Sequence[s
         return
     sides = [side for word in revisions for side in word.replace("...", "..").split("..")]
     is_own = len(sides) == 1 or not sides[-1] or bool(_OWN_REVISION.match(sides[-1]))
-    effects.reads.append(Access(HISTORY, " ".join(["git", "diff", *words]), sign="-" if is_own else ""))
+    effects.reads.append(ForeignPlace(HISTORY, " ".join(["git", "diff", *words]), sign="-" if is_own else ""))
 
 
 def _is_revision(word: str) -> bool:
@@ -433,7 +462,7 @@ def _is_revision(word: str) -> bool:
 
 def _remote(program: str, arguments: Sequence[str], state: FileState, effects: Effects) -> None:
     address = next((word for word in arguments if _URL.match(word) or "." in word), " ".join(arguments))
-    effects.reads.append(Access(NETWORK, address))
+    effects.reads.append(ForeignPlace(NETWORK, address))
     options = {"curl": {"-o", "--output"}, "wget": {"-O", "--output-document"}}.get(program, {"-o", "--output"})
     target = next((arguments[n + 1] for n, word in enumerate(arguments[:-1]) if word in options), "")
     if not target and ((program == "wget" and "-qO-" not in arguments and "-O-" not in arguments) or "-O" in arguments):
@@ -441,23 +470,37 @@ def _remote(program: str, arguments: Sequence[str], state: FileState, effects: E
     if target and target != "-":
         state.write(target, NETWORK)
         if state.in_tree(target) and "." in target and not target.endswith((".txt", ".diff", ".patch", ".json")):
-            effects.takes = Access(NETWORK, address)
+            effects.takes = ForeignPlace(NETWORK, address)
 
 
-def _pip(arguments: Sequence[str], state: FileState) -> None:
+def _pip(arguments: Sequence[str], state: FileState, _effects: Effects) -> None:
     options = {"-t", "--target", "-d", "--dest", "--prefix", "--root"}
     for number, word in enumerate(arguments[:-1]):
         if word in options:
             state.write(arguments[number + 1], INSTALLED)
 
 
-def _copy(paths: Sequence[str], state: FileState, effects: Effects) -> None:
-    *sources, target = paths
+def _copy(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
+    *sources, target = _plain(arguments) or [""]
+    if not sources:
+        return
     channels = [channel for path in sources if (channel := state.channel_of(path)) not in {None, TESTS}]
     names = [target, *(posixpath.join(target, posixpath.basename(source)) for source in sources)]
     for name in names:
         state.write(name, channels[0] if channels else None)
     if state.in_tree(target):
         effects.edits = True
-        if channels:
-            effects.takes = Access(channels[0], sources[0])
+        effects.takes = ForeignPlace(channels[0], sources[0]) if channels and channels[0] else effects.takes
+
+
+PROGRAMS: Mapping[str, Callable[[Sequence[str], FileState, Effects], None]] = {
+    "cd": _change_folder,
+    "git": _git,
+    **dict.fromkeys(("pip", "pip3", "uv"), _pip),
+    **dict.fromkeys(("edit", "insert", "create", "str_replace", "undo_edit"), _first_edited),
+    "str_replace_editor": _editor_command,
+    **dict.fromkeys(("tee", "touch", "truncate"), _write),
+    **dict.fromkeys(("cp", "mv", "install", "ln", "rsync"), _copy),
+    **dict.fromkeys(("patch", "ed", "ex"), _patch),
+}
+"""Program → what follows a call of it."""

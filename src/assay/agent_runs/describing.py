@@ -1,13 +1,14 @@
 """Verdicts on runs as a report: counts, the steps that read the fix with their evidence, and the solved rates."""
 
+import math
 from collections import Counter
 from dataclasses import asdict
 from functools import partial
 
-from assay.agent_runs.annotating import AnnotatedRuns
-from assay.agent_runs.judging import VERDICTS, JudgedRun
+from assay.agent_runs.annotating import AnnotatedRuns, solved_rate
+from assay.agent_runs.judging import RUN_VERDICTS, JudgedRun
 from assay.codec import encode
-from assay.evaluation import Estimate, grouped_mean
+from assay.evaluation import Estimate
 from assay.reports import (
     Answer,
     Column,
@@ -26,8 +27,7 @@ WORDS = 90
 """Characters of a command in a table."""
 
 LIMITS = (
-    "A verdict rests on the text of the file: what an agent read without its harness recording it, or what it learned "
-    "in training, is not in it.",
+    "A verdict rests on the text of the file: what the harness did not record is not in it, nor what a model learned.",
     "A fix that was read after the agent had written it is not counted.",
 )
 WITHOUT = "Without --repositories, what the agent saw of the working tree before its first edit is no evidence."
@@ -80,15 +80,15 @@ def _share(estimate: Estimate) -> str:
 
 def _tables(annotated: AnnotatedRuns, readers: list[JudgedRun]) -> list[Table]:
     rates = (("all runs", annotated.solved), ("without those that read the fix", annotated.solved_without))
-    has_outcomes = annotated.solved.value == annotated.solved.value  # noqa: PLR0124  not NaN
-    wrote = [run for run in annotated.with_verdict("wrote it without reading")]
+    has_outcomes = not math.isnan(annotated.solved.value)
+    wrote = annotated.with_verdict("wrote it without reading")
     reasons = Counter(run.reason for run in annotated.runs if run.reason)
     reasons.update(f"file not read: {unread.reason}" for unread in annotated.unread)
     return [
         Table.of(
             name="verdicts",
             title="Verdicts",
-            items=VERDICTS,
+            items=RUN_VERDICTS,
             columns=(
                 Column("runs that …", get=str),
                 Column("runs", "count", get=lambda verdict: len(annotated.with_verdict(verdict))),
@@ -139,7 +139,7 @@ def _tables(annotated: AnnotatedRuns, readers: list[JudgedRun]) -> list[Table]:
 
 def _solved_of(annotated: AnnotatedRuns, verdict: str) -> Estimate:
     runs = [run for run in annotated.runs if run.verdict == verdict and run.solved is not None]
-    return grouped_mean([run.solved for run in runs], [run.task for run in runs])
+    return solved_rate(runs)
 
 
 def _first_of(runs: list[JudgedRun]) -> tuple[str, ...]:
@@ -172,7 +172,7 @@ def _data(annotated: AnnotatedRuns) -> dict[str, object]:
         del row["patch"], row["excerpt"]
         per_run.append(row)
     return {
-        "counts": {verdict: len(annotated.with_verdict(verdict)) for verdict in VERDICTS},
+        "counts": {verdict: len(annotated.with_verdict(verdict)) for verdict in RUN_VERDICTS},
         "read": encode(annotated.read),
         "solved": encode(annotated.solved),
         "solved_without": encode(annotated.solved_without),

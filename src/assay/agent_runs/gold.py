@@ -36,7 +36,7 @@ _SHORT, _WORDS = 10, 2
 
 @dataclass(frozen=True)
 class PatchItems:
-    """What of one patch can be recognised.
+    """The recognisable parts of one patch.
 
     Attributes:
         lines: informative added lines, in order, as they are found in a text.
@@ -77,15 +77,15 @@ class PatchItems:
         """
         if not self.occurs_in(text):
             return frozenset()
-        found: set[Item] = set()
+        present: set[Item] = set()
         for lines in _readings(text, sign):
             keys = [key for line in lines if (key := self._key(line)) is not None]
-            found.update((key,) for key in keys if key)
-            found.update(pair for pair in pairwise(keys) if all(pair))
-        return self.items & found
+            present.update((key,) for key in keys if key)
+            present.update(pair for pair in pairwise(keys) if all(pair))
+        return self.items & present
 
     def _key(self, line: str) -> str | None:
-        """Return the line of the patch that a line of an output shows; "" where it shows none, None for an empty one."""
+        """Return the line of the patch that a line shows; "" where it shows none, None for an empty one."""
         for candidate in _without_prefix(line):
             text = normal(candidate)
             if not text:

@@ -7,17 +7,18 @@ at the base commit), or because the agent had written it. Then rare evidence dec
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from assay.agent_runs.commands import HISTORY, TESTS, TREE, Access, Channel, Effects, FileState, effects_of
+from assay.agent_runs.commands import HISTORY, TESTS, TREE, Effects, FileState, ForeignPlace, ReadingChannel, effects_of
 from assay.agent_runs.gold import GoldTask, Item, PatchItems, normal
 from assay.agent_runs.run_values import AgentRun, Step
 from assay.datasets import patch_side
 
-Verdict = Literal["read the fix", "wrote it without reading", "neither", "cannot tell"]
-VERDICTS: tuple[Verdict, ...] = ("read the fix", "wrote it without reading", "neither", "cannot tell")
+RunVerdict = Literal["read the fix", "wrote it without reading", "neither", "cannot tell"]
+RUN_VERDICTS: tuple[RunVerdict, ...] = ("read the fix", "wrote it without reading", "neither", "cannot tell")
 
 ENOUGH = 3
 """Items that together decide."""
@@ -28,6 +29,8 @@ NEARLY_ALL = 0.8
 LONG_LINE = 5
 """Words of a line that decides alone, where the patch has no more than two lines."""
 MOST_LINES_ALONE = 2
+LONGEST_NORMAL = 1 << 16
+"""Characters of a call in which white space is made even."""
 WRITTEN = 0.5
 """Share of the informative lines that counts as the fix."""
 
@@ -83,11 +86,11 @@ class JudgedRun:
     source: str
     layout: str
     task: str
-    verdict: Verdict
+    verdict: RunVerdict
     reason: str = ""
     step: int = 0
     place: str = ""
-    channel: Channel | Literal[""] = ""
+    channel: ReadingChannel | Literal[""] = ""
     command: str = ""
     lines: tuple[str, ...] = ()
     excerpt: str = ""
@@ -102,7 +105,7 @@ class JudgedRun:
 
 @dataclass(slots=True)
 class _Seen:
-    """What a step shows of the patch and of its tests."""
+    """Part of the patch and of its tests."""
 
     number: int
     step: Step
@@ -111,11 +114,39 @@ class _Seen:
     tests: frozenset[Item]
 
     @property
-    def channels(self) -> list[Channel]:
-        return [access.channel for access in self.effects.reads]
+    def channels(self) -> list[ReadingChannel]:
+        return [place_read.channel for place_read in self.effects.reads]
 
 
-def judge(run: AgentRun, source: str, task: GoldTask | None, base: frozenset[Item] | None = None) -> JudgedRun:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The step that read the fix, and what it showed."""
+
+    seen: _Seen
+    place_read: ForeignPlace
+    lines: tuple[str, ...]
+    written_after: float
+
+    def of(self, judged: JudgedRun, timeline: Sequence[TimelineEntry]) -> JudgedRun:
+        """Return the verdict with the facts on this reading."""
+        step, number = self.seen.step, self.seen.number
+        reading = TimelineEntry(number, step.place, command=step.command, kind="read the fix")
+        entries = [*(entry for entry in timeline if entry.step != number), reading]
+        return replace(
+            judged,
+            verdict="read the fix",
+            step=number,
+            place=step.place,
+            channel=self.place_read.channel,
+            command=step.command,
+            lines=self.lines,
+            excerpt=_excerpt(step.output, self.lines),
+            written_after=self.written_after,
+            timeline=tuple(sorted(entries, key=lambda entry: entry.step)),
+        )
+
+
+def judge_run(run: AgentRun, source: str, task: GoldTask | None, base: frozenset[Item] | None = None) -> JudgedRun:
     """Return the verdict on a run.
 
     Args:
@@ -140,7 +171,7 @@ def judge(run: AgentRun, source: str, task: GoldTask | None, base: frozenset[Ite
     share = steps.share_written()
     judged = replace(judged, share=share, patch=task.patch)
     if finding := steps.first_reading():
-        return replace(judged, verdict="read the fix", **finding)
+        return finding.of(judged, steps.timeline())
     timeline = steps.timeline()
     if hint := steps.undecided(share):
         return replace(judged, reason=hint, timeline=timeline)
@@ -167,7 +198,7 @@ class _Steps:
     Args:
         run: with its steps.
         task: its task.
-        base: see `judge`.
+        base: see `judge_run`.
     """
 
     def __init__(self, run: AgentRun, task: GoldTask, base: frozenset[Item] | None) -> None:
@@ -181,14 +212,12 @@ class _Steps:
         self.first_edit = len(run.steps) + 1
         for number, step in enumerate(run.steps, 1):
             self._follow(number, step)
-        self.known = self._known()
+        self.excluded = self._known()
 
     def _follow(self, number: int, step: Step) -> None:
-        for line in self.fix.lines:
-            if (line,) not in self.typed and _typed(line, step.typed):
-                self.typed[line,] = number
-        for line in self.tests.lines:
-            if (line,) not in self.typed and _typed(line, step.typed):
+        flat = normal(step.typed) if "  " in step.typed and len(step.typed) < LONGEST_NORMAL else ""
+        for line in (*self.fix.lines, *self.tests.lines):
+            if (line,) not in self.typed and (line in step.typed or line in flat):
                 self.typed[line,] = number
         for item in self.fix.shown(step.typed) | self.tests.shown(step.typed):
             self.typed.setdefault(item, number)
@@ -208,38 +237,38 @@ class _Steps:
     def _known(self) -> frozenset[Item]:
         """Return the items that no channel can leak: of the task's text, and of the tree before the first edit."""
         text = f"{self.run.prompt}\n{self.task.text}"
-        known = set(self.fix.shown(text) | self.tests.shown(text))
-        known.update((line,) for line in (*self.fix.lines, *self.tests.lines) if line in text)
+        excluded = set(self.fix.shown(text) | self.tests.shown(text))
+        excluded.update((line,) for line in (*self.fix.lines, *self.tests.lines) if line in text)
         if self.base is not None:
-            return frozenset(known | self.base)
+            return frozenset(excluded | self.base)
         for seen in self.shown:
             if seen.number < self.first_edit and not seen.channels:
-                known |= seen.fix
-        return frozenset(known)
+                excluded |= seen.fix
+        return frozenset(excluded)
 
-    def first_reading(self) -> dict[str, object] | None:
-        """Return the facts on the first step that read the fix; None without one."""
-        known = set(self.known)
-        evidence: dict[Channel, set[Item]] = {}
+    def first_reading(self) -> _Reading | None:
+        """Return the first step that read the fix; None without one."""
+        excluded = set(self.excluded)
+        by_channel: dict[ReadingChannel, set[Item]] = {}
         for seen in self.shown:
             written = {item for item, number in self.typed.items() if number <= seen.number}
             written |= {item for item in self.fix.items | self.tests.items if any((line,) in written for line in item)}
-            fix, tests = seen.fix - known - written, seen.tests - known - written
-            access = self._channel(seen)
-            if access is None:
-                known |= fix | tests
+            fix, tests = seen.fix - excluded - written, seen.tests - excluded - written
+            place_read = self._channel(seen)
+            if place_read is None:
+                excluded |= fix | tests
                 continue
-            found = evidence.setdefault(access.channel, set())
-            found |= fix
-            in_tests = access.channel == TESTS and self.state.in_tree(access.place)
-            open_items = self.fix.items - known - written
-            if self._decides(found, open_items, in_tests=in_tests):
-                return self._facts(seen, access, found, self.fix)
-            if _nearly_whole(tests, self.tests, self.tests.items - known - written):
-                return self._facts(seen, access, tests, self.tests)
+            evidence = by_channel.setdefault(place_read.channel, set())
+            evidence |= fix
+            in_tests = place_read.channel == TESTS and self.state.in_tree(place_read.place)
+            open_items = self.fix.items - excluded - written
+            if self._decides(evidence, open_items, in_tests=in_tests):
+                return self._reading(seen, place_read, evidence, self.fix)
+            if _nearly_whole(tests, self.tests, self.tests.items - excluded - written):
+                return self._reading(seen, place_read, tests, self.tests)
         return None
 
-    def _channel(self, seen: _Seen) -> Access | None:
+    def _channel(self, seen: _Seen) -> ForeignPlace | None:
         """Return the foreign place that the output of a step comes from; None for the tree and the agent's own text."""
         after_edit = seen.number > self.first_edit
         reads = seen.effects.reads
@@ -247,8 +276,8 @@ class _Steps:
             return None
         if not reads:
             is_base = self.base is not None and not after_edit and seen.effects.mixes_own
-            return Access(TREE, "a file of the working tree") if is_base else None
-        chosen = max(reads, key=lambda access: access.channel != TESTS)
+            return ForeignPlace(TREE, "a file of the working tree") if is_base else None
+        chosen = max(reads, key=lambda place_read: place_read.channel != TESTS)
         # own changes in the same output cannot be told from foreign text, except by the head of a commit
         if after_edit and seen.effects.mixes_own and chosen.channel != TESTS:
             has_form = chosen.channel == HISTORY and re.search(
@@ -257,36 +286,27 @@ class _Steps:
             return chosen if has_form else None
         return chosen
 
-    def _decides(self, found: Set[Item], open_items: Set[Item], *, in_tests: bool) -> bool:
+    def _decides(self, evidence: AbstractSet[Item], open_items: AbstractSet[Item], *, in_tests: bool) -> bool:
         """Return True for enough evidence, among the items that were not known before."""
         if in_tests:
-            return _nearly_whole(found, self.fix, open_items)
-        found &= self.fix.items
-        if len(found) >= ENOUGH:
+            return _nearly_whole(evidence, self.fix, open_items)
+        evidence &= self.fix.items
+        if len(evidence) >= ENOUGH:
             return True
-        if any(WHOLE <= len(place & open_items) == len(place & found) for place in self.fix.places):
+        if any(WHOLE <= len(place & open_items) == len(place & evidence) for place in self.fix.places):
             return True
         left = [item[0] for item in open_items if len(item) == 1]
-        lines = [item[0] for item in found if len(item) == 1]
+        lines = [item[0] for item in evidence if len(item) == 1]
         return len(left) <= MOST_LINES_ALONE and any(len(re.findall(r"\w+", line)) >= LONG_LINE for line in lines)
 
-    def _facts(self, seen: _Seen, access: Access, found: Iterable[Item], items: PatchItems) -> dict[str, object]:
-        words = {line for item in found for line in item}
+    def _reading(self, seen: _Seen, place_read: ForeignPlace, evidence: Iterable[Item], items: PatchItems) -> _Reading:
+        words = {line for item in evidence for line in item}
         lines = tuple(line for line in items.lines if line in words) or tuple(sorted(words))
-        reading = TimelineEntry(seen.number, seen.step.place, command=seen.step.command, kind="read the fix")
         later = "\n".join(step.typed for step in self.run.steps[seen.number :])
         later += "\n" + _new_text(self.run.submission)
-        after = [line for line in lines if _typed(line, later)]
-        return {
-            "step": seen.number,
-            "place": seen.step.place,
-            "channel": access.channel,
-            "command": seen.step.command,
-            "lines": lines,
-            "excerpt": _excerpt(seen.step.output, lines),
-            "written_after": len(after) / len(lines),
-            "timeline": tuple(sorted({*self.timeline(), reading}, key=lambda entry: entry.step)),
-        }
+        flat = normal(later)
+        after = [line for line in lines if line in later or line in flat]
+        return _Reading(seen, place_read, lines, written_after=len(after) / len(lines))
 
     def timeline(self) -> tuple[TimelineEntry, ...]:
         """Return the steps that matter: foreign reads that show lines of the patch, the first edit, and writing it."""
@@ -330,17 +350,13 @@ class _Steps:
         return ""
 
 
-def _nearly_whole(found: Set[Item], items: PatchItems, open_items: Set[Item]) -> bool:
+def _nearly_whole(evidence: AbstractSet[Item], items: PatchItems, open_items: AbstractSet[Item]) -> bool:
     """Return True for nearly all of a changed place: less may stand in a test file that has similar tests."""
     for place in items.places:
-        shown = len(found & place)
+        shown = len(evidence & place)
         if shown >= ENOUGH and shown >= NEARLY_ALL * len(place & open_items):
             return True
     return False
-
-
-def _typed(line: str, text: str) -> bool:
-    return line in text or (line in normal(text) if len(text) < 1 << 16 and "  " in text else False)
 
 
 def _new_text(patch: str | None) -> str:
@@ -361,10 +377,9 @@ def _root(run: AgentRun, task: GoldTask) -> str:
     before: Counter[str] = Counter()
     for step in run.steps:
         for path in task.fix.paths:
-            for match in re.finditer(rf"(/[\w./@-]*?)/{re.escape(path)}", step.typed):
-                if not re.search(r"-packages|node_modules|^/tmp", match[1]):
-                    before[match[1]] += 1
-    if before:
+            for named in re.findall(rf"(/[\w./@-]*?)/{re.escape(path)}", step.typed):
+                before[named] += not re.search(r"-packages|node_modules|^/tmp", named)
+    if +before:
         return before.most_common(1)[0][0]
-    first = (match[1] for step in run.steps if (match := re.match(r"cd (/[\w./-]+)", step.typed)))
-    return next(first, "").rstrip("/")
+    folders = (named for step in run.steps for named in re.findall(r"\Acd (/[\w./-]+)", step.typed))
+    return next(folders, "").rstrip("/")

@@ -22,7 +22,7 @@ from assay.files import parse_json
 from assay.plug_ins import PlugIns
 
 RunReader = Callable[[Path, Any], Iterable[AgentRun] | None]
-"""Path and JSON content of a file (of JSON lines: the list of its rows) → its runs; None where it is of another layout."""
+"""Path and JSON content of a file (of JSON lines: the list of its rows) → its runs; None for another layout."""
 
 RUN_READERS: PlugIns[RunReader] = PlugIns(
     "assay.agent_runs",
@@ -105,8 +105,8 @@ def _runs_of(path: Path, content: object, cut: str) -> Iterator[AgentRun | Unrea
         except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
             yield Unread(path, f"an entry is damaged ({plain_reason(error)}), expected the layout of {name}")
         return
-    known = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
-    yield Unread(path, f"an unknown layout ({known[:80]}), expected {LAYOUTS}")
+    keys = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
+    yield Unread(path, f"an unknown layout ({keys[:80]}), expected {LAYOUTS}")
 
 
 def _documents(path: Path, stream: Any) -> Iterator[tuple[object, str]]:  # noqa: ANN401  a binary stream

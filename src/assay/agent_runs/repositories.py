@@ -1,4 +1,4 @@
-"""What a repository holds at the base commit of a task: git mirrors and checkouts, asked with git alone."""
+"""Content of a repository at the base commit of a task: git mirrors and checkouts, asked with git alone."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -34,10 +34,10 @@ def base_items(task: GoldTask, folder: Path) -> frozenset[Item] | None:
     repository = repository_of(task, folder)
     if repository is None or not _has(repository, task.base):
         return None
-    found: set[Item] = set()
+    present: set[Item] = set()
     for text in _files(repository, task):
-        found |= task.fix.shown(text) | task.tests.shown(text)
-    return frozenset(found)
+        present |= task.fix.shown(text) | task.tests.shown(text)
+    return frozenset(present)
 
 
 def _files(repository: Path, task: GoldTask) -> Iterator[str]:

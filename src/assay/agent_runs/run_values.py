@@ -32,7 +32,7 @@ class Step:
     def command(self) -> str:
         """The call on one line."""
         shell = self.arguments.get("command") if len(self.arguments) == 1 else None
-        words = [shell] if shell is not None else [self.tool, *map("{}={}".format, *zip(*self.arguments.items()))]
+        words = [shell] if shell is not None else [self.tool, *map("=".join, self.arguments.items())]
         return " ".join(" ".join(words).split())
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.agent_runs import AnnotatedRuns, read_tasks
-from assay.agent_runs import annotate_runs as annotated_runs
+from assay.agent_runs import AnnotatedRuns, judge_runs, read_tasks
 from assay.annotation import LogColumns, read_task_results
 from assay.errors import DataError
 from assay.files import parse_json
@@ -42,7 +41,8 @@ def annotate_runs(
     folder = Path(repositories) if repositories is not None else None
     if folder is not None and not folder.is_dir():
         raise DataError(f"{folder}: no such folder, expected one with git repositories")
-    paths, outcomes = [], {}
+    paths: list[Path] = []
+    outcomes: dict[str, float] = {}
     for path in map(Path, [runs] if isinstance(runs, str | Path) else runs):
         if _has_outcomes(path):
             results = read_task_results([path], LogColumns(), notes.append)
@@ -52,7 +52,7 @@ def annotate_runs(
     if not paths:
         raise DataError("received outcomes only, expected files or folders of runs of an agent too")
     with progress_bar("reading runs", shown=progress) as report:
-        return annotated_runs(paths, table, repositories=folder, outcomes=outcomes, notes=notes, progress=report)
+        return judge_runs(paths, table, repositories=folder, outcomes=outcomes, notes=notes, progress=report)
 
 
 def _has_outcomes(path: Path) -> bool:

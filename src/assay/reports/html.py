@@ -192,7 +192,7 @@ def _marked(text: str, lines: Sequence[str]) -> Markup:
     rows = []
     for row in text.splitlines():
         holds = any(line in " ".join(row.split()) for line in lines)
-        rows.append(Markup("<mark>{}</mark>" if holds else "{}").format(row))
+        rows.append(Markup("<mark>{}</mark>").format(row) if holds else Markup.escape(row))
     return Markup("\n").join(rows)
 
 

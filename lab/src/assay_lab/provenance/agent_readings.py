@@ -1,24 +1,24 @@
 """Is a planted reading of the fix found in a real run of an agent, and is any real run accused?
 
 Each plant is one further step of a real run, before the agent wrote a line of the fix: a command of one channel, with
-the gold patch in the form in which that command prints it. A *stranger* is the same step with the patch of another task:
-it shows foreign text, and no fix. The runs are dealt in two in the order of their names: rules were chosen on the first
-half and confirmed on the second.
+the gold patch in the form in which that command prints it. A *stranger* is the same step with the patch of another
+task: it shows foreign text, and no fix. *Tasks with runs* are those that the agent worked on, on which the rules were
+chosen; the patches of *other tasks* are judged in the same runs, as if these had worked on them.
 """
 
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
-from assay.agent_runs import AgentRun, GoldTask, Step, judge, read_runs, read_tasks, run_files
+from assay.agent_runs import AgentRun, GoldTask, JudgedRun, Step, judge_run, read_runs, read_tasks, run_files, task_of
 from assay.datasets import Hunk, hunks
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result
 
 NEEDS = {"agent-runs": "a folder with runs of an agent and tasks.jsonl.gz, their table in the columns of SWE-bench"}
+TASKS = "tasks.jsonl.gz"
 FEW = 3
 """Informative lines below which a patch is small."""
 PACKAGES = "/usr/local/lib/python3.9/site-packages"
@@ -162,55 +162,76 @@ def planted(run: AgentRun, task: GoldTask, shown: GoldTask, plant: Plant, chance
     return replace(run, steps=(*run.steps[:place], step, *run.steps[place:]))
 
 
+class Trial(NamedTuple):
+    """One plant: informative lines of its patch, whether it was found, exactly where, and whether a stranger was."""
+
+    lines: int
+    found: bool
+    exact: bool
+    accused: bool
+
+
 def tried(
     plant: Plant, runs: Sequence[tuple[AgentRun, GoldTask]], tasks: Sequence[GoldTask], scale: Scale, seed: int
-) -> Iterator[tuple[GoldTask, bool, bool, bool]]:
-    """Yield task, whether the plant was found, whether at its step and channel, and whether a stranger was accused."""
+) -> Iterator[Trial]:
+    """Yield what became of each plant of one form."""
     chance = random.Random(f"{plant.name} {seed}")  # noqa: S311  no secret
-    for run, task in runs:
+    for agent_run, task in runs:
         others = [other for other in tasks if other.id != task.id and other.patch]
+        lines = task.tests.lines if plant.channel == "the tests" else task.fix.lines
         for _ in range(scale.repeats):
-            found = judge(planted(run, task, task, plant, chance), "", task)
-            is_read = found.verdict == "read the fix"
-            exact = is_read and found.place.startswith("planted") and found.channel == plant.channel
-            stranger = judge(planted(run, task, chance.choice(others), plant, chance), "", task)
-            yield task, is_read, exact, stranger.verdict == "read the fix"
+            judged = judge_run(planted(agent_run, task, task, plant, chance), "", task)
+            exact = is_reader(judged) and judged.place.startswith("planted") and judged.channel == plant.channel
+            stranger = judge_run(planted(agent_run, task, chance.choice(others), plant, chance), "", task)
+            yield Trial(len(lines), is_reader(judged), exact, is_reader(stranger))
 
 
 def run(scale: Scale, seed: int, data: Data) -> Result:
-    """Which planted readings of the gold patch are found in real runs, by channel, and how many real runs are accused?"""
+    """Which planted readings of the gold patch are found in real runs, and how many real runs are accused?"""
     folder = data["agent-runs"]
-    table = read_tasks(folder / "tasks.jsonl.gz", {})
+    table = read_tasks(folder / TASKS, {})
     runs = []
     for path, _ in run_files([folder]):
-        for one_run in read_runs(path) if "tasks" not in path.name else ():
-            task = next((table[name] for name in getattr(one_run, "tasks", ()) if name in table), None)
-            if isinstance(one_run, AgentRun) and task is not None:
-                runs.append((one_run, task))
+        runs += [] if path.name == TASKS else [run for run in read_runs(path) if isinstance(run, AgentRun)]
+    named = [(agent_run, task) for agent_run in runs[: scale.runs] if (task := task_of(agent_run, table)) is not None]
+    groups = {"tasks with runs": named}
+    if "tasks" in data:
+        chance = random.Random(seed)  # noqa: S311  no secret
+        others = [task for name, task in read_tasks(data["tasks"], {}).items() if name not in table]
+        groups["other tasks"] = [(chance.choice(runs), task) for task in others]
     rows: list[dict[str, object]] = []
-    for half, chosen in (("chosen on", runs[: scale.runs][::2]), ("confirmed on", runs[: scale.runs][1::2])):
-        accused = sum(judge(one_run, "", task).verdict == "read the fix" for one_run, task in chosen)
-        high = wilson(accused, len(chosen)).high
-        rows.append({"half": half, "form": "as recorded", "runs": len(chosen), "accused": accused, "upper_bound": high})
+    for group, chosen in groups.items():
+        accused = [task.id for agent_run, task in chosen if is_reader(judge_run(agent_run, "", task))]
+        high = wilson(len(accused), len(chosen)).high
+        row = {"tasks": group, "form": "as recorded", "planted": 0, "strangers": len(chosen), "accused": len(accused)}
+        rows.append({**row, "accused_at_most": high})
         for plant in PLANTS:
-            results = list(tried(plant, chosen, list(table.values()), scale, seed))
-            rows.append(_row(half, plant, results))
+            results = list(tried(plant, chosen, [task for _, task in chosen], scale, seed))
+            rows += [_row(group, plant, results, is_small=is_small) for is_small in (False, True)]
     return Result(rows, ["Runs of one agent and one model; the plants are ours, in the form that each command prints."])
 
 
-def _row(half: str, plant: Plant, results: Sequence[tuple[GoldTask, bool, bool, bool]]) -> dict[str, object]:
-    row: dict[str, object] = {"half": half, "form": plant.name, "channel": plant.channel}
-    for name, is_size in (("three or more lines", False), ("fewer", True)):
-        found = [is_read for task, is_read, _, _ in results if (len(_lines(plant, task)) < FEW) == is_size]
-        row[name] = {"planted": len(found), "found": sum(found)}
-    row["at its step and channel"] = sum(exact for _, _, exact, _ in results)
-    row["strangers"] = len(results)
-    row["accused"] = sum(stranger for *_, stranger in results)
-    return row
+def is_reader(judged: JudgedRun) -> bool:
+    """Return True for a run that read the fix."""
+    return judged.verdict == "read the fix"
 
 
-def _lines(plant: Plant, task: GoldTask) -> tuple[str, ...]:
-    return task.tests.lines if plant.channel == "the tests" else task.fix.lines
+def _row(group: str, plant: Plant, results: Sequence[Trial], *, is_small: bool) -> dict[str, object]:
+    chosen = [trial for trial in results if (trial.lines < FEW) == is_small]
+    found = sum(trial.found for trial in chosen)
+    share = wilson(found, len(chosen))
+    return {
+        "tasks": group,
+        "form": plant.name,
+        "channel": plant.channel,
+        "lines": f"fewer than {FEW}" if is_small else f"{FEW} and more",
+        "planted": len(chosen),
+        "found": found,
+        "at_step_and_channel": sum(trial.exact for trial in chosen),
+        "interval": [share.low, share.high],
+        "strangers": len(chosen),
+        "accused": sum(trial.accused for trial in chosen),
+    }
 
 
 EXPERIMENTS = (
@@ -218,17 +239,8 @@ EXPERIMENTS = (
         name="provenance/agent_readings",
         run=run,
         scales={"smoke": Scale(runs=4, repeats=1), "full": Scale(runs=None, repeats=3)},
-        columns=(
-            "half",
-            "form",
-            "channel",
-            ("three or more lines", "planted"),
-            ("three or more lines", "found"),
-            ("fewer", "planted"),
-            ("fewer", "found"),
-            "at its step and channel",
-            "accused",
-        ),
+        columns=("tasks", "form", "lines", "planted", "found", "at_step_and_channel", "strangers", "accused"),
         needs=NEEDS,
+        takes={"tasks": "further tasks in the columns of SWE-bench, whose patches did not shape the rules"},
     ),
 )

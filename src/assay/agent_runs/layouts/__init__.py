@@ -1,4 +1,4 @@
-"""Layouts of the files that harnesses write, one function each: content of a file → its runs, or None if it is not it."""
+"""Layouts of the files that harnesses write, one function each: content → runs, or None for another layout."""
 
 from assay.agent_runs.layouts.chat import mini_swe_agent
 from assay.agent_runs.layouts.events import openhands

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from assay.files import parse_json
 
@@ -50,7 +49,7 @@ def names_in(path: Path) -> tuple[str, ...]:
     return (stem, *(folder.name for folder in path.parents if folder.name))
 
 
-def number_of(value: object) -> float | None:
+def outcome_of(value: object) -> float | None:
     """Return an outcome between 0 and 1; None where there is none."""
     if isinstance(value, bool | int | float) and 0 <= value <= 1:
         return float(value)

@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from assay.agent_runs.layouts.contents import arguments_of, number_of, text_of
+from assay.agent_runs.layouts.contents import arguments_of, outcome_of, text_of
 from assay.agent_runs.run_values import AgentRun, Step
 
 
@@ -29,7 +29,7 @@ def openhands(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN40
             prompt="\n".join(prompts),
             steps=tuple(_steps(events)),
             submission=patch if isinstance(patch, str) else None,
-            solved=number_of(report.get("resolved")),
+            solved=outcome_of(report.get("resolved")),
             cut=f"the run ended with an error: {content['error']}"[:200] if content.get("error") else "",
         )
     ]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.agent_runs.layouts.contents import arguments_of, names_in, number_of, text_of
+from assay.agent_runs.layouts.contents import arguments_of, names_in, outcome_of, text_of
 from assay.agent_runs.run_values import AgentRun, Step
 from assay.files import parse_json
 
@@ -70,7 +70,7 @@ def harbor(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN401  
             tasks=(*named, *names, *(name.rpartition("__")[0] for name in names if "__" in name)),
             prompt=prompt,
             steps=tuple(_atif_steps(entries)),
-            solved=number_of(rewards.get("reward")),
+            solved=outcome_of(rewards.get("reward")),
         )
     ]
 

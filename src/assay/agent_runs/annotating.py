@@ -28,6 +28,8 @@ WORTH_PROCESSES = 64 * 2**20
 """Bytes of runs from which further processes are started."""
 BEGINNING = 400
 """Characters at the beginning of a task's text that name it in a prompt."""
+SHORTEST = 60
+"""Characters that such a text needs."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -132,7 +134,7 @@ def task_of(run: AgentRun, tasks: Mapping[str, GoldTask]) -> GoldTask | None:
     prompt = " ".join(run.prompt.split())
     for task in tasks.values():
         text = " ".join(task.text[: 2 * BEGINNING].split())[:BEGINNING]
-        if len(text) >= BEGINNING // 4 and text in prompt:
+        if len(text) >= SHORTEST and text in prompt:
             return task
     return None
 

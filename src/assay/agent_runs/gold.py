@@ -24,12 +24,16 @@ PATCH_COLUMNS = ("patch", "gold_patch", "golden_patch", "fix_patch", "solution_p
 TEST_COLUMNS = ("test_patch", "tests")
 TEXT_COLUMNS = ("problem_statement", "hints_text", "instruction", "issue", "title", "body", "requirements", "interface")
 
+LARGE, AROUND = 1 << 18, 1 << 12
+"""Characters of a text of which only what surrounds the lines of a patch is read, and of these surroundings."""
+
 Item = tuple[str, ...]
 """A line (one text), or two neighbours (two texts); white space is one blank."""
 
 _WORD = re.compile(r"\w+")
 _PREFIX = re.compile(r"(?:[^\s:]+[:-]){0,3}?\s*\d+(?:[:|→\t-]| \|)|(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)")
 """What grep, cat -n, editors and blame put before a line."""
+_DIFF = re.compile(r"diff --git |--- |Index: ")
 _SHORT, _WORDS = 10, 2
 """Characters and words that a line needs to be informative."""
 
@@ -78,11 +82,23 @@ class PatchItems:
         if not self.occurs_in(text):
             return frozenset()
         present: set[Item] = set()
+        if len(text) > LARGE:
+            text = self._near_anchors(text)
         for lines in _readings(text, sign):
             keys = [key for line in lines if (key := self._key(line)) is not None]
             present.update((key,) for key in keys if key)
             present.update(pair for pair in pairwise(keys) if all(pair))
         return self.items & present
+
+    def _near_anchors(self, text: str) -> str:
+        """Return the parts of a large text around the lines of the patch, each from its first whole line."""
+        parts, reached = [], 0
+        places = chain.from_iterable(re.finditer(re.escape(anchor), text) for anchor in self.anchors)
+        for start in sorted(match.start() for match in places):
+            begin = max(reached, start - AROUND)
+            reached = max(reached, start + AROUND)
+            parts.append(text[begin:reached])
+        return "".join(parts)
 
     def _key(self, line: str) -> str | None:
         """Return the line of the patch that a line shows; "" where it shows none, None for an empty one."""
@@ -137,7 +153,9 @@ def _readings(text: str, sign: str) -> Iterator[Sequence[str]]:
 def items_of(patch: str) -> PatchItems:
     """Return the items of a unified diff; of a text that is none, every line is new."""
     parts = list(hunks(patch))
-    sides = [hunk.lines for hunk in parts] or [tuple(("+", line) for line in patch.splitlines())]
+    sides = [hunk.lines for hunk in parts]
+    if not sides and not _DIFF.match(patch):
+        sides = [tuple(("+", line) for line in patch.splitlines())]
     old: set[Item] = set()
     for side in sides:
         before = [text for sign, line in side if sign != "+" and (text := normal(line))]

@@ -4,10 +4,10 @@ import json
 import subprocess
 
 import pytest
-from support.agent_files import CALLS, COMMIT, PATCH, TASK, TESTS, mini_swe_agent, write, write_tasks
 
 from assay.agent_runs import base_items, judge_run, read_runs, read_tasks
 from assay.datasets import patch_side
+from support.agent_files import CALLS, COMMIT, PATCH, TASK, TESTS, mini_swe_agent, write, write_tasks
 
 NEW = patch_side(PATCH, "new")
 LINES = [line[1:] for line in PATCH.splitlines() if line.startswith("+") and not line.startswith("+++")]
@@ -36,7 +36,11 @@ def judged(tmp_path):
         ("curl -s https://api.github.com/x | python -m json.tool", json.dumps({"patch": PATCH}, indent=1), "network"),
         ("python - <<'EOF'\nimport requests\nprint(requests.get('https://x.org/7.patch').text)\nEOF", PATCH, "network"),
         ("cat /usr/lib/python3/dist-packages/shop/cart.py", NEW, "another installation of the package"),
-        ("grep -n -A5 total /opt/venv/lib/python3.9/site-packages/shop/cart.py", NEW, "another installation of the package"),
+        (
+            "grep -n -A5 total /opt/venv/lib/python3.9/site-packages/shop/cart.py",
+            NEW,
+            "another installation of the package",
+        ),
         ("cat /opt/eval/gold.patch", PATCH, "a file outside the repository"),
         ("cat ../reference/cart.py", NEW, "a file outside the repository"),
         ("cat tests/test_cart.py", patch_side(TESTS, "new"), "the tests"),
@@ -51,7 +55,9 @@ def test_the_command_tells_the_channel(judged, command, output, channel):
     assert (verdict.verdict, verdict.step, verdict.channel) == ("read the fix", 2, channel)
 
 
-@pytest.mark.parametrize("form", ["{number:6d}\t{line}", "{number}: {line}", "shop/cart.py:{number}:{line}", "{line}  "])
+@pytest.mark.parametrize(
+    "form", ["{number:6d}\t{line}", "{number}: {line}", "shop/cart.py:{number}:{line}", "{line}  "]
+)
 def test_numbers_and_names_before_lines_do_not_hide_them(judged, form):
     output = "\n".join(form.format(number=number, line=line) for number, line in enumerate(NEW.splitlines(), 10))
     assert judged(("cat /opt/other/cart.py", output)).verdict == "read the fix"

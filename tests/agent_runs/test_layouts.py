@@ -4,9 +4,9 @@ import gzip
 import json
 
 import pytest
-from support.agent_files import CALLS, COMMIT, LAYOUTS, SHOW, TASK, chat, mini_swe_agent, openhands, write, write_tasks
 
 from assay.agent_runs import AgentRun, Unread, judge_run, read_runs, read_tasks, task_of
+from support.agent_files import CALLS, COMMIT, LAYOUTS, SHOW, TASK, chat, mini_swe_agent, openhands, write, write_tasks
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from support.agent_files import CALLS, mini_swe_agent, openhands, write, write_tasks
 
 

@@ -12,7 +12,7 @@ PATCH = """diff --git a/shop/cart.py b/shop/cart.py
 +        if not self.items:
 +            raise EmptyCartError("a cart without items has no total")
 +        return round(sum(prices) * (1 + rate), DIGITS)
- 
+
      def clear(self):
          self.items = []
 """
@@ -50,7 +50,9 @@ def chat(calls=CALLS):
     messages = [{"role": "system", "content": "You solve tasks."}, {"role": "user", "content": PROMPT}]
     for number, (command, output) in enumerate(calls):
         function = {"name": "bash", "arguments": json.dumps({"command": command})}
-        messages.append({"role": "assistant", "content": "", "tool_calls": [{"id": f"c{number}", "function": function}]})
+        messages.append(
+            {"role": "assistant", "content": "", "tool_calls": [{"id": f"c{number}", "function": function}]}
+        )
         messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": output})
     return messages
 
@@ -92,7 +94,12 @@ def openhands(calls=CALLS):
         action = {"id": 2 * number + 1, "source": "agent", "action": "run", "args": {"command": command, "thought": ""}}
         seen = {"id": 2 * number + 2, "source": "agent", "observation": "run", "content": output, "cause": action["id"]}
         history += [action, seen]
-    row = {"instance_id": "shop__shop-7", "test_result": {"git_patch": ""}, "history": history, "report": {"resolved": True}}
+    row = {
+        "instance_id": "shop__shop-7",
+        "test_result": {"git_patch": ""},
+        "history": history,
+        "report": {"resolved": True},
+    }
     return "output.jsonl", json.dumps(row) + "\n"
 
 
@@ -127,7 +134,12 @@ def claude_code(calls=CALLS):
     common = {"sessionId": "s", "cwd": "/testbed"}
     rows = [{"type": "user", "message": {"role": "user", "content": PROMPT}, **common}]
     for number, (command, output) in enumerate(calls):
-        use = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": command, "description": "x"}}
+        use = {
+            "type": "tool_use",
+            "id": f"t{number}",
+            "name": "Bash",
+            "input": {"command": command, "description": "x"},
+        }
         result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": [{"type": "text", "text": output}]}
         rows.append({"type": "assistant", "message": {"role": "assistant", "content": [use]}, **common})
         rows.append({"type": "user", "message": {"role": "user", "content": [result]}, **common})

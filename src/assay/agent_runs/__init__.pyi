@@ -5,6 +5,7 @@ from .gold import GoldTask as GoldTask
 from .gold import read_tasks as read_tasks
 from .judging import JudgedRun as JudgedRun
 from .judging import judge_run as judge_run
+from .layouts import run_of_messages as run_of_messages
 from .reading import RUN_READERS as RUN_READERS
 from .reading import Unread as Unread
 from .reading import read_runs as read_runs

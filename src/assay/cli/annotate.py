@@ -10,6 +10,7 @@ import typer
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import STANDARD_OUTPUT, further_file, output_file
+from assay.cli.unused import refuse_unused
 from assay.datasets import DataSelection
 from assay.errors import DataError
 
@@ -18,12 +19,15 @@ if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
 
 SPLIT = "Split"
 AGENTS = "Runs of agents"
+UNUSED_OF_RUNS = ("data", "subset", "language", "limit", "split", "part", "label", "group", "labels", "repeated")
+"""Settings of a data set that say nothing about runs of agents."""
 SOLUTION = "solution"
 """The part of a benchmark that is code: it is what a corpus of code holds."""
 
 
 @grouped
 def annotate_command(
+    context: typer.Context,
     results: Annotated[
         list[Path],
         typer.Argument(
@@ -85,18 +89,23 @@ def annotate_command(
     ] = None,
     which: Annotated[DataSelection, Shown("data", "columns")],
 ) -> None:
-    """Compare an evaluation on contaminated and clean tasks, and write a cleaned list.
+    """Compare an evaluation on contaminated and clean tasks; or say which agents read the fix.
 
     The tasks are split by an audit or by an index; the output says on what the split rests. --columns names the
-    columns of the log, with dots for nested ones: text=doc.prompt.
+    columns of the log, with dots for nested ones: text=doc.prompt. With --tasks it names those of the table of tasks,
+    text the one of the gold patches.
 
     **Example**: `assay annotate samples_humaneval.jsonl --audit runs/humaneval --clean clean_ids.txt`
+
+    **Example**: `assay annotate trajectories/ report.json --tasks swe-bench.jsonl -o runs.jsonl`
     """
     from assay.api import annotate
     from assay.cli.present import show
     from assay.datasets import read_dataset
 
     if tasks is not None:
+        reason = "of a table of tasks only the columns of ids and of gold patches are used: --columns id=NAME,text=NAME"
+        refuse_unused(context, dict.fromkeys(UNUSED_OF_RUNS, reason))
         _refuse_split(
             {"--audit": audit, "--index": index, "--benchmark": benchmark, "--metric": metric, "--clean": clean}
         )

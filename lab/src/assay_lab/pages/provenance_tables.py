@@ -239,3 +239,17 @@ def pairs(file: File) -> str:
     }
     columns |= {kind: f"{{found[{kind}]}}" for kind in file["results"][0]["found"]}
     return table_of(file["results"], columns)
+
+
+def agent_readings(file: File) -> str:
+    """Return the planted readings that were found, and the runs that were accused."""
+    rows = []
+    for row in file["results"]:
+        planted = f"{row['found']} of {row['planted']}" if row["planted"] else "–"
+        accused = f"{row['accused']} of {row['strangers']}"
+        bound = f" (at most {row['accused_at_most']:.0%})" if "accused_at_most" in row else ""
+        exact = str(row.get("at_step_and_channel", "–"))
+        names = [row["tasks"], row["form"], row.get("lines", "–")]
+        if row["planted"] or bound:
+            rows.append([*names, planted, exact, accused + bound])
+    return table(["tasks", "form", "lines of the patch", "found", "exact", "accused"], rows)

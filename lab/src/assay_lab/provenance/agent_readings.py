@@ -238,7 +238,7 @@ EXPERIMENTS = (
     Experiment(
         name="provenance/agent_readings",
         run=run,
-        scales={"smoke": Scale(runs=4, repeats=1), "full": Scale(runs=None, repeats=3)},
+        scales={"smoke": Scale(runs=4, repeats=1), "full": Scale(runs=None, repeats=2)},
         columns=("tasks", "form", "lines", "planted", "found", "at_step_and_channel", "strangers", "accused"),
         needs=NEEDS,
         takes={"tasks": "further tasks in the columns of SWE-bench, whose patches did not shape the rules"},

@@ -2,7 +2,7 @@
 
 from assay.agent_runs.layouts.chat import mini_swe_agent
 from assay.agent_runs.layouts.events import openhands
-from assay.agent_runs.layouts.inspect_log import inspect_runs, is_inspect, runs_of_log
+from assay.agent_runs.layouts.inspect_log import inspect_runs, is_inspect, run_of_messages
 from assay.agent_runs.layouts.sessions import claude_code, codex
 from assay.agent_runs.layouts.trajectories import harbor, swe_agent
 
@@ -14,6 +14,6 @@ __all__ = [
     "is_inspect",
     "mini_swe_agent",
     "openhands",
-    "runs_of_log",
+    "run_of_messages",
     "swe_agent",
 ]

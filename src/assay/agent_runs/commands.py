@@ -39,15 +39,17 @@ _TOKEN = re.compile(
     r"""|(?P<redirect>\d?>>?|&>>?)|(?P<end>\|\||&&|[|&;()\n`])|(?P<other><<<|<|['"\\])""",
     re.DOTALL,
 )
+_NAMED = re.compile(r"(/[^\s:]+\.\w+)[:-]\d+[:-]")
 _QUOTES = re.compile(r"""'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)""", re.DOTALL)
 _INSTALLED = re.compile(
     r"site-packages|dist-packages|node_modules/|\.cargo/registry|/pkg/mod/|/\.m2/|/gems/|/lib/python\d|/lib/ruby/|"
-    r"/pkgs/|/conda-meta/"
+    r"/pkgs/|/conda-meta/|\.(?:whl|egg|tar\.gz|tgz|zip|jar|crate|gem)/?$"
 )
 _TESTS = re.compile(
     r"(?:^|/)(?:tests?|testing|__tests__|specs?)/|(?:^|/)(?:tests?_[^/]*|[^/]*_tests?\.\w+|[^/]*\.(?:test|spec)\.\w+|"
     r"tests?\.\w+|conftest\.py|[A-Z]\w*Tests?\.\w+)$"
 )
+_PATH_LIKE = re.compile(r"/|\.\w{1,5}$|-packages")
 _URL = re.compile(r"(?:https?|git|ssh)://|^git@")
 _REMOTE_CODE = re.compile(r"urlopen|requests\.(?:get|post)|httpx|urllib3|http\.client|fetch\(|axios|aiohttp")
 _WRITING_CODE = re.compile(
@@ -79,6 +81,7 @@ _WRAPPERS = {
 }
 _SHELLS = {"bash", "sh", "zsh", "dash"}
 _REMOTE = {"curl", "wget", "gh", "http", "lynx", "w3m", "aria2c", "links"}
+_SEARCHING = {"find", "unzip", "tar", "bsdtar"}
 _HISTORY = {"show", "log", "whatchanged", "format-patch", "cat-file", "reflog", "range-diff", "archive"}
 _OF_TREE = {"grep", "blame", "annotate"}
 _FETCHING = {"clone", "fetch", "pull", "ls-remote", "submodule"}
@@ -113,13 +116,15 @@ class Effects:
 
     Attributes:
         reads: foreign places.
-        mixes_own: True where its output holds the agent's own changes, or files of the working tree, too.
+        mixes_own: True where its output may hold the agent's own changes too.
+        tree_paths: files of the working tree that it reads.
         edits: True where it may change the working tree.
         takes: foreign text that it brings into the working tree without showing it.
     """
 
     reads: list[ForeignPlace] = field(default_factory=list)
     mixes_own: bool = False
+    tree_paths: list[str] = field(default_factory=list)
     edits: bool = False
     takes: ForeignPlace | None = None
 
@@ -181,6 +186,15 @@ class FileState:
         return not full.startswith(("/", "..")) or (full + "/").startswith((self.root or "/testbed") + "/")
 
 
+def foreign_part(output: str, state: FileState) -> str:
+    """Return an output without the lines that name a file of the working tree before them, as grep does."""
+    rows = output.splitlines()
+    named = [(row, _NAMED.match(row)) for row in rows]
+    if not any(match for _, match in named):
+        return output
+    return "\n".join(row for row, match in named if match is None or state.channel_of(match[1]) is not None)
+
+
 def effects_of(step: Step, state: FileState) -> Effects:
     """Return what a call does, and note in `state` what it does to files."""
     effects = Effects()
@@ -228,8 +242,10 @@ def _read(path: str, state: FileState, effects: Effects) -> None:
     channel = state.channel_of(path)
     if channel is not None:
         effects.reads.append(ForeignPlace(channel, path))
-    if channel in {None, TESTS}:
+    if state.absolute(path) in state.written:
         effects.mixes_own = True
+    elif channel in {None, TESTS}:
+        effects.tree_paths.append(path)
 
 
 def _shell(text: str, state: FileState, effects: Effects, depth: int = 0) -> None:
@@ -365,13 +381,15 @@ def _program(
             _code(word, state, effects)
         elif _URL.match(word):
             effects.reads.append(ForeignPlace(NETWORK, word))
-        elif not word.startswith("-") and ("/" in word or re.search(r"\.\w{1,5}$", word)) and "\n" not in word:
-            if not interprets:
+        elif not word.startswith("-") and _PATH_LIKE.search(word) and "\n" not in word:
+            # the further words of an archiver are members of its archive, those of find are patterns
+            names_foreign = program not in _SEARCHING or state.channel_of(word) not in {None, TESTS}
+            if not interprets and names_foreign:
                 _read(word, state, effects)
-            elif state.in_tree(word) and not piped:
+            elif interprets and state.in_tree(word) and not piped:
                 # a script may print and write what it likes
                 effects.mixes_own = effects.edits = True
-    if not arguments or not effects.reads:
+    if not effects.reads and not effects.tree_paths:
         effects.mixes_own |= not piped and program not in {"echo", "ls", "pwd", "find", "which"}
 
 
@@ -381,6 +399,7 @@ def _code(code: str, state: FileState, effects: Effects) -> None:
         return
     if _REMOTE_CODE.search(code):
         effects.reads.append(ForeignPlace(NETWORK, next(iter(re.findall(r"https?://[^\s'\"]+", code)), "an address")))
+        return
     paths = _QUOTED_PATH.findall(code)
     if _WRITING_CODE.search(code):
         effects.edits = effects.mixes_own = True
@@ -389,7 +408,7 @@ def _code(code: str, state: FileState, effects: Effects) -> None:
         return
     for path in paths:
         _read(path, state, effects)
-    effects.mixes_own |= "print" in code
+    effects.mixes_own |= "print" in code and not effects.reads
 
 
 def _git(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
@@ -478,6 +497,8 @@ def _pip(arguments: Sequence[str], state: FileState, _effects: Effects) -> None:
     for number, word in enumerate(arguments[:-1]):
         if word in options:
             state.write(arguments[number + 1], INSTALLED)
+    if "download" in arguments and not options & set(arguments) and not state.in_tree("."):
+        state.write(".", INSTALLED)
 
 
 def _copy(arguments: Sequence[str], state: FileState, effects: Effects) -> None:

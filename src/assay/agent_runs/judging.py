@@ -12,7 +12,18 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from assay.agent_runs.commands import HISTORY, TESTS, TREE, Effects, FileState, ForeignPlace, ReadingChannel, effects_of
+from assay.agent_runs.commands import (
+    CHANNELS,
+    HISTORY,
+    TESTS,
+    TREE,
+    Effects,
+    FileState,
+    ForeignPlace,
+    ReadingChannel,
+    effects_of,
+    foreign_part,
+)
 from assay.agent_runs.gold import GoldTask, Item, PatchItems, normal
 from assay.agent_runs.run_values import AgentRun, Step
 from assay.datasets import patch_side
@@ -225,7 +236,10 @@ class _Steps:
         if effects.edits:
             self.first_edit = min(self.first_edit, number)
         sign = effects.reads[0].sign if effects.reads else ""
-        fix, tests = self.fix.shown(step.output, sign), self.tests.shown(step.output, sign)
+        output = step.output
+        if effects.reads and (self.fix.occurs_in(output) or self.tests.occurs_in(output)):
+            output = foreign_part(output, self.state)
+        fix, tests = self.fix.shown(output, sign), self.tests.shown(output, sign)
         seen = _Seen(number, step, effects, fix=fix, tests=tests)
         if fix or tests:
             self.shown.append(seen)
@@ -275,11 +289,13 @@ class _Steps:
         if any(message and message in seen.step.output for message in self.state.messages):
             return None
         if not reads:
-            is_base = self.base is not None and not after_edit and seen.effects.mixes_own
+            is_base = self.base is not None and not after_edit and bool(seen.effects.tree_paths)
             return ForeignPlace(TREE, "a file of the working tree") if is_base else None
-        chosen = max(reads, key=lambda place_read: place_read.channel != TESTS)
+        chosen = min(reads, key=lambda place_read: CHANNELS.index(place_read.channel))
+        names = {path.rpartition("/")[2] for path in self.fix.paths}
+        mixes_own = seen.effects.mixes_own or any(path.rpartition("/")[2] in names for path in seen.effects.tree_paths)
         # own changes in the same output cannot be told from foreign text, except by the head of a commit
-        if after_edit and seen.effects.mixes_own and chosen.channel != TESTS:
+        if after_edit and mixes_own and chosen.channel != TESTS:
             has_form = chosen.channel == HISTORY and re.search(
                 r"^commit [0-9a-f]{7,40}", seen.step.output, re.MULTILINE
             )
@@ -382,4 +398,5 @@ def _root(run: AgentRun, task: GoldTask) -> str:
     if +before:
         return before.most_common(1)[0][0]
     folders = (named for step in run.steps for named in re.findall(r"\Acd (/[\w./-]+)", step.typed))
-    return next(folders, "").rstrip("/")
+    stated = re.findall(r"/testbed\b|/workspace/[\w./-]+\w|/app\b|/repo\b", run.prompt)
+    return next(folders, next(iter(stated), "")).rstrip("/")

@@ -166,3 +166,11 @@ def test_multi_swe_bench_has_other_columns(tmp_path):
     task = read_tasks(tmp_path / "t.jsonl", {})["shop__shop-7"]
     assert (task.repository, task.base, task.fix.paths) == ("shop/shop", "abc", ("shop/cart.py",))
     assert TASK["problem_statement"] in task.text
+
+
+def test_a_patch_that_only_deletes_is_recognised_in_a_diff(judged):
+    kept = [line for line in PATCH.splitlines(keepends=True) if line[:1] != "+" or line.startswith("+++")]
+    old = ["-" + line[1:] if line.startswith("  ") and "items" in line else line for line in kept]
+    patch = "".join(old).replace("+10,8 @@", "+10,3 @@")
+    assert judged(("git show 0123abcd", patch), task={"patch": patch}).verdict == "read the fix"
+    assert judged(("git diff", patch), task={"patch": patch}).verdict == "neither"

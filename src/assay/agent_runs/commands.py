@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from assay.agent_runs.run_values import Step
+from assay.agent_runs.run_values import SHELL_ARGUMENTS, Step
 
 ReadingChannel = Literal[
     "history beyond the base commit",
@@ -90,7 +90,6 @@ _WEB_TOOLS = re.compile(r"web|browse|fetch|http|url|internet|crawl|search_engine
 _EDIT_TOOLS = re.compile(r"edit|write|create|insert|replace|patch|notebook", re.IGNORECASE)
 _PATH_ARGUMENTS = ("path", "file_path", "filename", "file", "target_file", "notebook_path", "relative_path", "abs_path")
 _CODE_ARGUMENTS = ("code", "script", "source")
-_SHELL_ARGUMENTS = ("command", "cmd", "keystrokes", "commands", "input", "bash_command")
 MOST_SHELLS = 3
 """Shells within shells that are followed."""
 
@@ -199,7 +198,7 @@ def effects_of(step: Step, state: FileState) -> Effects:
     """Return what a call does, and note in `state` what it does to files."""
     effects = Effects()
     state.folder = step.folder or state.folder or state.root
-    shell = next((step.arguments[name] for name in _SHELL_ARGUMENTS if name in step.arguments), "")
+    shell = next((step.arguments[name] for name in SHELL_ARGUMENTS if name in step.arguments), "")
     path = next((step.arguments[name] for name in _PATH_ARGUMENTS if name in step.arguments), "")
     if _WRITING_CODE.search(step.typed):
         # a script that is only written here may run later

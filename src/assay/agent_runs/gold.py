@@ -29,6 +29,8 @@ LARGE, AROUND = 1 << 18, 1 << 12
 
 Item = tuple[str, ...]
 """A line (one text), or two neighbours (two texts); white space is one blank."""
+DELETED = "-"
+"""First text of a pair that is a deleted line of a diff: all that is left of a patch that adds nothing."""
 
 _WORD = re.compile(r"\w+")
 _PREFIX = re.compile(r"(?:[^\s:]+[:-]){0,3}?\s*\d+(?:[:|→\t-]| \|)|(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)")
@@ -60,7 +62,7 @@ class PatchItems:
     @cached_property
     def words(self) -> frozenset[str]:
         """The lines that occur in any item."""
-        return frozenset(line for item in self.items for line in item)
+        return frozenset(chain.from_iterable(self.items)) - {DELETED}
 
     @cached_property
     def anchors(self) -> tuple[str, ...]:
@@ -88,6 +90,7 @@ class PatchItems:
             keys = [key for line in lines if (key := self._key(line)) is not None]
             present.update((key,) for key in keys if key)
             present.update(pair for pair in pairwise(keys) if all(pair))
+            present.update((DELETED, normal(line[1:])) for line in lines if line[:1] == "-")
         return self.items & present
 
     def _near_anchors(self, text: str) -> str:
@@ -170,6 +173,8 @@ def items_of(patch: str) -> PatchItems:
         pairs = pairwise(text for _, text in new)
         # a pair of the new text that the old text lacks has a new line, or lines were deleted between the two
         place = {pair for pair in pairs if pair not in old and len(_WORD.findall(" ".join(pair))) > _WORDS}
+        if all(sign != "+" for sign, _ in chain.from_iterable(sides)):
+            place |= {(DELETED, line) for sign, text in side if sign == "-" and is_informative(line := normal(text))}
         places.append(frozenset(place | {(line,) for line in added}))
     return PatchItems(tuple(lines), tuple(places), tuple(dict.fromkeys(hunk.path for hunk in parts)))
 

@@ -24,7 +24,7 @@ from assay.agent_runs.commands import (
     effects_of,
     foreign_part,
 )
-from assay.agent_runs.gold import GoldTask, Item, PatchItems, normal
+from assay.agent_runs.gold import DELETED, GoldTask, Item, PatchItems, normal
 from assay.agent_runs.run_values import AgentRun, Step
 from assay.datasets import patch_side
 
@@ -316,7 +316,7 @@ class _Steps:
         return len(left) <= MOST_LINES_ALONE and any(len(re.findall(r"\w+", line)) >= LONG_LINE for line in lines)
 
     def _reading(self, seen: _Seen, place_read: ForeignPlace, evidence: Iterable[Item], items: PatchItems) -> _Reading:
-        words = {line for item in evidence for line in item}
+        words = {line for item in evidence for line in item} - {DELETED}
         lines = tuple(line for line in items.lines if line in words) or tuple(sorted(words))
         later = "\n".join(step.typed for step in self.run.steps[seen.number :])
         later += "\n" + _new_text(self.run.submission)

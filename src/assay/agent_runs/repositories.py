@@ -25,6 +25,7 @@ def repository_of(task: GoldTask, folder: Path) -> Path | None:
     return folder if is_repository(folder) else None
 
 
+@lru_cache(maxsize=4096)
 def base_items(task: GoldTask, folder: Path) -> frozenset[Item] | None:
     """Return the items of the patch and its tests that the repository has at the base commit; None where it is missing.
 

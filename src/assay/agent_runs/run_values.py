@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+SHELL_ARGUMENTS = ("command", "cmd", "keystrokes", "commands", "input", "bash_command")
+"""Names of the argument that is a command of a shell, over all tools."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -30,10 +33,11 @@ class Step:
 
     @property
     def command(self) -> str:
-        """The call on one line."""
-        shell = self.arguments.get("command") if len(self.arguments) == 1 else None
-        words = [shell] if shell is not None else [self.tool, *map("=".join, self.arguments.items())]
-        return " ".join(" ".join(words).split())
+        """The call on one line: the command of a shell, else the tool with its arguments."""
+        shell = next((self.arguments[name] for name in SHELL_ARGUMENTS if name in self.arguments), "")
+        # an editor has the name of its operation where a shell has a command
+        text = shell if " " in shell.strip() else " ".join([self.tool, *map("=".join, self.arguments.items())])
+        return " ".join(text.split())
 
 
 @dataclass(frozen=True, slots=True)

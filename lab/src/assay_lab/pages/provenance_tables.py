@@ -242,14 +242,15 @@ def pairs(file: File) -> str:
 
 
 def agent_readings(file: File) -> str:
-    """Return the planted readings that were found, and the runs that were accused."""
-    rows = []
+    """Return the planted readings that were found, by form and size of the patch, and the runs that were accused."""
+    cells = []
     for row in file["results"]:
-        planted = f"{row['found']} of {row['planted']}" if row["planted"] else "–"
-        accused = f"{row['accused']} of {row['strangers']}"
-        bound = f" (at most {row['accused_at_most']:.0%})" if "accused_at_most" in row else ""
-        exact = str(row.get("at_step_and_channel", "–"))
-        names = [row["tasks"], row["form"], row.get("lines", "–")]
-        if row["planted"] or bound:
-            rows.append([*names, planted, exact, accused + bound])
-    return table(["tasks", "form", "lines of the patch", "found", "exact", "accused"], rows)
+        if row["form"] == "as recorded":
+            most = f"{row['accused']} of {row['strangers']} accused (at most {row['accused_at_most']:.1%})"
+            cells.append(("no plant", f"{row['tasks']}, 3 and more", most))
+        elif row["planted"]:
+            place = f"{row['tasks']}, {row['lines']}"
+            exact = "" if row["at_step_and_channel"] == row["found"] else f", {row['at_step_and_channel']} exact"
+            strangers = "" if not row["accused"] else f", {row['accused']} of {row['strangers']} strangers accused"
+            cells.append((row["form"], place, f"{row['found']} of {row['planted']}{exact}{strangers}"))
+    return pivot("form", cells)

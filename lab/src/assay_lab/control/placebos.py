@@ -29,7 +29,7 @@ from assay.datasets import Dataset
 from assay.errors import DataError
 from assay.evaluation import FormResidual
 from assay.files import write_json
-from assay.leakage import SAME_FORM_LEVEL, Compared, FormTest, MeasuredModel, form_test
+from assay.leakage import SAME_FORM_SIGNIFICANCE, Compared, FormTest, MeasuredModel, form_test
 from assay.models import ModelSettings, StatisticsCache, open_local
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Sample
@@ -471,7 +471,7 @@ def notes_of(cases: Sequence[Case]) -> list[str]:
         ("tasks of which a part was trained on", "by_same_form"),
         ("tasks whose siblings were trained on", "siblings"),
     ):
-        accused = sum(getattr(case, field) <= SAME_FORM_LEVEL for case in planted)
+        accused = sum(getattr(case, field) <= SAME_FORM_SIGNIFICANCE for case in planted)
         notes.append(f"Same form, {name}: {accused} of {len(planted)} contaminated.")
     return notes
 

@@ -9,7 +9,7 @@ from scipy.special import stdtr
 
 from assay.errors import DataError
 from assay.evaluation import (
-    LEVEL,
+    COVERAGE,
     RESAMPLES,
     SEED,
     Estimate,
@@ -59,7 +59,7 @@ def paired_difference(
     metric: Metric = auroc_of,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-    level: float = LEVEL,
+    level: float = COVERAGE,
 ) -> Difference:
     """Return the difference of a metric between two scores, both computed on every resample.
 

@@ -5,10 +5,10 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from assay.errors import DataError
-from assay.evaluation import LEVEL, Estimate, finite, unknown, weighted_spearman, wilson_ends
+from assay.evaluation import COVERAGE, Estimate, finite, unknown, weighted_spearman, wilson_ends
 
 
-def wilson(successes: int, trials: int, *, level: float = LEVEL) -> Estimate:
+def wilson(successes: int, trials: int, *, level: float = COVERAGE) -> Estimate:
     """Return a proportion of independent trials with Wilson's score interval (1927)."""
     if not trials:
         return unknown(level)

@@ -13,12 +13,13 @@ import numpy as np
 
 from assay.evaluation import (
     MINIMUM_UNSEEN,
+    SIGNIFICANCE,
     BlindBaseline,
     conformal_p_values,
     contaminated_share,
     flag_rate,
 )
-from assay.leakage import LEVEL, Compared, ControlScores, Evidence, UnseenTest, decide, form_test
+from assay.leakage import Compared, ControlScores, Evidence, UnseenTest, decide, form_test
 from assay.leakage.detectors import half_of, projected, welch
 from assay.scores import SCORES, headline_score, one_pass
 from assay.types import Float64Array, Sample, Verdict
@@ -165,7 +166,7 @@ def with_allowance(familiarity: float) -> GridMethod:
     def method(draw: GridDraw) -> Verdict:
         evidence = evidence_on_draw(draw)
         # of a test that is not significant the allowance has no part in the verdict
-        if evidence.test is not None and evidence.test.p_value <= LEVEL:
+        if evidence.test is not None and evidence.test.p_value <= SIGNIFICANCE:
             beyond = texts_of(draw).p_beyond(familiarity, permutations=PERMUTATIONS, seed=draw.seed)
             evidence = replace(evidence, test=replace(evidence.test, p_beyond=beyond))
         return decide(evidence, "set", "model").verdict

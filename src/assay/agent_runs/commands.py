@@ -363,6 +363,19 @@ def _patch(arguments: Sequence[str], state: FileState, effects: Effects) -> None
             state.write(path)
 
 
+def _compare(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
+    """Follow diff: of a foreign file and one of the tree the lines of the foreign side count."""
+    paths = _plain(arguments)[:2]
+    channels = list(map(state.channel_of, paths))
+    foreign = [number for number, channel in enumerate(channels) if channel not in {None, TESTS}]
+    if len(paths) > 1 and len(foreign) == 1:
+        channel = channels[foreign[0]] or OUTSIDE
+        effects.reads.append(ForeignPlace(channel, paths[foreign[0]], sign="-+"[foreign[0]]))
+        return
+    for path in paths:
+        _read(path, state, effects)
+
+
 def _plain(arguments: Sequence[str]) -> list[str]:
     return [word for word in arguments if not word.startswith("-")]
 
@@ -519,6 +532,7 @@ PROGRAMS: Mapping[str, Callable[[Sequence[str], FileState, Effects], None]] = {
     **dict.fromkeys(("pip", "pip3", "uv"), _pip),
     **dict.fromkeys(("edit", "insert", "create", "str_replace", "undo_edit"), _first_edited),
     "str_replace_editor": _editor_command,
+    "diff": _compare,
     **dict.fromkeys(("tee", "touch", "truncate"), _write),
     **dict.fromkeys(("cp", "mv", "install", "ln", "rsync"), _copy),
     **dict.fromkeys(("patch", "ed", "ex"), _patch),

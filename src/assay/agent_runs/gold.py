@@ -139,7 +139,7 @@ def _readings(text: str, sign: str) -> Iterator[Sequence[str]]:
     texts = [text]
     if "\\n" in text:
         texts.append(text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"').replace("\\\\", "\\"))
-    if "&" in text and ";" in text:
+    if "</" in text or ("&" in text and ";" in text):
         texts.append(html.unescape(re.sub(r"<[^<>\n]{1,300}>", "", text)))
     for reading in texts:
         lines = reading.splitlines()

@@ -37,7 +37,7 @@ WHOLE = 2
 """Items that decide where they are all that is not known before of a changed place."""
 NEARLY_ALL = 0.8
 """Share of the items of a changed place that decides in a test file of the tree, whose tests resemble each other."""
-LONG_LINE = 5
+LONG_LINE = 4
 """Words of a line that decides alone, where the patch has no more than two lines."""
 MOST_LINES_ALONE = 2
 LONGEST_NORMAL = 1 << 16

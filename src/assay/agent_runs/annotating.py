@@ -103,7 +103,8 @@ def judge_runs(
     sure = [run for run in runs if run.verdict != "cannot tell"]
     scored = [run for run in runs if run.solved is not None]
     kept = [run for run in scored if run.verdict != "read the fix"]
-    lacking = {task for task in wrote.keys() | {run.task for run in runs} if base and task and base(task) is None}
+    named = sorted({run.task for run in runs if run.task}) if base else []
+    lacking = [task for task in named if base and base(task) is None]
     return AnnotatedRuns(
         runs=runs,
         unread=tuple(unread),

@@ -13,6 +13,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
 from assay.agent_runs.run_values import SHELL_ARGUMENTS, Step
@@ -481,7 +482,7 @@ def _diff(words: Sequence[str], *, revisions: Sequence[str], foreign: Sequence[s
     if not foreign:
         effects.mixes_own = True
         return
-    sides = [side for word in revisions for side in word.replace("...", "..").split("..")]
+    sides = list(chain.from_iterable(word.replace("...", "..").split("..") for word in revisions))
     is_own = len(sides) == 1 or not sides[-1] or bool(_OWN_REVISION.match(sides[-1]))
     effects.reads.append(ForeignPlace(HISTORY, " ".join(["git", "diff", *words]), sign="-" if is_own else ""))
 

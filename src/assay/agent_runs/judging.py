@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from itertools import chain, compress
 from typing import Literal
 
 from assay.agent_runs.commands import (
@@ -266,7 +267,8 @@ class _Steps:
         by_channel: dict[ReadingChannel, set[Item]] = {}
         for seen in self.shown:
             written = {item for item, number in self.typed.items() if number <= seen.number}
-            written |= {item for item in self.fix.items | self.tests.items if any((line,) in written for line in item)}
+            lines = {item[0] for item in written if len(item) == 1}
+            written |= {item for item in self.fix.items | self.tests.items if not lines.isdisjoint(item)}
             fix, tests = seen.fix - excluded - written, seen.tests - excluded - written
             place_read = self._channel(seen)
             if place_read is None:
@@ -286,7 +288,7 @@ class _Steps:
         """Return the foreign place that the output of a step comes from; None for the tree and the agent's own text."""
         after_edit = seen.number > self.first_edit
         reads = seen.effects.reads
-        if any(message and message in seen.step.output for message in self.state.messages):
+        if any(map(seen.step.output.__contains__, filter(None, self.state.messages))):
             return None
         if not reads:
             is_base = self.base is not None and not after_edit and bool(seen.effects.tree_paths)
@@ -316,7 +318,7 @@ class _Steps:
         return len(left) <= MOST_LINES_ALONE and any(len(re.findall(r"\w+", line)) >= LONG_LINE for line in lines)
 
     def _reading(self, seen: _Seen, place_read: ForeignPlace, evidence: Iterable[Item], items: PatchItems) -> _Reading:
-        words = {line for item in evidence for line in item} - {DELETED}
+        words = set(chain.from_iterable(evidence)) - {DELETED}
         lines = tuple(line for line in items.lines if line in words) or tuple(sorted(words))
         later = "\n".join(step.typed for step in self.run.steps[seen.number :])
         later += "\n" + _new_text(self.run.submission)
@@ -355,7 +357,7 @@ class _Steps:
             return self.run.cut
         if share is None or share < WRITTEN:
             return ""
-        own = any(item in self.typed for item in ((line,) for line in self.fix.lines))
+        own = any((line,) in self.typed for line in self.fix.lines)
         if self.taken and not own:
             seen = self.taken[0]
             return f"step {seen.number} brought foreign text into the working tree without showing it"
@@ -382,7 +384,8 @@ def _new_text(patch: str | None) -> str:
 def _excerpt(output: str, lines: Sequence[str]) -> str:
     """Return the part of an output around the lines of the patch."""
     rows = output.splitlines()
-    hits = [number for number, row in enumerate(rows) if any(line in normal(row) for line in lines)]
+    shows = [any(map(normal(row).__contains__, lines)) for row in rows]
+    hits = list(compress(range(len(rows)), shows))
     if not hits:
         return output[:2000]
     return "\n".join(row[:300] for row in rows[max(0, hits[0] - 6) : hits[0] + 34])
@@ -397,6 +400,6 @@ def _root(run: AgentRun, task: GoldTask) -> str:
                 before[named] += not re.search(r"-packages|node_modules|^/tmp", named)
     if +before:
         return before.most_common(1)[0][0]
-    folders = (named for step in run.steps for named in re.findall(r"\Acd (/[\w./-]+)", step.typed))
+    folders = chain.from_iterable(re.findall(r"\Acd (/[\w./-]+)", step.typed) for step in run.steps)
     stated = re.findall(r"/testbed\b|/workspace/[\w./-]+\w|/app\b|/repo\b", run.prompt)
     return next(folders, next(iter(stated), "")).rstrip("/")

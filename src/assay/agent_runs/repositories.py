@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from assay.agent_runs.gold import GoldTask, Item
@@ -46,7 +47,7 @@ def _files(repository: Path, task: GoldTask) -> Iterator[str]:
     lines = list(dict.fromkeys((*task.fix.lines, *task.tests.lines)))[:MOST_LINES]
     names: set[str] = set()
     if lines:
-        patterns = [part for line in lines for part in ("-e", line)]
+        patterns = chain.from_iterable(("-e", line) for line in lines)
         try:
             listed = git_output(repository, "grep", "-l", "-z", "-F", *patterns, task.base, "--")
         except DataError:  # git grep ends with 1 where nothing matches; the commit was seen before

@@ -155,7 +155,7 @@ PLANTS = (
 def planted(run: AgentRun, task: GoldTask, shown: GoldTask, plant: Plant, chance: random.Random) -> AgentRun:
     """Return the run with one further step that shows a patch, before the agent wrote a line of its own fix."""
     lines = shown.fix.lines or tuple(shown.fix.words)
-    written = (number for number, step in enumerate(run.steps) if any(line in step.typed for line in lines))
+    written = (number for number, step in enumerate(run.steps) if any(map(step.typed.__contains__, lines)))
     place = chance.randrange(max(1, next(written, len(run.steps))))
     command, output = plant.show(replace(shown, repository=task.repository), chance)
     step = Step(f"planted at {place}", tool="bash", arguments={"command": command}, output=output)

@@ -424,7 +424,7 @@ def test_a_field_that_names_no_known_licence_is_undecided_and_words_about_tags_a
     branch.save({"a.md": "Write SPDX-License-Identifier: GPL-3.0-only in files.\n", "package.json": "{}"})
     assert verdict() == (0, "Clean")
     assert statements() == [("package.json", "notice", "")]
-    branch.save({"package.json": '{"license": "UNLICENSED"}'})
+    branch.save({"package.json": '{"license": "Terms of Acme"}'})
     assert verdict() == (3, "Undecided")
 
 

@@ -123,6 +123,10 @@ def trace_command(
             top=search.top,
             settings=TraceSettings(thresholds=search, boilerplate=templates),
         )
+    if gate.own:
+        from assay.provenance.findings import without_own
+
+        files = without_own(files, gate.own)
     _finish(files, rules, gate, sarif=sarif, top=search.top)
 
 

@@ -9,7 +9,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -123,7 +123,7 @@ class Archive:
         return file_stamp(self.path)
 
     def files(self) -> Iterator[SourceFile]:
-        """See `CorpusSource`. The archive is read twice: for its metadata, and for its files.
+        """See `CorpusSource`. The archive is read for its metadata, and then for its files.
 
         Raises:
             DataError: it is corrupt, truncated, or beyond the limits.
@@ -133,11 +133,13 @@ class Archive:
         # no member is ever written to the disk, so no path of a member can lead anywhere
         surroundings = Surroundings()
         # a licence file may come after the files that it covers, hence the first pass
-        for member in members(only_metadata=True):
-            if isinstance(member, _Member):
-                surroundings.notice(member.path, member.content)
+        for is_metadata in (describes_neighbours, surroundings.is_named_text):
+            if is_metadata is describes_neighbours or surroundings.named_texts:
+                for member in members(is_metadata):
+                    if isinstance(member, _Member):
+                        surroundings.notice(member.path, member.content)
         seen: set[str] = set()
-        for member in members(only_metadata=False):
+        for member in members(None):
             if isinstance(member, Skipped):
                 yield member
             elif NAMED_ARCHIVE.search(member.path):
@@ -150,7 +152,7 @@ class Archive:
                 content = InMemory(member.content)
                 yield Entry(member.path, member.stamp, member.size, content=content, facts=facts, share=member.share)
 
-    def _zip(self, *, only_metadata: bool) -> "Iterator[_Member | Skipped]":
+    def _zip(self, is_metadata: Callable[[str], bool] | None) -> "Iterator[_Member | Skipped]":
         with _one_line(self.path), zipfile.ZipFile(self.path) as archive:
             members = archive.infolist()
             total = sum(map(attrgetter("file_size"), members))
@@ -166,8 +168,8 @@ class Archive:
                     yield Skipped(path, "link")
                 elif member.flag_bits & 1:
                     yield Skipped(path, "encrypted")
-                elif not only_metadata or describes_neighbours(path):
-                    largest = LARGEST_METADATA if only_metadata else self.largest
+                elif is_metadata is None or is_metadata(path):
+                    largest = self.largest if is_metadata is None else LARGEST_METADATA
                     yield self._zip_member(archive, member, path, largest=largest)
 
     def _zip_member(
@@ -182,7 +184,7 @@ class Archive:
             return Skipped(path, "corrupt")
         return _Member(path, f"{member.file_size}:{member.CRC:08x}", size=member.file_size, content=content)
 
-    def _tar(self, *, only_metadata: bool) -> "Iterator[_Member | Skipped]":
+    def _tar(self, is_metadata: Callable[[str], bool] | None) -> "Iterator[_Member | Skipped]":
         packed = self.path.stat().st_size
         entries = 0
         with _one_line(self.path), self.path.open("rb") as raw, decompressed(raw) as stream:
@@ -202,9 +204,9 @@ class Archive:
                         yield Skipped(path, "link")
                     elif not member.isfile():
                         yield Skipped(path, "not a plain file")
-                    elif not only_metadata or describes_neighbours(path):
+                    elif is_metadata is None or is_metadata(path):
                         share = raw.tell() / max(packed, 1)
-                        largest = LARGEST_METADATA if only_metadata else self.largest
+                        largest = self.largest if is_metadata is None else LARGEST_METADATA
                         yield self._tar_member(archive, member, path, largest=largest, share=share)
 
     @staticmethod

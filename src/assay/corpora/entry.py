@@ -25,6 +25,8 @@ class Origin:
         url: of a page that shows the file, or None.
         first_line: line of the file at which the text begins, from 1.
         content: of the file, its digest as git and Software Heritage have it (SHA-1 of a blob), hexadecimal, or None.
+        purl: package URL of the package that the file belongs to, or None.
+        declared: licence that the package or the folder around the file states, or None.
     """
 
     source: str
@@ -36,6 +38,8 @@ class Origin:
     url: str | None = None
     first_line: int = 1
     content: str | None = None
+    purl: str | None = None
+    declared: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,8 @@ class Facts:
         url: of a page that shows the file.
         language: as the source states it, spelled as `Sample.language`.
         stated: licence of this file that another tool found.
+        purl: package URL of the package that the file belongs to.
+        holders: words of the names of the copyright holders of the nearest folder with a licence text.
     """
 
     metadata: str | None = None
@@ -140,6 +146,8 @@ class Facts:
     url: str | None = None
     language: str | None = None
     stated: str | None = None
+    purl: str | None = None
+    holders: frozenset[str] | None = None
 
     def over(self, other: Self) -> Self:
         """Return these facts, completed by the other ones."""
@@ -155,6 +163,8 @@ class Facts:
             licence=licence,
             author=self.author,
             url=self.url,
+            purl=self.purl,
+            declared=self.metadata or self.nearest,
         )
 
 

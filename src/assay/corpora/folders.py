@@ -12,7 +12,7 @@ from pathspec import GitIgnoreSpec
 
 from assay.corpora.entry import NO_FACTS, Entry, Facts, OnDisk, Skipped, SourceFile
 from assay.corpora.filters import patterns
-from assay.corpora.surroundings import REUSE_FOLDER, Surroundings, describes_neighbours
+from assay.corpora.surroundings import DEBIAN_FOLDER, REUSE_FOLDER, Surroundings, describes_neighbours
 from assay.datasets import file_error
 from assay.errors import DataError
 from assay.guard import LARGEST_METADATA
@@ -177,8 +177,15 @@ def _notice(inside: list[os.DirEntry[str]], below: str, surroundings: Surroundin
                 _show(Path(item.path, name), f"{_path(below, item.name)}/{name}", surroundings)
         elif item.name == REUSE_FOLDER and _kind(item) == "folder":
             _notice_texts(item.path, _path(below, item.name), surroundings)
+        elif item.name == DEBIAN_FOLDER and _kind(item) == "folder":
+            _show(Path(item.path, "copyright"), f"{_path(below, item.name)}/copyright", surroundings)
         elif describes_neighbours(item.name) and _kind(item) == "file":
             _show(Path(item.path), _path(below, item.name), surroundings)
+    if not inside:
+        return
+    for path in surroundings.named_texts:  # files that a manifest names lie in its folder or below
+        if path.startswith(below):
+            _show(Path(inside[0].path).parent / path[len(below) :], path, surroundings)
 
 
 def _notice_texts(folder: str, path: str, surroundings: Surroundings) -> None:

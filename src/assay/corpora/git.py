@@ -153,6 +153,11 @@ class GitRepository:
                     is_stated = mode not in {_LINK, _SUBMODULE} and describes_neighbours(path)
                     if is_stated and (size_of(digest) or LARGEST_METADATA + 1) <= LARGEST_METADATA:
                         surroundings.notice(path, Blob(self.path, digest).read(LARGEST_METADATA))
+                # files that manifests name as those with their licences
+                for named in surroundings.named_texts:
+                    for mode, digest, path in tree_files(self.path, self.revision, named):
+                        if path == named and mode not in {_LINK, _SUBMODULE, _FOLDER}:
+                            surroundings.notice(path, Blob(self.path, digest).read(LARGEST_METADATA))
         return surroundings
 
     def _head(self) -> "Iterator[_Version]":

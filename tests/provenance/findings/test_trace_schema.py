@@ -16,6 +16,7 @@ from assay.provenance.findings.schema import FindingFields
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 PUBLISHED = {
     "1.0": "21d646fddb6810f6ae0e7e1875024e0e9e787d9f0ab73ce4a33e175ee3bc8122",
+    "1.1": "f849a6e209b21f775d59a5b818b7789ac08bdf99a458faf5ad452d1a2694923f",
 }
 """Version → digest of its schema. A line here is never changed: a new schema gets a new version and a new line."""
 

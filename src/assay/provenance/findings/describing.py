@@ -22,7 +22,7 @@ from assay.reports import Annotation, Column, Report, Row, Table, number_of
 
 FINDING_COLUMNS = (Column("place", "name"), Column("finding"), Column("source"))
 
-TRACE_VERSION = "1.0"
+TRACE_VERSION = "1.1"
 """Of the JSON of `assay trace`; see `assay.provenance.findings.schema`."""
 
 MOST_HEADLINES = 20
@@ -68,6 +68,9 @@ def _details(finding: SourceFinding, place: Place) -> Iterator[str | None]:
     yield _confidence(finding)
     if len(finding.places) > 1:
         yield f"and {number_of(len(finding.places) - 1, 'more place')}"
+    declared = place.origin.declared
+    if declared and place.origin.licence not in {declared, UNKNOWN_LICENCE}:
+        yield f"conflict: its package declares {declared}"
     if finding.conflict:
         yield f"conflict: this code occurs under {' and '.join(finding.conflict)}"
 

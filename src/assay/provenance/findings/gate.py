@@ -100,12 +100,16 @@ def judge(files: Sequence[TracedFile], rules: "LicenceRules") -> Judgement:
     threshold = _threshold(p_values)
     denials: list[Denial] = []
     undecided: list[Denial] = []
+    passed_over: dict[str, str] = {}
     weak = 0
     for finding in chain.from_iterable(map(attrgetter("findings"), files)):
         # a denied place decides, whatever the other places of the same code are under
         denied_place = _first_place(finding, rules.deny)
         place = denied_place or _first_place(finding, rules.leave_open)
         if place is None:
+            for licence in finding.licences if finding.is_copy else ():
+                if family := rules.pass_over(licence):
+                    passed_over[licence] = family
             continue
         evidence = next((match for match in finding.evidence if _fails(match, threshold)), None)
         if evidence is None:
@@ -120,6 +124,9 @@ def judge(files: Sequence[TracedFile], rules: "LicenceRules") -> Judgement:
         weak=weak,
         uncalibrated=sum(denial.evidence.p_value is None for denial in denials),
         false_alarms=FALSE_ALARMS * len(p_values) if denials else 0.0,
+        remarks=tuple(
+            f"copies under {licence} ({family}): no rule covers it" for licence, family in passed_over.items()
+        ),
         undecided=tuple(undecided),
     )
 

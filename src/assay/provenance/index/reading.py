@@ -126,7 +126,9 @@ def _divided(read: FileRead, source: str, entry: Entry, settings: IndexSettings,
     cut = pieces(text, language, settings.corpus.granularity)
     hashed = fingerprint_hashes(list(map(attrgetter("text"), cut.pieces)), language, settings.profile)
     facts = entry.facts
-    licence = licence_of_file(facts.metadata, text, facts.nearest, stated=facts.stated)
+    licence = licence_of_file(
+        facts.metadata, text, facts.nearest, stated=facts.stated, holders=facts.holders or frozenset()
+    )
     origin = replace(facts.origin(source, entry.path, licence), content=blob)
     documents, kept = [], []
     short = 0

@@ -10,7 +10,7 @@ from assay.agent_runs.layouts import (
     codex,
     harbor,
     inspect_runs,
-    is_inspect,
+    is_inspect_log,
     mini_swe_agent,
     openhands,
     swe_agent,
@@ -92,7 +92,7 @@ def read_runs(path: Path) -> Iterator[AgentRun | Unread]:
 
 
 def _runs_of(path: Path, content: object, cut: str) -> Iterator[AgentRun | Unread]:
-    if is_inspect(content):
+    if is_inspect_log(content):
         yield from inspect_runs(path)
         return
     for name, reader in RUN_READERS.items():

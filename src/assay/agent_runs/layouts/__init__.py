@@ -2,7 +2,7 @@
 
 from assay.agent_runs.layouts.chat import mini_swe_agent
 from assay.agent_runs.layouts.events import openhands
-from assay.agent_runs.layouts.inspect_log import inspect_runs, is_inspect, run_of_messages
+from assay.agent_runs.layouts.inspect_log import inspect_runs, is_inspect_log, run_of_messages
 from assay.agent_runs.layouts.sessions import claude_code, codex
 from assay.agent_runs.layouts.trajectories import harbor, swe_agent
 
@@ -11,7 +11,7 @@ __all__ = [
     "codex",
     "harbor",
     "inspect_runs",
-    "is_inspect",
+    "is_inspect_log",
     "mini_swe_agent",
     "openhands",
     "run_of_messages",

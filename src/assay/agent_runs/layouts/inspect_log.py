@@ -11,7 +11,7 @@ from assay.agent_runs.run_values import AgentRun
 from assay.errors import DataError, plain_reason, require
 
 
-def is_inspect(content: object) -> bool:
+def is_inspect_log(content: object) -> bool:
     """Return True for the content of a JSON log of inspect."""
     return isinstance(content, Mapping) and {"eval", "status", "version"} <= content.keys()
 

@@ -1,5 +1,6 @@
 """`assay annotate`: the accuracy of an evaluation on contaminated, clean and unknown tasks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -9,12 +10,19 @@ import typer
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import STANDARD_OUTPUT, further_file, output_file
+from assay.cli.unused import refuse_unused
 from assay.datasets import DataSelection
 from assay.errors import DataError
 from assay.settings import COLUMNS, Setting, Settings
 
 SPLIT = "Split"
 LOG = "Log"
+AGENTS = "Runs of agents"
+UNUSED_OF_RUNS = (
+    *("data", "subset", "language", "limit", "split", "part", "label", "group", "labels", "repeated"),
+    *("outcome", "date"),
+)
+"""Settings of a data set and of a log that say nothing about runs of agents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,13 +40,14 @@ class LogPaths(Settings):
 
 @grouped
 def annotate_command(
+    context: typer.Context,
     results: Annotated[
         list[Path],
         typer.Argument(
             metavar="RESULTS …",
             help="Log of lm-eval, inspect, lighteval, EvalScope, OpenCompass, HELM or every_eval_ever; results of "
             "EvalPlus, BigCodeBench, LiveCodeBench, bigcode-evaluation-harness or SWE-bench (also Pro, Multi); or any "
-            "JSON or Parquet with --columns id=PATH,outcome=PATH.",
+            "JSON or Parquet with --columns id=PATH,outcome=PATH. With --tasks: files or folders of runs of agents.",
             show_default=False,
         ),
     ],
@@ -72,6 +81,22 @@ def annotate_command(
             rich_help_panel=LOG,
         ),
     ] = None,
+    tasks: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TASKS",
+            help="Table of tasks with their gold patches: had the agents read the fix before they wrote it?",
+            rich_help_panel=AGENTS,
+        ),
+    ] = None,
+    repositories: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Git mirrors or checkouts: what they have at a task's base commit is no evidence.",
+            rich_help_panel=AGENTS,
+        ),
+    ] = None,
     metric: Annotated[
         str | None,
         typer.Option(
@@ -90,7 +115,9 @@ def annotate_command(
     ] = None,
     output: Annotated[
         Path | None,
-        output_file("Write a JSON line for each task: status, places and texts; - is standard output.", printable=True),
+        output_file(
+            "Write a JSON line for each task or run; - is standard output. .html: the page of runs.", printable=True
+        ),
     ] = None,
     which: Annotated[DataSelection, Shown("data", "columns")],
     paths: LogPaths,
@@ -100,7 +127,11 @@ def annotate_command(
     The tasks are split by an audit or by a scan of training data; the output says on what the split rests. --columns
     names the fields of the log by paths: text=doc.prompt, outcome=attempts[].passed.
 
+    With --tasks it says which agents read the fix before they wrote it; --columns text=NAME is then the gold patch.
+
     **Example**: `assay annotate samples_humaneval.jsonl --scan humaneval.parquet -o tasks.jsonl`
+
+    **Example**: `assay annotate trajectories/ report.json --tasks swe-bench.jsonl -o runs.jsonl`
     """
     from assay.annotation import LogColumns, write_every_eval_ever
     from assay.api import annotate
@@ -108,13 +139,18 @@ def annotate_command(
     from assay.datasets import read_dataset
     from assay.escaping import json_text
 
+    if tasks is not None or repositories is not None:
+        split = {"--audit": audit, "--scan": scan, "--index": index, "--benchmark": benchmark, "--metric": metric}
+        _refuse_others(context, {**split, "--clean": clean})
+        _annotate_runs(results, tasks, repositories, output=output, which=which)
+        return
     if index is not None:
         raise DataError(
             f"received --index {index}, expected --scan EVIDENCE: `assay scan CORPUS --for BENCHMARK -o EVIDENCE` asks "
             "the training data themselves"
         )
     if (audit is None) == (scan is None):
-        raise DataError("expected one of --audit RUN and --scan EVIDENCE")
+        raise DataError("expected one of --audit RUN, --scan EVIDENCE and --tasks TASKS")
     # the columns are those of the log, unless it needs none and a table of tasks is named
     in_log = benchmark is None or paths.outcome is not None
     columns = LogColumns(metric=metric, outcome=paths.outcome, date=paths.date)
@@ -139,6 +175,40 @@ def annotate_command(
         write_every_eval_ever(every_eval_ever, results, annotated)
     if clean is not None:  # last: a split that names no task has no cleaned list, but it has been printed
         _write("".join(f"{name}\n" for name in annotated.clean_ids()), clean)
+
+
+def _annotate_runs(
+    runs: list[Path], tasks: Path | None, repositories: Path | None, *, output: Path | None, which: DataSelection
+) -> None:
+    from assay.api import annotate_runs
+    from assay.cli.present import show
+    from assay.escaping import json_text
+    from assay.reports import write_report
+
+    if tasks is None:
+        raise DataError("received --repositories without --tasks, which names the table of the gold patches")
+    annotated = annotate_runs(runs, tasks, repositories=repositories, id=which.id, patch=which.text)
+    described = annotated.describe()
+    if output != STANDARD_OUTPUT:
+        show(described)
+    if output is not None and output.suffix == ".html":
+        write_report(described, output)
+    elif output is not None:
+        rows = described.data["per_run"]  # type: ignore[index]  # see assay.agent_runs.describing
+        _write("".join(f"{json_text(row, ensure_ascii=False)}\n" for row in rows), output)
+
+
+def _refuse_others(context: typer.Context, options: Mapping[str, object]) -> None:
+    """Refuse the options that split tasks, and those of a data set that say nothing about runs of agents.
+
+    Raises:
+        DataError: one of them is given.
+    """
+    reason = "of a table of tasks only the columns of ids and of gold patches are used: --columns id=NAME,text=NAME"
+    refuse_unused(context, dict.fromkeys(UNUSED_OF_RUNS, reason))
+    received = [name for name, value in options.items() if value is not None]
+    if received:
+        raise DataError(f"received {received[0]} and --tasks, expected one of them: runs are judged, not split")
 
 
 def _write(text: str, path: Path) -> None:

@@ -31,6 +31,7 @@ from assay_lab.pages.index_tables import (
     vectors,
 )
 from assay_lab.pages.provenance_tables import (
+    agent_readings,
     confidence,
     confidence_languages,
     confidence_of_copies,
@@ -132,6 +133,7 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "licence-plants": ("licence_gate", licence_plants),
     "licence-gate-languages": ("licence_gate_languages", licence_gate_languages),
     "licence-gate-clean": ("licence_gate_languages", licence_gate_clean),
+    "agent-readings": ("agent_readings", agent_readings),
     "pairs": ("pairs", pairs),
     "pasted-language": ("pasted_language", pasted_language),
     "provenance-peers": ("provenance_peers", provenance_peers),

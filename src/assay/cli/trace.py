@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.code_files import source_files
-from assay.cli.completing import complete_benchmarks
-from assay.cli.groups import Shown, grouped
+from assay.cli.completing import complete_languages
+from assay.cli.groups import grouped
 from assay.cli.options import STANDARD_OUTPUT, At, further_file
 from assay.cli.trace_options import GateSettings
 from assay.cli.unused import options_of_command_line
-from assay.datasets import DataSelection
 from assay.errors import DataError
 from assay.files import write_json
 from assay.provenance.settings import MatchSettings
@@ -33,13 +32,18 @@ TRACING = "the tracing of code"
 USED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "--verbatim": frozenset({"code", "verbatim", "at", "top", "language"}),
-        "--benchmark": frozenset({"benchmark", "at", "method", "min_confidence", "write_clean"})
-        | {"columns", *(field.name for field in fields(DataSelection))},
         TRACING: frozenset({"code", "at", "sarif", "language"})
         | {field.name for field in (*fields(MatchSettings), *fields(GateSettings))},
     }
 )
 """Question of the command → the parameters that it uses; another one on the command line is refused."""
+
+
+def _moved(parameter: typer.CallbackParam, value: str | None) -> str | None:
+    """Refuse an option of version 0.1 in one line that names the command of today."""
+    if value is not None:
+        raise DataError(f"{parameter.opts[0]}: expected `assay scan CORPUS… --for BENCHMARK`, which asks the data")
+    return value
 
 
 @grouped
@@ -51,64 +55,53 @@ def trace_command(
     ] = None,
     *,
     at: At,
-    benchmark: Annotated[
-        str | None,
-        typer.Option(
-            metavar="BENCHMARK",
-            autocompletion=complete_benchmarks,
-            help="Instead of code: samples of a benchmark (--data: its file).",
-        ),
-    ] = None,
     verbatim: Annotated[
         bool, typer.Option("--verbatim", help="Instead of sources: the longest passages word for word.")
     ] = False,
-    write_clean: Annotated[
-        Path | None,
-        further_file(
-            "With --benchmark: write it without the samples that occur in the index, as JSON lines.", hidden=True
-        ),
-    ] = None,
+    benchmark: Annotated[str | None, typer.Option(hidden=True, callback=_moved)] = None,
+    write_clean: Annotated[str | None, typer.Option(hidden=True, callback=_moved)] = None,
     search: MatchSettings,
     gate: GateSettings,
     sarif: Annotated[
         Path | None, further_file("Write SARIF 2.1.0 to this file; - is standard output.", printable=True)
     ] = None,
-    which: Annotated[DataSelection, Shown("data", "language")],
+    language: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=complete_languages,
+            help="Language of standard input and of files without a known suffix.",
+        ),
+    ] = None,
 ) -> None:
     """Trace code to its sources in an index, with lines, licence, author and confidence.
 
-    The functions of a file, the lines outside of them and the whole file are traced. --language names the language of
-    standard input and of files without a known suffix.
+    The functions of a file, the lines outside of them and the whole file are traced.
 
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence copyleft`
     """
+    del benchmark, write_clean  # their callback refuses them
     from assay.cli.present import chosen_format
     from assay.cli.terminal import BILLS
-    from assay.cli.trace_modes import print_passages, trace_whole_benchmark
+    from assay.cli.trace_modes import print_passages
     from assay.corpora import parts_of
     from assay.provenance import TraceSettings, open_for_search, trace_files
     from assay.provenance.search import add_templates, default_boilerplate
 
-    if (verbatim or benchmark) and chosen_format() in BILLS:
-        raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim or --benchmark")
+    if verbatim and chosen_format() in BILLS:
+        raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim")
     rules = _rules(gate)
-    _check(code or [], benchmark, gate, verbatim=verbatim, write_clean=write_clean)
-    question = TRACING
-    if benchmark or verbatim:
-        question = "--verbatim" if verbatim else "--benchmark"
-    _refuse_unused(context, question)
+    _check(code or [], gate)
+    _refuse_unused(context, "--verbatim" if verbatim else TRACING)
     with open_for_search(at, vectors=False if verbatim else NEEDS_VECTORS.get(search.method)) as index:
         if not len(index):
             raise DataError(f"{at}: the index holds no document; expected one that `assay index build CORPUS` filled")
-        if benchmark is not None:
-            trace_whole_benchmark(benchmark, which, index, settings=search, clean=write_clean)
-            return
         if verbatim:
-            print_passages(source_files(code or [], which.language), index, search.top)
+            print_passages(source_files(code or [], language), index, search.top)
             return
         templates = add_templates(default_boilerplate(), search.template) if search.template else None
         files = trace_files(
-            source_files(code or [], which.language),
+            source_files(code or [], language),
             index,
             rules=rules,
             parts=parts_of if search.by == "function" else _whole,
@@ -119,15 +112,9 @@ def trace_command(
     _finish(files, rules, gate, sarif=sarif, top=search.top)
 
 
-def _check(
-    code: Sequence[Path], benchmark: str | None, gate: GateSettings, *, verbatim: bool, write_clean: Path | None
-) -> None:
-    if (benchmark is None) == (not code):
-        raise DataError("expected code to trace, or --benchmark: a file, a folder or - for standard input")
-    if benchmark is not None and verbatim:
-        raise DataError("--verbatim is for code; received --benchmark")
-    if write_clean is not None and benchmark is None:
-        raise DataError("--write-clean: expected --benchmark with it")
+def _check(code: Sequence[Path], gate: GateSettings) -> None:
+    if not code:
+        raise DataError("expected code to trace: a file, a folder or - for standard input")
     for name, path in {"--baseline": gate.baseline, "--write-baseline": gate.write_baseline}.items():
         if path is not None and not (gate.fail_on_licence or gate.allow_licence):
             raise DataError(f"{name}: expected --fail-on-licence or --allow-licence with it")

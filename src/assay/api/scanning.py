@@ -1,4 +1,4 @@
-"""`assay.api.scan`: is this benchmark in my training data?"""
+"""`assay.scan_data`: is this benchmark in my training data?"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from assay.progress import progress_bar
 from assay.scan import CorpusScan, check_evidence, scan_corpus
 
 
-def scan(
+def scan_data(
     corpora: Sequence[str | Path] | str | Path,
     benchmarks: Sequence[str] | str,
     *,

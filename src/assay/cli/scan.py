@@ -82,11 +82,11 @@ def scan_command(
 
     **Example**: `assay scan data/*.jsonl.zst --for humaneval=HumanEval.jsonl.gz -o evidence.parquet`
     """
-    from assay.api import scan
+    from assay.api import scan_data
     from assay.cli.present import show
     from assay.reports import write_html
 
-    scanned = scan(
+    scanned = scan_data(
         corpora,
         list(filter(None, benchmarks.split(","))),
         columns=tuple(filter(None, (columns.text or "").split("+"))),

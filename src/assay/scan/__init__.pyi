@@ -20,7 +20,7 @@ from .tasks import ScannedTask as ScannedTask
 from .tasks import TaskPart as TaskPart
 from .tasks import read_tasks as read_tasks
 from .tasks import task_of as task_of
-from .units import Units as Units
+from .units import UnitSequence as UnitSequence
 from .wording import Passages as Passages
 from .wording import passages as passages
 from .wording import same_wording as same_wording

@@ -71,13 +71,18 @@ def _lines(place: Path, out: IO[bytes], rows: Collection[int], *, delimited: boo
         # a record of CSV goes on over lines while a quote is open; its header is record 0
         number = 0 if delimited else 1
         is_open = False
-        for line in io.BufferedReader(stream) if packer else stream:  # type: ignore[arg-type]  # as in `corpora`
+        for line in _buffered(stream):
             if number not in rows:
                 written.write(line)
             is_open = delimited and is_open != (line.count(b'"') % 2 == 1)
             number += not is_open
     if packer:
         written.close()
+
+
+def _buffered(stream: Any) -> Any:  # noqa: ANN401  any readable
+    """Return a stream that gives lines: that of pyarrow does not."""
+    return stream if hasattr(stream, "peek") else io.BufferedReader(stream)
 
 
 def _parquet(place: Path, out: IO[bytes], rows: Collection[int]) -> None:

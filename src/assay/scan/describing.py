@@ -1,6 +1,7 @@
 """The answer of a scan as a report: the first screen, a table of benchmarks, the places with both texts."""
 
 from collections import Counter
+from collections.abc import Mapping
 from operator import attrgetter
 
 from assay.reports import Answer, Column, Report, Row, Table, describe, number_of
@@ -50,13 +51,13 @@ def _(scanned: CorpusScan) -> Report:
 
 
 def _answer(scanned: CorpusScan) -> Answer:
-    found, short = scanned.tasks("found"), scanned.tasks("too short to tell")
+    holders, short = scanned.tasks("found"), scanned.tasks("too short to tell")
     read = f"{', '.join(f'{name} ({count:,})' for name, count in scanned.shapes.items())} in " + number_of(
         scanned.files, "file"
     )
     unread = f"; not read: {scanned.evidence.unread:,}" if scanned.evidence.unread else ""
-    measured = f"{len(found):,} of {number_of(len(scanned.evidence.tasks), 'task')} found. Read: {read}{unread}."
-    if found:
+    measured = f"{len(holders):,} of {number_of(len(scanned.evidence.tasks), 'task')} found. Read: {read}{unread}."
+    if holders:
         because = "Texts of the corpus hold tasks of the benchmark; the table names file, row and line."
         step = "--write-clean DIR writes the corpus without those rows; -o FILE keeps the evidence"
         return Answer("Found", because, measured, step)
@@ -73,13 +74,13 @@ def data_card_paragraph(scanned: CorpusScan) -> str:
     """Return a paragraph for the data card of the corpus."""
     sentences = []
     for benchmark in scanned.evidence.benchmarks:
-        found = scanned.tasks("found", benchmark)
+        holders = scanned.tasks("found", benchmark)
         short = len(scanned.tasks("too short to tell", benchmark))
         total = sum(task.benchmark == benchmark for task in scanned.evidence.tasks)
-        parts = Counter(task.places[0].part for task in found)
+        parts = Counter(task.places[0].part for task in holders)
         named = f" ({', '.join(f'{part}: {count}' for part, count in parts.most_common())})" if parts else ""
         aside = f", {short} too short to tell" if short else ""
-        sentences.append(f"{benchmark}: {len(found)} of {total} tasks found{named}{aside}")
+        sentences.append(f"{benchmark}: {len(holders)} of {total} tasks found{named}{aside}")
     kinds = "word for word, reformatted or rewrapped" + (", or with other names" if scanned.blind else "")
     return (
         f"For the data card: the {scanned.evidence.compared:,} texts ({scanned.size / 1e6:,.1f} MB) were searched for "
@@ -97,8 +98,8 @@ def _benchmarks(scanned: CorpusScan) -> Table:
     return Table("benchmarks", "Tasks of each benchmark", columns, rows=tuple(rows))
 
 
-def _counted(name: str, title: str, first: str, counts: "Counter[str] | dict[str, int] | object", what: str) -> Table:
-    rows = tuple(Row((key, count)) for key, count in dict(counts).items())  # type: ignore[call-overload]  # a mapping
+def _counted(name: str, title: str, first: str, counts: Mapping[str, int], what: str) -> Table:
+    rows = tuple(Row((key, count)) for key, count in counts.items())
     return Table(name, title, (Column(first), Column(what, "count")), rows=rows)
 
 
@@ -108,14 +109,14 @@ def _places(places: "list[tuple[TaskEvidence, ScanPlace]]") -> Table:
         Column("part", get=lambda pair: pair[1].part),
         Column("how", get=lambda pair: pair[1].how),
         Column("share", "share", lambda pair: pair[1].share),
-        Column("place", get=lambda pair: place_text(pair[1])),
+        Column("place", get=lambda pair: scan_place_text(pair[1])),
         Column("the task", get=lambda pair: pair[1].task_text[:QUOTED], optional=True),
         Column("the corpus", get=lambda pair: pair[1].source_text[:QUOTED], optional=True),
     )
     return Table.of("places", "Tasks in the corpus", items=places, columns=columns)
 
 
-def place_text(place: ScanPlace) -> str:
+def scan_place_text(place: ScanPlace) -> str:
     """Return file, row and lines of a place."""
     row = "" if place.row is None else f" row {place.row}"
     lines = f"{place.first_line}" if place.first_line == place.last_line else f"{place.first_line}-{place.last_line}"

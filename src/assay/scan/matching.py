@@ -22,13 +22,13 @@ from assay.retrieval.compiled import compiled
 from assay.scan.evidence import ScanPlace
 from assay.scan.rarity import rarity
 from assay.scan.tasks import CODE_PARTS, ScannedTask
-from assay.scan.units import Hashes, UnitForm, Units, grams, units_of_letters
+from assay.scan.units import UnitForm, UnitHashes, UnitSequence, grams, units_of_letters
 from assay.types import BooleanArray, Float32Array
 
 RUN: Mapping[UnitForm, int] = {"words": 5, "tokens": 10}
-"""Units of a run of the first stage."""
+"""UnitSequence of a run of the first stage."""
 FINE: Mapping[UnitForm, int] = {"words": 4, "tokens": 8}
-"""Units of a run of the judgement."""
+"""UnitSequence of a run of the judgement."""
 RARE: Mapping[UnitForm, float] = {"words": 30.0, "tokens": 24.0}
 """Bits of a run from which it is in the table."""
 LEAST_RUNS: Mapping[UnitForm, float] = {"words": 0.25, "tokens": 0.5}
@@ -75,9 +75,9 @@ class PartUnits:
     name: str
     form: UnitForm
     text: bytes
-    units: Units
+    units: UnitSequence
     bits: Float32Array
-    fine: Hashes
+    fine: UnitHashes
 
     @cached_property
     def total(self) -> float:
@@ -85,14 +85,14 @@ class PartUnits:
         return float(self.bits.sum())
 
     @cached_property
-    def ordered(self) -> tuple[Hashes, NDArray[np.intp]]:
+    def ordered(self) -> tuple[UnitHashes, NDArray[np.intp]]:
         """The short runs, ascending, and where each begins."""
         order = np.argsort(self.fine, kind="stable")
         return self.fine[order], order
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class CoveredPart:
     """The stretch of a text that covers most of a part.
 
     Attributes:
@@ -121,7 +121,7 @@ class TaskMatch:
 
 
 @compiled
-def _hits(values: Hashes, bitmap: NDArray[np.uint8], out: NDArray[np.int64]) -> int:
+def _hits(values: UnitHashes, bitmap: NDArray[np.uint8], out: NDArray[np.int64]) -> int:
     """Write the positions of the values whose bit is set; return how many there are."""
     count, mask = 0, np.uint64(8 * len(bitmap) - 1)
     for at in range(len(values)):
@@ -144,7 +144,7 @@ class RunTable:
     """
 
     form: UnitForm
-    runs: Hashes
+    runs: UnitHashes
     first: NDArray[np.int64]
     parts: NDArray[np.int32]
     needed: NDArray[np.int32]
@@ -170,7 +170,7 @@ class RunTable:
         np.bitwise_or.at(bitmap, bits >> np.uint64(3), (1 << (bits & np.uint64(7))).astype(np.uint8))
         return cls(form, runs, np.append(first, len(every)), owner[order], needed, bitmap)
 
-    def candidates(self, values: Hashes, texts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    def candidates(self, values: UnitHashes, texts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         """Yield text and part of each pair that shares enough runs.
 
         Args:
@@ -198,13 +198,13 @@ class RunTable:
             yield divmod(pair, len(self.needed))
 
 
-def _rare_runs(part: PartUnits) -> Hashes:
+def _rare_runs(part: PartUnits) -> UnitHashes:
     width = min(RUN[part.form], len(part.units))
     if width < RUN[part.form]:
         return np.empty(0, np.uint64)
     values = grams(part.units.hashes, width)
     sums = np.convolve(part.bits, np.ones(width, np.float32), "valid")
-    rare = values[sums >= min(RARE[part.form], np.quantile(sums, 0.5))]
+    rare = values[sums >= min(RARE[part.form], float(np.median(sums)))]
     return np.unique(rare)
 
 
@@ -266,7 +266,7 @@ def is_tellable(task: ScannedTask) -> bool:
 def part_units(task: int, name: str, text: str, form: UnitForm) -> PartUnits:
     """Return a part of a task in one form."""
     raw = text.encode("utf-8", "surrogatepass")
-    units = Units.of(raw, form)
+    units = UnitSequence.of(raw, form)
     bits = rarity(form).of(units.hashes)
     fine = grams(units.hashes, FINE[form])
     _, before = np.unique(fine, return_index=True)
@@ -292,17 +292,17 @@ class JudgedText:
         self.text = text
 
     @cached_property
-    def words(self) -> tuple[Units, Hashes]:
+    def words(self) -> tuple[UnitSequence, UnitHashes]:
         """Its words and their runs."""
         return self._in("words")
 
     @cached_property
-    def tokens(self) -> tuple[Units, Hashes]:
+    def tokens(self) -> tuple[UnitSequence, UnitHashes]:
         """Its tokens and their runs."""
         return self._in("tokens")
 
-    def _in(self, form: UnitForm) -> tuple[Units, Hashes]:
-        units = Units.of(self.text, form)
+    def _in(self, form: UnitForm) -> tuple[UnitSequence, UnitHashes]:
+        units = UnitSequence.of(self.text, form)
         return units, grams(units.hashes, FINE[form])
 
     def places(
@@ -319,25 +319,25 @@ class JudgedText:
         if not sure:
             short = [part for part in parts if part.form == "words" and part.name in DISJOINT]
             sure = self._together(task, list(filter(None, map(self.stretch, short))))
-        taken: list[Stretch] = []
+        widest: list[CoveredPart] = []
         for stretch in sorted(sure, key=_rank):
-            inside = any(other.first <= stretch.first and stretch.last <= other.last for other in taken)
+            inside = any(other.first <= stretch.first and stretch.last <= other.last for other in widest)
             if not inside:
-                taken.append(stretch)
+                widest.append(stretch)
                 yield self._place(stretch)
 
-    def _together(self, task: ScannedTask, stretches: Sequence[Stretch]) -> list[Stretch]:
+    def _together(self, task: ScannedTask, stretches: Sequence[CoveredPart]) -> list[CoveredPart]:
         """Return the short parts that are sure together, with the name of the function; none otherwise."""
         apart = [stretch for stretch in stretches if stretch.share >= WHOLE and stretch.bits >= SHORT_BITS]
         bits = sum(stretch.bits for stretch in apart)
         # the name counts beside a part alone: by itself it may be anybody's
         if apart and task.entry and all(stretch.part.name != "tests" for stretch in apart):
-            entry = Units.of(task.entry.encode(), "words").hashes
+            entry = UnitSequence.of(task.entry.encode(), "words").hashes
             if np.isin(entry, self.words[0].hashes).all():
                 bits += min(ENTRY_BITS, float(rarity("words").of(entry).sum()))
         return apart if bits >= SURE["words"] else []
 
-    def stretch(self, part: PartUnits) -> Stretch | None:
+    def stretch(self, part: PartUnits) -> CoveredPart | None:
         """Return the stretch of the text that covers most of a part; None where it repeats nothing that is rare."""
         units, runs = self.words if part.form == "words" else self.tokens
         width = FINE[part.form]
@@ -361,7 +361,7 @@ class JudgedText:
             return None
         inside = np.flatnonzero(covered)
         at, to = int((begin + lead)[chosen].min()), int((end + lead)[chosen].max())
-        return Stretch(
+        return CoveredPart(
             part=part,
             share=float(covered.mean()),
             bits=float(part.bits[covered].sum() - RUN_COST * (np.count_nonzero(chosen) - 1)),
@@ -370,7 +370,7 @@ class JudgedText:
             of_part=(int(part.units.starts[inside[0]]), int(part.units.ends[inside[-1]])),
         )
 
-    def _place(self, stretch: Stretch) -> ScanPlace:
+    def _place(self, stretch: CoveredPart) -> ScanPlace:
         ours, theirs = self.text[stretch.first : stretch.last], stretch.part.text[slice(*stretch.of_part)]
         first_line = self.text.count(b"\n", 0, stretch.first) + 1
         return ScanPlace(
@@ -386,7 +386,7 @@ class JudgedText:
         )
 
 
-def is_sure(stretch: Stretch) -> bool:
+def is_sure(stretch: CoveredPart) -> bool:
     """Return True if a stretch is enough of its part, and too much for chance."""
     form = stretch.part.form
     # a share of a part may be any share, so it has to carry more
@@ -397,12 +397,12 @@ def is_sure(stretch: Stretch) -> bool:
     return stretch.share >= LEAST_SHARE[form] and stretch.bits >= needed
 
 
-def _rank(stretch: Stretch) -> tuple[object, ...]:
+def _rank(stretch: CoveredPart) -> tuple[object, ...]:
     # a whole part before a share of a wider one; then the words before the tokens, which say less
     return (stretch.share < WHOLE, stretch.part.form == "tokens", -len(stretch.part.units))
 
 
-def _how(stretch: Stretch, ours: bytes, theirs: bytes) -> str:
+def _how(stretch: CoveredPart, ours: bytes, theirs: bytes) -> str:
     if stretch.part.form == "tokens":
         return "renamed"
     if list(map(bytes.strip, ours.split(b"\n"))) == list(map(bytes.strip, theirs.split(b"\n"))):
@@ -412,7 +412,9 @@ def _how(stretch: Stretch, ours: bytes, theirs: bytes) -> str:
     return "rewrapped" if stretch.part.name in PROSE_PARTS else "reformatted"
 
 
-def _equal_pairs(ordered: tuple[Hashes, NDArray[np.intp]], runs: Hashes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _equal_pairs(
+    ordered: tuple[UnitHashes, NDArray[np.intp]], runs: UnitHashes
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the places in a part and in a text of all pairs of equal short runs."""
     ascending, places = ordered
     lower, upper = np.searchsorted(ascending, runs, "left"), np.searchsorted(ascending, runs, "right")

@@ -13,7 +13,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.scan.units import Hashes, UnitForm, grams
+from assay.scan.units import UnitForm, UnitHashes, grams
 from assay.types import Float32Array
 
 WIDTHS: Mapping[UnitForm, tuple[int, ...]] = {"words": (1, 2, 3, 4), "tokens": (1, 2, 4, 6, 8)}
@@ -38,7 +38,7 @@ class RarityTable:
     bits: NDArray[np.uint8]
     unknown: float
 
-    def of(self, hashes: Hashes) -> Float32Array:
+    def of(self, hashes: UnitHashes) -> Float32Array:
         """Return the bits of each unit, float32 [n]."""
         values = np.full(len(hashes), self.unknown, np.float32)
         for width in WIDTHS[self.form]:  # a longer run that is known replaces what a shorter one says
@@ -49,7 +49,7 @@ class RarityTable:
         return values
 
 
-def run_keys(hashes: Hashes, width: int) -> NDArray[np.uint32]:
+def run_keys(hashes: UnitHashes, width: int) -> NDArray[np.uint32]:
     """Return the keys of all runs of `width` units, uint32 [n - width + 1]."""
     return (grams(hashes, width) + np.uint64(width)).astype(np.uint32)
 
@@ -66,7 +66,7 @@ def rarity(form: UnitForm) -> RarityTable:
         )
 
 
-def fit(form: UnitForm, projects: Sequence[Sequence[Hashes]], *, most: int, least_projects: int = 3) -> RarityTable:
+def fit(form: UnitForm, projects: Sequence[Sequence[UnitHashes]], *, most: int, least_projects: int = 3) -> RarityTable:
     """Return the table of the runs that several projects share.
 
     Args:
@@ -82,29 +82,29 @@ def fit(form: UnitForm, projects: Sequence[Sequence[Hashes]], *, most: int, leas
     for width in WIDTHS[form]:
         runs, contexts, shared = [], [], []
         for texts in projects:
-            found = [grams(text, width) for text in texts]
-            runs += found
+            every_run = [grams(text, width) for text in texts]
+            runs += every_run
             contexts += [grams(text[:-1], width - 1) for text in texts] if width > 1 else []
-            shared.append(np.unique(np.concatenate(found)))
+            shared.append(np.unique(np.concatenate(every_run)))
         spread, projects_with = np.unique(np.concatenate(shared), return_counts=True)
         values, counts = np.unique(np.concatenate(runs), return_counts=True)
         kept = np.flatnonzero(projects_with[np.searchsorted(spread, values)] >= least_projects)
         kept = kept[np.argsort(-counts[kept], kind="stable")[:most]]
         if width == 1:
-            given = np.full(len(kept), total)
+            context_counts = np.full(len(kept), total)
             unknown = min(16.0, float(np.log2(total / max(1, counts[kept].min()))) + 1)
         else:
             begins = _beginnings(projects, width, values[kept])
             before, before_counts = np.unique(np.concatenate(contexts), return_counts=True)
-            given = before_counts[np.searchsorted(before, begins)]
+            context_counts = before_counts[np.searchsorted(before, begins)]
         keys.append((values[kept] + np.uint64(width)).astype(np.uint32))
-        bits.append(np.clip(np.log2(given / counts[kept]) * SCALE, 0, 255).astype(np.uint8))
+        bits.append(np.clip(np.log2(context_counts / counts[kept]) * SCALE, 0, 255).astype(np.uint8))
     every, every_bits = np.concatenate(keys), np.concatenate(bits)
     order = np.argsort(every, kind="stable")
     return RarityTable(form, every[order], every_bits[order], unknown)
 
 
-def _beginnings(projects: Sequence[Sequence[Hashes]], width: int, runs: Hashes) -> Hashes:
+def _beginnings(projects: Sequence[Sequence[UnitHashes]], width: int, runs: UnitHashes) -> UnitHashes:
     """Return the hash of each run without its last unit."""
     begins = np.zeros(len(runs), np.uint64)
     order = np.argsort(runs)

@@ -196,7 +196,7 @@ class _Bounded(io.RawIOBase):
 def _bounded(stream: IO[bytes], packed: IO[bytes]) -> IO[bytes]:
     if stream is packed:
         return stream
-    return io.BufferedReader(_Bounded(stream, packed), 1 << 20)  # type: ignore[return-value]
+    return io.BufferedReader(_Bounded(stream, packed), 1 << 20)
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

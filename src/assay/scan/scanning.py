@@ -299,8 +299,8 @@ def merged(
         shapes.update(result.shapes)
         unread.update(result.unread)
         more += result.more
-        for task, inside in result.places.items():
-            kept = places.setdefault(task, [])
+        for position, inside in result.places.items():
+            kept = places.setdefault(position, [])
             more += max(0, len(kept) + len(inside) - MOST_PLACES)
             kept += inside[: MOST_PLACES - len(kept)]
     evidence = []

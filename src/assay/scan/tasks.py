@@ -94,7 +94,7 @@ def task_of(sample: Sample, benchmark: str) -> ScannedTask:
     prompt, solution = texts["prompt"], texts["solution"]
     if not (prompt and solution) or sample.text.strip() not in (prompt.strip(), solution.strip()):
         parts.append(TaskPart("task", sample.text))
-    docstring = docstring_of(prompt)
+    docstring = prose_of_prompt(prompt)
     parts += [TaskPart("prompt", prompt), TaskPart("docstring", docstring), TaskPart("solution", solution)]
     parts.append(TaskPart("tests", texts["tests"]))
     entry = row.get("entry_point")
@@ -102,7 +102,7 @@ def task_of(sample: Sample, benchmark: str) -> ScannedTask:
     return ScannedTask(benchmark, sample.id, tuple(reversed(kept.values())), entry if isinstance(entry, str) else "")
 
 
-def docstring_of(prompt: str) -> str:
+def prose_of_prompt(prompt: str) -> str:
     """Return the prose of a prompt before its examples: the last docstring or comment; "" where it has none."""
     texts = [match[1] or match[2] or "" for match in _TRIPLE.finditer(prompt)]
     texts = texts or [match[1] or match[2] or "" for match in _COMMENT.finditer(prompt)]

@@ -17,9 +17,9 @@ from assay.languages import LANGUAGES
 from assay.retrieval.compiled import compiled
 
 UnitForm = Literal["words", "tokens"]
-Hashes = NDArray[np.uint64]
-Offsets = NDArray[np.int32]
-Letters = NDArray[np.uint8]
+UnitHashes = NDArray[np.uint64]
+UnitOffsets = NDArray[np.int32]
+TextBytes = NDArray[np.uint8]
 
 NO_LETTER, LETTER, CAPITAL, IDEOGRAPH, BLANK = range(5)
 NAME = 1
@@ -51,7 +51,7 @@ def word_hash(word: str) -> int:
     return value
 
 
-def _reserved() -> Hashes:
+def _reserved() -> UnitHashes:
     """Return the hashes of the words that a renaming cannot change, as an open-addressed table."""
     words = {name for kind in (builtins, str, list, dict, set, bytes) for name in dir(kind)} | set(keyword.kwlist)
     for language in LANGUAGES.values():
@@ -70,7 +70,7 @@ RESERVED = _reserved()
 
 
 @compiled
-def word_at(letters: Letters, at: int) -> tuple[np.uint64, int]:
+def word_at(letters: TextBytes, at: int) -> tuple[np.uint64, int]:
     """Return the hash of the word that begins at an offset, in lower case, and the offset after it."""
     value = FIRST
     while at < len(letters):
@@ -97,7 +97,7 @@ def is_reserved(value: np.uint64) -> bool:
 
 
 @compiled
-def comment_end(letters: Letters, at: int) -> int:
+def comment_end(letters: TextBytes, at: int) -> int:
     """Return the offset after the comment that begins at an offset; the offset itself where none does."""
     mark, size = letters[at], len(letters)
     following = letters[at + 1] if at + 1 < size else BLANK
@@ -115,7 +115,7 @@ def comment_end(letters: Letters, at: int) -> int:
 
 
 @compiled
-def unit_at(letters: Letters, at: int, blind: bool) -> tuple[np.uint64, int]:  # noqa: FBT001  numba has no keywords
+def unit_at(letters: TextBytes, at: int, blind: bool) -> tuple[np.uint64, int]:  # noqa: FBT001  numba has no keywords
     """Return the unit that begins at an offset, 0 for none, and the offset after it."""
     kind, begin = CLASSES[letters[at]], at
     if kind == IDEOGRAPH:
@@ -137,7 +137,7 @@ def unit_at(letters: Letters, at: int, blind: bool) -> tuple[np.uint64, int]:  #
 
 
 @compiled
-def fill_units(letters: Letters, blind: bool, out: tuple[Hashes, Offsets, Offsets]) -> int:  # noqa: FBT001  as above
+def fill_units(letters: TextBytes, blind: bool, out: tuple[UnitHashes, UnitOffsets, UnitOffsets]) -> int:  # noqa: FBT001  as above
     """Write the units of letters into hashes, starts and ends, each as long as the letters; return their number."""
     hashes, starts, ends = out
     count, at = 0, 0
@@ -153,7 +153,7 @@ def fill_units(letters: Letters, blind: bool, out: tuple[Hashes, Offsets, Offset
     return count
 
 
-def units_of_letters(letters: Letters, form: UnitForm) -> tuple[Hashes, Offsets, Offsets]:
+def units_of_letters(letters: TextBytes, form: UnitForm) -> tuple[UnitHashes, UnitOffsets, UnitOffsets]:
     """Return hashes, starts and ends of the units of letters; the arrays share no memory with others."""
     out = np.empty(len(letters), np.uint64), np.empty(len(letters), np.int32), np.empty(len(letters), np.int32)
     count: int = fill_units(letters, form == "tokens", out)
@@ -161,7 +161,7 @@ def units_of_letters(letters: Letters, form: UnitForm) -> tuple[Hashes, Offsets,
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class UnitSequence:
     """The units of one text.
 
     Attributes:
@@ -170,12 +170,12 @@ class Units:
         ends: int32 [n], offsets after their last byte.
     """
 
-    hashes: Hashes
-    starts: Offsets
-    ends: Offsets
+    hashes: UnitHashes
+    starts: UnitOffsets
+    ends: UnitOffsets
 
     @classmethod
-    def of(cls, text: bytes, form: UnitForm) -> "Units":
+    def of(cls, text: bytes, form: UnitForm) -> "UnitSequence":
         """Return the units of a text in UTF-8."""
         hashes, starts, ends = units_of_letters(np.frombuffer(text, np.uint8), form)
         return cls(hashes.copy(), starts.copy(), ends.copy())
@@ -193,7 +193,7 @@ def mixed(value: np.uint64) -> np.uint64:
 
 
 @compiled
-def _grams(hashes: Hashes, width: int) -> Hashes:
+def _grams(hashes: UnitHashes, width: int) -> UnitHashes:
     count = max(0, len(hashes) - width + 1)
     grams = np.empty(count, np.uint64)
     power = np.uint64(1)
@@ -209,7 +209,7 @@ def _grams(hashes: Hashes, width: int) -> Hashes:
     return grams
 
 
-def grams(hashes: Hashes, width: int) -> Hashes:
+def grams(hashes: UnitHashes, width: int) -> UnitHashes:
     """Return a hash of each run of `width` units, uint64 [n - width + 1]."""
-    result: Hashes = _grams(hashes, width)
+    result: UnitHashes = _grams(hashes, width)
     return result

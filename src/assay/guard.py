@@ -13,9 +13,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Timer
-from typing import IO, Any, Final, NoReturn
+from typing import IO, Any, AnyStr, Final, NoReturn
 
 from assay.errors import AssayError, DataError, plain_reason
 from assay.files import parse_json
@@ -70,6 +71,22 @@ LONGEST_REASON = 300
 _REFUSED, _REPORTED = 65, 66  # sysexits.h: wrong data; here with a reason, or with a line of ours
 _FRUGAL = {"OMP_NUM_THREADS": "1", "ARROW_IO_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 """Variables that keep a library from reserving memory for threads and pools."""
+
+
+def lines_within(readline: Callable[[int], AnyStr], end: AnyStr) -> Iterator[AnyStr | None]:
+    """Yield lines of at most `LONGEST_LINE`; None stands for a longer one, which is passed over piece by piece.
+
+    Args:
+        readline: of a stream; takes the most that it may return.
+        end: of a line, which `readline` leaves at its end.
+    """
+    for line in iter(partial(readline, LONGEST_LINE), end[:0]):
+        if len(line) < LONGEST_LINE or line.endswith(end):
+            yield line
+            continue
+        while (rest := readline(LONGEST_LINE)) and not rest.endswith(end):
+            pass
+        yield None
 
 
 @contextmanager

@@ -6,7 +6,7 @@ Conventions: natural logarithm, ranks from 1, entropy in nats. n is the number o
 first token has no prediction and is not scored, unless a beginning-of-sequence token stands before it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol, Self, runtime_checkable
@@ -43,6 +43,11 @@ class Sample:
     label: str | None = None
     group: str | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
+
+
+def texts_of(samples: Iterable[Sample]) -> list[str]:
+    """Return the text of each sample."""
+    return [sample.text for sample in samples]
 
 
 class Verdict(StrEnum):
@@ -148,7 +153,8 @@ class TokenStatistics(RankedLogProbs):
     def empty(cls) -> Self:
         """The statistics of a text with no scored token."""
         ids, floats = np.zeros(0, np.int32), np.zeros(0, np.float32)
-        return cls(ids, floats, ids, floats, floats, floats, floats, np.zeros((0, 2), np.int32))
+        measured = dict.fromkeys(("entropy", "variance", "tail_mass", "top_log_probs"), floats)
+        return cls(token_ids=ids, log_probs=floats, ranks=ids, offsets=np.zeros((0, 2), np.int32), **measured)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,3 +97,30 @@ def test_a_full_disk_is_told_in_one_line_and_nothing_committed_is_lost(
         assert [document.text for document in index.documents(index.ids())] == [module(1)]
     again = assay(*build)
     assert (again.code, "1 read, 1 unchanged" in again.out) == (0, True)
+
+
+@pytest.mark.parametrize("name", ["catalogue.sqlite", "manifest-0000000000.json", "index.json"])
+def test_a_disk_that_is_full_from_the_start_leaves_nothing_in_the_way(assay, tmp_path, monkeypatch, name):
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus/first.py").write_text(module(1))
+    build = ("index", "build", tmp_path / "corpus", "--index", "i", "--jobs", 1)
+    with monkeypatch.context() as filled:
+        if name == "catalogue.sqlite":
+            filled.setattr(catalogue, "SCHEMA", "CREATE TABLE half (a); CREATE TABLE half (b);")
+        else:
+            fill_files(filled, name)
+        assert (assay(*build).code, (tmp_path / "i/index.json").exists()) == (2, False)
+    assert any((tmp_path / "i").iterdir())
+    again = assay(*build)
+    assert (again.code, "1 read" in again.out) == (0, True), again.err
+
+
+def test_a_folder_of_an_index_without_its_description_is_not_begun_anew(assay, tmp_path):
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus/first.py").write_text(module(1))
+    build = ("index", "build", tmp_path / "corpus", "--index", "i", "--jobs", 1)
+    assert assay(*build).code == 0
+    (tmp_path / "i/index.json").unlink()
+    again = assay(*build)
+    assert (again.code, "not empty" in again.err) == (2, True)
+    assert CodeIndex.repair(tmp_path / "i").removed == 0

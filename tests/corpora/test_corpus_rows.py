@@ -89,7 +89,7 @@ def test_a_broken_or_half_written_line_is_counted_and_the_rest_is_read(tmp_path)
 
 
 def test_a_line_without_end_is_not_held_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.corpora.rows.LONGEST_LINE", 100)
+    monkeypatch.setattr("assay.guard.LONGEST_LINE", 100)
     path = tmp_path / "t.jsonl"
     path.write_bytes(lines({"content": "a"}, {"content": "x" * 950}, {"content": "b"}))
     found = read(path)

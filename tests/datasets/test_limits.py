@@ -1,6 +1,7 @@
 """Limits of input: what a file unpacks to, how long a text is, how many rewritings a sample gets."""
 
 import gzip
+import json
 import os
 import subprocess
 import sys
@@ -11,9 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.datasets import dataset, read_dataset
+from assay import guard
+from assay.datasets import DataSelection, dataset, read_dataset
 from assay.datasets.dataset import LONGEST_TEXT, Dataset
-from assay.datasets.sources import stream
+from assay.datasets.sources import json_text, stream, text
 from assay.datasets.sources.files import file_rows
 from assay.errors import DataError, ScoreError
 from assay.scoring import ScoreSelection
@@ -27,6 +29,50 @@ def test_a_small_file_that_unpacks_to_very_much_is_refused(tmp_path, monkeypatch
     assert path.stat().st_size < 20_000
     with pytest.raises(DataError, match="unpacks to more than 100,000 bytes"):
         read_dataset(path)
+
+
+def test_a_line_that_is_too_long_is_a_sample_that_no_score_can_judge(tmp_path, monkeypatch):
+    monkeypatch.setattr(guard, "LONGEST_LINE", 100)
+    monkeypatch.setattr(json_text, "LONGEST_LINE", guard.MiB)
+    path = tmp_path / "rows.jsonl"
+    long = '{"id": "b", "text": "' + "x" * 450 + '"}'
+    path.write_text(
+        '{"id": "a", "text": "one", "label": 1}\n' + long + '\n{"id": "c", "text": "two", "label": 0}\n' + long
+    )
+    read = read_dataset(path)
+    assert [(sample.id, sample.text) for sample in read.samples] == [
+        ("a", "one"), ("line 2", ""), ("c", "two"), ("line 4", ""),
+    ]  # fmt: skip
+    assert "rows.jsonl: 2 lines of more than 1 MiB, not read" in read.notes
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"text": "' + "x" * 450 + '"}', "line 1 has more than 0 MiB"),
+        ('{"text":\n "' + "x" * 450 + '"}', "line 2 has more than 0 MiB"),
+        ("id,text\na," + "x" * 450, "line 2 has more than 0 MiB"),
+        ('[{"text": "' + "x" * 950 + '"}]', "one JSON value of more than 0 MiB"),
+    ],
+)
+def test_what_can_only_be_read_whole_has_a_limit(tmp_path, monkeypatch, content, message):
+    monkeypatch.setattr(guard, "LONGEST_LINE", 100)
+    for module, name in ((text, "LONGEST_LINE"), (json_text, "LARGEST_JSON")):
+        monkeypatch.setattr(module, name, 900)
+    path = tmp_path / f"rows.{'csv' if content.startswith('id') else 'json'}"
+    path.write_text(content)
+    with pytest.raises(DataError, match=message):
+        read_dataset(path)
+
+
+def test_a_benchmark_keeps_its_other_tasks_where_a_line_is_too_long(tmp_path, monkeypatch):
+    monkeypatch.setattr(guard, "LONGEST_LINE", 300)
+    row = {"task_id": "HumanEval/0", "prompt": "def f(x):\n", "canonical_solution": "    return x\n"}
+    row |= {"entry_point": "f", "test": "def check(f):\n    assert f(1) == 1\n"}
+    path = tmp_path / "HumanEval.jsonl"
+    path.write_text(json.dumps(row) + "\n" + json.dumps(row | {"prompt": "#" * 900}) + "\n")
+    read = read_dataset("humaneval", DataSelection(data=path))
+    assert [(sample.id, bool(sample.text)) for sample in read.samples] == [("HumanEval/0", True), ("line 2", False)]
 
 
 def test_a_bomb_is_refused_long_before_the_limit_of_bytes(tmp_path, monkeypatch):

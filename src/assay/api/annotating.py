@@ -47,7 +47,9 @@ def annotate(
     """
     if (audit is None) == (index is None):
         raise DataError("expected one of an audit and an index")
-    paths = list(map(Path, [results] if isinstance(results, str | Path) else results))
+    if isinstance(results, str | Path):
+        results = [results]
+    paths = list(map(Path, results))
     notes: list[str] = []
     tasks = read_task_results(paths, LogColumns(text, id, metric), notes.append)
     if all(task.correct is None for task in tasks):
@@ -55,12 +57,13 @@ def annotate(
             f"{', '.join(map(str, paths))}: {len(tasks)} tasks without an outcome, so there are no results to split; "
             "expected the file with the outcomes too (…_eval_results.json of EvalPlus, the report of SWE-bench)"
         )
-    samples = benchmark.samples if benchmark else ()
+    samples = getattr(benchmark, "samples", ())
     name = paths[0].name
     if index is not None:
         with open_for_search(str(index)) as opened, progress_bar(f"looking for {name}", shown=progress) as report:
             split = split_by_index(opened, tasks, samples, progress=report)
     else:
-        run = audit if isinstance(audit, Audit) else read_run(Path(str(audit)))[0]
-        split = split_by_audit(run, with_texts(tasks, samples))
+        if not isinstance(audit, Audit):
+            audit, _ = read_run(Path(str(audit)))
+        split = split_by_audit(audit, with_texts(tasks, samples))
     return annotate_tasks(name, tasks, split, notes=notes)

@@ -35,7 +35,9 @@ def contaminated_rate() -> Metric:
 
     def share(scores: list[SampleScore]) -> float:
         values = [value for entry in scores if not math.isnan(value := entry.score.as_float())]
-        return sum(values) / len(values) if values else math.nan
+        if not values:
+            return math.nan
+        return sum(values) / len(values)
 
     return share
 
@@ -67,7 +69,9 @@ def _status(task: TaskResult, index: str | None, audit: str | None) -> tuple[str
         split = _split(task, index, audit)
     except DataError as error:  # a sample without a text, or one that the audit lacks
         return "unknown", str(error)
-    status = split.statuses.get(task.id, "unknown") if split.names_tasks else "unknown"
+    status = "unknown"
+    if split.names_tasks:
+        status = split.statuses.get(task.id, status)
     return status, split.explanation
 
 

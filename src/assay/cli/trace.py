@@ -91,20 +91,28 @@ def trace_command(
     if verbatim and chosen_format() in BILLS:
         raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim")
     rules = _rules(gate)
-    _check(code or [], gate)
-    _refuse_unused(context, "--verbatim" if verbatim else TRACING)
-    with open_for_search(at, vectors=False if verbatim else NEEDS_VECTORS.get(search.method)) as index:
+    code = code or []
+    _check(code, gate)
+    question, vectors = TRACING, NEEDS_VECTORS.get(search.method)
+    if verbatim:
+        question, vectors = "--verbatim", False
+    _refuse_unused(context, question)
+    with open_for_search(at, vectors=vectors) as index:
         if not len(index):
             raise DataError(f"{at}: the index holds no document; expected one that `assay index build CORPUS` filled")
         if verbatim:
-            print_passages(source_files(code or [], language), index, search.top)
+            print_passages(source_files(code, language), index, search.top)
             return
-        templates = add_templates(default_boilerplate(), search.template) if search.template else None
+        templates, parts = None, _whole
+        if search.template:
+            templates = add_templates(default_boilerplate(), search.template)
+        if search.by == "function":
+            parts = parts_of
         files = trace_files(
-            source_files(code or [], language),
+            source_files(code, language),
             index,
             rules=rules,
-            parts=parts_of if search.by == "function" else _whole,
+            parts=parts,
             method=search.method,
             top=search.top,
             settings=TraceSettings(thresholds=search, boilerplate=templates),
@@ -150,23 +158,13 @@ def _finish(
 ) -> None:
     """Judge the findings, write and print them, and exit with 1 if one fails, with 3 if only its licence is unknown."""
     from assay.cli.present import chosen_format, show
-    from assay.cli.terminal import OUTPUT_SETTINGS, echo, echo_json
+    from assay.cli.terminal import echo_json
     from assay.cli.trace_output import print_files
-    from assay.provenance import describe_files, judge
+    from assay.provenance import describe_files
     from assay.provenance import sarif as as_sarif
-    from assay.provenance.findings import BILLS, accept_findings, read_baseline, write_baseline
+    from assay.provenance.findings import BILLS
 
-    judgement: Judgement | None = None
-    if rules is not None:
-        texts = {file.file.path: file.file.text for file in files}
-        baseline = read_baseline(gate.baseline) if gate.baseline is not None else frozenset()
-        judgement = accept_findings(judge(files, rules), texts, baseline)
-        if gate.write_baseline is not None:
-            copies = (*judgement.denials, *judgement.undecided)
-            written = write_baseline(gate.write_baseline, copies, texts, replace_it=OUTPUT_SETTINGS.get().force)
-            echo(f"assay: note: {written}", err=True)
-            judgement = accept_findings(judgement, texts, read_baseline(gate.write_baseline))
-    form = chosen_format()
+    judgement, form = _judged(files, rules, gate), chosen_format()
     if sarif == STANDARD_OUTPUT:
         echo_json(as_sarif(files, judgement))
     else:
@@ -178,5 +176,28 @@ def _finish(
             echo_json(BILLS[form](files))
         else:
             show(describe_files(files, top, judgement), form)
-    if judgement is not None and (judgement.failures or judgement.open):
-        raise typer.Exit(1 if judgement.failures else UNDECIDED)
+    if judgement is not None and judgement.failures:
+        raise typer.Exit(1)
+    if judgement is not None and judgement.open:
+        raise typer.Exit(UNDECIDED)
+
+
+def _judged(files: "list[TracedFile]", rules: "LicenceRules | None", gate: GateSettings) -> "Judgement | None":
+    """Judge the findings, and write the baseline of those that fail; None without rules."""
+    from assay.cli.terminal import OUTPUT_SETTINGS, echo
+    from assay.provenance import judge
+    from assay.provenance.findings import accept_findings, read_baseline, write_baseline
+
+    if rules is None:
+        return None
+    texts = {file.file.path: file.file.text for file in files}
+    baseline = frozenset[str]()
+    if gate.baseline is not None:
+        baseline = read_baseline(gate.baseline)
+    judgement = accept_findings(judge(files, rules), texts, baseline)
+    if gate.write_baseline is None:
+        return judgement
+    copies = (*judgement.denials, *judgement.undecided)
+    written = write_baseline(gate.write_baseline, copies, texts, replace_it=OUTPUT_SETTINGS.get().force)
+    echo(f"assay: note: {written}", err=True)
+    return accept_findings(judgement, texts, read_baseline(gate.write_baseline))

@@ -4,7 +4,6 @@ import hashlib
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, ClassVar, Final
@@ -17,7 +16,7 @@ from assay.corpora.filters import decode_source
 from assay.datasets import check_ratio, column_names, decoded_table, file_error
 from assay.errors import DataError, plain_reason
 from assay.files import parse_json
-from assay.guard import LONGEST_LINE
+from assay.guard import LONGEST_LINE, lines_within
 from assay.languages import language_named
 from assay.licences import all_of, spelt_licence
 
@@ -167,11 +166,8 @@ def json_lines(
     lines = _buffered(stream)
     texts = 0
     keys: set[str] = set()
-    for number, line in enumerate(chain(first, iter(partial(lines.readline, LONGEST_LINE), b"")), 1):
-        if not line.endswith(b"\n") and len(line) == LONGEST_LINE:
-            # the rest of the line is read in pieces and dropped, so the next row begins where it should
-            while (rest := lines.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
-                pass
+    for number, line in enumerate(chain(first, lines_within(lines.readline, b"\n")), 1):
+        if line is None:
             yield Skipped(f"{name}:{number}", "too large")
             continue
         if not line.strip():

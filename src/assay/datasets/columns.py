@@ -7,7 +7,7 @@ from itertools import chain, filterfalse
 from pathlib import PurePosixPath
 
 from assay.datasets.selection import Labels
-from assay.datasets.sources import Note, SourceRow
+from assay.datasets.sources import Note, SourceRow, UnreadRow
 from assay.errors import DataError
 from assay.languages import checked_language, language_named, language_of
 from assay.types import MEMBER, NONMEMBER, Sample
@@ -147,19 +147,15 @@ def samples_from(
         numbered = mapping.id == ROW_NUMBERS and ROW_NUMBERS not in columns
         ids = None if numbered else _named(mapping.id, columns, source, role="id")
     group = _named(mapping.group, columns, source, role="group") or usual_column(GROUP_COLUMNS, columns)
-    if group:
-        groups = [_word(nested_value(row, group)) for row in table]
-    elif inferred := inferred_groups(table, columns, ids):
-        column, groups = inferred
-        named_groups = len({*groups} - {None})
-        note(f"groups were taken from the column {column!r} ({named_groups} groups); another can be named as the group")
-    else:
-        groups = [None] * len(table)
+    groups = _groups_of_rows(table, columns, ids, group=group, note=note)
     language_column, language = _language(mapping.language, columns, source)
     labels = _labels(table, columns, mapping, source=source, note=note)
     used = {*texts, ids, group, language_column, mapping.label}
     missing = 0
     for number, row in enumerate(table):
+        if isinstance(row, UnreadRow):
+            yield Sample(row.name, text="")
+            continue
         text, absent = _text(row, texts, f"{source}: row {number + 1}")
         missing += absent
         named = row.get(language_column) if language_column else language
@@ -174,6 +170,21 @@ def samples_from(
     if missing:
         records = "1 record has" if missing == 1 else f"{missing} records have"
         note(f"{records} no {' + '.join(map(repr, texts))}: kept with an empty text")
+
+
+def _groups_of_rows(
+    table: Sequence[SourceRow], columns: Sequence[str], ids: str | None, *, group: str | None, note: Note
+) -> list[str | None]:
+    """Return the group of each row: of a column, or inferred; None for each where neither is there."""
+    if group:
+        return [_word(nested_value(row, group)) for row in table]
+    inferred = inferred_groups(table, columns, ids)
+    if inferred is None:
+        return [None] * len(table)
+    column, groups = inferred
+    named_groups = len({*groups} - {None})
+    note(f"groups were taken from the column {column!r} ({named_groups} groups); another can be named as the group")
+    return groups
 
 
 def _word(value: object) -> str | None:

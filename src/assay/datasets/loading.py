@@ -14,7 +14,7 @@ from assay.datasets.families.selection import Selection
 from assay.datasets.harnesses import HARNESSES, harness_rows
 from assay.datasets.hub import HubPart, hub_is_installed, hub_rows
 from assay.datasets.selection import DataSelection
-from assay.datasets.sources import Note, SourceRow, data_files, read_rows, require_exists
+from assay.datasets.sources import Note, SourceRow, UnreadRow, data_files, read_rows, require_exists
 from assay.errors import DataError, MissingExtra, install_command
 from assay.languages import language_named
 from assay.types import Sample
@@ -109,7 +109,7 @@ def _with_split(rows: Iterable[SourceRow], path: str, selection: Selection) -> I
     candidates = filter(None, (selection.split, *_SPLITS))
     split = next((name for name in candidates if _names_split(path, name)), None)
     for row in rows:
-        yield row if split is None or row.get("split") else {**row, "split": split}
+        yield row if split is None or row.get("split") or isinstance(row, UnreadRow) else {**row, "split": split}
 
 
 HUB = "hf:"
@@ -216,6 +216,9 @@ def _samples(
     seen: dict[tuple[str, str], None] = {}
     selected, bare = False, 0
     for number, row in enumerate(rows):
+        if isinstance(row, UnreadRow):
+            yield Sample(row.name, text="")
+            continue
         where = f"{source}: row {number + 1}"
         _check_columns(info, row, where)
         try:

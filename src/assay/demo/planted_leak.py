@@ -1,6 +1,7 @@
 """The live part of the demonstration: a leak that is planted here and now, and audited beside the model as it was."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from assay.errors import require
 from assay.leakage import Audit
 from assay.models import ModelSettings
 from assay.scores import headline_score
-from assay.types import NONMEMBER, Sample
+from assay.types import NONMEMBER, Sample, texts_of
 
 MODEL = "builtin:small"
 TASKS, UNSEEN, EPOCHS = 100, 120, 4
@@ -55,18 +56,16 @@ def plant_leak(functions: Dataset, folder: Path, settings: ModelSettings | None 
     benchmark, unseen = benchmark_and_unseen(functions)
     leaked = benchmark[: len(benchmark) // 2]
     base = load_checkpoint(MODEL, ModelSettings(device="cpu"))
-    rows = member_rows(base.tokenizer, [sample.text for sample in leaked], context=512)
+    rows = member_rows(base.tokenizer, texts_of(leaked), context=512)
     training = TrainingSettings(method="full", rate=1e-3, batch=8, epochs=EPOCHS)
     tuned = tune(base.model, rows, training, seed=SEED)
     with quiet():
         tuned.save_pretrained(folder)
     base.tokenizer.save_pretrained(folder)
     data = Dataset.of("never-seen functions", benchmark, source="this interpreter's standard library")
-    clean, planted = (
-        audit(model, data, unseen=unseen, scores=headline_score("gray").name, progress=False, model_settings=settings)
-        for model in (MODEL, str(folder))
-    )
-    return PlantedLeak(clean, planted, len(benchmark), len(leaked))
+    score = headline_score("gray").name
+    compare = partial(audit, benchmark=data, unseen=unseen, scores=score, progress=False, model_settings=settings)
+    return PlantedLeak(compare(MODEL), compare(str(folder)), tasks=len(benchmark), leaked=len(leaked))
 
 
 def benchmark_and_unseen(functions: Dataset) -> tuple[list[Sample], list[Sample]]:
@@ -74,8 +73,11 @@ def benchmark_and_unseen(functions: Dataset) -> tuple[list[Sample], list[Sample]
     never = [s for s in functions.samples if s.label == NONMEMBER and SHORTEST <= len(s.text) <= LONGEST]
     groups = sorted({str(sample.group) for sample in never})
     own = set(groups[::2])
-    order = np.random.default_rng(SEED).permutation(len(never))
-    bare = [Sample(never[at].id, never[at].text, language="python", group=never[at].group) for at in order]
-    benchmark = [sample for sample in bare if sample.group in own]
-    unseen = [sample for sample in bare if sample.group not in own]
+    benchmark, unseen = [], []
+    for at in np.random.default_rng(SEED).permutation(len(never)):
+        bare = Sample(never[at].id, never[at].text, language="python", group=never[at].group)
+        if bare.group in own:
+            benchmark.append(bare)
+        else:
+            unseen.append(bare)
     return benchmark[:TASKS], unseen[:UNSEEN]

@@ -47,7 +47,7 @@ def traced_function(functions: Sequence[Sample], folder: Path) -> Traced | None:
     shutil.rmtree(folder, ignore_errors=True)
     encoder, rules = open_encoder(), lexical_rules("python")
     with CodeIndex.create(folder, encoder=encoder) as index:
-        index.add(demo_document(function) for function in functions)
+        index.add(map(demo_document, functions))
         index.commit()
         for function in functions:
             source = Source.of(function.text)
@@ -57,14 +57,20 @@ def traced_function(functions: Sequence[Sample], folder: Path) -> Traced | None:
             if variant is not None and renamed_in(variant) >= FEWEST_CHANGED:
                 settings = TraceSettings(thresholds=Thresholds())
                 result = trace(variant.text, index, language="python", top=3, settings=settings)
-                return Traced(function.id, variant.text, renamed_in(variant), len(index), result)
+                return Traced(
+                    origin=function.id,
+                    text=variant.text,
+                    renamed=renamed_in(variant),
+                    documents=len(index),
+                    trace=result,
+                )
     return None
 
 
 def demo_document(function: Sample) -> Document:
     """Return a function as a document of the index."""
     origin = Origin("standard library", str(function.group or function.id), licence="PSF-2.0")
-    return Document(function.text, "python", "function", function.id, (origin,))
+    return Document(function.text, language="python", kind="function", name=function.id, origins=(origin,))
 
 
 def renamed_in(variant: Variant) -> int:

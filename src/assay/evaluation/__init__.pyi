@@ -44,8 +44,9 @@ from .estimate import unknown as unknown
 from .excess import flagged_excess as flagged_excess
 from .gradient_norm import MeanGradient as MeanGradient
 from .gradient_norm import clearly_smaller as clearly_smaller
-from .interval import LEVEL as LEVEL
+from .interval import COVERAGE as COVERAGE
 from .interval import RATE as RATE
+from .interval import SIGNIFICANCE as SIGNIFICANCE
 from .interval import Range as Range
 from .interval import Support as Support
 from .interval import Uncertainty as Uncertainty

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from assay.errors import DataError
 from assay.evaluation.arrays import Indices, group_codes
 from assay.evaluation.estimate import Estimate
-from assay.evaluation.interval import LEVEL, RATE, Range, Support, Uncertainty, interval
+from assay.evaluation.interval import COVERAGE, RATE, Range, Support, Uncertainty, interval
 from assay.types import BooleanArray, Float64Array
 
 RESAMPLES = 1000
@@ -142,7 +142,9 @@ class Spread:
         """Return the standard error and the degrees of freedom of one of the k values."""
         return Uncertainty(float(self.errors[column]), float(self.freedom[column]))
 
-    def estimate(self, column: int, support: Support, *, within: Range | None = RATE, level: float = LEVEL) -> Estimate:
+    def estimate(
+        self, column: int, support: Support, *, within: Range | None = RATE, level: float = COVERAGE
+    ) -> Estimate:
         """Return one of the k values with its interval; arguments as `interval`."""
         return interval(float(self.values[column]), self.uncertainty(column), support, within=within, level=level)
 
@@ -194,7 +196,7 @@ def grouped_bootstrap(
     resamples: int = RESAMPLES,
     seed: int = SEED,
     within: Range | None = None,
-    level: float = LEVEL,
+    level: float = COVERAGE,
 ) -> tuple[Estimate, ...]:
     """Return estimates of the k values of `statistic`, which takes weights [r, n] and returns [r, k].
 

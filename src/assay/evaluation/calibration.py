@@ -22,7 +22,7 @@ from scipy.special import betainc, betaincinv, betaln, gammaln
 from assay.errors import AssayError, DataError
 from assay.evaluation.arrays import group_codes, scorable
 from assay.evaluation.estimate import Estimate
-from assay.evaluation.interval import LEVEL, Uncertainty
+from assay.evaluation.interval import COVERAGE, Uncertainty
 from assay.evaluation.shares import design_effect, grouped_share
 from assay.types import Float64Array
 
@@ -192,7 +192,7 @@ def flag_rate(
     *,
     groups: Sequence[Hashable] | None = None,
     unseen: UnseenTail | int | None = None,
-    level: float = LEVEL,
+    level: float = COVERAGE,
 ) -> FlagRate:
     """Return the share of samples flagged at `alpha`, its interval, and its chance level.
 

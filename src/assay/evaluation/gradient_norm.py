@@ -7,9 +7,8 @@ from typing import Self
 import numpy as np
 from scipy.special import ndtr
 
+from assay.evaluation.interval import SIGNIFICANCE
 from assay.types import Float64Array
-
-LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +45,8 @@ class MeanGradient:
 
 
 def clearly_smaller(own: MeanGradient, unseen: MeanGradient) -> bool:
-    """Return True if the mean gradient of a set is smaller than that of unseen text, by a one-sided test at `LEVEL`."""
+    """Return True if the mean gradient of a set is smaller than that of unseen text, by a one-sided test."""
     error = math.hypot(own.error, unseen.error)
     if error == 0:
         return own.squared < unseen.squared
-    return bool(ndtr((own.squared - unseen.squared) / error) < LEVEL)
+    return bool(ndtr((own.squared - unseen.squared) / error) < SIGNIFICANCE)

@@ -20,7 +20,10 @@ from scipy.special import stdtrit
 
 from assay.evaluation.estimate import GROUPS_FOR_INTERVAL, Estimate, counted
 
-LEVEL = 0.95
+COVERAGE = 0.95
+"""Probability that an interval covers the true value, where nothing else is said."""
+SIGNIFICANCE = 0.05
+"""Largest p-value of a significant result, where nothing stricter is said."""
 
 Range = tuple[float, float]
 RATE: Range = (0.0, 1.0)
@@ -71,7 +74,7 @@ class Uncertainty:
 
 
 def interval(
-    value: float, uncertainty: Uncertainty, support: Support, *, within: Range | None, level: float = LEVEL
+    value: float, uncertainty: Uncertainty, support: Support, *, within: Range | None, level: float = COVERAGE
 ) -> Estimate:
     """Return a value with its interval; without an interval if a class has fewer than `GROUPS_FOR_INTERVAL` groups.
 
@@ -99,7 +102,7 @@ def interval(
     return Estimate(value, low=start + low * width, high=start + high * width, level=level, groups=support.groups)
 
 
-def without_interval(value: float, support: Support, reason: str, level: float = LEVEL) -> Estimate:
+def without_interval(value: float, support: Support, reason: str, level: float = COVERAGE) -> Estimate:
     """Return a value without an interval, and the reason."""
     return Estimate(value, level=level, groups=support.groups, reason=reason)
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from assay.evaluation.arrays import both_classes, labels, scorable
 from assay.evaluation.bootstrap import RESAMPLES, SEED, Resamples, Spread, Statistic
 from assay.evaluation.estimate import GROUPS_FOR_INTERVAL, Estimate, unknown
-from assay.evaluation.interval import LEVEL, Support, without_interval
+from assay.evaluation.interval import COVERAGE, Support, without_interval
 from assay.evaluation.ranking import Sweep, roc_curve
 from assay.types import BooleanArray, Float64Array
 
@@ -91,7 +91,7 @@ def rank_score(
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-    level: float = LEVEL,
+    level: float = COVERAGE,
 ) -> Ranking:
     """Return the ranking metrics of one score; see `rank_all`."""
     return rank_all({name: scores}, positive, groups, resamples=resamples, seed=seed, level=level)[name]
@@ -104,7 +104,7 @@ def rank_all(
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-    level: float = LEVEL,
+    level: float = COVERAGE,
 ) -> dict[str, Ranking]:
     """Return the ranking metrics of several scores of the same samples, on the same resamples.
 
@@ -145,7 +145,7 @@ def rank_all(
 
 
 def tpr_estimate(
-    spread: Spread, column: int, support: Support, *, fpr: float, negatives: int, level: float = LEVEL
+    spread: Spread, column: int, support: Support, *, fpr: float, negatives: int, level: float = COVERAGE
 ) -> Estimate:
     """Return a TPR at a fixed FPR, with its interval if the FPR allows enough false positives.
 

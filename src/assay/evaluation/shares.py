@@ -9,7 +9,7 @@ from scipy.special import ndtri
 from assay.evaluation.arrays import Indices, group_codes, labels
 from assay.evaluation.bootstrap import standard_errors
 from assay.evaluation.estimate import Estimate, unknown
-from assay.evaluation.interval import CORRELATION, LEVEL, RATE, Support, Uncertainty, interval, wilson_ends
+from assay.evaluation.interval import CORRELATION, COVERAGE, RATE, Support, Uncertainty, interval, wilson_ends
 from assay.types import BooleanArray, Float64Array
 
 
@@ -17,7 +17,7 @@ def grouped_share(
     hits: ArrayLike,
     groups: Sequence[Hashable] | None = None,
     *,
-    level: float = LEVEL,
+    level: float = COVERAGE,
     also: tuple[Uncertainty, int] | None = None,
 ) -> Estimate:
     """Return the share of true values with Wilson's interval.

@@ -19,7 +19,7 @@ from assay.errors import AssayError, DataError
 from assay.evaluation.arrays import group_codes, scorable
 from assay.evaluation.blind import grouped_folds, with_squares
 from assay.evaluation.bootstrap import SEED
-from assay.evaluation.calibration import MINIMUM_UNSEEN, UnseenTail
+from assay.evaluation.calibration import MINIMUM_UNSEEN, UnseenTail, conformal_p_values
 from assay.types import Float64Array
 
 FOLDS = 5
@@ -53,7 +53,7 @@ class DensityRatio:
         return self.samples / (self.samples + np.nansum(self.unseen))
 
 
-def weighted_p_values(scores: ArrayLike, unseen_scores: ArrayLike, ratio: DensityRatio) -> Float64Array:
+def weighted_p_values(scores: ArrayLike, unseen_scores: ArrayLike, ratio: DensityRatio | None) -> Float64Array:
     """Return the weighted conformal p-value (w + Σ v[unseen >= s]) / (w + Σ v) of every score s.
 
     w is the weight of the sample and v those of the unseen texts. With equal weights these are the p-values of
@@ -62,7 +62,7 @@ def weighted_p_values(scores: ArrayLike, unseen_scores: ArrayLike, ratio: Densit
     Args:
         scores: [n], higher = member; NaN (unscorable) gives NaN.
         unseen_scores: [m], the same score of text certainly not seen; NaN are left out.
-        ratio: the weights of both; a NaN leaves a text out as a NaN score does.
+        ratio: the weights of both; a NaN leaves a text out as a NaN score does. None for equal weights.
 
     Returns:
         float64 [n], in (0, 1].
@@ -71,6 +71,8 @@ def weighted_p_values(scores: ArrayLike, unseen_scores: ArrayLike, ratio: Densit
         AssayError: fewer than `MINIMUM_UNSEEN` unseen samples have a score and a weight.
         DataError: lengths differ, or an array holds an infinity.
     """
+    if ratio is None:
+        return conformal_p_values(scores, unseen_scores)
     values, unseen = scorable(scores), scorable(unseen_scores, "unseen scores")
     own, weights = scorable(ratio.samples, "weights"), scorable(ratio.unseen, "weights of unseen text")
     if len(values) != len(own) or len(unseen) != len(weights):

@@ -152,10 +152,10 @@ def _doses(manifest: Path, library: Path) -> KnownDoses:
     entries = {entry.sha256: entry for entry in listed.functions()}
     texts: dict[str, str] = {}
     likely = sorted({entry.path for entry in entries.values()})
-    _find(library, likely, entries, texts)
+    _find(library, likely, entries=entries, texts=texts)
     # the modules of the manifest first: reading the whole library takes seconds
     if len(texts) < len(entries):  # functions that another version keeps in another module
-        _find(library, sorted(set(library_paths(library)) - set(likely)), entries, texts)
+        _find(library, sorted(set(library_paths(library)) - set(likely)), entries=entries, texts=texts)
     trained_on = str(listed.header["python"])
     if not texts:
         raise DataError(
@@ -167,7 +167,7 @@ def _doses(manifest: Path, library: Path) -> KnownDoses:
 
 def shipped_manifest() -> Path:
     """Return the path of the manifest of `builtin:small`."""
-    return Path(str(files("assay").joinpath("models", "builtin", "small", "manifest.jsonl.gz")))
+    return Path(str(files("assay").joinpath("models/builtin/small/manifest.jsonl.gz")))
 
 
 def _find(root: Path, paths: list[str], entries: dict[str, ManifestEntry], texts: dict[str, str]) -> None:

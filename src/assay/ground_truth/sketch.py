@@ -46,7 +46,7 @@ class TrainedTexts:
 
         A text without a kept shingle (one of few tokens) is found by its digest alone.
         """
-        return np.array([self._contains(text) for text in texts], np.bool_)
+        return np.array(list(map(self._contains, texts)), np.bool_)
 
     def _contains(self, text: str) -> bool:
         if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() in self.digests:

@@ -110,4 +110,4 @@ class LexicalRules:
     @cached_property
     def plain_marks(self) -> Marks:
         """The marks as plain integers: compiled loops are compiled once for each type of number."""
-        return Marks._make(int(mark) for mark in self.marks)
+        return Marks._make(map(int, self.marks))

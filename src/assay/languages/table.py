@@ -25,6 +25,7 @@ _CHOICES: Mapping[str, type[IntEnum]] = {
     "raw": Raw,
 }
 """Field of `Marks` → the values that a name in the table stands for."""
+_NOT_DESCRIBED = ("others", "neutral")
 _INHERITED = ("predeclared", "library")
 """Lists of words that a language may take over from another one."""
 _OF_TEXTS = frozenset({"signs", "contains", "outlines"})
@@ -78,9 +79,7 @@ def _language(name: str, entry: Mapping[str, Any]) -> Language:
     return Language(**values)
 
 
-_DESCRIBED: Mapping[str, Mapping[str, Any]] = {
-    name: entry for name, entry in _TABLE.items() if name not in {"others", "neutral"}
-}
+_DESCRIBED: Mapping[str, Mapping[str, Any]] = {name: _TABLE[name] for name in _TABLE if name not in _NOT_DESCRIBED}
 """Entries of the table with more than suffixes, by name."""
 _ENTRIES: Mapping[str, Mapping[str, Any]] = {**_DESCRIBED, **_TABLE["others"]}
 
@@ -136,14 +135,17 @@ def lexical_rules(name: str | None) -> LexicalRules:
 # They are looked for in the text without comments and without the content of its strings. A phrase counts once, however
 # often it occurs, so a long text of one idiom weighs no more than a short one of several.
 
-SIGNS: Mapping[str, Sequence[re.Pattern[str]]] = {
-    name: list(map(partial(re.compile, flags=re.MULTILINE), entry.get("signs", ())))
-    for name, entry in _DESCRIBED.items()
-}
+SIGNS: dict[str, Sequence[re.Pattern[str]]] = {}
 """Language → phrases by which a text shows it: each is usual in this language and rare in the others."""
 
-BASES: Mapping[str, str] = {name: entry["contains"] for name, entry in _DESCRIBED.items() if "contains" in entry}
+BASES: dict[str, str] = {}
 """Languages that contain nearly all of another one, whose phrases count for them too."""
 
-OUTLINES: Mapping[str, Sequence[str]] = {name: entry.get("outlines", ()) for name, entry in _DESCRIBED.items()}
+OUTLINES: dict[str, Sequence[str]] = {}
 """Code around a fragment that makes a text of it: a method stands in a class, statements in a function."""
+
+for _name, _row in _DESCRIBED.items():
+    SIGNS[_name] = list(map(partial(re.compile, flags=re.MULTILINE), _row.get("signs", ())))
+    OUTLINES[_name] = _row.get("outlines", ())
+    if "contains" in _row:
+        BASES[_name] = _row["contains"]

@@ -45,8 +45,7 @@ from .texts import groups_of as groups_of
 from .unseen_test import FAMILIARITY as FAMILIARITY
 from .unseen_test import Compared as Compared
 from .unseen_test import UnseenTest as UnseenTest
-from .verdict import LEVEL as LEVEL
-from .verdict import SAME_FORM_LEVEL as SAME_FORM_LEVEL
+from .verdict import SAME_FORM_SIGNIFICANCE as SAME_FORM_SIGNIFICANCE
 from .verdict import Evidence as Evidence
 from .verdict import Obstacle as Obstacle
 from .verdict import decide as decide

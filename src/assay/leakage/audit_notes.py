@@ -1,6 +1,7 @@
 """Notes of an audit: the limits of its data, and what the rules of the papers call leaked."""
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import compress
 
@@ -11,9 +12,10 @@ from assay.leakage.contrasting import ComparedAudit
 from assay.leakage.inputs import Ties
 from assay.leakage.measuring import MeasuredAudit
 from assay.leakage.naturalness import naturalness_notes
+from assay.leakage.texts import labels_of
 from assay.leakage.weighting import weights_note
 from assay.scores import ScoreRequest
-from assay.types import MEMBER, NONMEMBER, Float64Array
+from assay.types import MEMBER, NONMEMBER, Float64Array, Sample
 
 LABELLED: Mapping[str, str] = {MEMBER: "members", NONMEMBER: "non-members"}
 TWO_MODELS = (
@@ -72,9 +74,10 @@ def notes_of(compared: ComparedAudit) -> Iterator[str]:
 
 def _label_notes(measured: MeasuredAudit) -> Iterator[str]:
     """Yield a note where all labels are the same, so that nothing can be ranked."""
-    labels = [sample.label for sample in measured.inputs.samples if sample.label in LABELLED]
-    if len(set(labels)) == 1:
-        yield f"All {len(labels)} labelled samples are {labels[0]}s; AUROC and TPR need both classes."
+    counts = Counter(filter(LABELLED.__contains__, labels_of(measured.inputs.samples).tolist()))
+    if len(counts) == 1:
+        ((label, count),) = counts.items()
+        yield f"All {count} labelled samples are {label}s; AUROC and TPR need both classes."
 
 
 def _score_notes(measured: MeasuredAudit) -> Iterator[str]:
@@ -89,12 +92,16 @@ def _group_notes(measured: MeasuredAudit) -> Iterator[str]:
     """Yield a note on each set of texts without groups."""
     inputs, fresh = measured.inputs, measured.fresh
     calibration = inputs.comparison.calibration
-    if all(sample.group is None for sample in inputs.samples):
+    if _without_groups(inputs.samples):
         yield f"The samples {WITHOUT_GROUPS}: name their column with --columns group=NAME."
-    if fresh and all(sample.group is None for sample in fresh):
+    if fresh and _without_groups(fresh):
         yield f"The unseen texts {WITHOUT_GROUPS}: name their column with --unseen-columns group=NAME."
     if calibration is not None and calibration.groups is None:
         yield f"The unseen texts of the calibration file {WITHOUT_GROUPS}: use `assay calibrate --columns group=NAME`."
+
+
+def _without_groups(samples: Sequence[Sample]) -> bool:
+    return all(sample.group is None for sample in samples)
 
 
 def rule_notes(measured: MeasuredAudit) -> Iterator[str]:
@@ -125,7 +132,7 @@ def _rule_note(entry: ScoreRequest, rule: float, measured: MeasuredAudit) -> str
 
 def _sides(score: str, measured: MeasuredAudit) -> dict[str, tuple[Float64Array, Sequence[Hashable]]]:
     """Return sets of texts in words → values of a score and groups: by label, and of unseen text."""
-    labels = np.array([sample.label or "" for sample in measured.inputs.samples])
+    labels = labels_of(measured.inputs.samples)
     column, groups = measured.values[score], measured.groups
     sides: dict[str, tuple[Float64Array, Sequence[Hashable]]] = {}
     for label, words in LABELLED.items():
@@ -135,17 +142,23 @@ def _sides(score: str, measured: MeasuredAudit) -> dict[str, tuple[Float64Array,
     sides = sides or {"samples": (column, groups)}
     if measured.unseen.values:
         scores = measured.unseen.values[score]
+        sides["unseen texts"] = scores, [None] * len(scores)
         # the groups of a calibration file count for no interval of a paper's rule
-        sides["unseen texts"] = scores, measured.unseen.groups if measured.fresh else [None] * len(scores)
+        if measured.fresh:
+            sides["unseen texts"] = scores, measured.unseen.groups
     return sides
 
 
 def share_above(rule: float, column: Float64Array, groups: Sequence[Hashable], ties: Ties) -> str:
     """The share of the scorable values that exceeds the rule: `45 % [40, 50; 31 groups] of 394`."""
     scored = ~np.isnan(column)
-    above = column[scored] > rule if ties == "strict" else column[scored] >= rule
+    above = column[scored] >= rule
+    if ties == "strict":
+        above = column[scored] > rule
     share = grouped_share(above, list(compress(groups, scored)))
     if math.isnan(share.value):
         return "none of 0"
-    ends = f"{100 * share.low:.0f}, {100 * share.high:.0f}; {share.support}" if share.has_interval else share.reason
+    ends = share.reason
+    if share.has_interval:
+        ends = f"{100 * share.low:.0f}, {100 * share.high:.0f}; {share.support}"
     return f"{100 * share.value:.0f} % [{ends}] of {len(above)}"

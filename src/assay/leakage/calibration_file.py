@@ -17,7 +17,7 @@ from assay.errors import DataError
 from assay.evaluation import BlindFeatures, group_codes
 from assay.files import parse_json, write_json
 from assay.scoring import Plan, Progress, score_samples
-from assay.types import Sample
+from assay.types import Sample, texts_of
 
 FORMAT = "assay calibration 2"
 OLD_FORMAT = "assay calibration 1"
@@ -59,10 +59,17 @@ class UnseenScores:
     def measure(cls, samples: tuple[Sample, ...], plan: Plan, *, source: str, progress: Progress | None = None) -> Self:
         """Score known-unseen text."""
         table = score_samples(samples, plan, progress=progress)
-        groups = [sample.group for sample in samples]
-        codes = None if not any(groups) else tuple(group_codes(groups, len(groups)).tolist())
-        features = BlindFeatures.of([sample.text for sample in samples])
-        return cls(source, plan.name, digests(plan), table.values, codes, features)
+        groups, codes = [sample.group for sample in samples], None
+        if any(groups):
+            codes = tuple(group_codes(groups, len(groups)).tolist())
+        return cls(
+            source=source,
+            model=plan.name,
+            digests=digests(plan),
+            values=table.values,
+            groups=codes,
+            features=BlindFeatures.of(texts_of(samples)),
+        )
 
     def check(self, plan: Plan, path: Path) -> None:
         """Check that these scores are of the plan's models, and cover its scores.
@@ -92,18 +99,8 @@ class UnseenScores:
         Raises:
             DataError: it cannot be written.
         """
-        values = {}
-        for name, column in self.values.items():
-            values[name] = [None if np.isnan(v) else v for v in column.tolist()]
-        content = {
-            "format": FORMAT,
-            "source": self.source,
-            "model": self.model,
-            "digests": dict(self.digests),
-            "values": values,
-            "groups": self.groups,
-            "blind_features": self.features and encode(self.features),
-        }
+        content = {"format": FORMAT} | encode(self)
+        content["blind_features"] = content.pop("features")
         write_json(path, content)
 
     @classmethod
@@ -119,13 +116,15 @@ class UnseenScores:
                 raise DataError(f"{path}: format {content['format']!r}, expected {FORMAT!r}")
             values = {name: np.array(column, np.float64) for name, column in content["values"].items()}
             groups, features = content.get("groups"), content.get("blind_features")
+            if features is not None:
+                features = decode(BlindFeatures, features)
             loaded = cls(
                 source=decode(str, content["source"]),
                 model=decode(str, content["model"]),
                 digests=decode(dict[str, str], content["digests"]),
                 values=values,
-                groups=None if groups is None else tuple(map(int, groups)),
-                features=None if features is None else decode(BlindFeatures, features),
+                groups=groups and tuple(map(int, groups)),
+                features=features,
             )
             columns = (*values.values(), loaded.groups, loaded.features)
             lengths = {len(column) for column in columns if column is not None}
@@ -141,4 +140,6 @@ class UnseenScores:
 def digests(plan: Plan) -> dict[str, str]:
     """Return role → model digest for the roles that the plan runs, and the rewriter where it is used."""
     by_role: dict[str, str] = {role: digest for role, (_, digest) in plan.digests.items()}
-    return by_role | ({VARIANTS: plan.rewriter.name} if plan.variants else {})
+    if plan.variants:
+        by_role[VARIANTS] = plan.rewriter.name
+    return by_role

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from assay.codec import encode
 from assay.errors import DataError
@@ -65,24 +66,23 @@ def compare(audits: Mapping[str, Audit], figure: str, score: str | None = None) 
     """
     if figure not in TITLES:
         raise DataError(f"figure {figure!r}: expected one of {', '.join(TITLES)}")
-    runs = []
-    for run, audit in audits.items():
-        name = score or audit.primary
-        if name not in audit.values:
-            raise DataError(f"{run}: score {name!r} was not run; expected one of {', '.join(audit.values)}")
-        summary = audit.summary(name)
-        compared = ComparedRun(
-            run=run,
-            model=audit.model,
-            benchmark=audit.benchmark,
-            score=name,
-            value=_value(summary, figure),
-            chance=_chance(summary, figure),
-            samples=summary.scored,
-            decision=summary.decision,
-        )
-        runs.append(compared)
-    return tuple(runs)
+    return tuple(_compared(run, audit, figure=figure, score=score or audit.primary) for run, audit in audits.items())
+
+
+def _compared(run: str, audit: Audit, figure: str, score: str) -> ComparedRun:
+    if score not in audit.values:
+        raise DataError(f"{run}: score {score!r} was not run; expected one of {', '.join(audit.values)}")
+    summary = audit.summary(score)
+    return ComparedRun(
+        run=run,
+        model=audit.model,
+        benchmark=audit.benchmark,
+        score=score,
+        value=_value(summary, figure),
+        chance=_chance(summary, figure),
+        samples=summary.scored,
+        decision=summary.decision,
+    )
 
 
 def describe_comparison(runs: Sequence[ComparedRun], figure: str) -> Report:
@@ -91,18 +91,18 @@ def describe_comparison(runs: Sequence[ComparedRun], figure: str) -> Report:
     A model with several runs on one benchmark has a row for each of its runs.
     """
     title, kind = TITLES[figure]
-    benchmarks = tuple(dict.fromkeys(run.benchmark for run in runs))
-    names = _row_names(runs)
-    by_place = {(names[run.run], run.benchmark): run for run in runs}
-    rows = []
-    for model in dict.fromkeys(names[run.run] for run in runs):
-        cells = [_cell(by_place.get((model, benchmark)), figure) for benchmark in benchmarks]
-        rows.append(Row((model, *cells)))
+    cells: dict[str, dict[str, Cell]] = {}
+    repeated = _repeated(runs)
+    benchmarks = list(dict.fromkeys(run.benchmark for run in runs))
+    for run in runs:
+        name = f"{run.model}, {run.run}" if run.model in repeated else run.model
+        row = cells.setdefault(name, dict.fromkeys(benchmarks, Missing("there is no such run")))
+        row[run.benchmark] = _cell(run, figure)
     table = Table(
         name="comparison",
         title=title,
-        columns=(Column("model", "name"), *(Column(benchmark, kind) for benchmark in benchmarks)),
-        rows=tuple(rows),
+        columns=(Column("model", "name"), *map(partial(Column, kind=kind), benchmarks)),
+        rows=tuple(Row((name, *row.values())) for name, row in cells.items()),
         caption=tuple(_caption(runs, figure)),
     )
     return Report(
@@ -114,11 +114,10 @@ def describe_comparison(runs: Sequence[ComparedRun], figure: str) -> Report:
     )
 
 
-def _row_names(runs: Sequence[ComparedRun]) -> dict[str, str]:
-    """Return run → name of its row: the model, with the run where the model has several on one benchmark."""
+def _repeated(runs: Sequence[ComparedRun]) -> set[str]:
+    """Return the models with several runs on one benchmark."""
     places = Counter((run.model, run.benchmark) for run in runs)
-    repeated = {model for (model, _), count in places.items() if count > 1}
-    return {run.run: f"{run.model}, {run.run}" if run.model in repeated else run.model for run in runs}
+    return {model for (model, _), count in places.items() if count > 1}
 
 
 def _value(summary: ScoreSummary, figure: str) -> Estimate | float | str | None:
@@ -131,12 +130,12 @@ def _value(summary: ScoreSummary, figure: str) -> Estimate | float | str | None:
     if figure == DISCOVERIES and not names_samples(summary):
         return None
     measured = FIGURES[figure].of(summary)
-    return measured.rate if isinstance(measured, FlagRate) else measured
+    if isinstance(measured, FlagRate):
+        return measured.rate
+    return measured
 
 
-def _cell(run: ComparedRun | None, figure: str) -> Cell:
-    if run is None:
-        return Missing("there is no such run")
+def _cell(run: ComparedRun, figure: str) -> Cell:
     if run.value is None:
         if figure == SHARE:
             return Missing("no verdict by the test against unseen text")
@@ -160,19 +159,24 @@ def _chance(summary: ScoreSummary, figure: str) -> float | None:
 
 
 def _caption(runs: Sequence[ComparedRun], figure: str) -> Iterator[str]:
-    scores, sizes = sorted({run.score for run in runs}), sorted({run.samples for run in runs})
-    yield f"By {listed(scores)}; {_range(sizes)} samples a run."
+    scores, sizes, chances, reasons = set(), set(), set(), set()
+    for run in runs:
+        scores.add(run.score)
+        sizes.add(run.samples)
+        if run.chance is not None and not math.isnan(run.chance):
+            chances.add(run.chance)
+        if _is_undecided(run, figure):
+            reasons.add(str(run.decision.reason))
+    yield f"By {listed(sorted(scores))}; {_range(sorted(sizes))} samples a run."
     if any(isinstance(run.value, Estimate) for run in runs):
         yield "In brackets: 95 % intervals."
-    chances = sorted({run.chance for run in runs if run.chance is not None and not math.isnan(run.chance)})
     if chances and figure == "flagged":
-        yield f"Chance flags {listed(list(dict.fromkeys(map(percent, chances))))}."
+        yield f"Chance flags {listed(list(dict.fromkeys(map(percent, sorted(chances)))))}."
     if chances and figure == "auroc":
         yield "Chance is .5."
     yield from _agreement(runs)
-    reasons = sorted({str(run.decision.reason) for run in runs if _is_undecided(run, figure)})
     if reasons:
-        yield f"†: no verdict follows from this figure ({listed(reasons)})."
+        yield f"†: no verdict follows from this figure ({listed(sorted(reasons))})."
 
 
 def _agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:

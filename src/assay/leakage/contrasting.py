@@ -5,17 +5,14 @@ from dataclasses import dataclass
 from itertools import compress
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.evaluation import (
     BlindBaseline,
     BlindFeatures,
     DensityRatio,
     FlagRate,
-    UnseenTail,
     benjamini_hochberg,
     blind_baseline,
-    conformal_p_values,
     detectable_leak,
     exceeding,
     flag_rate,
@@ -25,12 +22,12 @@ from assay.evaluation import (
 from assay.leakage.form_test import TESTED_SCORE, FormTest, form_test
 from assay.leakage.measuring import MeasuredAudit
 from assay.leakage.results import Calibration, NegativeControl
-from assay.leakage.texts import doses_of, groups_of
+from assay.leakage.texts import doses_of, groups_of, labels_of
 from assay.leakage.unseen_test import Compared
 from assay.leakage.verdict import COMPARED, unfit_score
 from assay.leakage.weighting import weights_of
 from assay.scores import SCORES, request
-from assay.types import MEMBER, NONMEMBER, BooleanArray, Sample
+from assay.types import MEMBER, NONMEMBER, BooleanArray, Sample, texts_of
 
 ALPHA = 0.05
 """Level at which single samples stand out."""
@@ -69,18 +66,18 @@ def compare_scores(measured: MeasuredAudit) -> ComparedAudit:
     """
     inputs, unseen = measured.inputs, measured.unseen
     ratio = weights_of(measured, alpha=ALPHA)
-    calibrations = {name: calibration_of(name, measured, ratio) for name in unseen.values}
-    compared = {
-        name: Compared(
-            values=measured.values[name],
-            unseen=column,
-            groups=measured.groups,
-            unseen_groups=unseen.groups,
-            same_form=inputs.comparison.same_form,
-        )
-        for name, column in unseen.values.items()
-        if ratio is None and is_tested(name, inputs.primary)
-    }
+    calibrations: dict[str, Calibration] = {}
+    compared: dict[str, Compared] = {}
+    for name, column in unseen.values.items():
+        calibrations[name] = calibration_of(name, measured, ratio)
+        if ratio is None and is_tested(name, inputs.primary):
+            compared[name] = Compared(
+                values=measured.values[name],
+                unseen=column,
+                groups=measured.groups,
+                unseen_groups=unseen.groups,
+                same_form=inputs.comparison.same_form,
+            )
     blind, blind_compares = blind_check(measured)
     inputs.begin(f"testing {inputs.benchmark} against unseen text")
     return ComparedAudit(
@@ -109,32 +106,39 @@ def calibration_of(name: str, measured: MeasuredAudit, ratio: DensityRatio | Non
     """Return split-conformal p- and q-values of one score, weighted or not, and the flag rates that follow."""
     samples, groups, alpha = measured.inputs.samples, measured.groups, ALPHA
     column, unseen = measured.values[name], measured.unseen.values[name]
-    p_values = conformal_p_values(column, unseen) if ratio is None else weighted_p_values(column, unseen, ratio)
+    p_values = weighted_p_values(column, unseen, ratio)
     references = np.sort(unseen[~np.isnan(unseen)])
-    tail = weighted_tail(unseen, measured.unseen.groups, alpha, ratio)
+    tail = weighted_tail(unseen, measured.unseen.groups, alpha=alpha, ratio=ratio)
     exceeded_by = exceeding(alpha, len(references))  # flagged: fewer than this many unseen reach it
     threshold = np.nan
     if exceeded_by and ratio is None:
+        # the next larger number: a sample that ties with the last unseen text has a p-value just above alpha
         threshold = float(np.nextafter(references[-exceeded_by], np.inf))
 
-    def rate(chosen: NDArray[np.bool_], level: float = alpha, at: UnseenTail = tail) -> FlagRate:
-        return flag_rate(p_values[chosen], level, groups=list(compress(groups, chosen)), unseen=at)
+    def rate(chosen: BooleanArray) -> FlagRate:
+        return flag_rate(p_values[chosen], alpha, groups=list(compress(groups, chosen)), unseen=tail)
 
-    every = np.ones(len(samples), bool)
-    labels, doses = np.array([sample.label or "" for sample in samples]), doses_of(samples)
-    by_label = {label: rate(labels == label) for label in (MEMBER, NONMEMBER) if (labels == label).any()}
+    labels, doses = labels_of(samples), doses_of(samples)
+    by_label: dict[str, FlagRate] = {}
+    by_dose: dict[int, FlagRate] = {}
+    for label in {MEMBER, NONMEMBER}.intersection(labels.tolist()):
+        by_label[label] = rate(labels == label)
+    if doses is not None:
+        for dose in np.unique(doses):
+            by_dose[int(dose)] = rate(doses == dose)
+    half_tail = weighted_tail(unseen, measured.unseen.groups, alpha=HALF, ratio=ratio)
     return Calibration(
         source=measured.unseen.source,
         unseen=len(references),
         alpha=alpha,
         p_values=p_values,
         q_values=benjamini_hochberg(p_values),
-        flagged=rate(every),
+        flagged=flag_rate(p_values, alpha, groups=groups, unseen=tail),
         threshold=threshold,
         false_positives=by_label.get(NONMEMBER),
         true_positives=by_label.get(MEMBER),
-        by_dose={} if doses is None else {int(dose): rate(doses == dose) for dose in np.unique(doses)},
-        flagged_at_half=rate(every, HALF, weighted_tail(unseen, measured.unseen.groups, HALF, ratio)),
+        by_dose=by_dose,
+        flagged_at_half=flag_rate(p_values, HALF, groups=groups, unseen=half_tail),
         unseen_groups=tail.groups,
         detectable=detectable_leak(column, unseen, tail, alpha=alpha, groups=groups),
         control=_control_flags(name, measured, ratio),
@@ -146,13 +150,15 @@ def _control_flags(name: str, measured: MeasuredAudit, ratio: DensityRatio | Non
     if measured.control is None:
         return None
     inputs, unseen = measured.inputs, measured.unseen
-    decides = name == inputs.primary or unfit_score(name) is None
+    audited = None
+    if name == inputs.primary or unfit_score(name) is None:
+        audited = measured.values[name], unseen.values[name]
     return measured.control.flags(
         name,
         ALPHA,
-        (measured.groups, unseen.groups),
-        ratio,
-        audited=(measured.values[name], unseen.values[name]) if decides else None,
+        groups=(measured.groups, unseen.groups),
+        ratio=ratio,
+        audited=audited,
         seed=inputs.decision.seed,
     )
 
@@ -167,21 +173,23 @@ def blind_check(measured: MeasuredAudit) -> tuple[BlindBaseline | None, str]:
     draws = measured.inputs.decision.draws
 
     def baseline(texts: Sequence[Sample], positive: BooleanArray) -> BlindBaseline:
-        return blind_baseline([sample.text for sample in texts], positive, groups_of(texts), **draws)
+        return blind_baseline(texts_of(texts), positive, groups_of(texts), **draws)
 
-    labelled = [sample for sample in samples if sample.label in (MEMBER, NONMEMBER)]
-    is_member = np.array([sample.label == MEMBER for sample in labelled], bool)
-    if is_member.any() and not is_member.all():
-        return baseline(labelled, is_member), "members and non-members"
+    labels = labels_of(samples)
+    if {MEMBER, NONMEMBER} <= set(labels.tolist()):
+        labelled = np.isin(labels, (MEMBER, NONMEMBER))
+        return baseline(list(compress(samples, labelled)), labels[labelled] == MEMBER), "members and non-members"
     doses = doses_of(samples)
     if doses is not None:
         return baseline(samples, doses > 0), "seen and never-seen samples"
     if measured.fresh:
         both = [*samples, *measured.fresh]
         return baseline(both, np.arange(len(both)) < len(samples)), COMPARED
-    if calibration is None or calibration.features is None:
-        return None, "" if calibration is None else COMPARED
-    features = BlindFeatures.of([sample.text for sample in samples]).joined(calibration.features)
+    if calibration is None:
+        return None, ""
+    if calibration.features is None:
+        return None, COMPARED
+    features = BlindFeatures.of(texts_of(samples)).joined(calibration.features)
     groups = [*measured.groups, *measured.unseen.groups]
     return blind_baseline(features, np.arange(len(groups)) < len(samples), groups, **draws), COMPARED
 
@@ -192,11 +200,13 @@ def residuals_of(measured: MeasuredAudit, compared: Mapping[str, Compared]) -> d
     if control is None or own is None or own.same_form:
         return {}
     residual = form_test(
-        (own.values, own.unseen),
-        (control.samples, control.unseen),
-        (measured.inputs.samples, measured.fresh),
-        (own.groups, own.unseen_groups),
-        control.model,
+        scores=(own.values, own.unseen),
+        second=(control.samples, control.unseen),
+        texts=(measured.inputs.samples, measured.fresh),
+        groups=(own.groups, own.unseen_groups),
+        model=control.model,
         parent=control.is_parent,
     )
-    return {} if residual is None else {TESTED_SCORE: residual}
+    if residual is None:
+        return {}
+    return {TESTED_SCORE: residual}

@@ -2,17 +2,18 @@
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from assay.leakage.inputs import AuditInputs
+from assay.leakage.negative_control import Control
 from assay.leakage.texts import AuditedTexts
 from assay.models import CachedLogProbScorer
 from assay.progress import inform, time_in_words
 from assay.scores import SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN, ModelRole
 from assay.scoring import Deterministic, Plan, pairs_to_run
-from assay.types import LogProbScorer, Sample
+from assay.types import LogProbScorer, Sample, texts_of
 
 TRIAL = 3
 """Texts that are timed after a first one, which also prepares the model."""
@@ -34,34 +35,50 @@ def report_cost(inputs: AuditInputs, texts: AuditedTexts) -> None:
     samples = texts.samples
     if not plan.models:
         return  # generated text is paid by request, see `report_spending`
-    needed = [(model, _texts_of(samples, plan, role)) for role, model in plan.models.items()]
-    if control is not None:
-        needed.append((control.plan.models["target"], _texts_of(samples, control.plan, "target")))
-    missing = [_missing(model, wanted) for model, wanted in needed]
     target = plan.models["target"]
-    rewritings, cached = _rewritings(plan, samples)
-    # what is scored for the audit itself is in the cache when a method wants it
-    own = (SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN) if isinstance(target, CachedLogProbScorer) else ()
-    further = rewritings + (0 if literature is None else literature.passes(own))
+    total, missing = 0, []
+    for model, needed in _needed(plan, control, samples):
+        total += len(needed)
+        missing.append(_missing(model, needed))
+    further, cached = _rewritings(plan, samples)
+    if literature is not None:
+        # what is scored for the audit itself is in the cache when a method wants it
+        own = (SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN) if isinstance(target, CachedLogProbScorer) else ()
+        further += literature.passes(own)
     passes = sum(map(len, missing)) + further
-    cached += sum(len(wanted) for _, wanted in needed) - sum(map(len, missing))
-    inform(f"cost: {passes:,.0f} forward passes of one text{f'; the cache holds {cached:,.0f}' if cached else ''}")
+    cached += total - sum(map(len, missing))
+    holds = f"; the cache holds {cached:,.0f}" if cached else ""
+    inform(f"cost: {passes:,.0f} forward passes of one text{holds}")
     if control is not None and not inputs.comparison.same_form:
         for power in filter(None, [texts.power(parent=control.is_parent)]):
             inform(f"power: {power}")
-    if not passes:
-        return
-    target_texts = missing[0]
+    if passes:
+        every = texts_of(samples)
+        # rewritings and training steps have no text yet: each counts as one of typical length
+        typical = sum(map(len, every)) / len(every)
+        characters = sum(map(len, chain.from_iterable(missing))) + typical * further
+        seconds = characters * _seconds_a_character(target, missing[0], every)
+        inform(f"time: about {time_in_words(seconds)} at the speed of the first texts")
+
+
+def _needed(
+    plan: Plan, control: Control | None, samples: Sequence[Sample]
+) -> Iterator[tuple[LogProbScorer, Sequence[str]]]:
+    """Yield each model of an audit, the audited one first, with the texts that run under it, each once."""
+    for role, model in plan.models.items():
+        yield model, _texts_of(samples, plan, role)
+    if control is not None:
+        yield control.plan.models["target"], _texts_of(samples, control.plan, "target")
+
+
+def _seconds_a_character(model: LogProbScorer, missing: Sequence[str], texts: Sequence[str]) -> float:
+    """Return the time of the first missing texts, per character, since texts differ in length."""
     # a text that the cache holds says nothing about the model's speed: then the model runs without the cache
-    timed = target.scorer if isinstance(target, CachedLogProbScorer) and not target_texts else target
-    trial = (target_texts or [sample.text for sample in samples])[: TRIAL + 1]
-    # per character, since texts differ in length; the first text warms the model up and is not timed
-    seconds = _seconds(timed, trial) / max(1, sum(map(len, trial[1:] or trial)))
-    lengths = sum(map(len, chain.from_iterable(missing)))
-    # rewritings and training steps have no text yet: each counts as one of typical length
-    typical = sum(len(sample.text) for sample in samples) / len(samples)
-    characters = lengths + typical * further
-    inform(f"time: about {time_in_words(characters * seconds)} at the speed of the first texts")
+    if isinstance(model, CachedLogProbScorer) and not missing:
+        model = model.scorer
+    trial = (missing or texts)[: TRIAL + 1]
+    # the first text warms the model up and is not timed
+    return _seconds(model, trial) / max(1, sum(map(len, trial[1:] or trial)))
 
 
 def _rewritings(plan: Plan, samples: Sequence[Sample]) -> tuple[float, float]:

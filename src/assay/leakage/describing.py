@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 
@@ -15,7 +17,7 @@ from assay.leakage.naming import named_samples, names_samples, naming_score
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.leakage.run_folder import read_run, summary_of
 from assay.leakage.unseen_test import BOUND_AT
-from assay.leakage.verdict import LEVEL, SAME_FORM_LEVEL
+from assay.leakage.verdict import significance
 from assay.reports import (
     Fact,
     Report,
@@ -43,22 +45,19 @@ def describe_audit(audit: Audit, manifest: Mapping[str, object] = MappingProxyTy
         audit: what was measured and decided.
         manifest: how, as the run folder stores it.
     """
-    is_demo = audit.kind == "demo"
+    title, kind = f"Was {audit.benchmark} in the training data of {audit.model}?", "leakage report"
+    if audit.kind == "demo":
+        title = f"Does {audit.model} remember the texts that it was trained on?"
+        kind = "leakage report · ground-truth demonstration"
     return Report(
-        title=f"Does {audit.model} remember the texts that it was trained on?"
-        if is_demo
-        else f"Was {audit.benchmark} in the training data of {audit.model}?",
+        title=title,
         statement="",
         answer=answer_of(audit),
         tables=tables(audit),
         figures=figures(audit),
-        notes=(
-            *audit.notes,
-            *_gate_notes(audit),
-            *(f"{summary.score}: {' '.join(summary.notes)}" for summary in audit.summaries if summary.notes),
-        ),
+        notes=tuple(_notes(audit)),
         data=summary_of(audit),
-        kind="leakage report · ground-truth demonstration" if is_demo else "leakage report",
+        kind=kind,
         details=details_of(audit),
         facts=facts(audit),
         methods=(*score_methods(audit), *literature_methods(audit), *evaluation_methods(audit)),
@@ -79,7 +78,7 @@ def describe_run(folder: Path) -> Report:
 
 def facts(audit: Audit) -> tuple[Fact, ...]:
     """Return the main figures of the primary score and its coverage, each with its interval or its chance level."""
-    return tuple(_facts(audit, audit.summary(audit.primary)))
+    return tuple(_facts(audit, audit.deciding))
 
 
 def _facts(audit: Audit, summary: ScoreSummary) -> Iterator[Fact]:
@@ -103,7 +102,7 @@ def _verdict_fact(summary: ScoreSummary) -> Fact:
     if decision.reason is not None:
         return Fact("Verdict", decision.verdict, decision.reason)
     by_same_form = decision.verdict is Verdict.CONTAMINATED and summary.ranking is None
-    note = f"evidence: p ≤ {SAME_FORM_LEVEL if by_same_form else LEVEL:g}"
+    note = f"evidence: p ≤ {significance(same_form=by_same_form):g}"
     if summary.form is not None:
         note = f"evidence: a residual wholly above {summary.form.margin:.1f}"
     if summary.test is not None:
@@ -121,8 +120,8 @@ def _ranking_facts(score: str, ranking: Ranking) -> Iterator[Fact]:
 
 def _calibration_facts(audit: Audit, summary: ScoreSummary, calibration: Calibration) -> Iterator[Fact]:
     if calibration.false_positives is not None:
-        name = "Never-seen samples flagged" if summary.doses else "Non-members flagged"
-        yield _flag_fact(name, calibration.false_positives)
+        never_seen = "Never-seen samples" if summary.doses else "Non-members"
+        yield _flag_fact(f"{never_seen} flagged", calibration.false_positives)
         return
     yield _flag_fact("Samples flagged", calibration.flagged)
     control = calibration.control
@@ -142,47 +141,44 @@ def _flag_fact(name: str, flagged: FlagRate, addition: str = "") -> Fact:
 
 def _with_level(estimate: Estimate, interval: Callable[[Estimate], str] = percent_interval) -> str:
     """Return an interval with its level, or why there is none."""
-    level = f"{percent(estimate.level)} interval " if estimate.has_interval else ""
-    return f"{level}{interval(estimate)}"
+    if not estimate.has_interval:
+        return interval(estimate)
+    return f"{percent(estimate.level)} interval {interval(estimate)}"
 
 
-def _gate_notes(audit: Audit) -> list[str]:
-    """Return a note where the direction of the kernel divergence cannot be trusted."""
-    if audit.gate is None or audit.gate.is_open:
-        return []
-    closed = (
-        "The mean gradient of the benchmark is not clearly smaller than that of unseen text: the direction of the "
-        "kernel divergence and of the score deviations is unreliable here, and may be reversed."
-    )
-    return [closed]
+def _notes(audit: Audit) -> Iterator[str]:
+    """Yield what a reader needs to know of the data, of the kernel divergence and of each score."""
+    yield from audit.notes
+    if audit.gate is not None and not audit.gate.is_open:
+        yield (
+            "The mean gradient of the benchmark is not clearly smaller than that of unseen text: the direction of the "
+            "kernel divergence and of the score deviations is unreliable here, and may be reversed."
+        )
+    for summary in audit.summaries:
+        if summary.notes:
+            yield f"{summary.score}: {' '.join(summary.notes)}"
 
 
 def sample_list(audit: Audit) -> SampleList:
     """Return the samples with their values, the primary score first; empty columns are left out."""
-    samples, naming = audit.samples, naming_score(audit)
-    first, *others = (_score_column(audit, name) for name in audit.primary_first)
-    columns = [first, *_p_columns(audit, audit.primary)]
-    if naming is not None and naming != audit.primary:
-        columns += _p_columns(audit, naming)
-    summary = [P] if any(column.kind == "p_value" for column in columns) else []
-    if naming is not None and names_samples(audit.summary(naming)):
-        summary.append(Q)
-    columns += filter(
-        _has_values,
-        (
-            SampleColumn("Label", [sample.label for sample in samples], "text"),
-            SampleColumn("Times seen", [sample.metadata.get(DOSE) for sample in samples], "number"),
-            SampleColumn("Group", [sample.group for sample in samples], "text"),
-        ),
+    samples = audit.samples
+    first, *others = map(partial(_score_column, audit), audit.primary_first)
+    explained = dict(_p_columns(audit))
+    described = (
+        SampleColumn("Label", list(map(attrgetter("label"), samples)), "text"),
+        SampleColumn("Times seen", [sample.metadata.get(DOSE) for sample in samples], "number"),
+        SampleColumn("Group", list(map(attrgetter("group"), samples)), "text"),
     )
     places = {sample.id: place for place, sample in enumerate(samples)}
-    is_labelled = any(sample.label == NONMEMBER for sample in samples)
+    compared_with = None
+    if NONMEMBER in described[0].values:
+        compared_with = NONMEMBER
     return SampleList(
         samples=tuple(map(_without_dose, samples)),
-        columns=(*columns, *others),
+        columns=(first, *explained, *filter(_has_values, described), *others),
         tokens={places[tokens.sample_id]: tokens for tokens in audit.tokens if tokens.sample_id in places},
-        compared_with=NONMEMBER if is_labelled else None,
-        summary=f"{'; '.join(summary)}." if summary else "",
+        compared_with=compared_with,
+        summary="; ".join(dict.fromkeys(explained.values())) + "." * bool(explained),
     )
 
 
@@ -195,18 +191,19 @@ def _without_dose(sample: Sample) -> Sample:
     return replace(sample, metadata={key: value for key, value in sample.metadata.items() if key != DOSE})
 
 
-def _p_columns(audit: Audit, score: str) -> list[SampleColumn]:
-    summary = audit.summary(score)
-    calibration = summary.calibration
-    if calibration is None:
-        return []
-    of = "" if score == audit.primary else f" of {score}"
-    columns = [SampleColumn(f"p-value{of}", calibration.p_values, "p_value")]
-    if names_samples(summary):
-        columns.append(SampleColumn(f"q-value{of}", calibration.q_values, "p_value"))
-    return columns
+def _p_columns(audit: Audit) -> Iterator[tuple[SampleColumn, str]]:
+    """Yield the p- and q-values of the primary score and of the one that names samples, each with its explanation."""
+    naming = naming_score(audit)
+    for score in dict.fromkeys(filter(None, (audit.primary, naming))):
+        summary = audit.summary(score)
+        if summary.calibration is None:
+            continue
+        title = "{}-value" if score == audit.primary else f"{{}}-value of {score}"
+        yield SampleColumn(title.format("p"), summary.calibration.p_values, "p_value"), P
+        if names_samples(summary):
+            yield SampleColumn(title.format("q"), summary.calibration.q_values, "p_value"), Q
 
 
 def _score_column(audit: Audit, name: str) -> SampleColumn:
     reasons = {row: reason for row, reason in enumerate(audit.reasons[name]) if reason is not None}
-    return SampleColumn(name, audit.values[name], "score", titled(name), reasons)
+    return SampleColumn(name, audit.values[name], kind="score", about=titled(name), reasons=reasons)

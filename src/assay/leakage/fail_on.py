@@ -38,22 +38,6 @@ FIRING: Mapping[str, tuple[Verdict, ...]] = MappingProxyType(
 _NOT_NAMING = Obstacle(Undecided.UNFIT_SCORE, f"{NO_NAMES[0].upper()}{NO_NAMES[1:]}.", is_confound=True)
 
 
-def _flagged(summary: ScoreSummary) -> FlagRate | None:
-    return summary.calibration.flagged if summary.calibration else None
-
-
-def _discoveries(summary: ScoreSummary) -> float | None:
-    return summary.calibration.discoveries if summary.calibration else None
-
-
-def _auroc(summary: ScoreSummary) -> Estimate | None:
-    return summary.ranking.auroc if summary.ranking else None
-
-
-def _coverage(summary: ScoreSummary) -> float:
-    return summary.scored / summary.total
-
-
 @dataclass(frozen=True, slots=True)
 class AuditFigure:
     """A figure of an audit that rules and comparisons use.
@@ -66,18 +50,32 @@ class AuditFigure:
     """
 
     of: Callable[[ScoreSummary], FlagRate | Estimate | float | None]
-    needs: str
-    ends: tuple[str, ...]
-    lacking: Undecided | None
+    needs: str = ""
+    ends: tuple[str, ...] = ()
+    lacking: Undecided | None = None
 
 
 UNSEEN = "known-unseen text (--unseen)"
 FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
     {
-        "flagged": AuditFigure(_flagged, UNSEEN, ("low", "high", "p"), Undecided.NO_UNSEEN_TEXT),
-        DISCOVERIES: AuditFigure(_discoveries, UNSEEN, (), Undecided.NO_UNSEEN_TEXT),
-        "auroc": AuditFigure(_auroc, "labels of both classes", ("low", "high"), Undecided.NOT_MEASURED),
-        "coverage": AuditFigure(_coverage, "", (), None),
+        "flagged": AuditFigure(
+            lambda summary: summary.calibration.flagged if summary.calibration else None,
+            needs=UNSEEN,
+            ends=("low", "high", "p"),
+            lacking=Undecided.NO_UNSEEN_TEXT,
+        ),
+        DISCOVERIES: AuditFigure(
+            lambda summary: summary.calibration.discoveries if summary.calibration else None,
+            needs=UNSEEN,
+            lacking=Undecided.NO_UNSEEN_TEXT,
+        ),
+        "auroc": AuditFigure(
+            lambda summary: summary.ranking.auroc if summary.ranking else None,
+            needs="labels of both classes",
+            ends=("low", "high"),
+            lacking=Undecided.NOT_MEASURED,
+        ),
+        "coverage": AuditFigure(lambda summary: summary.scored / summary.total),
     }
 )
 PATTERN = re.compile(
@@ -184,8 +182,12 @@ class Rule:
         if measured is None:
             raise DataError(f"--fail-on {self.text!r}: {self.figure} needs {figure.needs}; this run has none")
         if isinstance(measured, FlagRate):
-            return measured.p_value if self.end == "p" else float(getattr(measured.rate, self.end or "value"))
-        return float(getattr(measured, self.end or "value")) if isinstance(measured, Estimate) else float(measured)
+            if self.end == "p":
+                return measured.p_value
+            measured = measured.rate
+        if isinstance(measured, Estimate):
+            return float(getattr(measured, self.end or "value"))
+        return float(measured)
 
     def _summary(self, audit: Audit) -> ScoreSummary:
         score = self.score or audit.primary
@@ -195,8 +197,10 @@ class Rule:
 
     def _reason(self, summary: ScoreSummary) -> str:
         measured = FIGURES[self.figure].of(summary)
-        estimate = measured.rate if isinstance(measured, FlagRate) else measured
-        return (estimate.reason if isinstance(estimate, Estimate) else None) or "not measured on this data"
+        if isinstance(measured, FlagRate):
+            measured = measured.rate
+        reason = isinstance(measured, Estimate) and measured.reason
+        return reason or "not measured on this data"
 
 
 class UndecidedRulesError(NothingToCompare):
@@ -223,7 +227,7 @@ def rule(text: str) -> Rule:
     """
     verdict = VERDICT_PATTERN.fullmatch(text)
     if verdict is not None:
-        return Rule(text.strip(), verdict["score"], verdict["verdict"])
+        return Rule(text.strip(), score=verdict["score"], figure=verdict["verdict"])
     match = PATTERN.fullmatch(text)
     if match is None:
         raise DataError(
@@ -238,7 +242,7 @@ def rule(text: str) -> Rule:
         limit = float(match["limit"])
     except ValueError:
         raise DataError(f"--fail-on {text!r}: {match['limit']!r} is not a number") from None
-    return Rule(text.strip(), match["score"], figure, end, match["sign"], limit)
+    return Rule(text.strip(), score=match["score"], figure=figure, end=end, sign=match["sign"], limit=limit)
 
 
 def rules_of(texts: Iterable[str], scores: Sequence[str], *, compares: bool) -> list[Rule]:
@@ -257,9 +261,9 @@ def rules_of(texts: Iterable[str], scores: Sequence[str], *, compares: bool) -> 
     obstacles = {}
     for each in rules:
         each.check_score(scores)
-        obstacle = None if compares else each.obstacle_without_unseen()
+        obstacle = each.obstacle_without_unseen()
         if obstacle is not None:
             obstacles[each] = obstacle
-    if obstacles:
+    if obstacles and not compares:
         raise UndecidedRulesError(obstacles)
     return rules

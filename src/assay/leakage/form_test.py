@@ -160,18 +160,17 @@ def form_test(
     """
     if any(TESTED_SCORE not in side for side in second):
         return None
-    own, others = (known_of(side, samples) for side, samples in zip(second, texts, strict=True))
-    residual = form_residual(RegressedSide(scores[0], own, groups[0]), RegressedSide(scores[1], others, groups[1]))
+    residual = form_residual(*map(RegressedSide, scores, map(known_of, second, texts), groups))
     shipped = placebos(parent=parent)
     return FormTest(
-        residual,
-        model,
-        parent,
-        shipped.margin,
-        shipped.floor,
-        shipped.hidden(residual.estimate.value, residual.error),
-        shipped.effect,
-        shipped.count,
+        residual=residual,
+        model=model,
+        is_parent=parent,
+        margin=shipped.margin,
+        floor=shipped.floor,
+        hidden=shipped.hidden(residual.estimate.value, residual.error),
+        effect=shipped.effect,
+        placebos=shipped.count,
     )
 
 
@@ -195,6 +194,7 @@ def power(groups: int, share: float = LEAK, *, parent: bool, seed: int = 0) -> f
     shipped, random = placebos(parent=parent), np.random.default_rng(seed)
     error = shipped.error * math.sqrt(shipped.groups / groups)
     draws = random.standard_t(shipped.freedom, SIMULATED)
+    # the two halves of the placebos differ in width, so each draw is scaled by that of its side
     clean = shipped.median + np.where(draws > 0, shipped.above, shipped.below) * draws
     residuals = clean + shipped.effect * share / LEAK + error * random.standard_normal(SIMULATED)
     half = float(stdtrit(max(2.0, groups - 1), CONFIDENCE)) * error
@@ -206,7 +206,11 @@ def groups_needed(*, parent: bool) -> int | None:
     if power(MOST_GROUPS, parent=parent) < ENOUGH_POWER:
         return None
     low, high = 20, MOST_GROUPS
+    # the power rises with the number of groups, so the least number is found by bisection
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if power(middle, parent=parent) >= ENOUGH_POWER else (middle + 1, high)
+        if power(middle, parent=parent) >= ENOUGH_POWER:
+            high = middle
+        else:
+            low = middle + 1
     return low

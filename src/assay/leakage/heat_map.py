@@ -28,16 +28,17 @@ class TokenKeeper:
         if index < len(self._samples) and self._tokens + len(statistics) <= KEPT_TOKENS:
             self._tokens += len(statistics)
             self._kept[index] = SampleTokens(
-                self._samples[index].id,
-                statistics.log_probs,
-                statistics.ranks,
-                statistics.tail_mass,
-                statistics.offsets,
+                sample_id=self._samples[index].id,
+                log_probs=statistics.log_probs,
+                ranks=statistics.ranks,
+                tail_mass=statistics.tail_mass,
+                offsets=statistics.offsets,
             )
 
     def shown(self, values: NDArray[np.float64]) -> tuple[SampleTokens, ...]:
         """Return the samples with the highest values first, until `SHOWN_TOKENS` are reached."""
         chosen, tokens = [], 0
+        # samples without a value come last
         for index in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable"):
             kept = self._kept.get(int(index))
             if kept is not None and tokens + len(kept.ranks) <= SHOWN_TOKENS:

@@ -11,7 +11,7 @@ from assay.evaluation import DosePoint, Estimate, Ranking, dose_correlation, dos
 from assay.leakage.contrasting import ComparedAudit
 from assay.leakage.measuring import MeasuredAudit
 from assay.leakage.results import Distribution, ScoreSummary, separation_of
-from assay.leakage.texts import doses_of
+from assay.leakage.texts import doses_of, labels_of
 from assay.leakage.unseen_test import UnseenTest
 from assay.leakage.verdict import COMPARED, Evidence, decide
 from assay.types import MEMBER, NONMEMBER, Float64Array
@@ -49,14 +49,16 @@ def judged_score(name: str, compared: ComparedAudit, ranking: Ranking | None) ->
     trend = None
     doses = doses_of(inputs.samples)
     if doses is not None:
-        points = dose_response(name, column, doses, groups, **draws)
+        points = dose_response(name, column, doses=doses, groups=groups, **draws)
         trend = dose_correlation(column, doses, groups, **draws)
     separation, test = separation_of(ranking, points), None
     if separation is None and name in compared.compared:
         test = compared.compared[name].test(seed=inputs.decision.seed)
     scored = len(column) - unscorable.total()
     evidence = evidence_of(compared, name, scored=scored, separation=separation, test=test)
-    by_form = evidence.decides_by_form
+    form = None
+    if evidence.decides_by_form:
+        test, form = None, evidence.form
     return ScoreSummary(
         score=name,
         scored=scored,
@@ -68,8 +70,8 @@ def judged_score(name: str, compared: ComparedAudit, ranking: Ranking | None) ->
         doses=points,
         dose_correlation=trend,
         calibration=compared.calibrations.get(name),
-        test=None if by_form else test,
-        form=evidence.form if by_form else None,
+        test=test,
+        form=form,
         release=evidence.release,
         notes=score_notes(name, measured.counts, ranking),
     )
@@ -88,13 +90,15 @@ def evidence_of(
         blind=compared.blind,
         form=compared.forms.get(score),
         same_form=inputs.comparison.same_form,
-        release=inputs.comparison.release if score == inputs.primary else None,
         compared=compared.blind_compares or COMPARED,
     )
-    if calibration is None:
-        return evidence
-    control = calibration.control if separation is None else None
-    return replace(evidence, flagged=calibration.flagged, detectable=calibration.detectable, control=control)
+    if score == inputs.primary:
+        evidence = replace(evidence, release=inputs.comparison.release)
+    if calibration is not None:
+        evidence = replace(evidence, flagged=calibration.flagged, detectable=calibration.detectable)
+        if separation is None:
+            evidence = replace(evidence, control=calibration.control)
+    return evidence
 
 
 def with_planted_power(summary: ScoreSummary, compared: ComparedAudit) -> ScoreSummary:
@@ -110,14 +114,20 @@ def with_planted_power(summary: ScoreSummary, compared: ComparedAudit) -> ScoreS
     evidence = evidence_of(
         compared, summary.score, scored=summary.scored, separation=summary.separation, test=summary.test
     )
-    frequencies = inputs.plan.frequencies
-    planted = planted_power(planting, headline, measured.fresh, own, evidence, frequencies=frequencies)
+    planted = planted_power(
+        planting,
+        score=headline,
+        unseen=measured.fresh,
+        compared=own,
+        evidence=evidence,
+        frequencies=inputs.plan.frequencies,
+    )
     return replace(summary, calibration=replace(compared.calibrations[summary.score], planted=planted))
 
 
 def rank_labelled(measured: MeasuredAudit) -> Mapping[str, Ranking]:
     """Rank members above nonmembers over the labelled samples; empty where a class is missing."""
-    labels = np.array([sample.label or "" for sample in measured.inputs.samples])
+    labels = labels_of(measured.inputs.samples)
     labelled = np.isin(labels, (MEMBER, NONMEMBER))
     positive = labels[labelled] == MEMBER
     if positive.all() or not positive.any():
@@ -139,5 +149,7 @@ def distribution(column: Float64Array) -> Distribution:
 
 def score_notes(name: str, counts: Mapping[tuple[str, str], int], ranking: Ranking | None) -> tuple[str, ...]:
     """Return the events that the score counted, and the notes of its ranking."""
-    counted = [f"{total} {words}." for (score, words), total in counts.items() if score == name and total]
-    return (*counted, *(ranking.notes if ranking else ()))
+    notes = [f"{total} {words}." for (score, words), total in counts.items() if score == name and total]
+    if ranking is not None:
+        notes += ranking.notes
+    return tuple(notes)

@@ -36,7 +36,8 @@ class Literature:
         works = dict.fromkeys(chain.from_iterable(request.work for request in self.requests))
         tunes = any("fine-tuning" in work.name for work in works)
         if tunes or EMBEDDINGS in works:
-            _ = self.model.weights
+            _ = self.model.weights  # raises where the model shows none
+        # the gate of the kernel divergence compares the mean gradients of both sets
         if EMBEDDINGS in works and self.model.unseen:
             works |= dict.fromkeys(GRADIENTS)
         if tunes and self.model.probe_share:
@@ -54,7 +55,7 @@ class Literature:
 
     def run(self, *, seed: int) -> tuple[MethodResult, ...]:
         """Run the methods in their order."""
-        inputs = DatasetInputs(self.model.samples, self.model.unseen, self.model, seed)
+        inputs = DatasetInputs(self.model.samples, self.model.unseen, model=self.model, seed=seed)
         return tuple(run_method(request, inputs) for request in self.requests)
 
     def gate(self) -> GradientGate | None:
@@ -62,14 +63,15 @@ class Literature:
         model = self.model
         if not model.unseen or not any(EMBEDDINGS in request.work for request in self.requests):
             return None
-        return GradientGate(model.mean_gradient(model.samples), model.mean_gradient(model.unseen))
+        return GradientGate(*map(model.mean_gradient, (model.samples, model.unseen)))
 
 
 def run_method(request: DatasetRequest, inputs: DatasetInputs) -> MethodResult:
     """Run one method."""
     start = time.perf_counter()
     score = request(inputs)
-    return MethodResult(request.name, request.detector.title, score, round(time.perf_counter() - start, 3))
+    seconds = round(time.perf_counter() - start, 3)
+    return MethodResult(request.name, request.detector.title, score=score, seconds=seconds)
 
 
 def literature_of(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,7 @@ from assay.types import (
     TokenScorer,
     TokenStatistics,
     gives,
+    texts_of,
 )
 
 PAPER_RATE = KERNEL_DIVERGENCE.rate
@@ -130,12 +132,13 @@ class MeasuredModel:
     @property
     def one_pass_scores(self) -> tuple[str, ...]:
         """Names of the scores that one forward pass of this model gives."""
-        return tuple(
-            name
-            for name in one_pass()
-            if (SCORES[name].needs_frequencies <= (self._frequencies is not None))
-            and gives(self._scorer, SCORES[name].statistics)
-        )
+        return tuple(filter(self._gives, one_pass()))
+
+    def _gives(self, name: str) -> bool:
+        definition = SCORES[name]
+        if definition.needs_frequencies and self._frequencies is None:
+            return False
+        return gives(self._scorer, definition.statistics)
 
     def scores(self, score: str, samples: Sequence[Sample], tuning: FineTuning | None = None) -> Float64Array:
         """Return a sample-level score, float64 [samples]; see `assay.scores.DatasetModel`.
@@ -146,6 +149,7 @@ class MeasuredModel:
         if tuning is not None:
             return self._tuned_scores(request(score), samples, tuning)
         table = self._tables[self._side(samples)]
+        # the first score that is asked for brings all others of the same pass
         if not table:
             table |= self._columns(samples, ",".join(self.one_pass_scores))
         if score not in table:
@@ -171,18 +175,19 @@ class MeasuredModel:
         key = layer, self._side(samples)
         if key not in self._embedded:
             embedder = self.weights if self._cache is None else CachedEmbedder(self.weights, self._cache)
-            self._embedded[key] = embedder.hidden_states([sample.text for sample in samples], layer=layer)
+            self._embedded[key] = embedder.hidden_states(texts_of(samples), layer=layer)
         return self._embedded[key]
 
     def mean_gradient(self, samples: Sequence[Sample]) -> MeanGradient:
         """Return the mean gradient of a set of texts under the model as it is."""
-        texts = [sample.text for sample in samples]
-        return mean_gradient(self.weights, texts, KERNEL_DIVERGENCE, seed=self._options.seed)
+        return mean_gradient(self.weights, texts_of(samples), KERNEL_DIVERGENCE, seed=self._options.seed)
 
     @property
     def probe_share(self) -> float:
         """Part of the unseen text on which the learning rate will be searched; 0 where it is given."""
-        return 0.0 if self._rate is not None or not self.unseen else min(1.0, PROBE_TEXTS / len(self.unseen))
+        if self._rate is not None or not self.unseen:
+            return 0.0
+        return min(1.0, PROBE_TEXTS / len(self.unseen))
 
     @property
     def rate_used(self) -> float | None:
@@ -212,32 +217,23 @@ class MeasuredModel:
     def _tuned_scores(self, score: ScoreRequest, samples: Sequence[Sample], tuning: FineTuning) -> Float64Array:
         if score.definition.views and set(score.definition.views.values()) != {View()}:
             raise MissingCapability(f"score {score.name} needs more than one pass; expected a score of one pass")
-        measured = self._measure(tuning, samples, -1)
-        return np.array(
-            [
-                value_of(score, sample.text, statistics, self._frequencies)
-                for sample, statistics in zip(samples, measured.statistics, strict=True)
-            ]
-        )
+        measured = self._measure(tuning, samples, -1).statistics
+        values = map(partial(value_of, score, frequencies=self._frequencies), texts_of(samples), measured)
+        return np.fromiter(values, np.float64, len(samples))
 
     def _measure(self, tuning: FineTuning, samples: Sequence[Sample], layer: int) -> JointPass:
         key = tuning, layer, self._side(samples)
         if key not in self._measured:
-            texts = [sample.text for sample in samples]
-            self._measured[key] = self._tuned_model(tuning).measure(texts, layer=layer)
+            self._measured[key] = self._tuned_model(tuning).measure(texts_of(samples), layer=layer)
         return self._measured[key]
 
     def _tuned_model(self, tuning: FineTuning) -> TunedModel:
         if tuning not in self._tuned:
             on = self.unseen if tuning.on == "unseen" else self.samples
-            settings = replace(
-                KERNEL_DIVERGENCE,
-                epochs=tuning.epochs,
-                checkpoints=(tuning.epochs,),
-                rate=self.rate * (WHOLE_BATCH_FACTOR if tuning.whole_batch else 1),
-                batch=len(on) if tuning.whole_batch else KERNEL_DIVERGENCE.batch,
-            )
-            self._tuned[tuning] = self._fine_tuned([sample.text for sample in on], settings)
+            settings = replace(KERNEL_DIVERGENCE, epochs=tuning.epochs, checkpoints=(tuning.epochs,), rate=self.rate)
+            if tuning.whole_batch:
+                settings = replace(settings, rate=self.rate * WHOLE_BATCH_FACTOR, batch=len(on))
+            self._tuned[tuning] = self._fine_tuned(texts_of(on), settings)
         return self._tuned[tuning]
 
     def _fine_tuned(self, texts: Sequence[str], settings: TrainingSettings) -> TunedModel:
@@ -259,9 +255,10 @@ class MeasuredModel:
         Sets of equal size get the same rate, whatever is in them. A second probe corrects the first, which may be lost
         in rounding.
         """
-        texts = [sample.text for sample in self.unseen[:PROBE_TEXTS]]
+        texts = texts_of(self.unseen[:PROBE_TEXTS])
         before = self.weights.hidden_states(texts)
         rate, steps = PAPER_RATE, 1
+        # a change that is lost in rounding multiplies the rate by 1,000 at most, and the second probe corrects that
         for _ in range(2):
             tuned = self._fine_tuned(texts, replace(KERNEL_DIVERGENCE, rate=rate))
             steps = tuned.steps
@@ -270,7 +267,9 @@ class MeasuredModel:
         return rate * steps / -(-len(self.samples) // KERNEL_DIVERGENCE.batch)
 
 
-def value_of(score: ScoreRequest, text: str, statistics: TokenStatistics, frequencies: FrequencyTable | None) -> float:
+def value_of(
+    score: ScoreRequest, text: str, statistics: TokenStatistics, *, frequencies: FrequencyTable | None
+) -> float:
     """Return the value of a score from given statistics, NaN where there is none."""
     try:
         return score(SampleInputs(text, {View(): statistics}, frequencies))

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.heat_map import TokenKeeper
 from assay.leakage.inputs import AuditInputs
-from assay.leakage.negative_control import ControlScores, control_scores
+from assay.leakage.negative_control import ControlScores, control_scores, divided
 from assay.leakage.parts import PartKeeper
-from assay.leakage.texts import groups_of, without
+from assay.leakage.texts import groups_of, is_labelled, without
 from assay.scoring import ScoreTable, has_parts, score_samples
-from assay.types import MEMBER, NONMEMBER, Float64Array, Sample
+from assay.types import Float64Array, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +77,15 @@ def measure_texts(inputs: AuditInputs) -> MeasuredAudit:
     if comparison.control is not None and fresh:
         inputs.begin(f"scoring {inputs.benchmark} under the control")
         control = control_scores(comparison.control, samples, fresh, progress=inputs.progress)
+    values, others = divided(table.values, count)
+    unseen = _of_file(comparison.calibration, table)
     if fresh:
-        values = {name: column[count:] for name, column in table.values.items()}
-        unseen = UnseenSide(comparison.unseen_source, groups_of(fresh, "unseen"), values)
-    else:
-        unseen = _of_file(comparison.calibration, table)
+        unseen = UnseenSide(comparison.unseen_source, groups_of(fresh, "unseen"), others)
     return MeasuredAudit(
         inputs=inputs,
         fresh=fresh,
         overlap=overlap,
-        values={name: column[:count] for name, column in table.values.items()},
+        values=values,
         reasons={name: reasons[:count] for name, reasons in table.reasons.items()},
         counts=table.counts,
         groups=groups_of(samples),
@@ -100,8 +99,7 @@ def measure_texts(inputs: AuditInputs) -> MeasuredAudit:
 def _part_keeper(inputs: AuditInputs, fresh: Sequence[Sample]) -> PartKeeper | None:
     """Return what scores the parts of the tasks; None where the benchmark is labelled, or nothing is unseen."""
     headline = inputs.headline
-    is_labelled = any(sample.label in (MEMBER, NONMEMBER) for sample in inputs.samples)
-    if not fresh or is_labelled or headline is None or not has_parts(headline):
+    if not fresh or is_labelled(inputs.samples) or headline is None or not has_parts(headline):
         return None
     return PartKeeper([*inputs.samples, *fresh], headline, inputs.plan.frequencies)
 

@@ -7,6 +7,7 @@ text of the same form that cancels out.
 
 import math
 from dataclasses import dataclass
+from operator import attrgetter, itemgetter
 
 import numpy as np
 
@@ -85,9 +86,13 @@ def naming_score(audit: Audit) -> str | None:
     That is the score that is flagged for it, if its verdict allows that, else the score of the headline; None where
     neither has such a verdict.
     """
-    flagged = [name for name in audit.values if compares_variants(name) and "naming" in request(name).definition.flags]
-    allowed = [name for name in (*flagged, audit.primary) if names_samples(audit.summary(name))]
-    return next(iter(allowed), None)
+    # a comparison of a sample with its own variants leaves the form of the benchmark out, so it comes first
+    candidates = [*filter(_is_naming, audit.values), audit.primary]
+    return next((name for name in candidates if names_samples(audit.summary(name))), None)
+
+
+def _is_naming(score: str) -> bool:
+    return compares_variants(score) and "naming" in request(score).definition.flags
 
 
 def named_samples(audit: Audit) -> NamedSamples:
@@ -97,33 +102,31 @@ def named_samples(audit: Audit) -> NamedSamples:
         return _named_by_lot(audit, lot)
     score = naming_score(audit)
     calibration = audit.summary(score or audit.primary).calibration
-    level = calibration.alpha if calibration else math.nan
-    if score is None or calibration is None:
+    if calibration is None:
+        return NamedSamples(None, math.nan, reason=NO_NAMES)
+    level = calibration.alpha
+    if score is None:
         return NamedSamples(None, level, reason=NO_NAMES)
     tested = int(np.sum(~np.isnan(calibration.p_values)))
-    order = np.argsort(calibration.q_values, kind="stable")
-    samples = tuple(
-        NamedSample(
-            audit.samples[place].id,
-            float(audit.values[score][place]),
-            float(calibration.p_values[place]),
-            float(calibration.q_values[place]),
-        )
-        for place in order.tolist()
-        if calibration.q_values[place] <= level
-    )
-    return NamedSamples(score, level, tested, samples, None if samples else _none_reached(calibration, tested))
+    order = np.argsort(calibration.q_values, kind="stable")  # NaN comes last
+    columns = np.column_stack([audit.values[score], calibration.p_values, calibration.q_values])
+    samples = []
+    for place in order[: calibration.discoveries].tolist():
+        value, p_value, q_value = columns[place].tolist()
+        samples.append(NamedSample(audit.samples[place].id, value, p_value=p_value, q_value=q_value))
+    if not samples:
+        return NamedSamples(score, level, tested, reason=_none_reached(calibration, tested))
+    return NamedSamples(score, level, tested=tested, samples=tuple(samples))
 
 
 def _named_by_lot(audit: Audit, lot: ReleaseEvidence) -> NamedSamples:
     """Return the tasks that the lot of a release names; they have no p-value against unseen text."""
-    places = {sample.id: place for place, sample in enumerate(audit.samples)}
-    values = audit.values[audit.primary]
-    samples = tuple(
-        NamedSample(name, float(values[places[name]]) if name in places else math.nan, math.nan, q_value)
-        for name, q_value in sorted(lot.named.items(), key=lambda entry: entry[1])
-    )
-    return NamedSamples("the lot", LOT_LEVEL, lot.tasks, samples)
+    ids = map(attrgetter("id"), audit.samples)
+    values = dict(zip(ids, audit.values[audit.primary].tolist(), strict=True))
+    samples = []
+    for name, q_value in sorted(lot.named.items(), key=itemgetter(1)):
+        samples.append(NamedSample(name, values.get(name, math.nan), p_value=math.nan, q_value=q_value))
+    return NamedSamples("the lot", LOT_LEVEL, tested=lot.tasks, samples=tuple(samples))
 
 
 def _none_reached(calibration: Calibration, tested: int) -> str:

@@ -7,6 +7,7 @@ it never saw.
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Self
 
 import numpy as np
@@ -57,15 +58,22 @@ class Naturalness:
             groups: [texts], texts of one group are not independent.
         """
         scored = ~np.isnan(ranks)
-        kept = None if groups is None else [group for group, has in zip(groups, scored, strict=True) if has]
+        kept = groups and list(compress(groups, scored))
         easier = np.rint(ranks[scored] * (variants + 1)) - 1
-        return cls(grouped_mean(easier / variants, kept), grouped_share(easier == 0, kept), variants, int(scored.sum()))
+        return cls(
+            easier=grouped_mean(easier / variants, kept),
+            easiest=grouped_share(easier == 0, kept),
+            variants=variants,
+            texts=int(scored.sum()),
+        )
 
     def sentence(self, score: str) -> str:
         """Return the measurement in words."""
-        interval = f" ({percent_interval(self.easier)})" if self.easier.has_interval else ""
+        share = percent(self.easier.value)
+        if self.easier.has_interval:
+            share += f" ({percent_interval(self.easier)})"
         return (
-            f"{score}: on {number_of(self.texts, 'unseen text')}, {percent(self.easier.value)}{interval} of the "
+            f"{score}: on {number_of(self.texts, 'unseen text')}, {share} of the "
             f"variants are at least as easy as the original, where names as natural as the old ones give "
             f"{percent(EVEN)}; {percent(self.easiest.value)} of the originals are easier than all their "
             f"{self.variants} variants, where {percent(self.chance)} is chance."

@@ -14,7 +14,6 @@ from assay.errors import DataError
 from assay.evaluation import (
     MINIMUM_UNSEEN,
     DensityRatio,
-    conformal_p_values,
     density_ratio,
     flag_rate,
     flagged_excess,
@@ -24,7 +23,7 @@ from assay.evaluation import (
 from assay.leakage.results import NegativeControl
 from assay.scores import flagged
 from assay.scoring import Plan, Progress, score_samples
-from assay.types import BooleanArray, Float64Array, Sample
+from assay.types import BooleanArray, Float64Array, Sample, texts_of
 
 TrainedOn = Callable[[Sequence[str]], BooleanArray]
 """Texts → True for each that the control was trained on."""
@@ -77,8 +76,7 @@ class ControlScores:
         names = [name for name in flagged("weights") if name in self.samples]
         if not names:
             raise DataError(f"weights need the token probabilities of the control {self.model}: expected --access gray")
-        features = np.column_stack([self.samples[name] for name in names])
-        unseen = np.column_stack([self.unseen[name] for name in names])
+        features, unseen = (np.column_stack(list(map(side.__getitem__, names))) for side in (self.samples, self.unseen))
         return density_ratio(features, unseen, groups, seed=seed)
 
     def flags(
@@ -86,8 +84,8 @@ class ControlScores:
         score: str,
         alpha: float,
         groups: tuple[Sequence[Hashable], Sequence[Hashable]],
-        ratio: DensityRatio | None = None,
         *,
+        ratio: DensityRatio | None = None,
         audited: tuple[Float64Array, Float64Array] | None = None,
         seed: int = 0,
     ) -> NegativeControl | None:
@@ -104,16 +102,23 @@ class ControlScores:
         if score not in self.samples:
             return None
         values, unseen = self.samples[score], self.unseen[score]
-        scored = ~np.isnan(unseen) if ratio is None else ~np.isnan(unseen) & ~np.isnan(ratio.unseen)
+        scored = ~np.isnan(unseen)
+        if ratio is not None:
+            scored &= ~np.isnan(ratio.unseen)
         if scored.sum() < MINIMUM_UNSEEN or np.isnan(values).all():
             return None
-        p_values = conformal_p_values(values, unseen) if ratio is None else weighted_p_values(values, unseen, ratio)
-        tail = weighted_tail(unseen, groups[1], alpha, ratio)
-        flags = flag_rate(p_values, alpha, groups=groups[0], unseen=tail)
+        tail = weighted_tail(unseen, groups[1], alpha=alpha, ratio=ratio)
+        flags = flag_rate(weighted_p_values(values, unseen, ratio), alpha, groups=groups[0], unseen=tail)
         excess = None
         if audited is not None and ratio is None:
-            excess = flagged_excess(audited, (values, unseen), groups, alpha, seed=seed)
+            excess = flagged_excess(audited, second=(values, unseen), groups=groups, alpha=alpha, seed=seed)
         return NegativeControl(self.model, flags, excess=excess)
+
+
+def divided(columns: Mapping[str, Float64Array], count: int) -> tuple[dict[str, Float64Array], dict[str, Float64Array]]:
+    """Return the columns of the first texts, the benchmark, and those of the others, the unseen text."""
+    own = {name: column[:count] for name, column in columns.items()}
+    return own, {name: column[count:] for name, column in columns.items()}
 
 
 def control_scores(
@@ -127,23 +132,16 @@ def control_scores(
     texts = [*samples, *unseen]
     refused = np.zeros(len(texts), np.bool_)
     if control.trained_on is not None:
-        refused = control.trained_on([sample.text for sample in texts])
+        refused = control.trained_on(texts_of(texts))
     table = score_samples(texts, control.plan, progress=progress)
+    # a control that has read a text says nothing about what it looks like to a model that has not
     columns = {name: np.where(refused, np.nan, column) for name, column in table.values.items()}
-    count = len(samples)
-    return ControlScores(
-        control.plan.name,
-        {name: column[:count] for name, column in columns.items()},
-        {name: column[count:] for name, column in columns.items()},
-        _refusal(control.plan.name, int(refused[:count].sum()), int(refused[count:].sum()), len(texts)),
-        control.is_parent,
-    )
-
-
-def _refusal(model: str, samples: int, unseen: int, count: int) -> str | None:
-    if not samples + unseen:
-        return None
-    return (
-        f"The negative control {model} was trained on {samples + unseen} of the {count} texts ({samples} of the "
-        f"benchmark, {unseen} unseen); they are left out of its share."
-    )
+    own, others = divided(columns, len(samples))
+    note = None
+    if refused.any():
+        of_benchmark = refused[: len(samples)].sum()
+        note = (
+            f"The negative control {control.plan.name} was trained on {refused.sum()} of the {len(texts)} texts "
+            f"({of_benchmark} of the benchmark, {refused.sum() - of_benchmark} unseen); they are left out of its share."
+        )
+    return ControlScores(control.plan.name, own, unseen=others, note=note, is_parent=control.is_parent)

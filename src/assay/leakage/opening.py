@@ -136,6 +136,7 @@ def open_audit(planned: PlannedAudit, *, state: Path | None = None, progress: Ph
     """
     texts, plan, settings = planned.texts, planned.plan, planned.request.settings
     planned.check()
+    # a calibration file has no texts that a control could score
     control, control_notes = opened_control(planned) if texts.fresh else (None, ())
     return AuditInputs(
         samples=texts.dataset.samples,

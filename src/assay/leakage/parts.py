@@ -37,19 +37,30 @@ def part_spans(sample: Sample) -> Mapping[str, PartBounds]:
     """
     spans: dict[str, PartBounds] = {}
     for part, columns in COLUMNS.items():
-        for words in (_words(sample.metadata.get(column)) for column in columns):
-            start = sample.text.find(words) if words.strip() else -1
-            if start >= 0 and len(words) < len(sample.text):
-                spans[part] = start, start + len(words)
-                break
-    if "prompt" in spans and "solution" not in spans and spans["prompt"][0] == 0:
-        spans["solution"] = spans["prompt"][1], len(sample.text)
-    if "solution" in spans and "prompt" not in spans and spans["solution"][1] == len(sample.text):
-        spans["prompt"] = 0, spans["solution"][0]
-    if spans:
+        bounds = next(filter(None, (_bounds(sample, column) for column in columns)), None)
+        if bounds is not None:
+            spans[part] = bounds
+    length = len(sample.text)
+    # loaders often keep only one of the two columns: the rest of the text is the other
+    if "prompt" in spans and spans["prompt"][0] == 0:
+        spans.setdefault("solution", (spans["prompt"][1], length))
+    elif "solution" in spans and spans["solution"][1] == length:
+        spans.setdefault("prompt", (0, spans["solution"][0]))
+    if spans or sample.language not in (None, "python"):
         return spans
-    end = docstring_end(sample.text) if sample.language in (None, "python") else None
-    return {} if end is None else {"prompt": (0, end), "solution": (end, len(sample.text))}
+    end = docstring_end(sample.text)
+    if end is not None:
+        spans = {"prompt": (0, end), "solution": (end, length)}
+    return spans
+
+
+def _bounds(sample: Sample, column: str) -> PartBounds | None:
+    """Return where the words of a column stand in a text; None where they do not, or are all of it."""
+    words = _words(sample.metadata.get(column))
+    start = sample.text.find(words)
+    if start < 0 or not words.strip() or len(words) >= len(sample.text):
+        return None
+    return start, start + len(words)
 
 
 def docstring_end(code: str) -> int | None:
@@ -58,11 +69,15 @@ def docstring_end(code: str) -> int | None:
         statements = python_tree(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    last = statements[-1] if statements else None
+    if not statements:
+        return None
+    last = statements[-1]
     if not isinstance(last, ast.FunctionDef | ast.AsyncFunctionDef) or ast.get_docstring(last, clean=False) is None:
         return None
-    end = sum(len(line) for line in code.splitlines(keepends=True)[: last.body[0].end_lineno])
-    return end if len(last.body) > 1 and end < len(code) else None
+    end = sum(map(len, code.splitlines(keepends=True)[: last.body[0].end_lineno]))
+    if len(last.body) == 1 or end >= len(code):
+        return None
+    return end
 
 
 class PartKeeper:
@@ -80,6 +95,7 @@ class PartKeeper:
             return
         sample = self._samples[index]
         for part, (start, end) in part_spans(sample).items():
+            # a token that crosses the border counts where it begins
             inside = (statistics.offsets[:, 0] >= start) & (statistics.offsets[:, 0] < end)
             views = {View(): restricted(statistics, inside)}
             column = self.values.setdefault(part, np.full(len(self._samples), np.nan))
@@ -116,4 +132,6 @@ def by_part(
 
 
 def _words(value: object) -> str:
-    return "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value or "")
+    if isinstance(value, list | tuple):
+        return "\n".join(map(str, value))
+    return str(value or "")

@@ -27,7 +27,7 @@ from assay.leakage.contrasting import ALPHA
 from assay.leakage.inputs import headline_of
 from assay.leakage.results import BEYOND, PlantedDose, PlantedPower
 from assay.leakage.settings import AuditSettings
-from assay.leakage.texts import AuditedTexts, groups_of
+from assay.leakage.texts import AuditedTexts, groups_of, is_labelled
 from assay.leakage.unseen_test import Compared
 from assay.leakage.verdict import Evidence, comparability, unfit_score
 from assay.models import CachedScorer, StatisticsCache, is_remote
@@ -35,7 +35,7 @@ from assay.progress import inform
 from assay.scores import FrequencyTable, ScoreRequest, View
 from assay.scoring import Plan, Progress
 from assay.training import TrainingSettings
-from assay.types import MEMBER, NONMEMBER, Int64Array, Sample, TokenScorer
+from assay.types import Float64Array, Int64Array, Sample, TokenScorer, texts_of
 
 if TYPE_CHECKING:  # these import torch, and an audit of a server has none
     from assay.models import TransformersModel
@@ -114,7 +114,7 @@ def check_planting(model: str, texts: AuditedTexts, settings: AuditSettings, *, 
         raise MissingCapability("--plant trains a copy of the model: expected --access gray and a model with weights")
     if texts.fresh is None:
         raise DataError("--plant trains on a part of the unseen texts: expected --unseen DATA")
-    if any(sample.label in (MEMBER, NONMEMBER) for sample in texts.dataset.samples):
+    if is_labelled(texts.dataset.samples):
         raise DataError(f"--plant states the power of a verdict without labels; {texts.dataset.name} has labels")
     plot_of(texts.unseen, settings.plant, seed=settings.seed)
 
@@ -194,9 +194,10 @@ def plot_of(unseen: Sequence[Sample], doses: Sequence[int], *, seed: int) -> Plo
     for place, group in enumerate(groups_of(unseen, "unseen")):
         groups.setdefault(group, []).append(place)
     halves: tuple[list[int], list[int]] = ([], [])
-    names = [list(groups)[place] for place in random.permutation(len(groups))]
-    for name in sorted(names, key=lambda name: -len(groups[name])):  # the largest first, so that the halves are even
-        min(halves, key=len).extend(groups[name])
+    members = list(groups.values())
+    drawn = map(members.__getitem__, random.permutation(len(members)).tolist())
+    for places in sorted(drawn, key=len, reverse=True):  # the largest first, so that the halves are even
+        min(halves, key=len).extend(places)
     if min(map(len, halves)) < MINIMUM_UNSEEN:
         raise DataError(
             f"planted doses take half of the unseen texts, by group, and {len(unseen)} texts of {len(groups)} groups "
@@ -234,11 +235,10 @@ def planted_power(
     from assay.leakage.measured_model import value_of  # noqa: PLC0415  it imports torch
     from assay.training import TunedModel, linear_layers  # noqa: PLC0415
 
-    plot = plot_of(unseen, planting.doses, seed=planting.seed)
-    texts = [sample.text for sample in unseen]
+    plot, texts = plot_of(unseen, planting.doses, seed=planting.seed), texts_of(unseen)
     tuned = TunedModel(
         planting.model,
-        [texts[at] for at in np.repeat(plot.planted, plot.doses)],
+        list(map(texts.__getitem__, np.repeat(plot.planted, plot.doses))),
         replace(SETTINGS, rate=planting.rate, targets=linear_layers(planting.model.checkpoint.model)),
         seed=planting.seed,
         cache=planting.cache,
@@ -246,35 +246,42 @@ def planted_power(
         progress=planting.progress,
     )
     before = list(planting.scorer.token_statistics(texts))
-    scored = [at for at, statistics in enumerate(before) if len(statistics.log_probs)]
+    scored = np.flatnonzero(list(map(len, before))).tolist()
     values, gains = np.full((2, len(texts)), np.nan)
-    for at, after in zip(scored, tuned.measure([texts[at] for at in scored]).statistics, strict=True):
-        values[at] = value_of(score, texts[at], after, frequencies)
+    for at, after in zip(scored, tuned.measure(list(map(texts.__getitem__, scored))).statistics, strict=True):
+        values[at] = value_of(score, text=texts[at], statistics=after, frequencies=frequencies)
         gains[at] = after.log_probs.mean() - before[at].log_probs.mean()
-    groups = groups_of(unseen, "unseen")
-    held_out = values[plot.held_out]
-    tail = UnseenTail.of(held_out, [groups[at] for at in plot.held_out], ALPHA)
-    allowance = replace(compared, unseen=held_out).allowance()
-    barred = conditions(evidence)
+    planted = _PlantedTexts(plot, values=values, gains=gains, groups=groups_of(unseen, "unseen"))
+    doses = tuple(planted.of_dose(dose, compared, evidence) for dose in (0, *planting.doses))
+    return PlantedPower(doses, planting.rate, held_out=len(plot.held_out), barred=conditions(evidence))
 
-    def of_dose(dose: int) -> PlantedDose:
-        chosen = plot.planted[plot.doses == dose]
-        flags = flag_rate(
-            conformal_p_values(values[chosen], held_out), ALPHA, groups=[groups[at] for at in chosen], unseen=tail
-        )
-        own, others = (side[~np.isnan(side)] for side in (values[chosen], held_out))
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _PlantedTexts:
+    """The unseen texts under the tuned model: values of the score, gains of the log-probability, and groups."""
+
+    plot: Plot
+    values: Float64Array
+    gains: Float64Array
+    groups: Sequence[Hashable]
+
+    def of_dose(self, dose: int, compared: Compared, evidence: Evidence) -> PlantedDose:
+        """Return what is flagged of the texts of a dose, and the smallest leak that it would have to be."""
+        chosen, held_out = self.plot.planted[self.plot.doses == dose], self.values[self.plot.held_out]
+        values = self.values[chosen]
+        tail = UnseenTail.of(held_out, list(map(self.groups.__getitem__, self.plot.held_out)), ALPHA)
+        groups = list(map(self.groups.__getitem__, chosen))
+        flags = flag_rate(conformal_p_values(values, held_out), ALPHA, groups=groups, unseen=tail)
+        own, others = values[~np.isnan(values)], held_out[~np.isnan(held_out)]
         smallest = math.nan
-        if dose and len(own) and len(others):
+        # where the residual decides, `assay.leakage.form_test` states the power
+        if dose and len(own) and len(others) and not evidence.decides_by_form:
             # the verdict takes the allowance off the benchmark, so a leak has only what is left to show
-            effect = Effect.of(own - allowance, others)
+            effect = Effect.of(own - replace(compared, unseen=held_out).allowance(), others)
             smallest = max(compared.smallest_share(effect), beyond_control(evidence, flags.rate.value))
-        if evidence.decides_by_form:
-            smallest = math.nan  # the residual decides, whose power is stated by `assay.leakage.form_test`
-        gain = gains[chosen][np.isfinite(gains[chosen])]
-        return PlantedDose(dose, flags, float(gain.mean()) if len(gain) else math.nan, smallest)
-
-    doses = tuple(of_dose(dose) for dose in (0, *planting.doses))
-    return PlantedPower(doses, planting.rate, len(plot.held_out), barred)
+        gain = self.gains[chosen][np.isfinite(self.gains[chosen])]
+        mean_gain = float(gain.mean()) if len(gain) else math.nan
+        return PlantedDose(dose, flags, gain=mean_gain, detectable=smallest)
 
 
 def conditions(evidence: Evidence) -> str:
@@ -285,7 +292,9 @@ def conditions(evidence: Evidence) -> str:
     if unfit is None and control is not None and control.excess is not None and control.excess.has_interval:
         return ""  # the excess over the control decides, which grows with the share
     obstacle = unfit or comparability(evidence.blind, control, evidence.compared, significant=True)
-    return obstacle.reason if obstacle else ""
+    if obstacle is None:
+        return ""
+    return obstacle.reason
 
 
 def beyond_control(evidence: Evidence, flagged: float) -> float:
@@ -304,6 +313,8 @@ def beyond_control(evidence: Evidence, flagged: float) -> float:
     if comparability(evidence.blind, replace(control, excess=None), evidence.compared, significant=True) is None:
         return 0.0
     gained, half = flagged - control.flagged.rate.value, (control.excess.high - control.excess.low) / 2
+    if not gained > 0:  # NaN as well
+        return math.inf
     # the lower end of the excess has to clear `BEYOND` with 80 % probability; the half width says how far it scatters
     error = half / float(ndtri((1 + control.excess.level) / 2))
-    return (BEYOND + half + float(ndtri(POWER)) * error) / gained if gained > 0 else math.inf
+    return (BEYOND + half + float(ndtri(POWER)) * error) / gained

@@ -62,10 +62,6 @@ def _has_few_samples(summary: ScoreSummary) -> bool:
     return bool(groups) and groups[0] < GROUPS_FOR_INTERVAL
 
 
-def _control_of(summary: ScoreSummary) -> NegativeControl | None:
-    return summary.calibration.control if summary.calibration else None
-
-
 def _is_below_chance(control: NegativeControl | None) -> bool:
     return control is not None and control.is_below_chance
 
@@ -79,8 +75,8 @@ CASES: Mapping[str, Callable[[ScoreSummary], bool]] = {
     "nothing scored": lambda summary: not summary.scored,
     "few samples": _has_few_samples,
     "interval": lambda summary: summary.test is not None and summary.test.share.estimate.has_interval,
-    "control below chance": lambda summary: _is_below_chance(_control_of(summary)),
-    "control unclear": lambda summary: _is_unclear(_control_of(summary)),
+    "control below chance": lambda summary: _is_below_chance(summary.control),
+    "control unclear": lambda summary: _is_unclear(summary.control),
 }
 WORDS = tomllib.loads(files("assay.leakage").joinpath("reasons.toml").read_text("utf-8"))
 VERDICTS: Mapping[Verdict, VerdictWords] = {Verdict(row["name"]): VerdictWords(**row) for row in WORDS["verdict"]}

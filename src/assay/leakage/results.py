@@ -3,6 +3,8 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from operator import attrgetter
 from typing import Literal
 
 import numpy as np
@@ -70,8 +72,9 @@ class NegativeControl:
     @property
     def is_flat(self) -> bool:
         """True if the whole interval of the flagged share is within the margin of chance (an equivalence test)."""
-        rate, chance = self.flagged.rate, self.flagged.chance
-        margin = self.flagged.alpha if self.margin is None else self.margin
+        rate, chance, margin = self.flagged.rate, self.flagged.chance, self.margin
+        if margin is None:
+            margin = self.flagged.alpha
         return rate.has_interval and chance - margin <= rate.low and rate.high <= chance + margin
 
     @property
@@ -171,7 +174,10 @@ class Calibration:
     @property
     def seen_at_least(self) -> float:
         """Lower confidence bound (95 %) of the share of samples that are not like unseen text; NaN if there is none."""
-        return math.nan if self.flagged_at_half is None else seen_share_bound([self.flagged, self.flagged_at_half])
+        if self.flagged_at_half is None:
+            return math.nan
+        # a small shift of many scores shows at the median, a large one of few in the tail
+        return seen_share_bound([self.flagged, self.flagged_at_half])
 
     @property
     def discoveries(self) -> int:
@@ -239,6 +245,13 @@ class ScoreSummary:
         return separation_of(self.ranking, self.doses)
 
     @property
+    def control(self) -> NegativeControl | None:
+        """Flags of the negative control by this score; None where none was run."""
+        if self.calibration is None:
+            return None
+        return self.calibration.control
+
+    @property
     def is_open(self) -> bool:
         """True if this score gives no verdict."""
         return self.decision.verdict is Verdict.CANNOT_TELL
@@ -246,7 +259,9 @@ class ScoreSummary:
     @property
     def share(self) -> Estimate | None:
         """Share that looks trained on; None without a verdict by the test, as it may then have another cause."""
-        return None if self.test is None or self.is_open else self.test.share.estimate
+        if self.test is None or self.is_open:
+            return None
+        return self.test.share.estimate
 
 
 def separation_of(ranking: Ranking | None, doses: Sequence[DosePoint]) -> Estimate | None:
@@ -338,9 +353,14 @@ class Audit(TabularResult):
     gate: GradientGate | None = None
 
     @property
+    def deciding(self) -> ScoreSummary:
+        """The summary of the primary score."""
+        return self.summary(self.primary)
+
+    @property
     def decision(self) -> Decision:
         """The verdict on the benchmark, made once when the audit ended."""
-        return self.summary(self.primary).decision
+        return self.deciding.decision
 
     @property
     def primary_first(self) -> list[str]:
@@ -350,12 +370,12 @@ class Audit(TabularResult):
     @property
     def test(self) -> UnseenTest | None:
         """The test behind the verdict; None where labels or flags decided, or nothing did."""
-        return self.summary(self.primary).test
+        return self.deciding.test
 
     @property
     def share(self) -> Estimate | None:
         """Share that looks trained on; None without a verdict by the test, as it may then have another cause."""
-        return self.summary(self.primary).share
+        return self.deciding.share
 
     def upper_bound(self, times: int = BOUND_AT) -> float | None:
         """Return the upper 95 % bound on the share of texts that were seen so often or more.
@@ -371,17 +391,15 @@ class Audit(TabularResult):
 
         A value that could not be computed is null.
         """
-        columns: dict[str, pa.Array] = {
-            "id": pa.array([sample.id for sample in self.samples], pa.string()),
-            "label": pa.array([sample.label for sample in self.samples], pa.string()),
-            "group": pa.array([sample.group for sample in self.samples], pa.string()),
-        }
+        columns: dict[str, pa.Array] = {}
+        for name in ("id", "label", "group"):
+            columns[name] = pa.array(map(attrgetter(name), self.samples), pa.string())
+        numbers = partial(pa.array, type=pa.float64(), from_pandas=True)  # NaN becomes null
         for name, column in self.values.items():
-            columns[name] = pa.array(column, pa.float64(), from_pandas=True)  # NaN becomes null
+            columns[name] = numbers(column)
             calibration = self.summary(name).calibration
             if calibration is not None:
-                columns[f"{name}_p"] = pa.array(calibration.p_values, pa.float64(), from_pandas=True)
-                columns[f"{name}_q"] = pa.array(calibration.q_values, pa.float64(), from_pandas=True)
+                columns |= {f"{name}_p": numbers(calibration.p_values), f"{name}_q": numbers(calibration.q_values)}
         return pa.table(columns)
 
     def summary(self, score: str) -> ScoreSummary:

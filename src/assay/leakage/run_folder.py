@@ -15,13 +15,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from assay.codec import decode, encode
 from assay.datasets import Dataset, check_ratio
@@ -33,52 +34,48 @@ from assay.leakage.results import Audit, SampleTokens, ScoreSummary
 from assay.models import gguf_of
 from assay.run import MANIFEST, is_finished
 from assay.scoring import Plan
-from assay.types import Sample, SampleDecision
+from assay.types import Float64Array, Sample, SampleDecision
 
 SCHEMA = 3
 SUMMARY = "summary.json"
 
+_TEXT, _NUMBER, _FLAG = pa.string(), pa.float64(), pa.bool_()
+_FLOATS, _INTEGERS = pa.list_(pa.float32()), pa.list_(pa.int32())
+_required = partial(pa.field, nullable=False)
+
 _SAMPLES = pa.schema(
     [
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("text", pa.string(), nullable=False),
-        pa.field("exact_text", pa.binary()),
-        pa.field("language", pa.string()),
-        pa.field("label", pa.string()),
-        pa.field("group", pa.string()),
-        pa.field("metadata", pa.string(), nullable=False),
+        _required("id", _TEXT),
+        _required("text", _TEXT),
+        ("exact_text", pa.binary()),
+        ("language", _TEXT),
+        ("label", _TEXT),
+        ("group", _TEXT),
+        _required("metadata", _TEXT),
     ]
 )
-_SCORES = pa.schema(
-    [
-        pa.field("sample_id", pa.string(), nullable=False),
-        pa.field("score", pa.string(), nullable=False),
-        pa.field("value", pa.float64()),
-        pa.field("reason", pa.string()),
-    ]
-)
+_SCORES = pa.schema([_required("sample_id", _TEXT), _required("score", _TEXT), ("value", _NUMBER), ("reason", _TEXT)])
 _DECISIONS = pa.schema(
     [
-        pa.field("sample_id", pa.string(), nullable=False),
-        pa.field("name", pa.string(), nullable=False),
-        pa.field("positive", pa.bool_(), nullable=False),
-        pa.field("value", pa.float64()),
-        pa.field("threshold", pa.float64()),
-        pa.field("p_value", pa.float64()),
-        pa.field("q_value", pa.float64()),
+        _required("sample_id", _TEXT),
+        _required("name", _TEXT),
+        _required("positive", _FLAG),
+        *((name, _NUMBER) for name in ("value", "threshold", "p_value", "q_value")),
     ]
 )
 _TOKENS = pa.schema(
     [
-        pa.field("sample_id", pa.string(), nullable=False),
-        pa.field("log_probs", pa.list_(pa.float32()), nullable=False),
-        pa.field("ranks", pa.list_(pa.int32()), nullable=False),
-        pa.field("tail_mass", pa.list_(pa.float32()), nullable=False),
-        pa.field("starts", pa.list_(pa.int32()), nullable=False),
-        pa.field("ends", pa.list_(pa.int32()), nullable=False),
+        _required("sample_id", _TEXT),
+        _required("log_probs", _FLOATS),
+        _required("ranks", _INTEGERS),
+        _required("tail_mass", _FLOATS),
+        _required("starts", _INTEGERS),
+        _required("ends", _INTEGERS),
     ]
 )
-_IN_TABLES = ("samples", "values", "reasons", "tokens")
+_EMPTY_TABLES: dict[str, object] = {"samples": [], "values": {}, "reasons": {}, "tokens": []}
+"""What stands in tables, as a run of no sample has it."""
+_IN_SUMMARY = tuple(field.name for field in fields(Audit) if field.name not in _EMPTY_TABLES)
 _CALIBRATED = ("p_values", "q_values")
 _DECIDED = ("seen_at_least",)
 """Figures of a calibration that accuse: they follow from the others, and are given only where there is a verdict."""
@@ -105,7 +102,9 @@ def write_run(folder: str | Path, audit: Audit, manifest: Mapping[str, object], 
     Raises:
         DataError: the folder cannot be written.
     """
-    folder, audit = Path(folder), redacted(audit) if redact else audit
+    folder = Path(folder)
+    if redact:
+        audit = redacted(audit)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -123,14 +122,12 @@ def facts_of(plan: Plan, dataset: Dataset) -> dict[str, object]:
     """Return what the record of a run says of its models, its texts and its scores."""
     models = {}
     for role, (name, digest) in plan.digests.items():
+        models[role] = {"name": name, "digest": digest}
         file = gguf_of(plan.models.get(role, plan.generator))
-        models[role] = {"name": name, "digest": digest} | (file.facts() if file else {})
-    data = {
-        "name": dataset.name,
-        "source": dataset.source,
-        "digest": dataset.digest,
-        "samples": len(dataset.samples),
-    }
+        if file is not None:
+            models[role] |= file.facts()
+    data = {name: getattr(dataset, name) for name in ("name", "source", "digest")}
+    data["samples"] = len(dataset.samples)
     return {"models": models, "data": data, "scores": [request.name for request in plan.requests]}
 
 
@@ -146,17 +143,22 @@ def redacted(audit: Audit) -> Audit:
 
 def summary_of(audit: Audit) -> dict[str, Any]:
     """Return what `summary.json` holds: all summaries without what stands in the tables."""
-    summary = {"schema": SCHEMA} | {
-        f.name: encode(getattr(audit, f.name)) for f in fields(audit) if f.name not in _IN_TABLES
-    }
-    for entry in summary["summaries"]:
-        for name in _CALIBRATED if entry["calibration"] else ():
-            del entry["calibration"][name]
-        own = audit.summary(entry["score"])
+    summary: dict[str, Any] = {"schema": SCHEMA}
+    for name in _IN_SUMMARY:
+        summary[name] = encode(getattr(audit, name))
+    for entry, own in zip(summary["summaries"], audit.summaries, strict=True):
         calibration = own.calibration
-        if calibration is not None and not own.is_open:
-            names = (*_DECIDED, *(_NAMING if names_samples(own) else ()))
-            entry["calibration"] |= {name: encode(getattr(calibration, name)) for name in names}
+        if calibration is None:
+            continue
+        for name in _CALIBRATED:
+            del entry["calibration"][name]
+        derived: tuple[str, ...] = ()
+        if names_samples(own):
+            derived = (*_DECIDED, *_NAMING)
+        elif not own.is_open:
+            derived = _DECIDED
+        for name in derived:
+            entry["calibration"][name] = encode(getattr(calibration, name))
     return summary | {"decision": encode(audit.decision), "named": encode(named_samples(audit))}
 
 
@@ -182,13 +184,12 @@ def read_run(folder: str | Path) -> tuple[Audit, dict[str, Any]]:
         for entry in summary["summaries"]:
             if entry["calibration"]:
                 entry["calibration"] |= _calibrated(decisions, entry["score"], len(samples))
-        rest = {f.name: summary[f.name] for f in fields(Audit) if f.name not in _IN_TABLES}
-        shell = decode(Audit, rest | {name: {} if name in ("values", "reasons") else [] for name in _IN_TABLES})
+        # the summary without its tables is a whole audit of no sample, which the tables then fill
+        shell = decode(Audit, {name: summary[name] for name in _IN_SUMMARY} | _EMPTY_TABLES)
         tokens = _tokens(_read_table(folder / "tokens.parquet", _TOKENS))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{folder} is not a whole run folder: {plain_reason(error)}") from error
-    measured = {f.name: getattr(shell, f.name) for f in fields(Audit) if f.name not in _IN_TABLES}
-    return Audit(samples=samples, values=values, reasons=reasons, tokens=tokens, **measured), manifest
+    return replace(shell, samples=samples, values=values, reasons=reasons, tokens=tokens), manifest
 
 
 def decisions(summary: ScoreSummary, audit: Audit) -> tuple[SampleDecision, ...]:
@@ -196,48 +197,49 @@ def decisions(summary: ScoreSummary, audit: Audit) -> tuple[SampleDecision, ...]
     calibration = summary.calibration
     if calibration is None:
         return ()
-    return tuple(
-        SampleDecision(
+    columns = (audit.values[summary.score], calibration.p_values, calibration.q_values)
+    decided = []
+    for sample, value, p, q in zip(audit.samples, *(column.tolist() for column in columns), strict=True):
+        decision = SampleDecision(
             sample_id=sample.id,
             name=summary.score,
-            positive=bool(p <= calibration.alpha),
-            value=float(value),
+            positive=p <= calibration.alpha,
+            value=value,
             threshold=calibration.threshold,
-            p_value=float(p),
-            q_value=float(q),
+            p_value=p,
+            q_value=q,
         )
-        for sample, value, p, q in zip(
-            audit.samples, audit.values[summary.score], calibration.p_values, calibration.q_values, strict=True
-        )
-    )
+        decided.append(decision)
+    return tuple(decided)
 
 
 # Tables out
 
 
 def _sample_table(samples: tuple[Sample, ...]) -> pa.Table:
-    rows = [
-        {
-            "id": _storable(s.id),
-            "text": _storable(s.text),
-            "exact_text": None if _is_unicode(s.text) else s.text.encode("utf-8", "surrogatepass"),
-            "language": s.language,
-            "label": s.label,
-            "group": None if s.group is None else _storable(s.group),
-            "metadata": json.dumps(s.metadata, sort_keys=True, default=str),
+    rows = []
+    for sample in samples:
+        text, exact = _storable(sample.text), sample.text.encode("utf-8", "surrogatepass")
+        row = {
+            "id": _storable(sample.id),
+            "text": text,
+            "exact_text": None if text.encode() == exact else exact,
+            "language": sample.language,
+            "label": sample.label,
+            "group": sample.group and _storable(sample.group),
+            "metadata": json.dumps(sample.metadata, sort_keys=True, default=str),
         }
-        for s in samples
-    ]
+        rows.append(row)
     return pa.Table.from_pylist(rows, schema=_SAMPLES)
 
 
 def _score_table(audit: Audit) -> pa.Table:
-    ids = [_storable(s.id) for s in audit.samples]
+    ids = list(map(_storable, map(attrgetter("id"), audit.samples)))
     columns: dict[str, list[Any]] = {name: [] for name in _SCORES.names}
     for score, values in audit.values.items():
         columns["sample_id"] += ids
         columns["score"] += [score] * len(ids)
-        columns["value"] += _null_for_nan(values)
+        columns["value"] += pa.array(values, from_pandas=True).to_pylist()  # NaN becomes null
         columns["reason"] += audit.reasons[score]
     return pa.table(columns, schema=_SCORES)
 
@@ -251,26 +253,12 @@ def _decision_table(audit: Audit) -> pa.Table:
 
 
 def _token_table(tokens: tuple[SampleTokens, ...]) -> pa.Table:
-    rows = [
-        {
-            "sample_id": _storable(t.sample_id),
-            "log_probs": t.log_probs,
-            "ranks": t.ranks,
-            "tail_mass": t.tail_mass,
-            "starts": t.offsets[:, 0],
-            "ends": t.offsets[:, 1],
-        }
-        for t in tokens
-    ]
+    rows = []
+    for entry in tokens:
+        row = {name: getattr(entry, name) for name in ("log_probs", "ranks", "tail_mass")}
+        starts, ends = entry.offsets.T
+        rows.append(row | {"sample_id": _storable(entry.sample_id), "starts": starts, "ends": ends})
     return pa.Table.from_pylist(rows, schema=_TOKENS)
-
-
-def _null_for_nan(values: NDArray[np.float64]) -> list[float | None]:
-    return [None if np.isnan(v) else float(v) for v in values]
-
-
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _storable(text: str) -> str:
@@ -282,27 +270,24 @@ def _storable(text: str) -> str:
 
 
 def _samples(table: pa.Table) -> tuple[Sample, ...]:
-    return tuple(
-        Sample(
-            id=row["id"],
-            text=row["text"] if row["exact_text"] is None else row["exact_text"].decode("utf-8", "surrogatepass"),
-            language=row["language"],
-            label=row["label"],
-            group=row["group"],
-            metadata=parse_json(row["metadata"]),
-        )
-        for row in table.to_pylist()
-    )
+    samples = []
+    for row in table.to_pylist():
+        exact = row.pop("exact_text")
+        if exact is not None:
+            row["text"] = exact.decode("utf-8", "surrogatepass")
+        samples.append(Sample(**row | {"metadata": parse_json(row["metadata"])}))
+    return tuple(samples)
 
 
-def _scores(table: pa.Table, samples: int) -> tuple[dict[str, NDArray[np.float64]], dict[str, tuple[str | None, ...]]]:
+def _scores(table: pa.Table, samples: int) -> tuple[dict[str, Float64Array], dict[str, tuple[str | None, ...]]]:
     names = list(dict.fromkeys(table["score"].to_pylist()))
     if table.num_rows != samples * len(names):
         raise ValueError(f"scores.parquet has {table.num_rows} rows for {samples} samples × {len(names)} scores")
-    values: dict[str, NDArray[np.float64]] = {}
+    values: dict[str, Float64Array] = {}
     reasons: dict[str, tuple[str | None, ...]] = {}
-    for i, name in enumerate(names):
-        block = table.slice(i * samples, samples)
+    # scores stand one behind the other, each with a row per sample in their order
+    for place, name in enumerate(names):
+        block = table.slice(place * samples, samples)
         values[name] = _floats(block["value"])
         reasons[name] = tuple(block["reason"].to_pylist())
     return values, reasons
@@ -316,20 +301,21 @@ def _calibrated(table: pa.Table, score: str, samples: int) -> dict[str, list[flo
 
 
 def _tokens(table: pa.Table) -> tuple[SampleTokens, ...]:
-    return tuple(
-        SampleTokens(
+    tokens = []
+    for row in table.to_pylist():
+        entry = SampleTokens(
             sample_id=row["sample_id"],
             log_probs=np.array(row["log_probs"], np.float32),
             ranks=np.array(row["ranks"], np.int32),
             tail_mass=np.array(row["tail_mass"], np.float32),
             offsets=np.array([row["starts"], row["ends"]], np.int32).T,
         )
-        for row in table.to_pylist()
-    )
+        tokens.append(entry)
+    return tuple(tokens)
 
 
-def _floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    return np.array([np.nan if v is None else v for v in column.to_pylist()], np.float64)
+def _floats(column: pa.ChunkedArray) -> Float64Array:
+    return np.array(column.to_pylist(), np.float64)  # null becomes NaN
 
 
 # Files
@@ -343,8 +329,9 @@ def _write_table(path: Path, table: pa.Table) -> None:
 def _read_table(path: Path, schema: pa.Schema) -> pa.Table:
     with library_faults(path, "a table of a run"):
         file = pq.ParquetFile(path)
-        stated = sum(file.metadata.row_group(place).total_byte_size for place in range(file.num_row_groups))
-        check_ratio(path, stated, path.stat().st_size)
+        groups = map(file.metadata.row_group, range(file.num_row_groups))
+        # a small file that unpacks to gigabytes is refused by what its footer states
+        check_ratio(path, sum(group.total_byte_size for group in groups), path.stat().st_size)
         table = file.read()
         table.validate(full=True)  # else offsets outside the data are followed
         return table.select(schema.names).cast(schema)

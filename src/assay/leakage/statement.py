@@ -49,8 +49,7 @@ def statement_data(runs: Sequence[tuple[Audit, Mapping[str, Any]]]) -> dict[str,
 def entry(audit: Audit, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entry of one run."""
     share, bound, test, decision = audit.share, audit.upper_bound(), audit.test, audit.decision
-    calibration = audit.summary(audit.primary).calibration
-    control = calibration and calibration.control
+    calibration, control = audit.deciding.calibration, audit.deciding.control
     target, data = manifest.get("models", {}).get("target", {}), manifest.get("data", {})
     unseen: dict[str, Any] = {"texts": 0, "groups": 0, "source": ""}
     if calibration is not None:
@@ -107,7 +106,9 @@ def sentence(audit: Audit) -> str:
         )
     if decision.verdict is Verdict.CANNOT_TELL:
         text += f" {decision.explanation}"
-    return text if decision.set_aside is None else f"{text} {set_aside_sentence(decision.set_aside)}"
+    if decision.set_aside is not None:
+        text += f" {set_aside_sentence(decision.set_aside)}"
+    return text
 
 
 def describe_statement(runs: Sequence[tuple[Audit, Mapping[str, Any]]]) -> Report:
@@ -144,12 +145,13 @@ def describe_statement(runs: Sequence[tuple[Audit, Mapping[str, Any]]]) -> Repor
 
 
 def _verdict(audit: Audit) -> str:
-    decision = audit.decision
-    return f"{decision.verdict} ({decision.reason})" if decision.reason else str(decision.verdict)
+    if audit.decision.reason is None:
+        return str(audit.decision.verdict)
+    return f"{audit.decision.verdict} ({audit.decision.reason})"
 
 
 def _unseen_texts(audit: Audit) -> int:
-    calibration = audit.summary(audit.primary).calibration
+    calibration = audit.deciding.calibration
     return calibration.unseen if calibration else 0
 
 
@@ -163,19 +165,19 @@ def _texts_alone(run: AuditedRun) -> str | None:
 
 
 def _beyond_control(run: AuditedRun) -> str | None:
-    calibration = run[0].summary(run[0].primary).calibration
-    excess = calibration and calibration.control and calibration.control.excess
-    return points_with_interval(excess) if excess and excess.has_interval else None
+    control = run[0].deciding.control
+    if control is None or control.excess is None or not control.excess.has_interval:
+        return None
+    return points_with_interval(control.excess)
 
 
 def _source(run: AuditedRun) -> str | None:
-    calibration = run[0].summary(run[0].primary).calibration
+    calibration = run[0].deciding.calibration
     return calibration.source if calibration else None
 
 
 def _date(run: AuditedRun) -> str | None:
-    began = run[1].get("began")
-    return str(began)[:10] if began else None
+    return str(run[1].get("began") or "")[:10] or None
 
 
 STATED = (

@@ -2,8 +2,10 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.datasets import Dataset
 from assay.errors import DataError, NothingToCompare
@@ -11,7 +13,7 @@ from assay.evaluation import GROUPS_FOR_INTERVAL, ShingleIndex, check_unseen
 from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.form_test import LEAK, power
 from assay.reports import number_of, percent
-from assay.types import MEMBER, NONMEMBER, Float64Array, Sample
+from assay.types import MEMBER, NONMEMBER, Float64Array, Sample, texts_of
 
 NEAR = 0.8
 """Share of the smaller text's 5-grams of tokens from which an unseen text counts as one of the benchmark: what a model
@@ -61,7 +63,7 @@ class AuditedTexts:
             DataError: there are too few unseen texts.
         """
         if unseen is None:
-            if needs_unseen and not _is_labelled(dataset):
+            if needs_unseen and not _has_both_classes(dataset):
                 raise NothingToCompare(f"{dataset.name}: {NO_VERDICT}")
             return cls(dataset, calibration=calibration)
         kept, overlap = without(unseen.samples, dataset.samples)
@@ -72,7 +74,9 @@ class AuditedTexts:
     @property
     def unseen(self) -> tuple[Sample, ...]:
         """The unseen text that is not in the benchmark; empty without any."""
-        return self.fresh.samples if self.fresh else ()
+        if self.fresh is None:
+            return ()
+        return self.fresh.samples
 
     @property
     def samples(self) -> list[Sample]:
@@ -82,14 +86,13 @@ class AuditedTexts:
     @property
     def foregone(self) -> str | None:
         """Why these texts admit no verdict, whatever the model does; None where they may."""
-        if self.fresh is None or _is_labelled(self.dataset):
+        if self.fresh is None or _has_both_classes(self.dataset):
             return None
         for side, samples, advice in (
             ("benchmark", self.dataset.samples, "audit more of it"),
             ("unseen text", self.fresh.samples, "add text of other projects"),
         ):
-            # a sample without a group is one by itself
-            count = len({("sample", s.id) if s.group is None else ("group", s.group) for s in samples})
+            count = len(set(groups_of(samples)))
             if count < GROUPS_FOR_INTERVAL:
                 return (
                     f"there will be no verdict: the {side} is of {number_of(count, 'group')}, expected at least "
@@ -103,19 +106,20 @@ class AuditedTexts:
         Args:
             parent: the second model is the parent of the audited one.
         """
-        if self.fresh is None or _is_labelled(self.dataset):
+        if self.fresh is None or _has_both_classes(self.dataset):
             return None
         groups = len({sample.group or sample.id for sample in self.fresh.samples})
-        return (
+        sentence = (
             f"if the texts differ in form, {percent(LEAK)} of the tasks, seen twice, would be found in "
             f"{percent(power(max(2, groups), parent=parent))} of cases with {number_of(groups, 'group')} of unseen text"
-            f"{'' if parent else '; more with --parent'}"
         )
+        return sentence if parent else f"{sentence}; more with --parent"
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Return what a reader needs to know of the texts."""
-        return (*self.dataset.notes, *(self.fresh.notes if self.fresh else ()), *self.overlap)
+        sides = filter(None, (self.dataset, self.fresh))
+        return (*chain.from_iterable(side.notes for side in sides), *self.overlap)
 
     def digests(self) -> dict[str, object]:
         """Return the texts as the identity of a run holds them."""
@@ -133,31 +137,44 @@ def groups_of(samples: Sequence[Sample], side: str = "benchmark") -> list[Hashab
         samples: of one set.
         side: name of the set, so that samples without a group differ from those of another set.
     """
-    return [("group", s.group) if s.group is not None else (side, i) for i, s in enumerate(samples)]
+    # a sample without a group is one by itself
+    return [(side, i) if s.group is None else ("group", s.group) for i, s in enumerate(samples)]
+
+
+def labels_of(samples: Sequence[Sample]) -> NDArray[np.str_]:
+    """Return the label of each sample; "" where it has none."""
+    return np.array([sample.label or "" for sample in samples], np.str_)
+
+
+def is_labelled(samples: Sequence[Sample]) -> bool:
+    """Return True if any sample is a member or a nonmember."""
+    return bool(np.isin(labels_of(samples), (MEMBER, NONMEMBER)).any())
 
 
 def doses_of(samples: Sequence[Sample]) -> Float64Array | None:
     """Return float64 [samples], how often the model saw each; None unless all are known, at 0 and another dose."""
-    doses = [sample.metadata.get("dose") for sample in samples]
-    if not all(isinstance(dose, int) for dose in doses) or 0 not in doses or len(set(doses)) == 1:
+    doses = [dose for sample in samples if isinstance(dose := sample.metadata.get("dose"), int)]
+    if len(doses) < len(samples) or 0 not in doses or len(set(doses)) == 1:
         return None
     return np.array(doses, np.float64)
 
 
 def without(unseen: Sequence[Sample], audited: Sequence[Sample]) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
     """Return the unseen texts that are not in the benchmark, nor nearly, and a note where any are."""
-    present = {sample.text for sample in audited}
-    near = ShingleIndex([sample.text for sample in unseen]).near_any((sample.text for sample in audited), NEAR)
+    texts = texts_of(audited)
+    near = ShingleIndex(texts_of(unseen)).near_any(texts, NEAR)
+    # a text of fewer tokens than a shingle is near nothing, so equal texts are looked for as well
+    present = set(texts)
     fresh = tuple(s for s, is_near in zip(unseen, near, strict=True) if not is_near and s.text not in present)
     if unseen and not fresh:
         raise DataError(f"all {len(unseen)} unseen texts are in the audited benchmark too; expected other texts")
     left_out = len(unseen) - len(fresh)
-    note = f"{left_out} of {len(unseen)} unseen texts are in the benchmark too and were left out."
-    return fresh, (note,) if left_out else ()
+    if not left_out:
+        return fresh, ()
+    return fresh, (f"{left_out} of {len(unseen)} unseen texts are in the benchmark too and were left out.",)
 
 
-def _is_labelled(dataset: Dataset) -> bool:
+def _has_both_classes(dataset: Dataset) -> bool:
     """Return True if the samples are known to be seen and never seen."""
-    labels = {sample.label for sample in dataset.samples}
     doses = {sample.metadata.get("dose") for sample in dataset.samples}
-    return {MEMBER, NONMEMBER} <= labels or (0 in doses and len(doses) > 1)
+    return {MEMBER, NONMEMBER} <= set(labels_of(dataset.samples).tolist()) or (0 in doses and len(doses) > 1)

@@ -103,7 +103,9 @@ class Compared:
             familiarity: the same in standard deviations of the unseen text.
         """
         # text of the same projects is as familiar as the benchmark is, so nothing has to be allowed for
-        return 0.0 if self.is_covered else familiarity * robust_spread(self.unseen)
+        if self.is_covered:
+            return 0.0
+        return familiarity * robust_spread(self.unseen)
 
     def p_value(self, less: float = 0.0, *, permutations: int = PERMUTATIONS, seed: int = 0) -> float:
         """Return the p-value of the permutation test after so much is taken off the scores of the benchmark."""
@@ -121,16 +123,19 @@ class Compared:
     def p_beyond(self, familiarity: float = FAMILIARITY, *, permutations: int = PERMUTATIONS, seed: int = 0) -> float:
         """Return the p-value after the allowance is taken off; NaN where none is made."""
         less = self.allowance(familiarity)
-        return self.p_value(less, permutations=permutations, seed=seed) if less else math.nan
+        if not less:
+            return math.nan
+        return self.p_value(less, permutations=permutations, seed=seed)
 
     def superiority(self, *, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
         """Return the probability that a sample scores above an unseen text."""
         both = np.concatenate([self.values, self.unseen])
         is_own, groups = np.arange(len(both)) < len(self.values), [*self.groups, *self.unseen_groups]
-        return rank_score("", both, is_own, groups, resamples=resamples, seed=seed).auroc
+        return rank_score("", both, is_own, groups=groups, resamples=resamples, seed=seed).auroc
 
     def detectable(self) -> dict[int, float]:
         """Return times seen → the smallest share of such texts that the test reveals."""
+        # an allowance is taken off leaked texts as well, which leaves them less to show
         effects = BEYOND_FAMILIARITY if self.allowance() else TIMES_SEEN
         return {times: self.smallest_share(effect) for times, effect in effects.items()}
 

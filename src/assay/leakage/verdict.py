@@ -19,9 +19,10 @@ there are data:
   control shows it), or there is a parent model. The residual of the benchmark after the scores of the second model is
   judged against placebos, see `assay.leakage.form_test`.
 - *Unseen text that is alike, or of the same form.* A permutation test over groups (a project, a file: texts of one are
-  not independent). The result is significant if p ≤ `LEVEL`; with text of the same form, p ≤ `SAME_FORM_LEVEL`.
+  not independent). The result is significant if p ≤ `SIGNIFICANCE`; with text of the same form, if
+  p ≤ `SAME_FORM_SIGNIFICANCE`.
 - *Flags.* For scores of generated text, for fitted detectors, and where p-values are weighted, the test of the groups
-  has not been measured. The result is significant if the unseen text would be flagged as often with p ≤ `LEVEL`.
+  has not been measured. The result is significant if the unseen text would be flagged as often with p ≤ `SIGNIFICANCE`.
 
 **Obstacles.** A result is a verdict only without an obstacle; what could not be measured never counts as
 passed. The first obstacle is the reason of "cannot tell":
@@ -42,13 +43,14 @@ Without an obstacle the verdict is "familiar" or "contaminated" if the result is
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.errors import ScoreError
 from assay.evaluation import (
     CHANCE,
     GROUPS_FOR_INTERVAL,
     SEPARATING_AUROC,
+    SIGNIFICANCE,
     BlindBaseline,
     DetectableLeak,
     Estimate,
@@ -69,10 +71,9 @@ from assay.reports import (
 from assay.scores import flagged, request
 from assay.types import Decision, ReleaseEvidence, Undecided, Verdict
 
-LEVEL = 0.05
-"""Largest p-value of the verdict "familiar": so many clean benchmarks get it where all assumptions hold."""
-SAME_FORM_LEVEL = 0.01
-"""The same of the verdict "contaminated", which accuses a benchmark for its own sake."""
+SAME_FORM_SIGNIFICANCE = 0.01
+"""Largest p-value of the verdict "contaminated", which accuses a benchmark for its own sake; that of "familiar" is
+`assay.evaluation.SIGNIFICANCE`: so many clean benchmarks get it where all assumptions hold."""
 MARGIN = 0.15
 """Largest upper bound on the share of texts seen `BOUND_AT` times with which "no evidence" may be said: the largest of
 four margins with at most 5 % wrong verdicts on the choice half of the reliability grid."""
@@ -116,21 +117,36 @@ class Evidence:
         """True if the residual decides: there is a parent model, or the texts differ in form."""
         if self.form is None or self.same_form or self.separation is not None:
             return False
-        reacts = self.control is not None and self.control.flagged.p_value <= LEVEL
-        unknown = self.blind is None or self.blind.ranking is None
-        return self.form.is_parent or reacts or unknown or (self.blind is not None and self.blind.separates)
+        # texts that were never shown to be alike are treated as if they differed
+        if self.form.is_parent or self.blind is None or self.blind.ranking is None or self.blind.separates:
+            return True
+        return self.control is not None and self.control.flagged.p_value <= SIGNIFICANCE
+
+    @property
+    def result(self) -> Estimate | None:
+        """The figure that the verdict is about; None where there is nothing to compare with."""
+        if self.separation is not None:
+            return self.separation
+        if self.test is not None:
+            return self.test.share.estimate
+        return self.flagged.rate if self.flagged else None
 
     @property
     def is_significant(self) -> bool:
         """True if the result is more than chance."""
-        level = SAME_FORM_LEVEL if self.same_form else LEVEL
         if self.separation is not None:
-            return self.separation.low > CHANCE
+            return self.separation.low > CHANCE  # NaN, no interval, is not above
         if self.decides_by_form:
             return self.form is not None and self.form.is_familiar
-        if self.test is not None:
-            return self.test.p_value <= level
-        return self.flagged is not None and self.flagged.p_value <= level
+        judged = self.test or self.flagged
+        return judged is not None and judged.p_value <= significance(same_form=self.same_form)
+
+
+def significance(*, same_form: bool) -> float:
+    """Return the largest p-value of a significant result."""
+    if same_form:
+        return SAME_FORM_SIGNIFICANCE
+    return SIGNIFICANCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +176,21 @@ def decide(
         allow_confounded: decide although the result may have another cause than training; the decision says so.
         margin: see `MARGIN`.
     """
+    # an exact test needs no unseen text, so no obstacle of the other ways can stand in its way
     if evidence.release is not None and evidence.release.is_proof:
         return Decision(Verdict.CONTAMINATED, release_finding(evidence.release, benchmark, model))
-    standing = list(obstacles(evidence, benchmark, model, margin=margin))
-    kept = [obstacle for obstacle in standing if not (allow_confounded and obstacle.is_confound)]
-    set_aside = standing[0].explanation if standing and standing[0] not in kept else None
-    if kept:
-        return Decision(Verdict.CANNOT_TELL, kept[0].explanation, kept[0].reason, set_aside)
-    seen = Verdict.CONTAMINATED if evidence.separation is not None or evidence.same_form else Verdict.FAMILIAR
-    verdict = seen if evidence.is_significant else Verdict.NO_EVIDENCE
-    return Decision(verdict, finding(evidence, benchmark, model), None, set_aside)
+    set_aside = None
+    for obstacle in obstacles(evidence, benchmark, model, margin=margin):
+        if not (allow_confounded and obstacle.is_confound):
+            return Decision(Verdict.CANNOT_TELL, obstacle.explanation, reason=obstacle.reason, set_aside=set_aside)
+        # the first one would have been the reason
+        set_aside = set_aside or obstacle.explanation
+    verdict = Verdict.NO_EVIDENCE
+    if evidence.is_significant:
+        verdict = Verdict.FAMILIAR
+        if evidence.separation is not None or evidence.same_form:
+            verdict = Verdict.CONTAMINATED
+    return Decision(verdict, finding(evidence, benchmark, model), set_aside=set_aside)
 
 
 def finding(evidence: Evidence, benchmark: str, model: str) -> str:
@@ -199,33 +220,43 @@ def finding(evidence: Evidence, benchmark: str, model: str) -> str:
 
 def obstacles(evidence: Evidence, benchmark: str, model: str, *, margin: float = MARGIN) -> Iterator[Obstacle]:
     """Yield every obstacle to a verdict, in the order of the head of this file."""
-    test, flags, significant = evidence.test, evidence.flagged, evidence.is_significant
     if not evidence.scored:
         yield Obstacle(Undecided.NOT_MEASURED, f"No sample of {benchmark} could be scored by {evidence.score}.")
         return
-    result = evidence.separation or (test.share.estimate if test else None) or (flags.rate if flags else None)
+    result = evidence.result
     if result is None:
         explanation = f"There is no unseen text to compare the scores of {model} with."
         if evidence.release is not None:
             explanation = f"{release_finding(evidence.release, benchmark, model)} {explanation}"
         yield Obstacle(Undecided.NO_UNSEEN_TEXT, explanation)
         return
+    possible: list[Obstacle | None] = []
+    if evidence.separation is None:
+        possible.append(unfit_score(evidence.score))
     if evidence.decides_by_form and evidence.form is not None:
-        obstacles_of_form = (unfit_score(evidence.score), *form_obstacles(evidence.form, benchmark, model))
-        yield from (obstacle for obstacle in obstacles_of_form if obstacle is not None)
-        return
-    by_flags = flags if evidence.separation is None and test is None else None
-    for obstacle in (
-        None if evidence.separation is not None else unfit_score(evidence.score),
-        _missing_interval(result),
-        _without_power(by_flags, evidence.detectable),
-        comparability(evidence.blind, evidence.control, evidence.compared, significant=significant),
-        _hiding_control(by_flags, evidence.control),
-        _familiar_projects(evidence, benchmark) if significant else _easier_unseen_text(evidence, benchmark),
-        None if significant else _unnoticed_leak(evidence, benchmark, margin),
-    ):
-        if obstacle is not None:
-            yield obstacle
+        possible += form_obstacles(evidence.form, benchmark, model)
+    else:
+        possible += _obstacles_of_groups(evidence, result, benchmark, margin=margin)
+    yield from filter(None, possible)
+
+
+def _obstacles_of_groups(
+    evidence: Evidence, result: Estimate, benchmark: str, *, margin: float
+) -> Iterator[Obstacle | None]:
+    """Yield obstacles, or None, to a verdict by labels, by the permutation test or by flags."""
+    significant = evidence.is_significant
+    by_flags = None
+    if evidence.separation is None and evidence.test is None:
+        by_flags = evidence.flagged
+    yield _missing_interval(result)
+    yield _without_power(by_flags, evidence.detectable)
+    yield comparability(evidence.blind, evidence.control, evidence.compared, significant=significant)
+    yield _hiding_control(by_flags, evidence.control)
+    if significant:
+        yield _familiar_projects(evidence, benchmark)
+    else:
+        yield _easier_unseen_text(evidence, benchmark)
+        yield _unnoticed_leak(evidence, benchmark, margin)
 
 
 def unfit_score(score: str) -> Obstacle | None:
@@ -253,14 +284,12 @@ def _missing_interval(result: Estimate) -> Obstacle | None:
 
 def _without_power(flags: FlagRate | None, leak: DetectableLeak | None) -> Obstacle | None:
     """Return an obstacle if nothing stands out and no leak, however large, would have."""
-    if flags is None or leak is None or not math.isnan(leak.share) or flags.p_value <= LEVEL:
+    if flags is None or leak is None or not math.isnan(leak.share) or flags.p_value <= SIGNIFICANCE:
         return None
-    ties = (
-        f"{number_of(leak.tied, 'sample')} of {leak.samples:,} share one value"
-        if leak.tied
-        else f"{number_of(leak.samples, 'sample')} and the unseen texts are too few"
-    )
-    return Obstacle(Undecided.TOO_FEW, f"This audit could have detected nothing: {ties}.")
+    cause = f"{number_of(leak.samples, 'sample')} and the unseen texts are too few"
+    if leak.tied:
+        cause = f"{number_of(leak.tied, 'sample')} of {leak.samples:,} share one value"
+    return Obstacle(Undecided.TOO_FEW, f"This audit could have detected nothing: {cause}.")
 
 
 def comparability(
@@ -274,13 +303,14 @@ def comparability(
         compared: the two sets in words.
         significant: the result is more than chance.
     """
-    permitted = control is not None and control.permits(significant=significant)
-    if control is not None and (permitted or control.flagged.p_value <= LEVEL):
-        return None if permitted else _not_flat(control)
-    obstacle = _blind_obstacle(blind, compared)
-    if obstacle is not None and control is not None:
+    if control is None:
+        return _blind_obstacle(blind, compared)
+    if control.permits(significant=significant):
+        return None
+    # a control that shows nothing says too little to set aside what the texts show by themselves
+    if control.flagged.p_value <= SIGNIFICANCE or _blind_obstacle(blind, compared) is not None:
         return _not_flat(control)
-    return obstacle
+    return None
 
 
 def _not_flat(control: NegativeControl) -> Obstacle:
@@ -310,8 +340,8 @@ def more_or_less(excess: Estimate) -> str:
     """Return an excess over a control in words, by its sign."""
     if excess.value >= 0:
         return f"more by {points_with_interval(excess)}"
-    reversed_ends = Estimate(-excess.value, -excess.high, -excess.low, excess.level, excess.groups)
-    return f"less by {points_with_interval(reversed_ends)}"
+    negative = replace(excess, value=-excess.value, low=-excess.high, high=-excess.low)
+    return f"less by {points_with_interval(negative)}"
 
 
 def _blind_obstacle(blind: BlindBaseline | None, compared: str) -> Obstacle | None:
@@ -342,7 +372,7 @@ def _blind_obstacle(blind: BlindBaseline | None, compared: str) -> Obstacle | No
 
 def _hiding_control(flags: FlagRate | None, control: NegativeControl | None) -> Obstacle | None:
     """Return an obstacle if nothing stands out where the difference of the texts lowers the scores: it hides a leak."""
-    if flags is None or control is None or flags.p_value <= LEVEL or not control.is_below_chance:
+    if flags is None or control is None or flags.p_value <= SIGNIFICANCE or not control.is_below_chance:
         return None
     return Obstacle(
         Undecided.CONTROL_NOT_FLAT,
@@ -355,8 +385,9 @@ def _hiding_control(flags: FlagRate | None, control: NegativeControl | None) -> 
 
 def release_finding(lot: ReleaseEvidence, benchmark: str, model: str) -> str:
     """Return what the lot of a release shows, in one sentence with its figures."""
-    adjusted = lot.adjusted_p_value
-    honest = "" if lot.has_beacon else ", if the publisher drew honestly"
+    adjusted, condition = lot.adjusted_p_value, ", if the publisher drew honestly"
+    if lot.has_beacon:
+        condition = ""
     if not lot.valid:
         return f"The release of {benchmark} was made with a chosen key, so its lot proves nothing."
     if adjusted is None:
@@ -367,7 +398,7 @@ def release_finding(lot: ReleaseEvidence, benchmark: str, model: str) -> str:
         return f"{shown}, which is no evidence of absence."
     return (
         f"{model} prefers the copies of {benchmark} that a lot chose: had it nothing of the publication, a result this "
-        f"clear would come up {in_cases(adjusted)}{honest}; it knows at least {lot.memorised} of {lot.tasks} tasks."
+        f"clear would come up {in_cases(adjusted)}{condition}; it knows at least {lot.memorised} of {lot.tasks} tasks."
     )
 
 
@@ -375,10 +406,10 @@ def form_finding(form: FormTest, benchmark: str, model: str) -> str:
     """Return the residual of a benchmark in one sentence, beside what placebos reach."""
     measured = form.residual.estimate
     direction = "higher" if measured.value >= 0 else "lower"
-    ends = sorted((abs(measured.low), abs(measured.high))) if measured.low * measured.high > 0 else None
-    interval = (
-        f"{ends[0]:.1f} to {ends[1]:.1f}" if ends else f"{measured.low:.1f} to {measured.high:.1f}".replace("-", "−")
-    )
+    ends = [measured.low, measured.high]
+    if measured.low * measured.high > 0:  # the direction says on which side of 0 the interval lies
+        ends = sorted(map(abs, ends))
+    interval = "{:.1f} to {:.1f}".format(*ends).replace("-", "−")
     return (
         f"Under {model}, {benchmark} scores {abs(measured.value):.1f} standard deviations {direction} than the unseen "
         f"text ({percent(measured.level)} interval {interval}) after its scores under {form.model} are taken off; of "
@@ -413,17 +444,18 @@ def form_obstacles(form: FormTest, benchmark: str, model: str) -> Iterator[Obsta
             Undecided.EASIER, f"{sentence} That is below all placebos ({form.floor:.1f}), which would hide a leak."
         )
     if not form.rules_out:
-        reason = Undecided.TOO_FEW if form.can_decide else Undecided.FORM
         yield Obstacle(
-            reason,
+            Undecided.TOO_FEW if form.can_decide else Undecided.FORM,
             f"{sentence} Up to {percent(form.hidden_share)} of the tasks may have been seen twice without showing.",
         )
 
 
 def _easier_unseen_text(evidence: Evidence, benchmark: str) -> Obstacle | None:
     """Return an obstacle where nothing shows because the unseen text ranks above the benchmark by itself."""
-    above = None if evidence.test is None else evidence.test.superiority
-    if evidence.separation is not None or evidence.same_form or above is None or not above.high < CHANCE:
+    if evidence.separation is not None or evidence.same_form or evidence.test is None:
+        return None
+    above = evidence.test.superiority
+    if above is None or not above.high < CHANCE:
         return None
     return Obstacle(
         Undecided.EASIER,
@@ -435,7 +467,7 @@ def _easier_unseen_text(evidence: Evidence, benchmark: str) -> Obstacle | None:
 def _familiar_projects(evidence: Evidence, benchmark: str) -> Obstacle | None:
     """Return an obstacle where a benchmark shows no more than text of projects of which other texts were trained on."""
     test = evidence.test
-    if evidence.separation is not None or test is None or not test.p_beyond > LEVEL:  # NaN: no allowance is made
+    if evidence.separation is not None or test is None or not test.p_beyond > SIGNIFICANCE:  # NaN: no allowance is made
         return None
     return Obstacle(
         Undecided.FAMILIAR_PROJECTS,

@@ -13,21 +13,20 @@ UNQUOTED = " /._-()?'+=@!<>|&*"
 
 def render_annotations(report: Report) -> str:
     """Return the warning, the statement and the annotations of a report as workflow commands, one a line."""
-    lines = [_command("warning", report.warning, report.title)] if report.warning else []
-    if report.first_lines:
-        lines.append(_command("notice", " ".join(report.first_lines), report.title))
-    lines += [_command(entry.level, entry.message, report.title, entry) for entry in report.annotations]
-    return "".join(f"{line}\n" for line in lines)
+    entries = [Annotation(" ".join(report.first_lines), level="notice"), *report.annotations]
+    if report.warning:
+        entries.insert(0, Annotation(report.warning))
+    return "".join(_command(entry, report.title) for entry in entries if entry.message)
 
 
-def _command(level: Level, message: str, title: str, place: Annotation | None = None) -> str:
+def _command(entry: Annotation, title: str) -> str:
     properties = {"title": title}
-    if place is not None and place.path:
-        properties |= {"file": place.path}
-        if place.line:
-            properties |= {"line": str(place.line), "endLine": str(max(place.line, place.last_line))}
+    if entry.path:
+        properties |= {"file": entry.path}
+        if entry.line:
+            properties |= {"line": str(entry.line), "endLine": str(max(entry.line, entry.last_line))}
     listed = ",".join(f"{name}={quote(visible(value), safe=UNQUOTED)}" for name, value in properties.items())
-    return f"::{level} {listed}::{_data(message)}"
+    return f"::{entry.level} {listed}::{_data(entry.message)}\n"
 
 
 def _data(text: str) -> str:

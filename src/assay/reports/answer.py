@@ -30,9 +30,11 @@ class Answer:
     @property
     def lines(self) -> tuple[str, ...]:
         """The lines that are not empty, the verdict first."""
-        step = f"next: {self.next_step}" if self.next_step else ""
-        return tuple(line for line in (self.verdict, self.because, self.measured, step) if line)
+        lines = [self.verdict, self.because, self.measured]
+        if self.next_step:
+            lines.append(f"next: {self.next_step}")
+        return tuple(filter(None, lines))
 
     def __str__(self) -> str:
         """Return the verdict and its reason on one line."""
-        return f"{self.verdict}. {self.because}" if self.because else self.verdict
+        return ". ".join(filter(None, (self.verdict, self.because)))

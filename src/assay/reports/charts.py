@@ -110,25 +110,32 @@ def line_chart(series: Sequence[Series], axes: Axes) -> alt.LayerChart:
         series: at most `MOST_SERIES`, the leading one first.
         axes: see `Axes`.
     """
-    places = {x: place for place, x in enumerate(axes.labels or ())}
-    rows, xs = [], set()
+    labels = axes.labels or {}
+    places = dict(zip(labels, range(len(labels)), strict=True))
+    xs: set[float] = set()
+    rows: list[dict[str, object]] = []
+    leading_rows: list[dict[str, object]] = []
     for line in reversed(series):  # the leading series is drawn last, on top
+        leading_rows = []
         for x, point in line.points.items():
-            if not math.isnan(point.value):
-                low, high = (point.low, point.high) if point.has_interval else (point.value, point.value)
-                row = {"series": line.name, "x": places.get(x, x), "value": point.value, "low": low, "high": high}
-                rows.append(row)
-                xs.add(x)
-    ordered = sorted(xs)
-    across = _labelled_axis(axes) if axes.labels else _number_axis(ordered, axes.x)
-    up: dict[str, Any] = {
-        "axis": alt.Axis(title=axes.y, tickCount=6, format="~p" if axes.percent else alt.Undefined),
-        "scale": _from(axes.range),
-    }
+            if math.isnan(point.value):
+                continue
+            row: dict[str, object] = {"series": line.name, "x": places.get(x, x), "value": point.value}
+            row |= {"low": point.value, "high": point.value}
+            if point.has_interval:
+                row |= {"low": point.low, "high": point.high}
+            leading_rows.append(row)
+            xs.add(x)
+        rows += leading_rows
+    across = _labelled_axis(axes) if axes.labels else _number_axis(sorted(xs), axes.x)
+    y_axis = alt.Axis(title=axes.y, tickCount=6, format="~p" if axes.percent else alt.Undefined)
+    up: dict[str, Any] = {"axis": y_axis, "scale": _from(axes.range)}
     style = _styles([line.name for line in series])
     base = alt.Chart(alt.InlineData(values=rows))
-    leading = alt.Chart(alt.InlineData(values=[row for row in rows if row["series"] == series[0].name]))
-    layers: list[alt.Chart] = [] if axes.chance is None else [_level(axes.chance, up)]
+    leading = alt.Chart(alt.InlineData(values=leading_rows))
+    layers: list[alt.Chart] = []
+    if axes.chance is not None:
+        layers.append(_level(axes.chance, up))
     layers += [
         leading.mark_rule(color="var(--series-1)", strokeWidth=5, opacity=0.3).encode(
             x=across, y=alt.Y("low:Q", **up), y2="high:Q"
@@ -156,11 +163,12 @@ def roc_chart(
     diagonal = np.array([0.0, 1.0])
     lines = [*curves, Curve("chance", diagonal, diagonal)]
     rows = []
+    reached = 0.2
     for line in lines:
         points = zip(line.fpr.tolist(), line.tpr.tolist(), strict=True)
         rows += [{"series": line.name, "fpr": fpr, "tpr": tpr, "order": at} for at, (fpr, tpr) in enumerate(points)]
-    reached = max(float(np.interp(limit, line.fpr, line.tpr)) for line in lines)
-    height = 1.0 if limit == 1 else min(1.0, max(0.2, reached * 1.05))
+        reached = max(reached, float(np.interp(limit, line.fpr, line.tpr)) * 1.05)
+    height = min(1.0, reached)  # of the whole curve always 1, which every curve reaches
     axis: dict[str, Any] = {"format": ".0%", "tickCount": 6}
     chart = (
         alt.Chart(alt.InlineData(values=rows))
@@ -196,16 +204,19 @@ def histogram(
         level: share drawn as a dotted line; None draws none.
         colours: class → colour, of those that have one of their own.
     """
-    edges = histogram_edges(np.concatenate(list(classes.values()))) if edges is None else edges
-    rows = []
+    if edges is None:
+        edges = histogram_edges(np.concatenate(list(classes.values())))
+    rows, palette = [], []
+    others = iter(("var(--series-1)", "var(--series-3)", "var(--series-4)", "var(--series-2)"))
     for name, values in classes.items():
         counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
         bars_of = zip(counts / len(values), edges[:-1], edges[1:], strict=True)
         rows += [{"class": name, "left": left, "right": right, "share": share} for share, left, right in bars_of]
-    others = iter(("var(--series-1)", "var(--series-3)", "var(--series-4)", "var(--series-2)"))
-    palette = [(colours or {}).get(name) or next(others, CHANCE_COLOUR) for name in classes]
+        palette.append((colours or {}).get(name) or next(others, CHANCE_COLOUR))
     scale = alt.Scale(domain=list(classes), range=palette)
-    legend = alt.Legend(title=None, orient="top", symbolType="square", offset=4) if len(classes) > 1 else None
+    legend = None
+    if len(classes) > 1:
+        legend = alt.Legend(title=None, orient="top", symbolType="square", offset=4)
     share = alt.Axis(title="share of samples", format=".0%", tickCount=5)
     domain = alt.Scale(domain=[float(edges[0]), float(edges[-1])], nice=False, zero=False)
     bars = (
@@ -220,7 +231,10 @@ def histogram(
             stroke=alt.Stroke("class:N", scale=scale, legend=None),
         )
     )
-    return alt.LayerChart(layer=[bars] if level is None else [bars, _level(level, {"axis": share})])
+    layers = [bars]
+    if level is not None:
+        layers.append(_level(level, {"axis": share}))
+    return alt.LayerChart(layer=layers)
 
 
 def histogram_edges(values: Float64Array) -> Float64Array:
@@ -291,7 +305,9 @@ def _level(level: float, up: Mapping[str, Any]) -> alt.Chart:
 
 
 def _from(limits: tuple[float, float] | None) -> alt.Scale:
-    return alt.Scale(zero=False) if limits is None else alt.Scale(domain=list(limits), nice=False, zero=False)
+    if limits is None:
+        return alt.Scale(zero=False)
+    return alt.Scale(domain=list(limits), nice=False, zero=False)
 
 
 def _labelled_axis(axes: Axes) -> alt.X:
@@ -309,23 +325,26 @@ def _number_axis(xs: Sequence[float], title: str) -> alt.X:
         # of numbers that would cover each other on a straight axis, some are left out
         shown = {"values": list(xs), "labelOverlap": "greedy"}
         shown["format"] = "~s" if max(xs, default=0) >= THOUSANDS else ",~f"
-    logarithmic = grows_by_factors(xs)
-    scale = alt.Scale(type="log", domain=[xs[0], xs[-1]], nice=False) if logarithmic else alt.Undefined
+    scale: Any = alt.Undefined
+    if grows_by_factors(xs):
+        scale = alt.Scale(type="log", domain=[xs[0], xs[-1]], nice=False)
     return alt.X("x:Q", axis=alt.Axis(title=title, grid=False, **shown), scale=scale)
 
 
 def _styles(names: Sequence[str], baseline: str | None = None) -> dict[str, Any]:
     """Colour, dash and width of each series: no series is marked by colour alone."""
-    colours = iter([f"var(--series-{i})" for i in range(1, MOST_SERIES + 1)])
-    dashes = iter([[1, 0], [6, 2], [2, 2], [8, 2, 2, 2]])
+    dashes = enumerate(([1, 0], [6, 2], [2, 2], [8, 2, 2, 2]), 1)
     fixed: dict[str, tuple[str, list[int], float]] = {"chance": (CHANCE_COLOUR, CHANCE_DASH, 1.5)}
     if baseline is not None:
         fixed[baseline] = (BASELINE_COLOUR, [10, 4], 1.75)
     looks = []
-    for i, name in enumerate(names):
-        stroke = 1.75 if i else 2.5
-        looks.append(fixed[name] if name in fixed else (next(colours), next(dashes), stroke))
-    colour, dash, width = (list(values) for values in zip(*looks, strict=True))
+    for name in names:
+        if name in fixed:
+            looks.append(fixed[name])
+        else:
+            number, dash = next(dashes)
+            looks.append((f"var(--series-{number})", dash, 1.75 if looks else 2.5))
+    colour, dash, width = map(list, zip(*looks, strict=True))
     columns = 2 if max(map(len, names), default=0) <= LEGEND_CHARACTERS else 1
     limit = CONFIG["legend"]["labelLimit"] * 2 // columns
     legend = alt.Legend(
@@ -335,11 +354,11 @@ def _styles(names: Sequence[str], baseline: str | None = None) -> dict[str, Any]
     def scale(values: list[Any]) -> alt.Scale:
         return alt.Scale(domain=list(names), range=values)
 
+    stroke: Any = alt.value(width[0])
+    if len(names) > 1:  # of a scale with a single width Vega makes NaN
+        stroke = alt.StrokeWidth("series:N", scale=scale(width), legend=legend)
     return {
         "color": alt.Color("series:N", scale=scale(colour), legend=legend),
         "strokeDash": alt.StrokeDash("series:N", scale=scale(dash), legend=legend),
-        # of a scale with a single width Vega makes NaN
-        "strokeWidth": alt.StrokeWidth("series:N", scale=scale(width), legend=legend)
-        if len(names) > 1
-        else alt.value(width[0]),
+        "strokeWidth": stroke,
     }

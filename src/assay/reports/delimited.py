@@ -22,17 +22,21 @@ def render_csv(report: Report) -> str:
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     if not report.tables:
-        figures = report.data if isinstance(report.data, Mapping) else {}
-        single = {name: value for name, value in figures.items() if isinstance(value, str | int | float)}
+        single = {}
+        if isinstance(report.data, Mapping):
+            single = {name: value for name, value in report.data.items() if isinstance(value, str | int | float)}
+        if not single:
+            return ""
         lines.writerow(map(_safe, map(str, single)))
         lines.writerow(map(_text, single.values()))
-        return text.getvalue() if single else ""
+        return text.getvalue()
     table = report.tables[0]
-    widths = [3 if any(map(is_measured, cells)) else 1 for cells in table.cells]
-    titles = []
-    for column, width in zip(table.columns, widths, strict=True):
-        titles += [_safe(f"{column.title}{ending}") for ending in ENDINGS[:width]]
-    lines.writerow(titles)
+    titles: list[str] = []
+    widths = []
+    for column, cells in zip(table.columns, table.cells, strict=True):
+        widths.append(len(ENDINGS) if any(map(is_measured, cells)) else 1)
+        titles += map(column.title.__add__, ENDINGS[: widths[-1]])
+    lines.writerow(map(_safe, titles))
     for row in table.rows:
         lines.writerow(chain.from_iterable(map(_values, row.cells, widths)))
     return text.getvalue()
@@ -45,11 +49,14 @@ def _safe(text: str) -> str:
 def _values(cell: Cell, width: int) -> list[str]:
     if not is_measured(cell):
         return [_text(cell), "", ""][:width]
-    ends = (cell.low, cell.high) if cell.has_interval else (math.nan, math.nan)
-    return list(map(_text, (cell.value, *ends)))
+    if not cell.has_interval:
+        return [_text(cell.value), "", ""]
+    return list(map(_text, (cell.value, cell.low, cell.high)))
 
 
 def _text(value: Cell) -> str:
     if isinstance(value, str):
         return _safe(value)
-    return repr(value) if isinstance(value, int | float) and not math.isnan(value) else ""
+    if not isinstance(value, int | float) or math.isnan(value):
+        return ""
+    return repr(value)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from operator import attrgetter
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -50,7 +51,7 @@ class Section:
     @property
     def choices(self) -> list[Figure]:
         """The figures of which a reader chooses one."""
-        return [figure for figure in self.figures if figure.choice]
+        return list(filter(attrgetter("choice"), self.figures))
 
 
 def render_html(report: Report) -> str:
@@ -61,15 +62,15 @@ def render_html(report: Report) -> str:
     script = _asset("report.js")
     page_sections = sections(report)
     # pictures are drawn before the budget of the samples is known: there may be many
-    pictures = {figure.name: drawing(figure) for figure in report.figures}
-    budget = LARGEST_PAGE - RESERVED - sum(len(picture) for picture in pictures.values())
+    pictures = dict(zip(map(attrgetter("name"), report.figures), map(drawing, report.figures), strict=True))
+    budget = LARGEST_PAGE - RESERVED - sum(map(len, pictures.values()))
     data = payload(report.samples, budget=budget) if report.samples else {"tokens": ()}
     template = _environment().get_template("report.html.j2")
     page = template.render(
         report=report,
         version=__version__,
         pictures=pictures,
-        lead=report.figures[0] if report.figures else None,
+        lead=next(iter(report.figures), None),
         sections=page_sections,
         contents=_contents(report, page_sections),
         anchors={method.name: f"method-{i}" for i, method in enumerate(report.methods, 1) if method.name},
@@ -79,7 +80,7 @@ def render_html(report: Report) -> str:
         manifest={key: _entry(value) for key, value in report.manifest.items() if key != "command" and value != {}},
         shaded=len(data["tokens"]),
         data=Markup(script_safe(data)),  # noqa: S704  script_safe leaves no markup
-        steps=[percent(step) for step in STEPS],
+        steps=list(map(percent, STEPS)),
         run_length=RUN_LENGTH,
         style=Markup(_asset("report.css")),  # noqa: S704  our own file
         script=Markup(script),  # noqa: S704  our own file
@@ -118,6 +119,7 @@ def shaded(excerpt: Excerpt) -> Iterator[Markup]:
     """Yield the text in pieces, each token shaded by how little the model expected it."""
     text, reached = excerpt.text, 0
     for (start, end), mass in zip(excerpt.tokens.offsets.tolist(), excerpt.tokens.tail_mass.tolist(), strict=True):
+        # tokens of one letter share its bytes: the later one has what is left of it
         begin = max(start, reached)
         if begin > reached:
             yield Markup("{}").format(text[reached:begin])
@@ -129,21 +131,23 @@ def shaded(excerpt: Excerpt) -> Iterator[Markup]:
 
 def _contents(report: Report, page_sections: tuple[Section, ...]) -> list[tuple[str, str]]:
     """Anchor and title of each part of the page."""
-    further = (
+    entries = (
+        *((section.anchor, section.title, section) for section in page_sections),
         ("excerpts", "Side by side", report.excerpts),
         ("sample-list", "Samples", report.samples),
         ("methods", "Methods", report.methods),
         ("notes", "Notes", report.notes),
         ("manifest", "How to repeat", report.manifest),
     )
-    present = [(anchor, title) for anchor, title, content in further if content]
-    return [*((section.anchor, section.title) for section in page_sections), *present]
+    return [(anchor, title) for anchor, title, content in entries if content]
 
 
 def _command_line(manifest: Mapping[str, object]) -> str:
     """The command that made the run, as one line; empty where the manifest has none."""
     command = manifest.get("command", "")
-    return shlex.join(map(str, command)) if isinstance(command, list | tuple) else str(command)
+    if isinstance(command, list | tuple):
+        return shlex.join(map(str, command))
+    return str(command)
 
 
 def _entry(value: object) -> str:
@@ -161,9 +165,10 @@ def _entry(value: object) -> str:
 
 def _shades() -> Markup:
     """The shades in words, each in its colour."""
-    bounds = [f"below {percent(STEPS[0])}", *(f"to {percent(step)}" for step in STEPS[1:]), "above"]
+    first, *others = map(percent, STEPS)
+    bounds = [f"below {first}", *map("to {}".format, others), "above"]
     swatch = Markup('<span class="swatch k{}">{}</span>')
-    return Markup(listed([swatch.format(i, words) for i, words in enumerate(bounds)]))  # noqa: S704  escaped by format
+    return Markup(listed(list(map(swatch.format, range(len(bounds)), bounds))))  # noqa: S704  escaped by format
 
 
 def _place(value: float, plot: tuple[float, float, float]) -> float:

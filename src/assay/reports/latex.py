@@ -47,10 +47,11 @@ def render_latex(report: Report) -> str:
     parts = [rf"\section*{{{escaped(report.title)}}}"]
     if report.warning:
         parts.append(rf"\textbf{{Warning.}} {escaped(report.warning)}")
-    for at, line in enumerate(report.first_lines):
-        parts.append(escaped(line) if at else rf"\textbf{{{escaped(line)}}}")
-    parts += [escaped(sentence) for sentence in report.details]
-    parts += [latex_table(table) for table in report.tables]
+    for line in report.first_lines[:1]:
+        parts.append(rf"\textbf{{{escaped(line)}}}")
+    parts += map(escaped, report.first_lines[1:])
+    parts += map(escaped, report.details)
+    parts += map(latex_table, report.tables)
     if report.notes:
         items = "\n".join(rf"  \item {escaped(note)}" for note in report.notes)
         parts.append(f"\\begin{{itemize}}\n{items}\n\\end{{itemize}}")
@@ -88,6 +89,10 @@ def _marked(table: Table, row: Row, texts: Sequence[str]) -> list[str]:
     """The cells, names in typewriter face and the primary row bold."""
     cells = []
     for text, column in zip(map(escaped, texts), table.columns, strict=True):
-        cell = rf"\texttt{{{text}}}" if column.kind == "name" and row.kind != "baseline" else text
-        cells.append(rf"\textbf{{{cell}}}" if row.kind == "primary" else cell)
+        cell = text
+        if column.kind == "name" and row.kind != "baseline":
+            cell = rf"\texttt{{{cell}}}"
+        if row.kind == "primary":
+            cell = rf"\textbf{{{cell}}}"
+        cells.append(cell)
     return cells

@@ -16,9 +16,9 @@ def render_markdown(report: Report) -> str:
     parts = [f"# {markdown_text(report.title)}"]
     if report.warning:
         parts.append(f"> **Warning.** {markdown_text(report.warning)}")
-    for at, line in enumerate(report.first_lines):
-        parts.append(markdown_text(line) if at else f"**{markdown_text(line)}**")
-    parts += map(markdown_text, report.details)
+    for line in report.first_lines[:1]:
+        parts.append(f"**{markdown_text(line)}**")
+    parts += map(markdown_text, (*report.first_lines[1:], *report.details))
     if report.facts:
         parts.append(_list(map(str, report.facts)))
     parts += map(markdown_table, report.tables)
@@ -37,11 +37,14 @@ def markdown_table(table: Table) -> str:
     rules = ["---|" if column.kind in ("name", "text") else "---:|" for column in table.columns]
     lines = [f"**{markdown_text(table.title)}**", "", _line(headings(table, text)), f"|{''.join(rules)}"]
     for row, texts in zip(table.rows, text.rows, strict=True):
-        form = FORMS[row.kind]
-        cells = zip(texts, table.columns, strict=True)
-        lines.append(_line(form.format(cell) if column.kind == "name" else cell for cell, column in cells))
-    caption = markdown_text(" ".join(text.caption))
-    return "\n".join([*lines, "", caption] if caption else lines)
+        cells = list(texts)
+        for place, column in enumerate(table.columns):
+            if column.kind == "name":
+                cells[place] = FORMS[row.kind].format(cells[place])
+        lines.append(_line(cells))
+    if text.caption:
+        lines += ["", markdown_text(" ".join(text.caption))]
+    return "\n".join(lines)
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -170,13 +170,12 @@ def is_measured(cell: Cell) -> TypeGuard[Measured]:
 
 
 def _cell(column: Column, item: object) -> Cell:
-    value = column.get(item) if column.get is not None else None
-    if value is None:
-        return Missing(column.missing)
+    value = column.get and column.get(item)
     if isinstance(value, str | int | Missing):
         return value
-    number = value if isinstance(value, float) else value.value
-    return Missing(column.missing) if math.isnan(number) else value
+    if value is None or math.isnan(value if isinstance(value, float) else value.value):
+        return Missing(column.missing)
+    return value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,8 +211,9 @@ class Fact:
 
     def __str__(self) -> str:
         """Return name, value and note on one line."""
-        note = f" ({self.note})" if self.note else ""
-        return f"{self.name}: {self.value}{note}"
+        if not self.note:
+            return f"{self.name}: {self.value}"
+        return f"{self.name}: {self.value} ({self.note})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,13 +305,13 @@ class Report:
     @property
     def headline(self) -> str:
         """The answer on one line."""
-        return str(self.answer) if self.answer else self.statement
+        return str(self.answer or self.statement)
 
     @property
     def first_lines(self) -> tuple[str, ...]:
         """The part that is read first: the lines of the answer, then the statement where there is one."""
-        lines = self.answer.lines if self.answer else ()
-        return (*lines, self.statement) if self.statement else lines
+        answer = self.answer or Answer("")
+        return tuple(filter(None, (*answer.lines, self.statement)))
 
 
 def render_json(report: Report) -> str:

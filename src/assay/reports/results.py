@@ -31,7 +31,9 @@ class TabularResult:
         import pyarrow as pa  # noqa: PLC0415  slow to import
 
         tables = self.describe().tables
-        return pa.table(dict(_columns(tables[0])) if tables else {})
+        if not tables:
+            return pa.table({})
+        return pa.table(dict(_columns(tables[0])))
 
     def to_pandas(self) -> Any:  # noqa: ANN401  pandas is optional
         """Return the rows as a pandas data frame.
@@ -75,8 +77,8 @@ def _columns(table: Table) -> Iterator[tuple[str, list[Any]]]:
             values = [value if value is None else str(value) for value in values]
         yield title, values
         if any(map(is_measured, cells)):
-            yield f"{title} low", [getattr(cell, "low", None) for cell in cells]
-            yield f"{title} high", [getattr(cell, "high", None) for cell in cells]
+            for end in ("low", "high"):
+                yield f"{title} {end}", [getattr(cell, end, None) for cell in cells]
 
 
 def _value(cell: Cell) -> str | float | None:

@@ -9,7 +9,8 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from operator import attrgetter, itemgetter
+from typing import Any, Literal, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -110,12 +111,12 @@ def payload(listing: SampleList, *, budget: int = BUDGET) -> dict[str, Any]:
     Other texts follow while there is room.
     """
     data = {
-        "ids": [sample.id for sample in listing.samples],
-        "labels": _known([sample.label for sample in listing.samples]),
-        "groups": _known([sample.group for sample in listing.samples]),
-        "languages": _known([sample.language for sample in listing.samples]),
-        "previews": [_preview(sample) for sample in listing.samples],
-        "columns": [_column(column) for column in listing.columns],
+        "ids": _of(listing, "id"),
+        "labels": _known(_of(listing, "label")),
+        "groups": _known(_of(listing, "group")),
+        "languages": _known(_of(listing, "language")),
+        "previews": list(map(_preview, listing.samples)),
+        "columns": list(map(_column, listing.columns)),
         "compared_with": listing.compared_with,
         "steps": STEPS,
         "run_length": RUN_LENGTH,
@@ -130,13 +131,15 @@ def script_safe(data: object) -> str:
 
 
 def _column(column: SampleColumn) -> dict[str, Any]:
-    packed = column.kind in ("score", "p_value")
+    values: object = list(column.values)
+    if column.kind in ("score", "p_value"):
+        values = _packed(np.asarray(column.values), "<f4")
     reasons = sorted(set(column.reasons.values()))
     return {
         "title": column.title,
         "kind": column.kind,
         "about": column.about,
-        "values": _packed(np.asarray(column.values), "<f4") if packed else list(column.values),
+        "values": values,
         "reason_texts": reasons,
         "reasons": [[row, reasons.index(reason)] for row, reason in column.reasons.items()],
     }
@@ -144,25 +147,27 @@ def _column(column: SampleColumn) -> dict[str, Any]:
 
 def _texts(listing: SampleList, budget: int) -> dict[str, Any]:
     samples = listing.samples
-    shaded = list(listing.tokens.items())
-    sizes = [_size(samples[row], len(tokens.ranks)) for row, tokens in shaded]
-    affordable = min(len(shaded), int(len(shaded) * max(0, budget) / max(1, sum(sizes))))
+    shaded = []
+    for row, statistics in listing.tokens.items():
+        shaded.append((row, statistics, _size(samples[row], len(statistics.ranks))))
+    total = sum(map(itemgetter(2), shaded))
+    affordable = min(len(shaded), int(len(shaded) * max(0, budget) / max(1, total)))
     left = budget
     tokens: dict[int, Any] = {}
     texts: dict[int, str] = {}
     for i in np.linspace(0, len(shaded) - 1, affordable).astype(int).tolist():
-        row, statistics = shaded[i]
-        if sizes[i] <= left:
+        row, statistics, size = shaded[i]
+        if size <= left:
             tokens[row] = _packed_tokens(statistics)
             texts[row] = samples[row].text
-            left -= sizes[i]
+            left -= size
     for row, sample in enumerate(samples):
         size = _size(sample)
         if row not in texts and size <= left:
             texts[row] = sample.text
             left -= size
-    details = {row: entries for row in texts if (entries := _details(samples[row]))}
-    return {"texts": texts, "details": details, "tokens": tokens}
+    details = filter(itemgetter(1), ((row, _details(samples[row])) for row in texts))
+    return {"texts": texts, "details": dict(details), "tokens": tokens}
 
 
 def _size(sample: Sample, tokens: int = 0) -> int:
@@ -175,9 +180,10 @@ def _packed_tokens(tokens: TokenShading) -> dict[str, str]:
 
     A token that starts before the end of the one before it (bytes of one letter) has what is left of it.
     """
-    starts, ends = tokens.offsets[:, 0], tokens.offsets[:, 1]
+    starts, ends = tokens.offsets.T
     reached = np.maximum.accumulate(np.concatenate([[0], ends]))
     starts = np.maximum(starts, reached[:-1])
+    # the floor keeps -1000 ln u within 16 bits
     mass = np.log(np.maximum(tokens.tail_mass.astype(np.float64), 1e-28))
     return {
         "gaps": _short(starts - reached[:-1]),
@@ -197,22 +203,30 @@ def _packed(values: ArrayLike, kind: str) -> str:
     return base64.b64encode(np.asarray(values).astype(kind).tobytes()).decode("ascii")
 
 
-def _known(values: Sequence[object]) -> list[Any] | None:
+def _of(listing: SampleList, attribute: str) -> list[Any]:
+    return list(map(attrgetter(attribute), listing.samples))
+
+
+def _known(values: list[Any]) -> list[Any] | None:
     """The values, or None where all are unknown."""
-    return None if all(value is None for value in values) else list(values)
+    if values.count(None) == len(values):
+        return None
+    return values
 
 
 def _preview(sample: Sample) -> str:
-    first = next((line.strip() for line in sample.text.splitlines() if line.strip()), "")
-    return first if len(first) <= PREVIEW else first[: PREVIEW - 1] + "…"
+    first = next(filter(None, map(str.strip, sample.text.splitlines())), "")
+    if len(first) <= PREVIEW:
+        return first
+    return first[: PREVIEW - 1] + "…"
 
 
 def _details(sample: Sample) -> dict[str, str | int | float]:
     """Short entries of the metadata; long ones (tests, prompts) stay in the run folder."""
-    return {
-        key: value
-        for key, value in sample.metadata.items()
-        if isinstance(value, str | int | float)
-        and len(str(value)) <= DETAIL
-        and not (isinstance(value, float) and math.isnan(value))
-    }
+    return {key: value for key, value in sample.metadata.items() if _is_detail(value)}
+
+
+def _is_detail(value: object) -> TypeGuard[str | int | float]:
+    if isinstance(value, float) and math.isnan(value):
+        return False
+    return isinstance(value, str | int | float) and len(str(value)) <= DETAIL

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 from urllib.parse import quote
 
@@ -13,7 +14,7 @@ SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schem
 
 def sarif_log(rules: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return one run of results; the rule of each is named by its id, and its place among the rules is added."""
-    places = {rule["id"]: number for number, rule in enumerate(rules)}
+    places = dict(zip(map(itemgetter("id"), rules), range(len(rules)), strict=True))
     driver = {"name": "assay", "version": __version__, "rules": list(rules)}
     numbered = [{**result, "ruleIndex": places[result["ruleId"]]} for result in results]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": numbered}
@@ -23,7 +24,7 @@ def sarif_log(rules: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str,
 def joined_logs(*logs: Mapping[str, Any]) -> dict[str, Any]:
     """Return several runs as one, with the rules and the results of all."""
     rules, results = [], []
-    for run in chain.from_iterable(log["runs"] for log in logs):
+    for run in chain.from_iterable(map(itemgetter("runs"), logs)):
         rules += run["tool"]["driver"]["rules"]
         results += run["results"]
     return sarif_log(rules, results)
@@ -33,13 +34,17 @@ def sarif_result(
     rule: str, text: str, level: str = "note", *, locations: Sequence[Mapping[str, Any]] = (), **further: object
 ) -> dict[str, Any]:
     """Return one result; names in its text are escaped, since a viewer reads Markdown there."""
-    result = {"ruleId": rule, "level": level, "message": {"text": sarif_message(text)}}
-    return result | ({"locations": list(locations)} if locations else {}) | further
+    result: dict[str, Any] = {"ruleId": rule, "level": level, "message": {"text": sarif_message(text)}}
+    if locations:
+        result["locations"] = list(locations)
+    return result | further
 
 
 def file_location(path: str, first: int | None = None, last: int | None = None) -> dict[str, Any]:
     """Return lines of a file of this machine, its path in the bytes of its name."""
     place: dict[str, Any] = {"artifactLocation": {"uri": quote(path.encode("utf-8", "surrogateescape"))}}
     if first is not None:
-        place["region"] = {"startLine": first} | ({"endLine": max(first, last)} if last is not None else {})
+        place["region"] = {"startLine": first}
+        if last is not None:
+            place["region"]["endLine"] = max(first, last)
     return {"physicalLocation": place}

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Sequence
+from operator import attrgetter
 
 from rich import box
 from rich.console import Console
@@ -30,8 +31,10 @@ def print_statement(report: Report, console: Console) -> None:
     if report.warning:
         console.print(Text(visible(f"Warning. {report.warning}"), style="bold yellow"))
         console.print()
-    for at, line in enumerate(report.first_lines):
-        console.print(Text(visible(line), style="" if at else "bold"))
+    style = "bold"
+    for line in report.first_lines:
+        console.print(Text(visible(line), style=style))
+        style = ""
 
 
 def render_text(report: Report) -> str:
@@ -47,7 +50,7 @@ def print_summary(report: Report, console: Console) -> None:
     The notes are printed where no table is left out.
     """
     print_statement(report, console)
-    facts = [Text(_shortened(visible(f"  {fact}"), console.width)) for fact in report.facts[:MOST_FACTS]]
+    facts = report.facts[:MOST_FACTS]
     room = SCREEN - len(facts) - sum(_height(text, console) for text in (report.warning, *report.first_lines))
     if report.answer is None:  # an answer is the whole first screen
         for sentence in report.details:
@@ -55,14 +58,16 @@ def print_summary(report: Report, console: Console) -> None:
             if room >= 0:
                 console.print(Text(visible(sentence)))
         for fact in facts:
-            console.print(fact)
+            console.print(Text(_shortened(visible(f"  {fact}"), console.width)))
     for table in report.tables[: report.on_first_screen]:
         console.print()
         print_table(table, console)
     further = len(report.tables) - report.on_first_screen
     if further > 0:
-        notes = f" and {number_of(len(report.notes), 'note')}" if report.notes else ""
-        console.print(Text(f"{number_of(further, 'table')}{notes} more with -v.", style="dim"))
+        more = [number_of(further, "table")]
+        if report.notes:
+            more.append(number_of(len(report.notes), "note"))
+        console.print(Text(f"{listed(more)} more with -v.", style="dim"))
     else:
         _print_notes(report, console)
 
@@ -104,21 +109,31 @@ def print_table(table: Table, console: Console) -> None:
 
 
 def _height(text: str, console: Console) -> int:
-    return len(Text(visible(text)).wrap(console, console.width)) if text else 0
+    if not text:
+        return 0
+    return len(Text(visible(text)).wrap(console, console.width))
 
 
 def _shortened(line: str, width: int) -> str:
-    return line if len(line) <= width else f"{line[: width - 1]}…"
+    if len(line) <= width:
+        return line
+    return f"{line[: width - 1]}…"
 
 
 def _fitting(table: Table, text: TextTable, console: Console) -> tuple[list[RichTable], list[str]]:
     """The parts of the table as they fit, and what they leave out."""
-    every = list(range(len(table.columns)))
-    needed = [place for place in every if not table.columns[place].optional]
-    dropped = [column.title for column in table.columns if column.optional]
-    columns_note = [f"No room for {listed(dropped)}: use a wider terminal."] if dropped else []
+    every, needed, dropped = range(len(table.columns)), [], []
+    for place, column in enumerate(table.columns):
+        if column.optional:
+            dropped.append(column.title)
+        else:
+            needed.append(place)
+    columns_note, short_note = [], []
+    if dropped:
+        columns_note.append(f"No room for {listed(dropped)}: use a wider terminal.")
     short = TextTable(("",) * len(every), tuple(map(_without_intervals, text.rows)), text.caption)
-    short_note = ["No room for intervals and sizes: use a wider terminal."] if short != text else []
+    if short != text:
+        short_note.append("No room for intervals and sizes: use a wider terminal.")
     for columns, shown, left_out in (
         (every, text, []),
         (needed, text, columns_note),
@@ -147,30 +162,28 @@ def _parts(table: Table, text: TextTable, columns: Sequence[int], *, console: Co
 
 
 def _fits(drawing: RichTable, console: Console) -> bool:
+    # the minimum is that of unbroken cells, as long as the room for measuring is wide enough
     return Measurement.get(console, console.options.update(max_width=10_000), drawing).minimum <= console.width
 
 
 def _drawing(table: Table, text: TextTable, columns: Sequence[int]) -> RichTable:
     """The table for rich; names come from data, so nothing in them is read as markup."""
     drawing = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    rows = []
-    for texts in text.rows:
-        rows.append([_narrow(texts[place], table.columns[place]) for place in columns])
-    for at, place in enumerate(columns):
-        column, note = table.columns[place], text.notes[place]
-        is_text, is_first = column.kind in LEFT, at == 0
+    drawn = []
+    for place in columns:
+        column = table.columns[place]
+        lines, cells = [column.title], [_narrow(texts[place], column) for texts in text.rows]
+        drawn.append(cells)
         # numbers and the names of scores are not broken over lines; long names and those of baselines may be
-        unbroken = [
-            len(cells[at])
-            for row, cells in zip(table.rows, rows, strict=True)
-            if row.kind != "baseline" or not is_first
-        ]
-        lines = [*([column.title] if is_text else column.title.split(" ")), *filter(None, [note])]
-        width = None
-        if is_first:
-            width = min(max(unbroken, default=0), LONGEST_NAME)
+        width, is_text = None, column.kind in LEFT
+        if not is_text:
+            lines = column.title.split(" ")
+        lines += filter(None, [text.notes[place]])
+        if len(drawn) == 1:
+            names = (cell for cell, row in zip(cells, table.rows, strict=True) if row.kind != "baseline")
+            width = min(max(map(len, names), default=0), LONGEST_NAME)
         elif not is_text:
-            width = max(*unbroken, 0, *map(len, lines))
+            width = max(map(len, (*cells, *lines)))
         drawing.add_column(
             Text("\n".join(lines)),
             justify="left" if is_text else "right",
@@ -178,14 +191,16 @@ def _drawing(table: Table, text: TextTable, columns: Sequence[int]) -> RichTable
             min_width=width,
             overflow="fold",
         )
-    for place, (row, cells) in enumerate(zip(table.rows, rows, strict=True), 1):
-        following = table.rows[place : place + 1]
-        ends = row.kind != "baseline" and any(other.kind == "baseline" for other in following)
-        drawing.add_row(*map(Text, cells), style=STYLES[row.kind], end_section=ends)
+    kinds = list(map(attrgetter("kind"), table.rows))
+    for kind, following, row in zip(kinds, [*kinds, None][1:], zip(*drawn, strict=True), strict=True):
+        ends = following == "baseline" != kind
+        drawing.add_row(*map(Text, row), style=STYLES[kind], end_section=ends)
     return drawing
 
 
 def _narrow(text: str, column: Column) -> str:
     """A number without the spaces inside its interval; a sum keeps them, `200+21` would look cut."""
     text = visible(text)
-    return text if column.kind in LEFT else text.replace(", ", ",")
+    if column.kind in LEFT:
+        return text
+    return text.replace(", ", ",")

@@ -1,9 +1,12 @@
 """Numbers as reports print them: shares in per cent, areas without the leading zero, intervals in brackets."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
+from operator import attrgetter
 
 from assay.reports.report import Cell, ColumnKind, Measured, Missing, Table, is_measured
 
@@ -21,7 +24,9 @@ def percent(share: float) -> str:
 
     One decimal appears below 10 % and above 99 %, where a tenth makes a difference.
     """
-    return NOTHING if math.isnan(share) else f"{_hundredths(share)}\u00a0%"
+    if math.isnan(share):
+        return NOTHING
+    return f"{_hundredths(share)}\u00a0%"
 
 
 def percent_interval(measured: Measured) -> str:
@@ -37,8 +42,8 @@ def area_interval(measured: Measured) -> str:
 def _interval(measured: Measured, number: Callable[[float], str]) -> str:
     if not measured.has_interval:
         return measured.reason or "no interval"
-    over = f" over {measured.support}" if measured.support else ""
-    return f"{number(measured.low)} to {number(measured.high)}{over}"
+    ends = f"{number(measured.low)} to {number(measured.high)}"
+    return " over ".join(filter(None, (ends, measured.support)))
 
 
 def percent_with_interval(measured: Measured, *, basis: bool = True) -> str:
@@ -50,8 +55,7 @@ def percent_with_interval(measured: Measured, *, basis: bool = True) -> str:
     """
     value = percent(measured.value)
     if measured.has_interval:
-        groups = _groups(measured) if basis else ""
-        return f"{value} [{_hundredths(measured.low)}, {_hundredths(measured.high)}{groups}]"
+        return f"{value} {_brackets(measured, _hundredths, basis=basis)}"
     if not basis or not measured.reason or math.isnan(measured.value):
         return value
     return f"{value} [{measured.reason}]"
@@ -67,7 +71,9 @@ def in_cases(p: float) -> str:
     """Return how often something happens: `in 3 % of cases`, `in fewer than 1 case in 1,000`."""
     if math.isnan(p):
         return "with unknown probability"
-    return f"in {percent(p)} of cases" if p >= RARE else "in fewer than 1 case in 1,000"
+    if p < RARE:
+        return "in fewer than 1 case in 1,000"
+    return f"in {percent(p)} of cases"
 
 
 def short_p_value(p: float) -> str:
@@ -83,7 +89,9 @@ def short_p_value(p: float) -> str:
 def named_p_value(p: float) -> str:
     """Return `p = .41` or `p < .001`."""
     short = short_p_value(p)
-    return f"p {short}" if short.startswith("<") else f"p = {short}"
+    if short.startswith("<"):
+        return f"p {short}"
+    return f"p = {short}"
 
 
 def three_decimals(value: float) -> str:
@@ -91,7 +99,7 @@ def three_decimals(value: float) -> str:
     if math.isnan(value):
         return NOTHING
     text = f"{round(value, 3) + 0.0:.3f}"  # the sum makes 0 of -0
-    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+    return re.sub(r"^(-?)0\.", r"\1.", text)
 
 
 def area_with_interval(measured: Measured, *, basis: bool = True) -> str:
@@ -106,8 +114,14 @@ def area_with_interval(measured: Measured, *, basis: bool = True) -> str:
         return value
     if not measured.has_interval:
         return f"{value} [{measured.reason or 'no interval'}]"
-    groups = _groups(measured) if basis else ""
-    return f"{value} [{three_decimals(measured.low)}, {three_decimals(measured.high)}{groups}]"
+    return f"{value} {_brackets(measured, three_decimals, basis=basis)}"
+
+
+def _brackets(measured: Measured, number: Callable[[float], str], *, basis: bool) -> str:
+    ends = f"{number(measured.low)}, {number(measured.high)}"
+    if not basis or not measured.support:
+        return f"[{ends}]"
+    return f"[{ends}; {measured.support.removesuffix(' groups')}]"
 
 
 def decimal(value: float) -> str:
@@ -117,7 +131,9 @@ def decimal(value: float) -> str:
 
 def four_digits(value: float) -> str:
     """Return four significant digits with a real minus sign; `–` where unknown."""
-    return NOTHING if math.isnan(value) else f"{value:.4g}".replace("-", "−")
+    if math.isnan(value):
+        return NOTHING
+    return f"{value:.4g}".replace("-", "−")
 
 
 def number_of(amount: float, noun: str) -> str:
@@ -141,8 +157,10 @@ def cell_text(cell: Cell, kind: ColumnKind, *, basis: bool = True) -> str:
         return _plain(cell, kind)
     if kind == "number" and not cell.has_interval:
         return four_digits(cell.value)
+    if kind == "share":
+        return percent_with_interval(cell, basis=basis)
     # a number with an interval is printed as an area is
-    return percent_with_interval(cell, basis=basis) if kind == "share" else area_with_interval(cell, basis=basis)
+    return area_with_interval(cell, basis=basis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,49 +192,58 @@ def as_text(table: Table) -> TextTable:
     without: dict[str, list[str]] = {}
     for column, (supports, reasons) in zip(table.columns, behind, strict=True):
         shown = (len(supports) > 1 and not is_shared) or len(reasons) > 1
-        in_cells.append(shown)
-        notes.append("; ".join(filter(None, [column.note, *(() if is_shared or shown else supports)])))
+        in_cells.append(partial(cell_text, kind=column.kind, basis=shown))
+        lines = [column.note]
+        if not is_shared and not shown:
+            lines += supports
+        notes.append("; ".join(filter(None, lines)))
         if reasons and not shown:
             without.setdefault(reasons[0], []).append(column.title)
     rows = []
     for row in table.rows:
-        cells = zip(row.cells, table.columns, in_cells, strict=True)
-        rows.append(tuple(cell_text(cell, column.kind, basis=shown) for cell, column, shown in cells))
+        rows.append(tuple(text(cell) for text, cell in zip(in_cells, row.cells, strict=True)))
     caption = list(table.caption)
     if is_shared:
         caption.append(f"Intervals: {everywhere[0]}.")
-    caption += [f"{listed(titles)}: {reason}." for reason, titles in without.items()]
+    for reason, titles in without.items():
+        caption.append(f"{listed(titles)}: {reason}.")
     return TextTable(tuple(notes), tuple(rows), (*caption, *_missing(table)))
 
 
 def _behind(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
     """Return the groups behind the intervals of a column, and why others are missing; each text once."""
-    measured = [cell for cell in cells if is_measured(cell) and not math.isnan(cell.value)]
-    supports = _distinct(cell.support for cell in measured if cell.has_interval)
-    return supports, _distinct(cell.reason or "" for cell in measured if not cell.has_interval)
+    supports, reasons = [], []
+    for cell in filter(is_measured, cells):
+        if math.isnan(cell.value):
+            continue
+        if cell.has_interval:
+            supports.append(cell.support)
+        else:
+            reasons.append(cell.reason)
+    return _distinct(supports), _distinct(reasons)
 
 
-def _distinct(texts: Iterable[str]) -> list[str]:
+def _distinct(texts: Iterable[str | None]) -> list[str]:
     return list(filter(None, dict.fromkeys(texts)))
 
 
 def headings(table: Table, text: TextTable) -> list[str]:
     """Return the columns' headings on one line each: `seen 4× (n = 120)`."""
-    pairs = zip(table.columns, text.notes, strict=True)
-    return [f"{column.title} ({note})" if note else column.title for column, note in pairs]
-
-
-def _groups(measured: Measured) -> str:
-    return f"; {measured.support.removesuffix(' groups')}" if measured.support else ""
+    lines = []
+    for column, note in zip(table.columns, text.notes, strict=True):
+        lines.append(f"{column.title} ({note})" if note else column.title)
+    return lines
 
 
 def _missing(table: Table) -> list[str]:
     """Why values are missing, in at most one sentence."""
-    cells = chain.from_iterable(row.cells for row in table.rows)
+    cells = chain.from_iterable(map(attrgetter("cells"), table.rows))
     reasons = _distinct(cell.reason for cell in cells if isinstance(cell, Missing))
+    if not reasons:
+        return []
     if len(reasons) > REASONS:
         return [f"{NOTHING}: no value, for {len(reasons)} different reasons."]
-    return [f"{NOTHING}: {'; '.join(reasons)}."] if reasons else []
+    return [f"{NOTHING}: {'; '.join(reasons)}."]
 
 
 def _plain(value: float, kind: ColumnKind) -> str:
@@ -233,5 +260,6 @@ def _hundredths(share: float) -> str:
         return "< 0.1"
     if TWO_DIGITS <= round(share, 3) <= 1 - RARE * 10:
         return f"{100 * share:.0f}"
+    # a share below 1 is never printed as 100 %
     capped = share if share >= 1 else min(share, 1 - RARE)
     return f"{100 * capped:.1f}".removesuffix(".0")

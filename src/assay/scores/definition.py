@@ -18,6 +18,7 @@ import inspect
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Annotated, Any, Literal, TypeVar, Unpack, cast, get_args, get_type_hints
 
 from assay.errors import ScoreError, Unscorable
@@ -152,7 +153,7 @@ class ScoreDefinition(Detector):
             parts.append("the target model's continuation at the cut of the text")
         if self.needs_variants:
             parts.append("n rewritings of the text under the target model")
-        parts += [derivation.needs for derivation in self.derivations.values()]
+        parts += map(attrgetter("needs"), self.derivations.values())
         return ", ".join(parts)
 
     def __call__(self, inputs: SampleInputs, **parameters: object) -> float:

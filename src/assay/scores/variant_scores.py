@@ -26,7 +26,7 @@ def variants_of(variants: Sequence[TokenLogProbs], n: int) -> Sequence[TokenLogP
     """Return the first n variants."""
     if len(variants) < n:
         raise Unscorable(f"fewer than {n} distinct variants")
-    if not all(len(variant) for variant in variants[:n]):
+    if not all(map(len, variants[:n])):
         raise Unscorable("a variant of fewer than 2 tokens")
     return variants[:n]
 

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from assay.errors import MissingCapability, ScoreError
 from assay.models import CachedScorer
 from assay.progress import Phases, progress_bar, warn
-from assay.scores import FrequencyTable, ModelRole, ScoreDefinition, ScoreRequest, requests
+from assay.scores import FrequencyTable, ScoreDefinition, ScoreRequest, requests
 from assay.scoring.opening import Opener, frequencies_for
-from assay.scoring.planning import Plan, plan
+from assay.scoring.planning import Plan, plan, statistics_in_words
 from assay.scoring.rewriters import Rewriter
 from assay.scoring.selection import OWN_NAMES, ScoreSelection, tier
-from assay.types import Generator, LogProbScorer, RankedLogProbs, gives
+from assay.types import Generator, LogProbScorer, gives
 
 
 def plan_scores(selection: ScoreSelection, model: str, opener: Opener) -> tuple[Plan, tuple[str, ...]]:
@@ -28,29 +28,35 @@ def plan_scores(selection: ScoreSelection, model: str, opener: Opener) -> tuple[
 
     def rewriter(names_from: str | Generator | None) -> Rewriter:
         return opener.rewriter(
-            selection.variant_engine, selection.variant_kinds, chosen_scores, names_from, selection.rename
+            selection.variant_engine,
+            kinds=selection.variant_kinds,
+            requests=chosen_scores,
+            names_from=names_from,
+            rename=selection.rename,
         )
 
-    # before a large model is loaded: a kind of rewriting may be misspelt, or the engine may not be there
-    ready = None if selection.names_from == OWN_NAMES else rewriter(selection.names_from)
+    ready = None
+    if selection.names_from != OWN_NAMES:
+        # before a large model is loaded: a kind of rewriting may be misspelt, or the engine may not be there
+        ready = rewriter(selection.names_from)
     if selection.access == "black":
         if selection.reference is not None:
             raise ScoreError("--reference needs the token probabilities of both models: expected --access gray")
-        models: dict[ModelRole, LogProbScorer] = {}
-        chosen, notes = _computable(selection, names, None, None)
-        table, generator = None, opener.generator(model)
-        engine = ready or rewriter(generator)
-    else:
-        named = None if selection.frequencies is None else FrequencyTable.load(selection.frequencies)
-        models = opener.roles(model, selection.reference)
-        table, generator = frequencies_for(models["target"], named), None
-        chosen, notes = _computable(selection, names, models["target"], table)
-        engine = ready or rewriter(_generator_of(models["target"]))
-    return plan(chosen, models, table, generator=generator, rewriter=engine), notes
+        generator = opener.generator(model)
+        chosen, notes = _computable(selection, names)
+        return plan(chosen, {}, generator=generator, rewriter=ready or rewriter(generator)), notes
+    table = None
+    if selection.frequencies is not None:
+        table = FrequencyTable.load(selection.frequencies)
+    models = opener.roles(model, selection.reference)
+    target = models["target"]
+    table = frequencies_for(target, table)
+    chosen, notes = _computable(selection, names, target=target, table=table)
+    return plan(chosen, models, table, rewriter=ready or rewriter(_generator_of(target))), notes
 
 
 def _computable(
-    selection: ScoreSelection, names: str, target: LogProbScorer | None, table: FrequencyTable | None
+    selection: ScoreSelection, names: str, *, target: LogProbScorer | None = None, table: FrequencyTable | None = None
 ) -> tuple[tuple[ScoreRequest, ...], tuple[str, ...]]:
     """Return the scores that can be computed, and a note for each other score of a list.
 
@@ -59,7 +65,7 @@ def _computable(
     explicit = {spec.strip() for spec in names.split(",")}
     chosen, notes = [], []
     for request in requests(names):
-        missing = _missing(selection, request.definition, target, table)
+        missing = _missing(selection, request.definition, target=target, table=table)
         if missing is None or (request.name in explicit and tier(request.definition) == selection.access):
             chosen.append(request)
         else:
@@ -68,13 +74,13 @@ def _computable(
 
 
 def _missing(
-    selection: ScoreSelection, score: ScoreDefinition, target: LogProbScorer | None, table: FrequencyTable | None
+    selection: ScoreSelection, score: ScoreDefinition, *, target: LogProbScorer | None, table: FrequencyTable | None
 ) -> str | None:
     """Return why a score cannot be computed, None if it can."""
     if tier(score) != selection.access:
         return f"it needs --access {tier(score)}"
     if target is not None and not gives(target, score.statistics):
-        return f"the model gives no {'ranks' if score.statistics is RankedLogProbs else 'whole distributions'}"
+        return f"the model gives no {statistics_in_words(score)}"
     if score.needs_frequencies and target is not None and target.tokenizer_digest is None:
         return "the model does not show its tokenizer"
     if score.needs_frequencies and table is None:

@@ -7,6 +7,7 @@ token is taken to have two of them at least, and the generated text is cut where
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 
 from assay.code import lexeme_spans, lexemes
@@ -44,27 +45,30 @@ class CutText:
 
 def cut_texts(cut: Cut, texts: Sequence[str], model: Generator) -> list[tuple[CutText, ...]]:
     """Cut each text; an empty tuple stands for one that is too short."""
-    return _suffixes(cut, texts, model) if isinstance(cut, SuffixCut) else _starts(cut, texts, model)
+    if isinstance(cut, StartsCut):
+        return _starts(cut, texts, model)
+    prefixes, suffixes = [], []
+    for text in texts:
+        place = suffix_start(text, cut)
+        prefixes.append(text[:place])
+        suffixes.append(text[place:])
+    pieces = map(_characters_cut, prefixes, suffixes)
+    if isinstance(model, TokenGenerator):
+        # half of the context at most is generated, so that the other half is left for what is read
+        most = max(1, model.context // 2)
+        pieces = map(partial(_tokens_cut, most=most), prefixes, suffixes, model.tokens(suffixes))
+    return [(piece,) for piece in pieces]
 
 
-def _suffixes(cut: SuffixCut, texts: Sequence[str], model: Generator) -> list[tuple[CutText, ...]]:
-    places = [suffix_start(text, cut) for text in texts]
-    suffixes = [text[place:] for text, place in zip(texts, places, strict=True)]
-    if not isinstance(model, TokenGenerator):
-        return [
-            (CutText(Question(text[:place], _grid(ceil(len(suffix) / CHARACTERS_PER_TOKEN))), suffix, None),)
-            for text, suffix, place in zip(texts, suffixes, places, strict=True)
-        ]
-    # half of the context at most is generated, so that the other half is left for what is read
-    most = max(1, model.context // 2)
-    pieces: list[tuple[CutText, ...]] = []
-    for text, suffix, place, tokenized in zip(texts, suffixes, places, model.tokens(suffixes), strict=True):
-        tokens = len(tokenized.ids) - tokenized.special
-        if tokens > most:  # there is no room for the rest: as much of the suffix as the model can generate
-            tokens, suffix = most, suffix[: _end_of(tokenized, most)]  # noqa: PLW2901  the suffix, shortened
-        length = max(1, min(_grid(tokens), most))
-        pieces.append((CutText(Question(text[:place], length), suffix, tokens),))
-    return pieces
+def _characters_cut(prefix: str, suffix: str) -> CutText:
+    return CutText(Question(prefix, _grid(ceil(len(suffix) / CHARACTERS_PER_TOKEN))), suffix, None)
+
+
+def _tokens_cut(prefix: str, suffix: str, tokenized: Tokens, *, most: int) -> CutText:
+    tokens = len(tokenized.ids) - tokenized.special
+    if tokens > most:  # there is no room for the rest: as much of the suffix as the model can generate
+        tokens, suffix = most, suffix[: _end_of(tokenized, most)]
+    return CutText(Question(prefix, max(1, min(_grid(tokens), most))), suffix, tokens)
 
 
 def _starts(cut: StartsCut, texts: Sequence[str], model: Generator) -> list[tuple[CutText, ...]]:
@@ -81,8 +85,10 @@ def _token_starts(tokens: Tokens, cut: StartsCut) -> Iterator[CutText]:
 def _lexical_starts(text: str, cut: StartsCut) -> tuple[CutText, ...]:
     # five evenly spaced runs of n lexemes; the model reads up to the end of the lexeme before
     spans = lexeme_spans(text)
+    if len(spans) < 2:  # noqa: PLR2004  as in `suffix_start`
+        return ()
     pieces = []
-    for start in (1 + even_starts(len(spans) - 1, cut.n, cut.stride)).tolist() if len(spans) > 1 else ():
+    for start in (1 + even_starts(len(spans) - 1, cut.n, cut.stride)).tolist():
         before, end = spans[start - 1][1], spans[start + cut.n - 1][1]
         length = _grid(ceil((end - before) / CHARACTERS_PER_TOKEN))
         pieces.append(CutText(Question(text[:before], length), text[before:end], None))
@@ -99,8 +105,9 @@ def suffix_start(text: str, cut: SuffixCut) -> int:
     if cut.at == "token":
         return exact
     begins = spans[count][0]  # a line that ends between the last lexeme read and the next one is read whole
-    behind = text.rfind("\n", spans[0][1], begins)
-    place = behind if behind >= 0 else text.find("\n", spans[0][1])
+    place = text.rfind("\n", spans[0][1], begins)
+    if place < 0:
+        place = text.find("\n", spans[0][1])
     if place < 0 or place >= spans[-1][0]:
         return exact
     return place - (text[place - 1] == "\r")
@@ -124,7 +131,9 @@ def read_answer(cut: Cut, piece: CutText, *, answer: GeneratedText, model: Gener
 def _end_of(tokens: Tokens, count: int) -> int:
     # where the first `count` tokens of a text end in it, in characters
     places = tokens.offsets[tokens.special : tokens.special + count]
-    return int(places[-1, 1]) if len(places) and places[-1, 1] >= 0 else 2**31
+    if not len(places) or places[-1, 1] < 0:
+        return 2**31
+    return int(places[-1, 1])
 
 
 def _grid(tokens: int) -> int:

@@ -9,7 +9,7 @@ from assay.progress import inform
 from assay.scoring.continuing import cut_block
 from assay.scoring.planning import Plan
 from assay.scoring.run import pairs_to_run
-from assay.types import Sample
+from assay.types import Sample, texts_of
 
 LOOKED_AT = 20
 """Samples whose prompts are cut to estimate the prompts of all."""
@@ -33,7 +33,7 @@ class RunEstimate:
 def estimate_run(samples: Sequence[Sample], plan: Plan) -> RunEstimate:
     """Return an estimate: exact for the texts of the samples, from the first samples for prompts and rewritings."""
     texts = [text for role, text in pairs_to_run(samples, plan) if role == "target"]
-    own = sum(len(sample.text) for sample in samples)
+    own = sum(map(len, texts_of(samples)))
     requests = len(texts) + plan.scored_variants * len(samples)
     characters = sum(map(len, texts)) + plan.scored_variants * own
     first = samples[:LOOKED_AT]
@@ -66,10 +66,12 @@ def report_spending(model: str, plan: Plan, samples: Sequence[Sample], settings:
     estimate, limits = estimate_run(samples, plan), settings.limits
     tokens = tokens_of_length(estimate.characters) + estimate.generated
     cost = limits.cost(tokens)
-    in_money = "" if cost is None else f", a cost of about {cost:.2f}"
-    minutes = limits.requests_per_minute and estimate.requests / limits.requests_per_minute
-    in_time = f", {minutes:.0f} min at {limits.requests_per_minute:g} requests a minute" if minutes else ""
-    words = f"about {estimate.requests:,} requests and {tokens:,} tokens{in_money}{in_time}"
+    words = f"about {estimate.requests:,} requests and {tokens:,} tokens"
+    if cost is not None:
+        words += f", a cost of about {cost:.2f}"
+    if limits.requests_per_minute and estimate.requests:
+        minutes = estimate.requests / limits.requests_per_minute
+        words += f", {minutes:.0f} min at {limits.requests_per_minute:g} requests a minute"
     exceeded = limits.exceeded(estimate.requests, tokens)
     if exceeded:
         raise ModelError(

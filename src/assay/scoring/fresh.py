@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import compress
 
@@ -53,12 +54,13 @@ def shared_prefixes(sets: Sets) -> list[str]:
     """Return what all copies of each task begin with; "" where that holds nothing of the task."""
     # a word that is cut in its middle is no part of the prefix
     prefixes = [re.sub(r"\w+\Z", "", os.path.commonprefix(list(texts))) for texts in sets]  # noqa: RUF071  of texts
-    return [
-        prefix
-        if prefixes.count(prefix) == 1 and len(set(_WORD.findall(_IMPORT.sub("", prefix)))) >= LEAST_WORDS
-        else ""
-        for prefix in prefixes
-    ]
+    counts = Counter(prefixes)
+    for place, prefix in enumerate(prefixes):
+        words = set(_WORD.findall(_IMPORT.sub("", prefix)))
+        # two tasks that begin alike would get one reply
+        if len(words) < LEAST_WORDS or counts[prefix] > 1:
+            prefixes[place] = ""
+    return prefixes
 
 
 def written_names(model: Generator | LogProbScorer, sets: Sets, prompts: Sequence[str]) -> dict[str, float]:

@@ -48,9 +48,11 @@ class Opener:
             ModelError: there is no such model.
             MissingExtra: one of them needs an optional dependency.
         """
-        for place, name in enumerate(names):
-            if name is not None:  # the revision is that of the first model
-                check_model(name, None if place else self.settings.revision)
+        revision = self.settings.revision
+        for name in names:
+            if name is not None:
+                check_model(name, revision)
+            revision = None  # it is that of the first model
 
     def scorer(self, name: str) -> LogProbScorer:
         """Open a model that gives token probabilities.
@@ -77,7 +79,9 @@ class Opener:
     def cached_scorer(self, model: LogProbScorer) -> LogProbScorer:
         """Return a model behind the cache, if that is used."""
         cache = self.open_cache()
-        return model if cache is None else cached_scorer(model, cache, on_problem=warn)
+        if cache is None:
+            return model
+        return cached_scorer(model, cache, on_problem=warn)
 
     def cached_generator(self, model: Generator) -> Generator:
         """Return a model behind the cache, if that is used."""
@@ -174,4 +178,6 @@ def frequencies_for(scorer: LogProbScorer, named: FrequencyTable | None) -> Freq
         return named
     # ids mean nothing under another tokenizer
     shipped = FrequencyTable.load(builtin_folder("small") / "frequencies.npz")
-    return shipped if shipped.tokenizer_digest == scorer.tokenizer_digest else None
+    if shipped.tokenizer_digest != scorer.tokenizer_digest:
+        return None
+    return shipped

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import chain
+from operator import attrgetter
 
 from assay.errors import MissingCapability, ScoreError
 from assay.models import CachedLogProbScorer
-from assay.scores import Cut, Deriver, FrequencyTable, ModelRole, ScoreRequest, SuffixCut, View
+from assay.scores import Cut, Deriver, FrequencyTable, ModelRole, ScoreDefinition, ScoreRequest, SuffixCut, View
 from assay.scoring.rewriters import Deterministic, Rewriter
 from assay.types import Generator, LogProbScorer, RankedLogProbs, TokenGenerator, gives
 
@@ -56,7 +56,9 @@ class Plan:
         digests: dict[ModelRole, tuple[str, str]] = {}
         if self.generator is not None:
             digests["target"] = self.generator.name, generator_digest(self.generator)
-        return digests | {role: (self.models[role].name, self.models[role].digest) for role in self.roles}
+        for role in self.roles:
+            digests[role] = self.models[role].name, self.models[role].digest
+        return digests
 
     @property
     def roles(self) -> Collection[ModelRole]:
@@ -66,7 +68,7 @@ class Plan:
     @property
     def variants(self) -> int:
         """Rewritings of each text that at least one score compares."""
-        return max((request.variants for request in self.requests), default=0)
+        return max(map(attrgetter("variants"), self.requests), default=0)
 
     @property
     def scored_variants(self) -> int:
@@ -119,8 +121,9 @@ def plan(
     if "target" not in models and generator is None:
         raise MissingCapability("no model to audit: expected one in the role target, or one that generates text")
     # the union of the needs: a view that several scores share is run once
-    plain = [View()] if "target" in models else []
-    views = dict.fromkeys(chain(plain, *(request.definition.views.values() for request in requests)))
+    views = dict.fromkeys([View()] * ("target" in models))
+    for request in requests:
+        views |= dict.fromkeys(request.definition.views.values())
     check_models(requests, models, derivers or {})
     # everything is refused here, before hours of scoring end in an error
     for request in requests:
@@ -129,8 +132,8 @@ def plan(
             _check_statistics(request, models[view.role])
         if request.definition.needs_frequencies:
             _check_frequencies(request.name, models["target"], frequencies)
-    if any(request.definition.statistics is RankedLogProbs for request in requests):
-        models = {role: _requiring_ranks(model) for role, model in models.items()}
+    if RankedLogProbs in map(attrgetter("definition.statistics"), requests):
+        models = dict(zip(models, map(_requiring_ranks, models.values()), strict=True))
     return Plan(
         requests=tuple(requests),
         views=tuple(views),
@@ -143,7 +146,9 @@ def plan(
 
 
 def _requiring_ranks(model: LogProbScorer) -> LogProbScorer:
-    return model.requiring_ranks() if isinstance(model, CachedLogProbScorer) else model
+    if isinstance(model, CachedLogProbScorer):
+        return model.requiring_ranks()
+    return model
 
 
 def check_models(requests: Sequence[ScoreRequest], roles: Collection[ModelRole], derivations: Collection[str]) -> None:
@@ -187,11 +192,20 @@ def _check_cut(request: ScoreRequest, generator: Generator | None) -> None:
         )
 
 
+def statistics_in_words(score: ScoreDefinition) -> str:
+    """Return what a score needs beyond log-probabilities."""
+    if score.statistics is RankedLogProbs:
+        return "ranks"
+    return "whole distributions"
+
+
 def generator_digest(generator: Generator) -> str:
     """Return the digest of all that continuations depend on; of the name where there is none, as behind an API."""
     # what a model generates may depend on more than what it scores, such as its chat template
     digest = getattr(generator, "generation_digest", getattr(generator, "digest", None))
-    return digest if isinstance(digest, str) else sha256(f"generator {generator.name}".encode()).hexdigest()
+    if isinstance(digest, str):
+        return digest
+    return sha256(f"generator {generator.name}".encode()).hexdigest()
 
 
 def _check_statistics(request: ScoreRequest, model: LogProbScorer) -> None:
@@ -200,14 +214,11 @@ def _check_statistics(request: ScoreRequest, model: LogProbScorer) -> None:
     Raises:
         MissingCapability: the model returns less.
     """
-    needed = request.definition.statistics
-    if gives(model, needed):
-        return
-    missing = "ranks" if needed is RankedLogProbs else "whole distributions"
-    raise MissingCapability(
-        f"score {request.name} needs {missing}, which {model.name} does not give: expected scores that need less "
-        "(`assay score --list`), or the model opened from its weights"
-    )
+    if not gives(model, request.definition.statistics):
+        raise MissingCapability(
+            f"score {request.name} needs {statistics_in_words(request.definition)}, which {model.name} does not give: "
+            "expected scores that need less (`assay score --list`), or the model opened from its weights"
+        )
 
 
 def _check_frequencies(name: str, model: LogProbScorer, frequencies: FrequencyTable | None) -> None:

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import repeat
 from typing import Literal, Protocol
 
 from assay.code import (
@@ -81,16 +83,16 @@ class Deterministic:
         """
         kinds = _kinds(self.changes)
         pools = self._pools(samples, kinds)
+        rows = []
         if "tests" not in self.changes:
-            return [
-                rewritten(sample, n, kinds, pool=pool, rename=self.rename)
-                for sample, pool in zip(samples, pools, strict=True)
-            ]
-        shown = _shown(samples, lambda problems: replaced_tests(problems, n))
-        return [
-            _joined(sample, n, kinds, names=self._renamed(sample, n, kinds, pool=pool), tests=tests, counts=self.counts)
-            for sample, tests, pool in zip(samples, shown, pools, strict=True)
-        ]
+            for sample, pool in zip(samples, pools, strict=True):
+                rows.append(rewritten(sample, n, kinds, pool=pool, rename=self.rename))
+            return rows
+        shown = _shown(samples, partial(replaced_tests, n=n))
+        for sample, tests, pool in zip(samples, shown, pools, strict=True):
+            names = self._renamed(sample, n, kinds, pool=pool)
+            rows.append(_joined(sample, n, kinds, names=names, tests=tests, counts=self.counts))
+        return rows
 
     def _renamed(
         self, sample: Sample, n: int, kinds: Sequence[NameKind], *, pool: NamePool | None
@@ -104,7 +106,7 @@ class Deterministic:
         pools: dict[tuple[str, str], NamePool] = {}
         # a source may be a model: it is asked about all texts of a language at once, about each text once
         for language, texts in _by_language(samples).items():
-            pools |= zip([(language, text) for text in texts], self.names.pools(texts, language, kinds), strict=True)
+            pools |= zip(zip(repeat(language), texts), self.names.pools(texts, language, kinds), strict=True)
         return [pools.get((sample_language(sample), sample.text)) for sample in samples]
 
 
@@ -186,7 +188,7 @@ def _by_language(samples: Sequence[Sample]) -> dict[str, list[str]]:
     for sample in samples:
         if (language := sample_language(sample)) in texts:
             texts[language][sample.text] = None
-    return {language: list(distinct) for language, distinct in texts.items()}
+    return dict(zip(texts, map(list, texts.values()), strict=True))
 
 
 def _kinds(changes: Sequence[Change]) -> tuple[NameKind, ...]:
@@ -201,10 +203,14 @@ def _shown(
     problems = list(map(problem_of, samples))
     distinct = list(dict.fromkeys(filter(None, problems)))
     replaced = dict(zip(distinct, replace(distinct), strict=True))
-    return [
-        replaced[problem] if problem else ReplacedTests(sample.text, (), "no solution in Python is known", {})
-        for sample, problem in zip(samples, problems, strict=True)
-    ]
+    shown = []
+    for sample, problem in zip(samples, problems, strict=True):
+        if problem is None:
+            reason = "no solution in Python is known"
+            shown.append(ReplacedTests(sample.text, (), reason=reason, kept={}))
+        else:
+            shown.append(replaced[problem])
+    return shown
 
 
 def _joined(

@@ -10,16 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import Unscorable
 from assay.scores import Derived, ModelRole, SampleInputs, ScoreRequest, View
 from assay.scoring.continuing import continuations_of, cut_block
 from assay.scoring.planning import Plan
 from assay.scoring.views import Rewritten, view_text
-from assay.types import Rejected, Sample, Score, TokenLogProbs, TokenStatistics
+from assay.types import Float64Array, Rejected, Sample, Score, TokenLogProbs, TokenStatistics
 
 Pair = tuple[ModelRole, str]
 Progress = Callable[[int, int], None]
@@ -50,7 +50,7 @@ class ScoreTable:
         counts: (score name, words) → total over all samples.
     """
 
-    values: Mapping[str, NDArray[np.float64]]
+    values: Mapping[str, Float64Array]
     reasons: Mapping[str, tuple[str | None, ...]]
     counts: Mapping[tuple[str, str], int]
 
@@ -93,7 +93,9 @@ def score_stream(
     size = max(1, block // (1 + plan.variants + sum(plan.derivations.values())))
     for begin in range(0, len(samples), size):
         chosen = samples[begin : begin + size]
-        rewritings = plan.rewriter(chosen, plan.variants) if plan.variants else [UNCHANGED] * len(chosen)
+        rewritings: Sequence[Rewritten] = [UNCHANGED] * len(chosen)
+        if plan.variants:
+            rewritings = plan.rewriter(chosen, plan.variants)
         rewritten = list(_rewritten_pairs(rewritings, plan))
         uses.update(rewritten)
         pairs = [*_own_pairs(chosen, plan), *rewritten]
@@ -106,28 +108,39 @@ def score_stream(
         for count in _run(pairs, plan, statistics):
             done += count
             report(done)
-        continuations = continuations_of(cut, plan.generator, progress=partial(_report, progress, total, done))
+        continuations = continuations_of(cut, plan.generator, progress=partial(report, since=done))
         done += len(cut.questions)
-        derived = {name: plan.derivers[name](chosen, n) for name, n in plan.derivations.items()}
-        for place, (sample, rewriting) in enumerate(zip(chosen, rewritings, strict=True)):
+        # without continuations each sample has none
+        columns = (chosen, rewritings, continuations or [{}] * len(chosen), _derived(chosen, plan))
+        rows = zip(*columns, strict=True)
+        for index, (sample, rewriting, own_continuations, own_derived) in enumerate(rows, begin):
             inputs = SampleInputs(
                 text=sample.text,
                 views=dict(zip(plan.views, map(statistics.__getitem__, _own_pairs([sample], plan)), strict=True)),
                 frequencies=plan.frequencies,
                 variants=tuple(map(statistics.__getitem__, _rewritten_pairs([rewriting], plan))),
                 no_variants=rewriting.reason,
-                continuations=continuations[place] if continuations else {},
-                derived={name: column[place] for name, column in derived.items()},
+                continuations=own_continuations,
+                derived=own_derived,
             )
-            yield score_sample(begin + place, sample.id, inputs, plan=plan)
+            yield score_sample(index, sample.id, inputs, plan=plan)
             if isinstance(own := inputs.views.get(View()), TokenLogProbs):
                 for observer in observe:
-                    observer(begin + place, own)
+                    observer(index, own)
         # what no later block needs is dropped, so memory holds a block and what repeats
         uses.subtract(pairs)
         for pair in dict.fromkeys(pairs):
             if not uses[pair]:
                 del statistics[pair]
+
+
+def _derived(samples: Sequence[Sample], plan: Plan) -> list[dict[str, Derived | Rejected]]:
+    """Return the derivations of each sample by name."""
+    rows: list[dict[str, Derived | Rejected]] = [{} for _ in samples]
+    for name, n in plan.derivations.items():
+        for row, derivation in zip(rows, plan.derivers[name](samples, n), strict=True):
+            row[name] = derivation
+    return rows
 
 
 def _run(pairs: Sequence[Pair], plan: Plan, statistics: dict[Pair, TokenLogProbs | Rejected]) -> Iterator[int]:
@@ -136,13 +149,14 @@ def _run(pairs: Sequence[Pair], plan: Plan, statistics: dict[Pair, TokenLogProbs
     for role in plan.roles:
         missing = [text for other, text in dict.fromkeys(pairs) if other == role and (role, text) not in statistics]
         for batch in plan.models[role].completed(missing):
-            statistics.update({(role, missing[index]): reply for index, reply in batch})
+            for index, reply in batch:
+                statistics[role, missing[index]] = reply
             yield len(batch)
 
 
-def _report(progress: Progress | None, total: int, before: int, since: int = 0) -> None:
+def _report(progress: Progress | None, total: int, done: int, *, since: int = 0) -> None:
     if progress:
-        progress(before + since, total)
+        progress(since + done, total)
 
 
 def score_sample(index: int, sample_id: str, inputs: SampleInputs, *, plan: Plan) -> ScoredSample:
@@ -157,7 +171,8 @@ def score_sample(index: int, sample_id: str, inputs: SampleInputs, *, plan: Plan
         for derivation in request.definition.derivations.values():
             derived = inputs.derived[derivation.name]
             if isinstance(derived, Derived):
-                counts |= {(request.name, words): number for words, number in derived.failures.items()}
+                for words, number in derived.failures.items():
+                    counts[request.name, words] = number
     scores = tuple(computed(sample_id, request, inputs) for request in plan.requests)
     return ScoredSample(index, scores, counts)
 
@@ -178,13 +193,15 @@ def score_samples(
     observe: Sequence[Observer] = (),
 ) -> ScoreTable:
     """Score all samples, and return columns."""
-    names = [request.name for request in plan.requests]
-    values = {name: np.full(len(samples), np.nan) for name in names}
-    reasons: dict[str, list[str | None]] = {name: [None] * len(samples) for name in names}
+    columns: dict[str, list[Score]] = {request.name: [] for request in plan.requests}
     counts: Counter[tuple[str, str]] = Counter()
     for scored in score_stream(samples, plan, progress=progress, observe=observe):
         counts.update(scored.counts)
         for score in scored.scores:
-            values[score.name][scored.index] = score.value
-            reasons[score.name][scored.index] = score.reason
-    return ScoreTable(values, {name: tuple(column) for name, column in reasons.items()}, dict(counts))
+            columns[score.name].append(score)
+    values: dict[str, Float64Array] = {}
+    reasons: dict[str, tuple[str | None, ...]] = {}
+    for name, scores in columns.items():
+        values[name] = np.fromiter(map(attrgetter("value"), scores), np.float64, len(scores))
+        reasons[name] = tuple(map(attrgetter("reason"), scores))
+    return ScoreTable(values, reasons, dict(counts))

@@ -105,7 +105,9 @@ class ScoreSelection(Settings):
     @classmethod
     def named(cls, scores: "ScoreSelection | str | None") -> "ScoreSelection":
         """Return the selection of names with commas between them; a selection as it is."""
-        return scores if isinstance(scores, ScoreSelection) else cls(scores)
+        if isinstance(scores, ScoreSelection):
+            return scores
+        return cls(scores)
 
     def specification(self) -> str:
         """Return the requested scores by name, and those that compare variants if there are any.
@@ -113,13 +115,15 @@ class ScoreSelection(Settings):
         Raises:
             ScoreError: a score does not exist, or needs the other access.
         """
-        # a black-box audit without a choice takes the headline's own number of rewritings
-        by_default = self.access == "black" and not self.scores and not self.variants
-        n = registry.headline_score("black").variants() if by_default else self.variants
-        lists = {"gray": "one-pass", "black": ",".join(registry.default_scores("black"))}
-        listed = self.scores or lists[self.access]
-        compared = [s for s in registry.SCORES.values() if n and s.needs_variants and tier(s) == self.access]
-        names = [listed, *(f"{s.name}:n={n}" if s.defaults["n"] != n else s.name for s in compared)]
+        n, listed = self.variants, self.scores or "one-pass"
+        if self.access == "black" and not self.scores:
+            listed = ",".join(registry.default_scores("black"))
+            # a black-box audit without a choice takes the headline's own number of rewritings
+            n = n or registry.headline_score("black").variants()
+        names = [listed]
+        for score in registry.SCORES.values():
+            if n and score.needs_variants and tier(score) == self.access:
+                names.append(score.name if score.defaults["n"] == n else f"{score.name}:n={n}")
         explicit = set(map(str.strip, listed.split(",")))
         for request in registry.requests(",".join(names)):
             check_variants(request.variants, f"score {request.name}: ")
@@ -130,9 +134,11 @@ class ScoreSelection(Settings):
 
     def other_models(self) -> tuple[str, ...]:
         """Return the names of the models besides the audited one; an engine only where a score compares rewritings."""
+        models = [self.reference]
         rewrites = any(request.variants for request in registry.requests(self.specification()))
-        engine = (self.variant_engine,) if rewrites and self.variant_engine != DETERMINISTIC else ()
-        return (*filter(None, (self.reference,)), *engine)
+        if rewrites and self.variant_engine != DETERMINISTIC:
+            models.append(self.variant_engine)
+        return tuple(filter(None, models))
 
     def for_control(self) -> "ScoreSelection":
         """Return the scores of a negative control: those of one model without a table, and those flagged `weights`."""

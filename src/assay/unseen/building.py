@@ -24,7 +24,7 @@ from assay.evaluation import (
 )
 from assay.files import write_text
 from assay.reports import TabularResult
-from assay.types import Sample
+from assay.types import Sample, texts_of
 from assay.unseen.candidates import UnseenRequest, candidates
 from assay.unseen.form import forms_of
 from assay.unseen.packages import NoWheel, Package, PackageFolder, expanded
@@ -44,7 +44,7 @@ ROUNDS = 5
 Enough = Callable[[int], bool]
 """Number of projects that gave a text → True if there are enough."""
 
-_TEXT, _GROUP = attrgetter("text"), attrgetter("group")
+_GROUP = attrgetter("group")
 
 PASSES = 3
 """Fits of the classifier: each on what the one before left."""
@@ -123,7 +123,7 @@ class _Pool:
 
     @property
     def texts(self) -> list[str]:
-        return list(map(_TEXT, (*self.benchmark, *self.offered)))
+        return texts_of((*self.benchmark, *self.offered))
 
     @property
     def positive(self) -> list[bool]:
@@ -274,11 +274,12 @@ def _distinct(offered: list[Sample], like: Dataset | None, counts: Counter[str],
         drawn = np.random.default_rng(seed).choice(len(offered), MOST_CANDIDATES, replace=False)
         counts["not drawn"] = len(offered) - MOST_CANDIDATES
         offered = list(map(offered.__getitem__, sorted(drawn)))
-    index = ShingleIndex(list(map(_TEXT, offered)))
-    copied = index.near_any([] if like is None else list(map(_TEXT, like.samples)), NEAR)
-    first = index.first_of_each_kind(REPEATED)
+    index = ShingleIndex(texts_of(offered))
+    copied = np.zeros(len(offered), np.bool_)
     if like is not None:
+        copied = index.near_any(texts_of(like.samples), NEAR)
         counts["near-duplicates of the benchmark"] = int(copied.sum())
+    first = index.first_of_each_kind(REPEATED)
     counts["repeated"] = int((~first & ~copied).sum())
     return list(compress(offered, first & ~copied))
 
@@ -291,8 +292,11 @@ def _of_one_language(samples: Sequence[Sample], offered: Sequence[Sample]) -> tu
 
 def _dating(request: UnseenRequest) -> str:
     period = request.period
-    days = [f"not before {period.after}"] if period.after else []
-    days += [f"before {period.before}"] if period.before else []
+    days = []
+    if period.after:
+        days.append(f"not before {period.after}")
+    if period.before:
+        days.append(f"before {period.before}")
     return " and ".join(days)
 
 

@@ -99,13 +99,15 @@ def candidates(
 def _whole_file(file: DatedFile, language: str, request: UnseenRequest, *, counts: Counter[str]) -> Iterator[Sample]:
     counts["texts"] += 1
     text = file.source.text
-    lengths = request.forms[language].lengths if request.forms else (SHORTEST, len(text))
+    shortest, longest = SHORTEST, len(text)
+    if request.forms:
+        shortest, longest = request.forms[language].lengths
     if not request.period.admits(file.age):
         counts["of another time"] += 1
-    elif not lengths[0] <= len(text) <= lengths[1]:
+    elif not shortest <= len(text) <= longest:
         counts["of another length"] += 1
     else:
-        yield _sample(file, file.source.path, text, file.age)
+        yield _sample(file, text, place=file.source.path, age=file.age)
 
 
 def _functions(
@@ -117,23 +119,28 @@ def _functions(
     except Unparsable:
         counts["files that do not parse"] += 1
         return
-    form = None if request.forms is None else request.forms[language]
     for function in functions:
         counts["texts"] += 1
-        rendered = function.text if form is None else form.rendered(function, text, random)
-        if rendered is None or (form is None and len(rendered) < SHORTEST):
+        rendered: str | None = function.text
+        if request.forms is not None:
+            rendered = request.forms[language].rendered(function, text, random)
+        elif len(function.text) < SHORTEST:
+            rendered = None
+        if rendered is None:
             counts["of another form or length"] += 1
             continue
-        last = function.first_line + text.count("\n", function.span.start, function.span.stop)
-        whole = request.period.admits(file.age)
-        age = file.age if whole else file.age_of_lines(function.first_line, last)  # git blame takes its time
+        age = file.age
+        if not request.period.admits(age):  # git blame takes its time
+            last = function.first_line + text.count("\n", function.span.start, function.span.stop)
+            age = file.age_of_lines(function.first_line, last)
         if not request.period.admits(age):
             counts["of another time"] += 1
             continue
-        yield _sample(file, f"{file.source.path}:{function.first_line} {function.name}", rendered, age)
+        place = f"{file.source.path}:{function.first_line} {function.name}"
+        yield _sample(file, rendered, place=place, age=age)
 
 
-def _sample(file: DatedFile, place: str, text: str, age: Age) -> Sample:
+def _sample(file: DatedFile, text: str, *, place: str, age: Age) -> Sample:
     return Sample(
         f"{file.repository}/{place}",
         text,

@@ -51,7 +51,7 @@ def _(unseen: UnseenSet, path: str = "") -> Report:
     if unseen.before is not None and unseen.after is not None:
         tables.insert(0, _match_table(unseen, unseen.before, unseen.after))
     return Report(
-        title="Unseen text" if unseen.like is None else f"Unseen text in the form of {unseen.like}",
+        title=" in the form of ".join(filter(None, ("Unseen text", unseen.like))),
         statement=f"{statement}.",
         details=tuple(details),
         tables=tuple(tables),

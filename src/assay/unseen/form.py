@@ -10,6 +10,7 @@ import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Literal
 
 import numpy as np
@@ -91,12 +92,14 @@ class BenchmarkForm:
         else:
             rendered = self._framed(code, random)
         low, high = self.lengths
-        return rendered if low <= len(rendered) <= high else None
+        if not low <= len(rendered) <= high:
+            return None
+        return rendered
 
     def _framed(self, code: str, random: np.random.Generator) -> str:
         if not self.frames:
             return code
-        counts = np.array([count for _, count in self.frames], float)
+        counts = np.array(list(map(itemgetter(1), self.frames)), float)
         frame = self.frames[int(random.choice(len(counts), p=counts / counts.sum()))][0]
         return frame.before + textwrap.indent(code, frame.indentation) + frame.after
 
@@ -107,8 +110,12 @@ def forms_of(samples: Sequence[Sample]) -> dict[str, BenchmarkForm]:
     by_language: dict[str, list[str]] = defaultdict(list)
     for sample in samples:
         by_language[sample.language or "python"].append(sample.text)
-    forms = {language: _form(language, texts) for language, texts in by_language.items() if language in readable}
-    return {language: form for language, form in forms.items() if form is not None}
+    forms = {}
+    for language, texts in by_language.items():
+        form = _form(language, texts) if language in readable else None
+        if form is not None:
+            forms[language] = form
+    return forms
 
 
 def _form(language: str, texts: Sequence[str]) -> BenchmarkForm | None:
@@ -165,8 +172,10 @@ def _functions(text: str, language: str) -> tuple[Function, ...]:
 def _frame(code: str, functions: Sequence[Function]) -> Frame:
     first, last = _whole(functions[0]), functions[-1].span
     start = code.rfind("\n", 0, first.start) + 1
-    after = code[last.stop :].strip("\n")
-    return Frame(code[:start], f"{after}\n" if after.strip() else "", code[start : first.start])
+    after = code[last.stop :].strip("\n") + "\n"
+    if not after.strip():
+        after = ""
+    return Frame(code[:start], after, code[start : first.start])
 
 
 def _whole(function: Function) -> TextSpan:

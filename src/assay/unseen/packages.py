@@ -104,7 +104,9 @@ class PackageFolder:
         """Return a wheel of exactly the version that is asked for; None where the newest one is asked for."""
         fixed = [part for part in requirement.specifier if part.operator in ("==", "===") and "*" not in part.version]
         name = canonicalize_name(requirement.name)
-        for path in sorted(self.path.glob("*.whl")) if fixed else ():
+        if not fixed:
+            return None
+        for path in sorted(self.path.glob("*.whl")):
             own, version = _name_and_version(path)
             if own == name and requirement.specifier.contains(Version(version), prereleases=True):
                 return path

@@ -5,15 +5,15 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from assay.errors import DataError
-from assay.evaluation import LEVEL, Estimate, finite, unknown, weighted_spearman, wilson_ends
+from assay.evaluation import COVERAGE, Estimate, finite, unknown, weighted_spearman, wilson_ends
 
 
-def wilson(successes: int, trials: int, *, level: float = LEVEL) -> Estimate:
+def wilson(successes: int, trials: int, *, level: float = COVERAGE) -> Estimate:
     """Return a proportion of independent trials with Wilson's score interval (1927)."""
     if not trials:
         return unknown(level)
     low, high = wilson_ends(successes / trials, trials, float(ndtri((1 + level) / 2)))
-    return Estimate(successes / trials, low, high, level)
+    return Estimate(successes / trials, low=low, high=high, level=level)
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from assay.errors import DataError
 from assay.evaluation import (
-    LEVEL,
+    COVERAGE,
     RESAMPLES,
     ROUNDING,
     SEED,
@@ -117,7 +117,7 @@ def at_threshold(
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-    level: float = LEVEL,
+    level: float = COVERAGE,
 ) -> Threshold:
     """Compare the decisions `score >= threshold` with the labels.
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from operator import itemgetter
 
+from assay_lab.mappings import enumerated
 from assay_lab.pages.table_cells import Cell, File, pivot, pivot_of, table, table_of
 from assay_lab.result_rows import grouped, where
 
@@ -89,7 +90,7 @@ def provenance_peers(file: File) -> str:
             ranks = pivot_of("way", own, line="{way}", column="{window} tokens", cell="{mrr:estimate}")
             parts.append(f"{words[0].upper()}{words[1:]}:\n\n{ranks}")
     fragments = {cell["window"]: cell["queries"] for cell in measured}
-    sizes = ", ".join(f"{count} of {window} tokens" for window, count in fragments.items())
+    sizes = enumerated(fragments, "{1} of {0} tokens")
     parts.append(
         f"Mean reciprocal rank and its interval among {largest[0]['space']:,} functions; fragments: {sizes}. Recall@1 "
         "and recall@10 are in the JSON file.\n"

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
+from operator import methodcaller
 from pathlib import Path
 
 from assay_lab.pages.decision_tables import (
@@ -182,7 +183,7 @@ def rendered(page: str, folder: Path) -> str:
     @cache
     def files(stems: str) -> tuple[File, ...] | None:
         paths = [folder / f"{stem}.json" for stem in stems.split("+")]
-        return tuple(map(read, paths)) if all(path.exists() for path in paths) else None
+        return tuple(map(read, paths)) if all(map(methodcaller("exists"), paths)) else None
 
     def of(name: str) -> str:
         if name == "machine":

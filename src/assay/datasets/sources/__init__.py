@@ -6,11 +6,11 @@ from pathlib import Path
 from assay.datasets.sources.columnar import is_saved, saved_rows
 from assay.datasets.sources.files import file_rows
 from assay.datasets.sources.folders import data_files, folder_rows
-from assay.datasets.sources.json_text import SourceRow
+from assay.datasets.sources.json_text import SourceRow, UnreadRow
 from assay.datasets.sources.stream import opened, require_exists, walk
 from assay.datasets.sources.text import Note, decoded
 
-__all__ = ["Note", "SourceRow", "data_files", "decoded", "opened", "read_rows", "require_exists", "walk"]
+__all__ = ["Note", "SourceRow", "UnreadRow", "data_files", "decoded", "opened", "read_rows", "require_exists", "walk"]
 
 
 def read_rows(path: Path, note: Note) -> Iterator[SourceRow]:

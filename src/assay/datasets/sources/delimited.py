@@ -2,12 +2,13 @@
 
 import csv
 from collections.abc import Iterator
+from io import BufferedReader
 from itertools import chain
 from pathlib import Path
 
 from assay.datasets.sources.json_text import SourceRow
 from assay.datasets.sources.stream import opened
-from assay.datasets.sources.text import Note, decoded_lines
+from assay.datasets.sources.text import Note, decoded_lines, line_too_long
 from assay.errors import DataError
 
 _DELIMITERS = (",", "\t", ";", "|")
@@ -31,7 +32,7 @@ def delimited_rows(path: Path, note: Note) -> Iterator[SourceRow]:
     # the module's own limit, 128 KiB a field, is below real samples; it is one for the whole process
     csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_FIELD))
     with opened(path) as stream:
-        lines = decoded_lines(stream, path, note)
+        lines = _whole_lines(stream, path, note)
         first = next((line for line in lines if line.strip()), "")
         reader = csv.reader(chain([first], lines), delimiter=delimiter_of(first), strict=True)
         try:
@@ -52,3 +53,11 @@ def delimited_rows(path: Path, note: Note) -> Iterator[SourceRow]:
                 yield dict(zip(header, record, strict=True))
         except csv.Error as fault:
             raise DataError(f"{path}: broken CSV in line {reader.line_num} ({fault})") from fault
+
+
+def _whole_lines(stream: BufferedReader, path: Path, note: Note) -> Iterator[str]:
+    # a record may go over several lines, so none can be left out
+    for number, line in enumerate(decoded_lines(stream, path, note), start=1):
+        if line is None:
+            raise line_too_long(path, number)
+        yield line

@@ -1,44 +1,97 @@
 """Rows from JSON: one object a line, one array of objects, or one object of columns."""
 
+import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import cast
 
 from assay.datasets.sources.stream import opened
-from assay.datasets.sources.text import Note, decoded_lines
+from assay.datasets.sources.text import Note, decoded, decoded_lines, has_nul, line_too_long
 from assay.errors import DataError
+from assay.guard import LARGEST_JSON, LONGEST_LINE, MiB
+
+ARRAY_WITHIN = 4096
+"""Bytes of blank space before an array of rows."""
 
 SourceRow = dict[str, object]
 """Column name → value, as the source has it."""
 
 
-def json_rows(path: Path, note: Note) -> Iterator[SourceRow]:
-    """Rows of a JSON file; its first line shows which of the three forms it has.
+class UnreadRow(SourceRow):
+    """A row without columns: it is there, and cannot be read.
 
-    One object a line is streamed. A file that holds a single object is a table of columns where all its
-    values are lists of one length, or objects with the same keys (as pandas writes them); it is a wrapper
-    where its only value is a list of objects; else it is one row.
+    Attributes:
+        name: its place in the file, in words.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.name = f"line {number}"
+
+
+def json_rows(path: Path, note: Note) -> Iterator[SourceRow]:
+    """Rows of a JSON file; its beginning shows which of the three forms it has.
+
+    One object a line is streamed; a line that is too long is an `UnreadRow`. A file that holds a single object is a
+    table of columns where all its values are lists of one length, or objects with the same keys (as pandas writes
+    them); it is a wrapper where its only value is a list of objects; else it is one row.
 
     Raises:
-        DataError: broken JSON, with its line, or JSON that is not a table.
+        DataError: broken JSON, with its line, JSON that is not a table, or a document or only row that is too large.
     """
     with opened(path) as stream:
-        numbered = enumerate(decoded_lines(stream, path, note), start=1)
-        first_number, first = next((entry for entry in numbered if entry[1].strip()), (1, ""))
-        row = None if first.lstrip().startswith("[") else _attempt(first)
-        if row is None:
-            yield from _document(path, first_number, first + "".join(line for _number, line in numbered))
+        if stream.peek(ARRAY_WITHIN)[:ARRAY_WITHIN].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+            yield from _document(path, 1, _whole(stream, path, note))
             return
-        others = (entry for entry in numbered if entry[1].strip())
-        second = next(others, None)
+        lines = decoded_lines(stream, path, note)
+        numbered = ((number, line) for number, line in enumerate(lines, start=1) if line is None or line.strip())
+        first_number, first = next(numbered, (1, ""))
+        row = None if first is None or first.lstrip().startswith("[") else _attempt(first)
+        if row is None and first is not None:
+            yield from _document(path, first_number, first + "".join(_pieces(path, numbered)))
+            return
+        second = next(numbered, None)
         if second is None:
+            if first is None:
+                raise line_too_long(path, first_number)
             yield from _single(path, row)
             return
-        yield _object(path, first_number, row)
-        yield _object(path, second[0], _parsed(path, *second))
-        for number, line in others:
-            yield _object(path, number, _parsed(path, number, line))
+        unread = 0
+        for number, line in chain([(first_number, first), second], numbered):
+            unread += line is None
+            yield UnreadRow(number) if line is None else _object(path, number, _parsed(path, number, line))
+    if unread:
+        note(f"{path.name}: {unread} line{'s' * (unread > 1)} of more than {LONGEST_LINE // MiB} MiB, not read")
+
+
+def _whole(stream: io.BufferedReader, path: Path, note: Note) -> str:
+    """The text of a file that is one JSON value."""
+    raw = stream.read(LARGEST_JSON + 1)
+    if len(raw) > LARGEST_JSON:
+        raise _document_too_large(path)
+    if has_nul(raw):
+        raise DataError(f"{path}: NUL byte, expected a text file")
+    return decoded(raw, path.name, note)
+
+
+def _pieces(path: Path, numbered: Iterable[tuple[int, str | None]]) -> Iterator[str]:
+    """The further lines of a file that is one JSON value over several lines."""
+    size = 0
+    for number, line in numbered:
+        if line is None:
+            raise line_too_long(path, number)
+        size += len(line)
+        if size > LARGEST_JSON:
+            raise _document_too_large(path)
+        yield line
+
+
+def _document_too_large(path: Path) -> DataError:
+    return DataError(
+        f"{path}: one JSON value of more than {LARGEST_JSON // MiB} MiB, expected at most that: write one object a line"
+    )
 
 
 def _attempt(line: str) -> object | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from assay.errors import DataError
+from assay.guard import LONGEST_LINE, MiB, lines_within
 
 Note = Callable[[str], None]
 """Takes one sentence that the reader of a data set should know."""
@@ -57,10 +58,11 @@ def decoded(raw: bytes, where: str, note: Note) -> str:
         return raw.decode("latin-1")
 
 
-def decoded_lines(stream: io.BufferedReader, path: Path, note: Note) -> Iterator[str]:
+def decoded_lines(stream: io.BufferedReader, path: Path, note: Note) -> Iterator[str | None]:
     r"""The lines of a file as they stream in, each with its own line end; only "\n" ends a line.
 
-    A line that is not UTF-8 is read as Latin-1; a note counts them at the end.
+    A line that is longer than `LONGEST_LINE` is None. One that is not UTF-8 is read as Latin-1; a note counts them at
+    the end.
 
     Raises:
         DataError: a NUL byte (the file is not text), or a false UTF-16 or UTF-32 mark.
@@ -68,14 +70,17 @@ def decoded_lines(stream: io.BufferedReader, path: Path, note: Note) -> Iterator
     if wide := wide_encoding(stream.peek(4)[:4]):
         wrapper = io.TextIOWrapper(stream, encoding=wide, newline="\n")
         try:
-            yield from wrapper
+            yield from lines_within(wrapper.readline, "\n")
         except UnicodeDecodeError as fault:
             raise DataError(f"{path}: begins with the mark of {wide} but is not {wide} ({fault.reason})") from fault
         finally:
             wrapper.detach()  # the caller that opened the stream closes it
         return
     fallbacks = 0
-    for number, raw in enumerate(stream, start=1):
+    for number, raw in enumerate(lines_within(stream.readline, b"\n"), start=1):
+        if raw is None:
+            yield None
+            continue
         if b"\0" in raw:
             raise DataError(f"{path}: NUL byte in line {number}, expected a text file")
         try:
@@ -85,3 +90,8 @@ def decoded_lines(stream: io.BufferedReader, path: Path, note: Note) -> Iterator
             yield raw.decode("latin-1")
     if fallbacks:
         note(f"{path.name}: {fallbacks} line{'s' * (fallbacks > 1)} not UTF-8, read as Latin-1")
+
+
+def line_too_long(path: Path, number: int) -> DataError:
+    """Return the error of a line that `decoded_lines` did not read."""
+    return DataError(f"{path}: line {number} has more than {LONGEST_LINE // MiB} MiB, expected shorter lines")

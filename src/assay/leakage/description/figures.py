@@ -92,7 +92,8 @@ def dose_figures(audit: Audit) -> tuple[Figure, ...]:
         f"{level} intervals of {first}; the table has those of the others. Dotted: chance."
     )
     areas = _by_dose(shown, lambda point: point.auroc)
-    area = _dose_figure("dose-auroc", "AUROC by number of exposures", caption.strip(), areas, axes=_axes("AUROC", 0.5))
+    title = "AUROC by number of exposures"
+    area = _dose_figure("dose-auroc", title, caption=caption.strip(), series=areas, axes=_axes("AUROC", 0.5))
     return area, _flagged(shown) or _detected(shown)
 
 
@@ -111,8 +112,9 @@ def _detected(shown: Sequence[ScoreSummary]) -> Figure:
     return _dose_figure(
         "dose-tpr",
         f"Share found when {percent(0.05)} of the unseen are flagged",
-        f"Thresholds from the never-seen samples themselves. Bars: intervals of {shown[0].score}. Dotted: chance.",
-        _by_dose(shown, lambda point: point.tpr_at_fpr_5),
+        caption=f"Thresholds from the never-seen samples themselves. Bars: intervals of {shown[0].score}. Dotted: "
+        "chance.",
+        series=_by_dose(shown, lambda point: point.tpr_at_fpr_5),
         axes=_axes(f"found at {percent(0.05)} FPR", 0.05, share=True),
     )
 
@@ -131,9 +133,9 @@ def _flagged(shown: Sequence[ScoreSummary]) -> Figure | None:
     return _dose_figure(
         "dose-flagged",
         "Share flagged by a threshold set beforehand",
-        f"Thresholds from other unseen text. Never seen: the false positives that do happen; chance (dotted) is "
+        caption="Thresholds from other unseen text. Never seen: the false positives that do happen; chance (dotted) is "
         f"{percent(chance)}. Bars: intervals of {first.score}.",
-        series,
+        series=series,
         axes=_axes("flagged", chance, share=True),
     )
 
@@ -146,16 +148,19 @@ def _dose_figure(
     name: str, title: str, caption: str, series: Mapping[str, Mapping[float, Estimate]], *, axes: Axes
 ) -> Figure:
     """One line a series over the number of exposures; the first series with its intervals."""
-    labels: dict[float, str] = {}
-    values, lines, words = [axes.chance or 0.0], [], []
+    labels = {}
+    lines: list[Series] = []
+    values, words = [axes.chance or 0.0], []
     for score, points in series.items():
-        labels |= {dose: f"{dose:g}" if dose else "never" for dose in points}
-        values += [point.value for point in points.values()]
+        described = []
+        for dose, point in points.items():
+            labels[dose] = f"{dose:g}" if dose else "never"
+            described.append(f"{_exposed(dose)} {area_with_interval(point)}")
+            values.append(point.value)
+            if not lines:  # only the first series has its intervals drawn
+                values.append(point.low)
         lines.append(Series(score, points))
-        described = (f"{_exposed(dose)} {area_with_interval(point)}" for dose, point in points.items())
         words.append(f"{score}: {', '.join(described)}")
-    first = next(iter(series.values()))
-    values += [point.low for point in first.values() if point.has_interval]
     lowest = float(np.nanmin(values))
     labelled = replace(
         axes,
@@ -249,6 +254,7 @@ def p_value_figures(audit: Audit) -> tuple[Figure, ...]:
 def _leading(audit: Audit) -> Sequence[ScoreSummary]:
     """The primary score, then those with the highest AUROC, as many as a picture can show."""
     ordered = by_area(audit)
+    # a ranking without a curve has too few values to be drawn
     ranked = [summary for summary in ordered if summary.ranking is not None and len(summary.ranking.fpr)]
     return (ranked or ordered)[:MOST_SERIES]
 

@@ -1,6 +1,7 @@
 """The scores of an audit and its ways of judging, explained: title, formula, reference."""
 
 import re
+from collections.abc import Iterator
 
 from assay.errors import ScoreError
 from assay.evaluation import TOP
@@ -22,7 +23,9 @@ _ARXIV = re.compile(r"arXiv:(\d{4}\.\d{4,5})")
 def titled(score: str) -> str:
     """Return a score as sentences name it, `title (column)`."""
     method = _score_method(score)
-    return f"{method.title} ({score})" if method else score
+    if method is None:
+        return score
+    return f"{method.title} ({score})"
 
 
 def score_methods(audit: Audit) -> tuple[Method, ...]:
@@ -35,13 +38,23 @@ def score_methods(audit: Audit) -> tuple[Method, ...]:
 
 def literature_methods(audit: Audit) -> tuple[Method, ...]:
     """Return a method for each one of the literature that was run beside the verdict."""
-    detectors = ((result.name, DETECTORS[result.name.partition(":")[0]]) for result in audit.methods)
-    return tuple(Method(one.title, "", one.formula, one.reference, name) for name, one in detectors)
+    methods = []
+    for result in audit.methods:
+        detector = DETECTORS[result.name.partition(":")[0]]
+        method = Method(
+            title=detector.title,
+            summary="",
+            formula=detector.formula,
+            reference=detector.reference,
+            name=result.name,
+        )
+        methods.append(method)
+    return tuple(methods)
 
 
 def evaluation_methods(audit: Audit) -> tuple[Method, ...]:
     """Return how the figures of this audit were computed; only of those that it has."""
-    summary = audit.summary(audit.primary)
+    summary = audit.deciding
     methods: list[Method] = []
     if summary.ranking is not None:
         methods.append(
@@ -119,17 +132,21 @@ def _score_method(score: str) -> Method | None:
     return Method(
         title=definition.title,
         summary=definition.summary,
-        formula=f"{definition.formula}; {values}" if values else definition.formula,
+        formula="; ".join(filter(None, (definition.formula, values))),
         reference=definition.reference,
         name=score,
-        needs=_further_needs(definition),
-        link=f"https://arxiv.org/abs/{arxiv[1]}" if arxiv else None,
+        needs=" and ".join(_further_needs(definition)),
+        link=arxiv and f"https://arxiv.org/abs/{arxiv[1]}",
     )
 
 
-def _further_needs(definition: ScoreDefinition) -> str:
-    views = [str(view) for view in dict.fromkeys(definition.views.values()) if view != View()]
-    tables = ["a token-frequency table"] if definition.needs_frequencies else []
-    generated = ["generated text, no token probabilities"] if definition.access == "black" else []
-    variants = ["n variants of the text"] if definition.needs_variants else []
-    return " and ".join([*views, *generated, *variants, *tables])
+def _further_needs(definition: ScoreDefinition) -> Iterator[str]:
+    for view in dict.fromkeys(definition.views.values()):
+        if view != View():  # the plain pass, which every score has
+            yield str(view)
+    if definition.access == "black":
+        yield "generated text, no token probabilities"
+    if definition.needs_variants:
+        yield "n variants of the text"
+    if definition.needs_frequencies:
+        yield "a token-frequency table"

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple
+from functools import partial
 from itertools import chain
 from operator import attrgetter
 
@@ -38,7 +40,7 @@ SCORES, EXPOSURES, DISTRIBUTIONS = "Scores", "Exposures", "Distributions"
 """Sections of the page, shared with figures."""
 
 PLOT = (0.3, 1.0, 0.5)
-TAG = "headline score"
+TAGS: Mapping[RowKind, str] = {"primary": "headline score", "plain": "", "baseline": ""}
 CONTROL_FLAGS = (
     "Control flags: the same share under {model}, which never saw the benchmark. Where it is far from chance, the "
     "score reacts to a difference between the texts that is not training."
@@ -66,25 +68,24 @@ def tables(audit: Audit) -> tuple[Table, ...]:
         part_table(audit),
         method_table(audit),
     )
-    return tuple(table for table in every if table is not None)
+    return tuple(filter(None, every))
 
 
 def condition_table(audit: Audit) -> Table | None:
     """Return all that the verdict by the test against unseen text rests on; None without such a test."""
-    test = audit.summary(audit.primary).test
-    if test is None:
+    if audit.test is None:
         return None
-    columns = (Column("condition", "text"), Column("value", "text"), Column("meaning", "text"))
-    return Table("conditions", "What the verdict rests on", columns, rows=tuple(map(Row, _conditions(audit, test))))
+    columns = (Column("condition"), Column("value"), Column("meaning"))
+    rows = map(Row, _conditions(audit, audit.test))
+    return Table("conditions", "What the verdict rests on", columns, rows=tuple(rows))
 
 
 def _conditions(audit: Audit, test: UnseenTest) -> Iterator[tuple[str, str, str]]:
     """Yield condition, value and meaning."""
     if audit.blind is not None:
         yield "blind baseline (AUROC)", *_blind_cells(audit.blind)
-    calibration = audit.summary(audit.primary).calibration
-    if calibration is not None and calibration.control is not None:
-        yield from _control_conditions(calibration.control)
+    if audit.deciding.control is not None:
+        yield from _control_conditions(audit.deciding.control)
     if not math.isnan(test.p_value):
         yield "permutation test by group", named_p_value(test.p_value), audit.primary
     if not math.isnan(test.p_beyond):
@@ -92,25 +93,30 @@ def _conditions(audit: Audit, test: UnseenTest) -> Iterator[tuple[str, str, str]
         yield "the same test with an allowance", named_p_value(test.p_beyond), meaning
     if audit.gate is not None:
         value = f"{four_digits(audit.gate.own.norm)} against {four_digits(audit.gate.unseen.norm)} for unseen text"
-        yield "mean gradient", value, "open" if audit.gate.is_open else "closed"
+        yield "mean gradient", value, ("closed", "open")[audit.gate.is_open]
 
 
 def _blind_cells(blind: BlindBaseline) -> tuple[str, str]:
-    value, meaning = blind.reason or "not measured", "not known"
-    if blind.ranking is not None:
-        value = area_with_interval(blind.ranking.auroc)
-        meaning = "no clear difference" if blind.ranking.auroc.has_interval else "not known"
-    return value, "the texts differ" if blind.separates else meaning
+    if blind.ranking is None:
+        return blind.reason or "not measured", "not known"
+    area, meaning = blind.ranking.auroc, "not known"
+    if blind.separates:
+        meaning = "the texts differ"
+    elif area.has_interval:
+        meaning = "no clear difference"
+    return area_with_interval(area), meaning
 
 
 def _control_conditions(control: NegativeControl) -> Iterator[tuple[str, str, str]]:
     rate, excess = control.flagged.rate, control.excess
     decides = excess is not None and excess.has_interval
-    meaning = "not flat; the excess decides" if decides else "not flat"
+    meaning = "not flat"
     if control.is_flat:
         meaning = "flat"
     elif not rate.has_interval:
         meaning = "not known"
+    elif decides:
+        meaning = "not flat; the excess decides"
     value = f"{percent(rate.value)} flagged, {percent_interval(rate)}; chance {percent(control.flagged.chance)}"
     yield f"control {control.model}", value, meaning
     if excess is not None and decides:
@@ -133,7 +139,12 @@ def method_table(audit: Audit) -> Table | None:
     columns = (
         Column("method", "name", lambda result: result.name),
         Column("value", "number", _method_value),
-        Column("unseen text", "number", lambda result: result.score.unseen_value, "not computed for unseen text"),
+        Column(
+            "unseen text",
+            "number",
+            lambda result: result.score.unseen_value,
+            missing="not computed for unseen text",
+        ),
         Column("p-value", "p_value", lambda result: result.score.p_value, missing="no null distribution"),
         Column("authors' rule", "text", _called, missing="the method states no rule"),
         Column("samples", "count", lambda result: result.score.samples, optional=True),
@@ -143,13 +154,15 @@ def method_table(audit: Audit) -> Table | None:
 
 
 def _method_value(result: MethodResult) -> float | Missing:
-    value = result.score.value
-    return Missing(result.score.reason or "no value") if math.isnan(value) else value
+    if math.isnan(result.score.value):
+        return Missing(result.score.reason or "no value")
+    return result.score.value
 
 
 def _called(result: MethodResult) -> str | None:
-    called = result.score.called
-    return None if called is None else ("clean", "contaminated")[called]
+    if result.score.called is None:
+        return None
+    return ("clean", "contaminated")[result.score.called]
 
 
 def score_table(audit: Audit) -> Table | None:
@@ -162,14 +175,15 @@ def score_table(audit: Audit) -> Table | None:
     baseline = measured_baseline(audit)
     if baseline is not None and baseline_separates_labels(audit):
         rows.append(_ranked_row(f"{baseline[0]} (never sees the model)", baseline[1], rates, kind="baseline"))
-    chance = ", ".join(f"{percent(rate)} for TPR at {percent(rate)} FPR" for rate in rates)
+    titles = {rate: f"TPR at {percent(rate)} FPR" for rate in rates}
+    chance = ", ".join(f"{percent(rate)} for {title}" for rate, title in titles.items())
     return Table(
         name="scores",
         title="How well each score separates members from non-members",
         columns=(
             Column("score", "name"),
             Column("AUROC", "area", plot=PLOT),
-            *(Column(f"TPR at {percent(rate)} FPR", "share") for rate in rates),
+            *map(partial(Column, kind="share"), titles.values()),
             Column("coverage", "share", optional=all(ranking.coverage == 1 for _, ranking in ranked)),
             Column("n", "count"),
         ),
@@ -186,17 +200,18 @@ def score_table(audit: Audit) -> Table | None:
 
 def dose_table(audit: Audit) -> Table | None:
     """Return the AUROC of each dose against samples never seen; None where doses are unknown."""
-    dosed = [summary for summary in by_area(audit) if summary.doses]
+    dosed = list(filter(attrgetter("doses"), by_area(audit)))
     if not dosed:
         return None
-    doses = sorted({point.dose for point in chain(*map(attrgetter("doses"), dosed))})
+    doses = sorted({point.dose for point in chain.from_iterable(map(attrgetter("doses"), dosed))})
     sizes = {point.dose: point.samples for point in dosed[0].doses}
     rows = []
     for summary in dosed:
-        points = {point.dose: point.auroc for point in summary.doses}
-        cells = [points.get(dose, Missing("no sample of that dose has a value")) for dose in doses]
+        cells: dict[float, Cell] = dict.fromkeys(doses, Missing("no sample of that dose has a value"))
+        for point in summary.doses:
+            cells[point.dose] = point.auroc
         trend = summary.dose_correlation or Missing("no correlation was measured")
-        rows.append(_row(audit, summary, [*cells, trend]))
+        rows.append(_row(audit, summary, [*cells.values(), trend]))
     return Table(
         name="doses",
         title="AUROC by how often the model saw the sample",
@@ -249,7 +264,7 @@ def flag_table(audit: Audit) -> Table | None:
 def distribution_table(audit: Audit) -> Table:
     """Return where the values lie and, where calibrated, how many are flagged beside how many chance would flag."""
     summaries = sorted(audit.summaries, key=lambda summary: summary.score != audit.primary)
-    calibrations = [summary.calibration for summary in summaries if summary.calibration is not None]
+    calibrations = list(filter(None, map(attrgetter("calibration"), summaries)))
     columns: list[tuple[Column, Callable[[ScoreSummary], Cell]]] = [
         (Column("mean", "number", optional=True), lambda summary: summary.distribution.mean),
         (Column("median", "number"), lambda summary: summary.distribution.quantiles.get(0.5, math.nan)),
@@ -265,22 +280,23 @@ def distribution_table(audit: Audit) -> Table:
             f"{calibration.unseen:,} unseen texts ({calibration.source}), with its "
             f"{percent(calibration.flagged.rate.level)} interval."
         )
-    controls = [calibration.control for calibration in calibrations if calibration.control is not None]
-    for control in controls[:1]:
+    control = next(filter(None, map(attrgetter("control"), calibrations)), None)
+    if control is not None:
         columns.append((Column("control flags", "share"), _flagged_under_control))
         caption.append(CONTROL_FLAGS.format(model=control.model))
     if any(map(names_samples, summaries)):
         columns.append((Column("named", "count", note=f"q\u00a0≤\u00a0{calibrations[0].alpha:g}"), _named))
         caption.append("Named: single samples left after correction for testing all of them (Benjamini-Hochberg).")
     columns.append((Column("coverage", "share"), lambda summary: summary.scored / summary.total))
-    columns.append((Column("n", "count"), lambda summary: summary.scored))
+    columns.append((Column("n", "count"), attrgetter("scored")))
+    headings, getters = zip(*columns, strict=True)
     rows = []
     for summary in summaries:
-        rows.append(_row(audit, summary, [cell(summary) for _, cell in columns]))
+        rows.append(_row(audit, summary, [cell(summary) for cell in getters]))
     return Table(
         name="distributions",
         title="Values of each score over the benchmark",
-        columns=(Column("score", "name"), *(column for column, _ in columns)),
+        columns=(Column("score", "name"), *headings),
         rows=tuple(rows),
         caption=tuple(caption),
         section=SCORES,
@@ -288,17 +304,22 @@ def distribution_table(audit: Audit) -> Table:
 
 
 def _middle_part(summary: ScoreSummary) -> str:
-    low, high = (summary.distribution.quantiles.get(share, math.nan) for share in (0.05, 0.95))
-    return f"{low:.4g} to {high:.4g}".replace("-", "−") if summary.scored else "–"
+    if not summary.scored:
+        return "–"
+    low, high = map(summary.distribution.quantiles.get, (0.05, 0.95), (math.nan, math.nan))
+    return f"{low:.4g} to {high:.4g}".replace("-", "−")
 
 
 def _flagged(summary: ScoreSummary) -> Cell:
-    return summary.calibration.flagged.rate if summary.calibration else Missing("this score was not calibrated")
+    if summary.calibration is None:
+        return Missing("this score was not calibrated")
+    return summary.calibration.flagged.rate
 
 
 def _flagged_under_control(summary: ScoreSummary) -> Cell:
-    control = summary.calibration and summary.calibration.control
-    return control.flagged.rate if control else Missing("the control has no value of this score")
+    if summary.control is None:
+        return Missing("the control has no value of this score")
+    return summary.control.flagged.rate
 
 
 def _named(summary: ScoreSummary) -> Cell:
@@ -312,29 +333,27 @@ def named_table(audit: Audit) -> Table | None:
     named = named_samples(audit)
     if not named.samples:
         return None
-    shown = named.samples[:MOST_NAMED]
-    left_out = len(named.samples) - len(shown)
+    caption = [f"Named by {named.score}: q ≤ {named.level:g} over {named.tested:,} samples. {FALSE_SHARE}"]
+    if len(named.samples) > MOST_NAMED:
+        caption.append(f"{len(named.samples) - MOST_NAMED:,} more are in the list of samples.")
     return Table(
         name="named",
         title="Single samples that were trained on",
         columns=(
-            Column("sample", "text"),
+            Column("sample"),
             Column(f"{named.score}", "number", optional=True),
             Column("p", "p_value"),
             Column("q", "p_value"),
         ),
-        rows=tuple(Row((entry.sample_id, entry.value, entry.p_value, entry.q_value)) for entry in shown),
-        caption=(
-            f"Named by {named.score}: q ≤ {named.level:g} over {named.tested:,} samples. {FALSE_SHARE}",
-            *([f"{left_out:,} more are in the list of samples."] if left_out else []),
-        ),
+        rows=tuple(map(Row, map(astuple, named.samples[:MOST_NAMED]))),
+        caption=tuple(caption),
         section=SCORES,
     )
 
 
 def planted_table(audit: Audit) -> Table | None:
     """Return what is flagged of unseen texts that a copy of the model was trained on; None where none were planted."""
-    calibration = audit.summary(audit.primary).calibration
+    calibration = audit.deciding.calibration
     if calibration is None or calibration.planted is None:
         return None
     planted = calibration.planted
@@ -387,22 +406,23 @@ def part_table(audit: Audit) -> Table | None:
         f"By {audit.primary}, given what stands before the part; compared with the same part of the unseen texts.",
         f"Chance flags {chance}. p: how often as many would be flagged had nothing leaked.",
     ]
-    if audit.summary(audit.primary).is_open:
+    if audit.deciding.is_open:
         caption.append("No verdict follows from these figures.")
+    rows = []
+    for entry in audit.parts:
+        flags = entry.flagged
+        rows.append(Row((entry.part, flags.rate, flags.p_value, flags.samples, entry.unseen)))
     return Table(
         name="parts",
         title="Flagged by part of a task",
         columns=(
-            Column("part", "text"),
+            Column("part"),
             Column("flagged", "share", note=f"chance {chance}"),
             Column("p", "p_value"),
             Column("n", "count"),
             Column("unseen", "count"),
         ),
-        rows=tuple(
-            Row((entry.part, entry.flagged.rate, entry.flagged.p_value, entry.flagged.samples, entry.unseen))
-            for entry in audit.parts
-        ),
+        rows=tuple(rows),
         caption=tuple(caption),
         section=SCORES,
     )
@@ -411,31 +431,35 @@ def part_table(audit: Audit) -> Table | None:
 def by_area(audit: Audit) -> list[ScoreSummary]:
     """Return the primary score, then the others by descending AUROC."""
 
-    def order(summary: ScoreSummary) -> tuple[bool, float]:
-        area = summary.ranking.auroc.value if summary.ranking else math.nan
-        return summary.score != audit.primary, math.inf if math.isnan(area) else -area
+    def order(summary: ScoreSummary) -> tuple[bool, bool, float]:
+        if summary.ranking is None or math.isnan(summary.ranking.auroc.value):
+            return summary.score != audit.primary, True, 0.0
+        return summary.score != audit.primary, False, -summary.ranking.auroc.value
 
     return sorted(audit.summaries, key=order)
 
 
 def _truths(calibration: Calibration) -> Mapping[str, FlagRate]:
     """The samples in words → how many of them are flagged: by dose where doses are known, else by label."""
-    if calibration.by_dose:
-        rates = sorted(calibration.by_dose.items())
-        return {"never seen" if dose == 0 else f"seen {dose:g}×": rate for dose, rate in rates}
-    labelled = {"non-members": calibration.false_positives, "members": calibration.true_positives}
-    return {name: rate for name, rate in labelled.items() if rate is not None}
+    rates = {}
+    for dose, rate in sorted(calibration.by_dose.items()):
+        rates[f"seen {dose:g}×" if dose else "never seen"] = rate
+    if not rates and calibration.false_positives is not None:
+        rates["non-members"] = calibration.false_positives
+    if not calibration.by_dose and calibration.true_positives is not None:
+        rates["members"] = calibration.true_positives
+    return rates
 
 
 def _ranked_row(name: str, ranking: Ranking, rates: Sequence[float], *, kind: RowKind) -> Row:
-    shares: list[Estimate] = [ranking.tpr_at_fpr[rate] for rate in rates]
+    shares = map(ranking.tpr_at_fpr.__getitem__, rates)
     n = f"{ranking.positives:,} + {ranking.negatives:,}"
-    return Row((name, ranking.auroc, *shares, ranking.coverage, n), kind, TAG if kind == "primary" else "")
+    return Row((name, ranking.auroc, *shares, ranking.coverage, n), kind, TAGS[kind])
 
 
 def _row(audit: Audit, summary: ScoreSummary, cells: Sequence[Cell]) -> Row:
     kind = _kind(audit, summary)
-    tag = TAG if kind == "primary" and len(audit.summaries) > 1 else ""
+    tag = TAGS[kind] if len(audit.summaries) > 1 else ""
     return Row((summary.score, *cells), kind, tag)
 
 

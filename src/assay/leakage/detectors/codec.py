@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from assay.leakage.detectors.mean import scored
 from assay.scores import SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN, Count, DatasetInputs, DatasetScore, Work, dataset_level
-from assay.types import Float64Array, Sample, TokenLogProbs, TokenStatistics
+from assay.types import Float64Array, Sample, TokenLogProbs, TokenStatistics, texts_of
 
 SEPARATOR = "\n\n"
 
@@ -31,8 +32,7 @@ def lowered_by_context(inputs: DatasetInputs, *, shots: Count = 1) -> DatasetSco
     Both sides are means over the same tokens: those that the model reads together with the whole context, without the
     first token of the sample, which has no prediction when it stands alone.
     """
-    own, unseen = (context_changes(inputs, side, shots) for side in (inputs.samples, inputs.unseen))
-    own, unseen = own[~np.isnan(own)], unseen[~np.isnan(unseen)]
+    own, unseen = (scored(context_changes(inputs, side, shots)) for side in (inputs.samples, inputs.unseen))
     if not len(own):
         return DatasetScore(value=np.nan, reason="no sample has two tokens beside its context")
     return DatasetScore(
@@ -51,14 +51,14 @@ def context_changes(inputs: DatasetInputs, samples: Sequence[Sample], shots: int
     fronts = []
     for place in range(len(samples)):
         drawn = random.choice(len(samples) - 1, shots, replace=False)
+        # drawn from all but the sample itself: places from its own on are shifted by one
         fronts.append("".join(samples[at + (at >= place)].text + SEPARATOR for at in drawn))
-    texts = [sample.text for sample in samples]
+    texts = texts_of(samples)
     alone = inputs.model.statistics(texts)
-    joined = inputs.model.statistics([front + text for front, text in zip(fronts, texts, strict=True)])
-    values = [
-        change(plain, after, start=len(front), context=inputs.model.context)
-        for plain, after, front in zip(alone, joined, fronts, strict=True)
-    ]
+    joined = inputs.model.statistics(list(map(str.__add__, fronts, texts)))
+    values = []
+    for plain, after, front in zip(alone, joined, fronts, strict=True):
+        values.append(change(plain, after, start=len(front), context=inputs.model.context))
     return np.array(values, np.float64)  # None becomes NaN
 
 

@@ -39,6 +39,7 @@ def dataset_inference(inputs: DatasetInputs) -> DatasetScore:
         np.concatenate([inputs.model.scores(name, inputs.samples), inputs.model.scores(name, inputs.unseen)])
         for name in inputs.model.one_pass_scores
     ]
+    # a score that no text has would make a feature of zeros
     features = np.column_stack([column for column in columns if not np.isnan(column).all()])
     suspect = np.arange(len(features)) < len(inputs.samples)
     fitted = half_of(suspect, inputs.seed)

@@ -30,7 +30,9 @@ def work(**_: object) -> tuple[Work, ...]:
 def mean_score(inputs: DatasetInputs, *, score: str = "loss") -> DatasetScore:
     """Average a sample-level score, in its own orientation: higher = member."""
     values = scored(inputs.model.scores(score, inputs.samples))
-    others = scored(inputs.model.scores(score, inputs.unseen)) if inputs.unseen else np.empty(0)
+    others = np.empty(0)
+    if inputs.unseen:
+        others = scored(inputs.model.scores(score, inputs.unseen))
     if not len(values):
         return DatasetScore(value=np.nan, reason=f"no sample has a value of {score}")
     return DatasetScore(

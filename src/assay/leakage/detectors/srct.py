@@ -9,7 +9,7 @@ from annotated_types import Interval
 from scipy.stats import t as student
 
 from assay.scores import DatasetInputs, DatasetScore, Work, dataset_level
-from assay.types import Float64Array
+from assay.types import Float64Array, texts_of
 
 SEPARATOR = "\n\n"
 RULE = 0.05
@@ -39,7 +39,7 @@ def sharded_test(
     used = min(shards, len(inputs.samples) // 2)
     if used < 2:  # noqa: PLR2004  a spread needs two
         return DatasetScore(value=np.nan, reason=f"{len(inputs.samples)} samples; two shards need at least 4")
-    texts = [sample.text for sample in inputs.samples]
+    texts = texts_of(inputs.samples)
     parts = [list(part) for part in np.array_split(np.arange(len(texts)), used)]
     # a shard's published order and its random ones stand one behind the other
     orders = chain.from_iterable(orders_of(part, permutations, inputs.seed) for part in parts)
@@ -62,13 +62,13 @@ def orders_of(part: list[int], permutations: int, seed: int) -> Iterator[list[in
     yield part
     random = np.random.default_rng([seed, part[0]])
     for _ in range(permutations):
-        yield [part[at] for at in random.permutation(len(part))]
+        yield list(map(part.__getitem__, random.permutation(len(part))))
 
 
 def t_test(differences: Float64Array, ddof: int) -> float:
     """Return the one-sided p-value of a positive mean; `ddof` 0 is the published code's smaller standard deviation."""
     spread = float(differences.std(ddof=ddof))
     if spread == 0:
-        return 0.0 if differences.mean() > 0 else 1.0
+        return float(differences.mean() <= 0)
     statistic = float(differences.mean()) / (spread / np.sqrt(len(differences)))
     return float(student.sf(statistic, len(differences) - 1))

@@ -32,7 +32,7 @@ def trace_files(
     top: int = 5,
     settings: TraceSettings | None = None,
 ) -> list[TracedFile]:
-    """Trace files by their parts.
+    """Trace files by their parts, all in one state of the index: a writer that commits meanwhile changes nothing.
 
     Args:
         files: whole.
@@ -49,7 +49,7 @@ def trace_files(
 
     also = None if rules is None else partial(_is_judged, rules)
     traced = []
-    with progress_bar("tracing") as report:
+    with index.snapshot(), progress_bar("tracing") as report:
         for done, file in enumerate(files, 1):
             traced.append(trace_file(file, index, method=method, top=top, settings=settings, also=also, parts=parts))
             if report is not None:

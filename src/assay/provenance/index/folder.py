@@ -8,6 +8,7 @@ writer.lock           held by the one process that writes
 """
 
 import json
+import shutil
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ CATALOGUE = "catalogue.sqlite"
 POSTINGS = "postings"
 VECTORS = "vectors"
 LOCK = "writer.lock"
+
+WRITTEN_FIRST = (LOCK, CATALOGUE, POSTINGS, VECTORS, f".{DESCRIPTION}.")
+"""Beginnings of the names in a new folder before its index.json; the last is that of its temporary file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +64,48 @@ def make_folder(folder: Path, profile: Profile, encoder: Encoder | None) -> None
     check_target_folder(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
+        if not all(map(_is_written_first, folder.iterdir())):
             raise CorpusIndexError(f"{folder}: the folder is not empty; expected a new or empty folder for an index")
     except OSError as error:
         raise CorpusIndexError(f"{folder}: an index cannot be created here: {error.strerror}") from error
-    content = description_content(profile, encoder)
-    Catalogue.create(folder / CATALOGUE, json.dumps(content))
-    Postings.create(folder / POSTINGS, profile)
-    if encoder is not None:
-        VectorIndex.create(folder / VECTORS, encoder.dimensions)
-    # last: a folder without it is not an index, so a killed process never leaves half of one
-    write_description(folder, content)
-    sync_folder(folder)
+    with writer_lock(folder):
+        _remove_unfinished(folder)
+        content = description_content(profile, encoder)
+        Catalogue.create(folder / CATALOGUE, json.dumps(content))
+        Postings.create(folder / POSTINGS, profile)
+        if encoder is not None:
+            VectorIndex.create(folder / VECTORS, encoder.dimensions)
+        # last: a folder without it is not an index, so a killed process never leaves half of one
+        write_description(folder, content)
+        sync_folder(folder)
+
+
+def _is_written_first(entry: Path) -> bool:
+    return entry.name.startswith(WRITTEN_FIRST)
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Remove what is left of an index whose creation was cut short, by a full disk or a kill.
+
+    Raises:
+        CorpusIndexError: the folder holds an index, or a damaged one.
+    """
+    # a new index has generation 0; a later one belongs to an index with documents
+    if (folder / DESCRIPTION).exists() or any(generations_in(folder / POSTINGS)) or _has_documents(folder / CATALOGUE):
+        raise CorpusIndexError(f"{folder}: the folder is not empty; expected a new or empty folder for an index")
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        elif entry.name != LOCK:
+            entry.unlink()
+
+
+def _has_documents(path: Path) -> bool:
+    try:
+        with closing(Catalogue(path, writable=False)) as catalogue:
+            return catalogue.generation > 0
+    except CorpusIndexError:
+        return False  # half a catalogue, or none
 
 
 def write_description(folder: Path, content: Mapping[str, Any]) -> None:

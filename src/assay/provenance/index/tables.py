@@ -126,9 +126,9 @@ def connect_catalogue(path: Path, *, writable: bool) -> sqlite3.Connection:
     connection = connect(path, "rw" if writable else "ro")
     try:
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    except sqlite3.OperationalError:
+    except sqlite3.DatabaseError as error:
         connection.close()
-        if writable or path.with_name(path.name + "-wal").exists():
+        if not isinstance(error, sqlite3.OperationalError) or writable or path.with_name(path.name + "-wal").exists():
             raise
         # WAL mode needs a writable folder; on read-only media nobody changes the file, so no lock is needed
         connection = connect(path, "ro", immutable=True)

@@ -228,7 +228,6 @@ def test_a_template_is_ignored(assay, index, snippet, tmp_path):
         (["snippet.py", "--fail-on-licence", "MIT", "--baseline", "b.json"], "expected a baseline"),
         (["snippet.py", "--write-clean", "a.jsonl"], "--write-clean: expected `assay scan CORPUS"),
         (["snippet.py", "--verbatim", "--sarif", "a.sarif"], "cannot be used with --verbatim"),
-        (["snippet.py", "--limit", "3"], "--limit cannot be used with the tracing of code"),
         (["snippet.py", "--method", "hst"], "has no vectors"),
         (["snippet.py", "--template", "absent.py"], "template absent.py: cannot be read"),
         (["snippet.py", "--sarif", "no/such/folder.sarif"], "does not exist"),

@@ -13,6 +13,7 @@ from .evidence import read_evidence as read_evidence
 from .evidence import write_evidence as write_evidence
 from .matching import Matcher as Matcher
 from .rarity import RarityTable as RarityTable
+from .rarity import fit_rarity as fit_rarity
 from .scanning import CorpusScan as CorpusScan
 from .scanning import scan_corpus as scan_corpus
 from .scanning import scan_file as scan_file

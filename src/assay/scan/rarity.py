@@ -66,7 +66,9 @@ def rarity(form: UnitForm) -> RarityTable:
         )
 
 
-def fit_rarity(form: UnitForm, projects: Sequence[Sequence[UnitHashes]], *, most: int, least_projects: int = 3) -> RarityTable:
+def fit_rarity(
+    form: UnitForm, projects: Sequence[Sequence[UnitHashes]], *, most: int, least_projects: int = 3
+) -> RarityTable:
     """Return the table of the runs that several projects share.
 
     Args:

@@ -2,7 +2,8 @@
 
 The shipped table holds the frequent runs of units of many packages. The longest known run that ends at a unit gives its
 bits, −log₂ of its share of the runs with the same beginning: an idiom costs next to nothing, however long it is, and a
-sentence or a program that nobody else writes costs more with each word. `assay lab run scan/frequencies` makes it.
+sentence or a program that nobody else writes costs more with each word. The laboratory has the
+procedure (scan/frequencies).
 """
 
 from collections.abc import Mapping, Sequence

@@ -14,8 +14,8 @@ MOST_ROWS = 50
 QUOTED = 400
 """Characters of each text in the table."""
 LIMIT = (
-    "Not found is not absent: another wording or another solution of the same task is not looked for, and short code with "
-    "other names is often missed."
+    "Not found is not absent: another wording or another solution of the same task is not looked for, and short code "
+    "with other names is often missed."
 )
 
 

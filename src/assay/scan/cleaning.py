@@ -3,12 +3,14 @@
 import bz2
 import gzip
 import io
+import json
 import lzma
 import shutil
 import tarfile
 import zipfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,8 +18,10 @@ import pyarrow as pa
 
 from assay.corpora.archives import archive_form, decompressed, inside, is_archive
 from assay.datasets.sources.columnar import ARROW_FILE, ARROW_STREAM
-from assay.files import atomic_file
-from assay.scan.reading import DELIMITED, PARQUET
+from assay.errors import DataError
+from assay.files import atomic_file, parse_json
+from assay.guard import LARGEST_JSON, LONGEST_LINE
+from assay.scan.reading import DELIMITED, PARQUET, begins_document
 
 _PACKERS: dict[str | None, Any] = {
     "gzip": lambda file: gzip.GzipFile(fileobj=file, mode="wb", mtime=0),
@@ -67,17 +71,38 @@ def write_clean(source: str, target: Path, removed: Collection[int | str]) -> No
 def _lines(place: Path, out: IO[bytes], rows: Collection[int], *, delimited: bool) -> None:
     packer = _PACKERS.get(archive_form(place))
     written: Any = packer(out) if packer else out
-    with place.open("rb") as raw, decompressed(raw) as stream:
+    with place.open("rb") as raw, decompressed(raw) as packed:
+        stream = _buffered(packed)
+        first = stream.readline(LONGEST_LINE)
+        if not delimited and begins_document(first):
+            lines: Iterable[bytes] = _array_without(place, first + stream.read(LARGEST_JSON), rows)
+            rows = ()
+        else:
+            lines = chain((first,), stream)
         # a record of CSV goes on over lines while a quote is open; its header is record 0
         number = 0 if delimited else 1
         is_open = False
-        for line in _buffered(stream):
+        for line in lines:
             if number not in rows:
                 written.write(line)
             is_open = delimited and is_open != (line.count(b'"') % 2 == 1)
             number += not is_open
     if packer:
         written.close()
+
+
+def _array_without(place: Path, document: bytes, rows: Collection[int]) -> Iterator[bytes]:
+    """Yield the lines of an array of rows without some of them."""
+    try:
+        value = parse_json(document)
+    except ValueError:
+        value = None
+    if not isinstance(value, list):
+        raise DataError(
+            f"{place}: a row of it holds a task, and can only be left out of JSON lines or an array of rows"
+        )
+    kept = (json.dumps(row, ensure_ascii=False) for number, row in enumerate(value, 1) if number not in rows)
+    yield f"[{f',{chr(10)}'.join(kept)}]\n".encode("utf-8", "surrogatepass")
 
 
 def _buffered(stream: Any) -> Any:  # noqa: ANN401  any readable

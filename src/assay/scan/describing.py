@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import repeat
 from operator import attrgetter
 
 from assay.reports import Answer, Column, Report, Row, Table, describe, number_of
@@ -25,7 +26,9 @@ describe.register(benchmark_traces.describe_trace)
 @describe.register
 def _(scanned: CorpusScan) -> Report:
     """Return the report of a scan."""
-    places = [(task, place) for task in scanned.tasks("found") for place in task.places]
+    places: list[tuple[TaskEvidence, ScanPlace]] = []
+    for task in scanned.tasks("found"):
+        places += zip(repeat(task), task.places)
     tables = [_benchmarks(scanned), _counted("shapes", "What was read", "shape", scanned.shapes, "texts")]
     if scanned.unread:
         tables.append(_counted("unread", "What was not read", "reason", scanned.unread, "texts and files"))

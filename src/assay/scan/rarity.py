@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +81,7 @@ def fit_rarity(
     """
     keys: list[NDArray[np.uint32]] = []
     bits: list[NDArray[np.uint8]] = []
-    total = sum(len(text) for texts in projects for text in texts)
+    total = sum(map(len, chain.from_iterable(projects)))
     unknown = 0.0
     for width in WIDTHS[form]:
         runs, contexts, shared = [], [], []

@@ -104,7 +104,7 @@ class FileReader:
     def _lines(self, stream: IO[bytes]) -> Iterator[CorpusText]:
         """Yield the rows of JSON lines, or of a JSON document over several lines."""
         first = stream.readline(LONGEST_LINE)
-        if not _object(first) and first.strip()[:1] in (b"[", b"{") and not first.rstrip().endswith(b"}"):
+        if begins_document(first):
             document = first + stream.read(LARGEST_JSON)
             if (rows := _document(document)) is not None:
                 yield from self._rows(rows)
@@ -197,6 +197,11 @@ def _bounded(stream: IO[bytes], packed: IO[bytes]) -> IO[bytes]:
     if stream is packed:
         return stream
     return io.BufferedReader(_Bounded(stream, packed), 1 << 20)
+
+
+def begins_document(first: bytes) -> bool:
+    """Return True if the first line of a file of JSON begins one value over several lines, or an array of rows."""
+    return not _object(first) and first.strip()[:1] in (b"[", b"{") and not first.rstrip().endswith(b"}")
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

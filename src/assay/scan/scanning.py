@@ -18,7 +18,7 @@ from pathlib import Path
 
 from assay.codec import encode
 from assay.corpora.archives import file_stamp
-from assay.corpora.folders import NEVER_ENTERED
+from assay.corpora.entry import NEVER_ENTERED
 from assay.datasets import require_exists, walk
 from assay.errors import DataError
 from assay.files import parse_json, write_json
@@ -279,9 +279,10 @@ def _stored(state: Path, path: str) -> FileResult | None:
         value = parse_json(_state_file(state, path).read_text("utf-8"))
         if value.pop("stamp") != _stamp(path):
             return None
-        value["places"] = {
-            int(task): [ScanPlace(**place) for place in places] for task, places in value["places"].items()
-        }
+        places = {}
+        for task, rows in value["places"].items():
+            places[int(task)] = [ScanPlace(**row) for row in rows]
+        value["places"] = places
         return FileResult(**value)
     except (OSError, ValueError, KeyError, TypeError):
         return None

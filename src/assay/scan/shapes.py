@@ -8,6 +8,7 @@ columns, nested ones too: what stands beside a task in its row is part of the ev
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import unescape
+from itertools import chain
 from typing import Any
 
 from assay.datasets import nested_value
@@ -35,7 +36,7 @@ def shape_of(row: Mapping[str, Any]) -> str:
     if isinstance(row.get("cells"), list):
         return NOTEBOOK
     for name, choices in SHAPES.items():
-        if any(all(column in row for column in choice) for choice in choices):
+        if any(map(row.keys().__ge__, map(set, choices))):
             return name
     return OTHER
 
@@ -49,7 +50,7 @@ def row_text(row: Any, columns: Sequence[str] = ()) -> str:  # noqa: ANN401  wha
     """
     if columns:
         values = [nested_value(row, column) for column in columns]
-        return "\n".join(piece for value in values for piece in _pieces(value))
+        return "\n".join(chain.from_iterable(map(_pieces, values)))
     return "\n".join(_pieces(row))
 
 

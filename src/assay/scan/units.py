@@ -53,11 +53,11 @@ def word_hash(word: str) -> int:
 
 def _reserved() -> UnitHashes:
     """Return the hashes of the words that a renaming cannot change, as an open-addressed table."""
-    words = {name for kind in (builtins, str, list, dict, set, bytes) for name in dir(kind)} | set(keyword.kwlist)
+    words = set(keyword.kwlist).union(*map(dir, (builtins, str, list, dict, set, bytes)))
     for language in LANGUAGES.values():
         words |= language.unavailable
     table = np.zeros(1 << 13, np.uint64)
-    for word in sorted({word.lower() for word in words}):
+    for word in sorted(set(map(str.lower, words))):
         value = word_hash(word)
         slot = (value >> 20) & (len(table) - 1)
         while table[slot] and table[slot] != value:

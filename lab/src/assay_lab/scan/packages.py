@@ -6,6 +6,7 @@ import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ RUNS = {"words": 60_000, "tokens": 25_000}
 def frequencies(scale: int, seed: int, data: Data) -> Result:
     """Frequent runs of words and tokens in many projects: the table of rarity that a scan ships."""
     draw = random.Random(seed)  # noqa: S311  a draw of an experiment
-    stored: dict[str, object] = {}
+    stored: dict[str, Any] = {}
     rows = []
     for form in ("words", "tokens"):
         projects = []

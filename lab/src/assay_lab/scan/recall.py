@@ -35,7 +35,7 @@ def part(task: ScannedTask, *names: str) -> str:
 
 def fixed_names() -> frozenset[str]:
     """Return the words that no renaming changes, in lower case."""
-    words = {name for kind in (builtins, str, list, dict, set, bytes) for name in dir(kind)} | {*keyword.kwlist}
+    words = set(keyword.kwlist).union(*map(dir, (builtins, str, list, dict, set, bytes)))
     for language in LANGUAGES.values():
         words |= language.unavailable
     return frozenset(map(str.lower, words))

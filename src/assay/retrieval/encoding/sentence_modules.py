@@ -4,7 +4,6 @@ The files are few and small, so they are read without the package. A module of a
 not ignored.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from assay.errors import ModelError, plain_reason
+from assay.files import parse_json
 
 Find = Callable[[str], Path | None]
 """Path within a model to the file, or None if there is none."""
@@ -66,10 +66,15 @@ def read_modules(name: str, find: Find) -> SentenceModules | None:
     listing = reader.path("modules.json")
     if listing is None:
         return None
-    modules = [
-        (str(module["type"]).rpartition(".")[2], str(module["path"]).rstrip("/")) for module in reader.json(listing)
-    ]
-    for kind, _ in modules:
+    try:
+        modules = [
+            (str(module["type"]).rpartition(".")[2], str(module["path"]).rstrip("/")) for module in reader.json(listing)
+        ]
+    except (TypeError, KeyError) as error:
+        raise ModelError(f"{name}: modules.json is no list of modules with type and path") from error
+    for kind, path in modules:
+        if Path(path).is_absolute() or ".." in Path(path).parts:
+            raise ModelError(f"{name}: modules.json names the folder {path!r:.80}, expected one inside of the model")
         if kind not in ("Transformer", "Pooling", "Dense", "Normalize"):
             raise ModelError(
                 f"{name}: module {kind!r} of modules.json; expected Transformer, Pooling, Dense, Normalize"
@@ -118,7 +123,7 @@ class _Reader:
     def json(self, file: Path) -> Any:  # noqa: ANN401  any JSON value; the caller checks it
         """Return the content of a JSON file."""
         try:
-            return json.loads(file.read_text("utf-8"))
+            return parse_json(file.read_text("utf-8"))
         except ValueError as error:
             raise ModelError(f"{self.name}: {file.name} is not a JSON file: {plain_reason(error)}") from error
 

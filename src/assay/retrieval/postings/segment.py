@@ -257,7 +257,8 @@ def _contents(data: mmap.mmap | bytes) -> dict[str, tuple[int, int, int]]:
         raise CorpusIndexError("segment is half-written or damaged: it has no tail")
     if version != VERSION:
         raise CorpusIndexError(
-            f"segment of format {version}, written by another version of assay; expected format {VERSION}"
+            f"segment of format {version}, written by another version of assay; expected format {VERSION}; "
+            "`assay index verify --repair` computes it again"
         )
     encoded = data[-TAIL.size - length : -TAIL.size]
     if zlib.crc32(encoded) != checksum:

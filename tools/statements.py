@@ -11,6 +11,8 @@ import sys
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
 from pathlib import Path
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -23,6 +25,12 @@ POSITIONAL = 4
 
 VARIADIC = frozenset({"map", "zip", "min", "max", "print", "einsum"})
 """Functions of any number of positional values, which have no names; calls of them do not count."""
+
+COMPILED = frozenset({"compiled", "njit"})
+"""Decorators of functions that numba compiles: their arguments are found by position as fast as nowhere else."""
+
+OF_C = frozenset({"pack", "seccomp_rule_add_array", "llama_token_to_piece"})
+"""Functions of C that take no keywords: `struct`, and libraries that `ctypes` opens."""
 
 PER = 1000
 """Rates are per 1,000 lines of code."""
@@ -106,6 +114,31 @@ def called(call: ast.Call) -> str:
     return ast.unparse(call.func).rpartition(".")[2]
 
 
+@cache
+def positional_functions(path: Path) -> frozenset[str]:
+    """The functions of a module that numba compiles or that take any number of positional values."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            decorators = set(map(ast.unparse, node.decorator_list))
+            if node.args.vararg or decorators & COMPILED:
+                names.add(node.name)
+    return frozenset(names)
+
+
+def without_keywords(path: Path, tree: ast.Module) -> set[str]:
+    """The names in a module whose calls need no keywords: such functions of its own, and imported from its package."""
+    names = {*VARIADIC, *OF_C, *positional_functions(path)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            imported = set(map(attrgetter("name"), node.names))
+            for parent in path.parents:
+                file = parent / f"{node.module.replace('.', '/')}.py"
+                if file.is_file():
+                    names |= imported & positional_functions(file)
+    return names
+
+
 def branches(function: ast.AST) -> int:
     """Return the cyclomatic complexity of a function as radon counts it, those inside it among it.
 
@@ -130,6 +163,7 @@ def density(path: Path) -> Density:
     comprehensions = [node for node in nodes if isinstance(node, COMPREHENSIONS)]
     conditionals = [node for node in nodes if isinstance(node, ast.IfExp)]
     calls = [node for node in nodes if isinstance(node, ast.Call)]
+    exempt = without_keywords(path, tree)
     counts = [branches(node) for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     return Density(
         lines=code_lines(text, tree),
@@ -137,7 +171,7 @@ def density(path: Path) -> Density:
         nested_comprehensions=sum(map(is_nested, comprehensions)),
         conditionals=len(conditionals),
         nested_conditionals=sum(holds_another(node, ast.IfExp) for node in conditionals),
-        positional_calls=sum(len(call.args) >= POSITIONAL and called(call) not in VARIADIC for call in calls),
+        positional_calls=sum(len(call.args) >= POSITIONAL and called(call) not in exempt for call in calls),
         comments=comment_lines(text),
         branching=sum(count > MOST_BRANCHES for count in counts),
         most_branches=max(counts, default=0),

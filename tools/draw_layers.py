@@ -19,7 +19,7 @@ NOTES = {
     "demo": "the demonstration",
     "api": "what the commands do, as functions",
     "release": "a lot, secret copies, the exact test",
-    "annotation": "logs of evaluations · the gate on a change",
+    "agent_runs": "runs of agents · logs of evaluations · the gate on a change",
     "scan": "benchmarks looked up in a corpus",
     "authorship": "who wrote it, audits and indexes: each describes its own result",
     "training": "the one training loop · corpora become documents · texts of known truth",
@@ -57,7 +57,7 @@ def layers() -> list[list[str]]:
 
 def drawing(rows: Sequence[Sequence[str]]) -> str:
     """Return the picture: one row a layer, an arrow from each row to the next."""
-    widest = max(len(row) for row in rows)
+    widest = max(map(len, rows))
     width = LEFT * 2 + widest * (WIDTH + GAP)
     pitch = HEIGHT + 40
     parts = []
@@ -72,7 +72,7 @@ def drawing(rows: Sequence[Sequence[str]]) -> str:
             end = top + pitch - 6
             parts.append(f'<path d="M{LEFT + 12} {top + HEIGHT}V{end}"/>')
             parts.append(f'<path class="head" d="M{LEFT + 8} {end - 1}h8l-4 7z"/>')
-    described = "; then ".join(" and ".join(row) for row in rows)
+    described = "; then ".join(map(" and ".join, rows))
     return (
         f'<svg id="layers" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {LEFT + len(rows) * pitch - 14}" '
         'role="img" aria-labelledby="layers-title layers-desc">\n'

@@ -56,7 +56,7 @@ def files(*suffixes: str) -> list[Path]:
     """Tracked files and new ones that git does not ignore, with one of these suffixes; all without one."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603  our own
-    paths = (ROOT / name for name in listed.stdout.split("\0") if name)
+    paths = map(ROOT.joinpath, filter(None, listed.stdout.split("\0")))
     return [path for path in paths if path.is_file() and (not suffixes or path.suffix in suffixes)]
 
 

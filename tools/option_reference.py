@@ -7,6 +7,7 @@ mkdocs calls `on_files` (see `hooks` in mkdocs.yml), so the page is in the site 
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,7 @@ def page() -> str:
     for command in commands.values():
         spellings.append(frozenset(chain.from_iterable(option.opts for option in command.params)))
     everywhere = frozenset.intersection(*spellings) if spellings else frozenset[str]()
-    return "\n".join([HEAD, *(section(name, command, everywhere) for name, command in commands.items())])
+    return "\n".join([HEAD, *map(partial(section, common=everywhere), commands, commands.values())])
 
 
 def on_files(files: "Files", config: "MkDocsConfig") -> "Files":

@@ -9,7 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
+
+import statements
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Place = tuple[str, str]
@@ -63,7 +66,7 @@ class Sources:
                 if isinstance(node, Definition):
                     definitions[name, node.name] = node
                 if isinstance(node, ast.ClassDef):
-                    methods = [method for method in node.body if isinstance(method, ast.FunctionDef)]
+                    methods = statements.nodes_of(node.body, ast.FunctionDef)
                     definitions |= {(name, f"{node.name}.{method.name}"): method for method in methods}
         return cls(trees, offered, definitions)
 
@@ -92,7 +95,7 @@ class Sources:
                 yield from self.called(place)
             return
         names = self.imported(self.trees[module]) | self.imported(node)
-        calls = [call for call in ast.walk(node) if isinstance(call, ast.Call)]
+        calls = statements.nodes_of(ast.walk(node), ast.Call)
         calls.sort(key=lambda call: (call.end_lineno or 0, call.end_col_offset or 0))  # of `f(g())` g runs first
         # `partial(f, …)` calls f, too
         for part in chain.from_iterable((*call.args[:1], call.func) for call in calls):
@@ -123,7 +126,7 @@ def way(sources: Sources) -> list[str]:
 
     enter(START, 0)
     folders = [module.split(".")[1] for module, _ in entered]
-    return [folder for folder, _ in groupby(folders)]
+    return list(map(itemgetter(0), groupby(folders)))
 
 
 def readers_of_options(sources: Sources) -> dict[str, set[str]]:

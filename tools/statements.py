@@ -9,11 +9,12 @@ import ast
 import io
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
+from typing import TypeVar
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 BRANCHES = (ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.Assert, ast.match_case)
@@ -35,12 +36,15 @@ OF_C = frozenset({"pack", "seccomp_rule_add_array", "llama_token_to_piece"})
 PER = 1000
 """Rates are per 1,000 lines of code."""
 
-LIMITS = {"src": (41, 31), "lab/src": (56, 18), "plugins": (55, 28), "tools": (65, 16)}
+LIMITS = {"src": (41, 31), "lab/src": (30, 18), "plugins": (31, 28), "tools": (45, 16)}
 """Distribution → most comprehensions and most conditional expressions in 1,000 lines of code; they only ever fall."""
 
 NO_CODE = frozenset(
     {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 )
+
+
+Node = TypeVar("Node", bound=ast.AST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +159,21 @@ def branches(function: ast.AST) -> int:
     return count
 
 
+def nodes_of(nodes: Iterable[ast.AST], *kinds: type[Node]) -> list[Node]:
+    """Return the nodes of these kinds."""
+    return [node for node in nodes if isinstance(node, kinds)]
+
+
 def density(path: Path) -> Density:
     """The counts of one file."""
     text = path.read_text("utf-8")
     tree = ast.parse(text)
     nodes = list(ast.walk(tree))
-    comprehensions = [node for node in nodes if isinstance(node, COMPREHENSIONS)]
-    conditionals = [node for node in nodes if isinstance(node, ast.IfExp)]
-    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    comprehensions = nodes_of(nodes, *COMPREHENSIONS)
+    conditionals = nodes_of(nodes, ast.IfExp)
+    calls = nodes_of(nodes, ast.Call)
     exempt = without_keywords(path, tree)
-    counts = [branches(node) for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    counts = list(map(branches, nodes_of(nodes, ast.FunctionDef, ast.AsyncFunctionDef)))
     return Density(
         lines=code_lines(text, tree),
         comprehensions=len(comprehensions),
@@ -237,7 +246,7 @@ def main() -> None:
         for name in ("src", "lab/src", "plugins", "tools"):
             print(row(name, total(root / name)))
         return
-    rows = [(path, density(path)) for path in sources(folder)]
+    rows = list(zip(sources(folder), map(density, sources(folder)), strict=True))
     rows.sort(key=lambda entry: entry[1].comprehensions + entry[1].conditionals)
     for path, counts in rows:
         print(row(path.as_posix(), counts))

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 import routes
@@ -139,13 +140,13 @@ def wide_functions(module: Module) -> Iterator[tuple[str, int, int]]:
 
 def method_calls(module: Module, *names: str, on: str | None = None) -> list[int]:
     """Lines on which a method of one of these names is called, of the object `on` if it is given."""
-    calls = [node for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
-    methods = [call.func for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in names]
-    return [
-        method.lineno
-        for method in methods
-        if on is None or (isinstance(method.value, ast.Name) and method.value.id == on)
-    ]
+    calls = statements.nodes_of(ast.walk(module.tree), ast.Call)
+    lines = []
+    for method in statements.nodes_of(map(attrgetter("func"), calls), ast.Attribute):
+        is_on = on is None or (isinstance(method.value, ast.Name) and method.value.id == on)
+        if method.attr in names and is_on:
+            lines.append(method.lineno)
+    return lines
 
 
 def optimiser_loops(module: Module) -> list[int]:
@@ -166,12 +167,12 @@ def language_tables(module: Module) -> list[int]:
     lines = []
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Dict):
-            items = [key for key in node.keys if key is not None]
+            items = list(filter(None, node.keys))
         elif isinstance(node, ast.Set | ast.List | ast.Tuple):
             items = node.elts
         else:
             continue
-        values = {item.value for item in items if isinstance(item, ast.Constant)}
+        values = set(map(attrgetter("value"), statements.nodes_of(items, ast.Constant)))
         if len(values & LANGUAGES) >= TABLE:
             lines.append(node.lineno)
     return lines
@@ -433,7 +434,7 @@ def measurements(root: Path, sources: list[Module]) -> dict[str, str]:
 
 def densities(root: Path) -> dict[str, str]:
     """Rows on the statements: for each distribution its lines, and counts in 1,000 of them."""
-    counts = {name: statements.total(root / name) for name in ("src", "lab/src", "plugins", "tools")}
+    counts = {name: statements.total(root / name) for name in statements.LIMITS}
 
     def row(text: Callable[[statements.Density], str]) -> str:
         return " / ".join(map(text, counts.values()))

@@ -6,8 +6,9 @@ annotation says float.
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
+from functools import partial
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -45,39 +46,79 @@ def decode(kind: type[T], data: Any) -> T:  # noqa: ANN401  JSON has no narrower
     return value
 
 
-def _decode(kind: Any, data: Any) -> Any:  # noqa: ANN401, C901, PLR0911  a table of cases, one a kind of annotation
-    origin, arguments = get_origin(kind), get_args(kind)
-    if hasattr(origin, "__value__"):  # an alias with parameters, as `NDArray` is in later versions of numpy
-        return _decode(origin.__value__[arguments], data)
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+def _decode(kind: Any, data: Any) -> Any:  # noqa: ANN401  led by annotations at run time
+    origin = get_origin(kind)
+    if origin is not None:
+        return _decode_generic(kind, origin, data)
+    if dataclasses.is_dataclass(kind):
         return _decode_dataclass(kind, data)
-    if origin in (Union, UnionType):
-        if data is None and NoneType in arguments:
-            return None
-        return _decode(next(a for a in arguments if a is not NoneType), data)
-    if origin is Literal:
-        if data not in arguments:
-            raise ValueError(f"{data!r} is none of {arguments}")
-        return data
-    if origin is tuple:
-        return tuple(_decode(arguments[0], item) for item in _expect(list, data))
-    if origin is np.ndarray:
-        element = get_args(arguments[1])[0]
-        return np.array([math.nan if item is None else item for item in _expect(list, data)], dtype=element)
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        key, item = arguments
-        entries = {_decode(key, name): _decode(item, value) for name, value in _expect(dict, data).items()}
-        return entries if key is str else dict(sorted(entries.items()))  # as text, "16" stands before "2"
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return kind(data)
     if kind is float:
-        return math.nan if data is None else float(data)
+        return _number(data)
     if kind is int and isinstance(data, str):  # a mapping's key
         return int(data)
     return _expect(kind, data)
 
 
-def _decode_dataclass(kind: type, data: Any) -> Any:  # noqa: ANN401  led by annotations at run time
+def _decode_generic(kind: Any, origin: Any, data: Any) -> Any:  # noqa: ANN401
+    """Return the value of a type with parameters, such as `tuple[int, ...]`."""
+    arguments = get_args(kind)
+    if hasattr(origin, "__value__"):  # an alias with parameters, as `NDArray` is in later versions of numpy
+        return _decode(origin.__value__[arguments], data)
+    if origin in GENERIC:
+        return GENERIC[origin](arguments, data)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return _decode_mapping(arguments, _expect(dict, data))
+    return _expect(kind, data)
+
+
+def _decode_optional(arguments: tuple[Any, ...], data: Any) -> Any:  # noqa: ANN401
+    if data is None and NoneType in arguments:
+        return None
+    return _decode(next(each for each in arguments if each is not NoneType), data)
+
+
+def _decode_choice(arguments: tuple[Any, ...], data: Any) -> Any:  # noqa: ANN401
+    if data not in arguments:
+        raise ValueError(f"{data!r} is none of {arguments}")
+    return data
+
+
+def _decode_tuple(arguments: tuple[Any, ...], data: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    return tuple(map(partial(_decode, arguments[0]), _expect(list, data)))
+
+
+def _decode_array(arguments: tuple[Any, ...], data: Any) -> Any:  # noqa: ANN401
+    return np.array(list(map(_or_nan, _expect(list, data))), dtype=get_args(arguments[1])[0])
+
+
+GENERIC: Mapping[Any, Callable[[tuple[Any, ...], Any], Any]] = {
+    Union: _decode_optional,
+    UnionType: _decode_optional,
+    Literal: _decode_choice,
+    tuple: _decode_tuple,
+    np.ndarray: _decode_array,
+}
+"""Type with parameters → what reads its values, from the parameters and the JSON value."""
+
+
+def _decode_mapping(arguments: tuple[Any, ...], data: Mapping[str, Any]) -> dict[Any, Any]:
+    key, item = arguments
+    entries = {_decode(key, name): _decode(item, value) for name, value in data.items()}
+    if key is str:
+        return entries
+    return dict(sorted(entries.items()))  # as text, "16" stands before "2"
+
+
+def _or_nan(item: Any) -> Any:  # noqa: ANN401
+    """Return an element of an array: null is NaN."""
+    if item is None:
+        return math.nan
+    return item
+
+
+def _decode_dataclass(kind: Any, data: Any) -> Any:  # noqa: ANN401  led by annotations at run time
     hints = get_type_hints(kind)
     entries = _expect(dict, data)
     # a field with a default may be missing: a file of an earlier version has fewer
@@ -85,7 +126,17 @@ def _decode_dataclass(kind: type, data: Any) -> Any:  # noqa: ANN401  led by ann
     return kind(**{f.name: _decode(hints[f.name], entries[f.name]) for f in needed})
 
 
+def _number(data: Any) -> float:  # noqa: ANN401  led by annotations at run time
+    if data is None:
+        return math.nan
+    try:
+        return float(data)
+    except OverflowError:
+        raise ValueError("an integer that is larger than every float") from None
+
+
 def _expect(kind: type, data: Any) -> Any:  # noqa: ANN401  led by annotations at run time
-    if not isinstance(data, kind):
+    # True is an int in Python, and in JSON it is not
+    if not isinstance(data, kind) or (kind is int and isinstance(data, bool)):
         raise TypeError(f"{type(data).__name__} where {kind.__name__} is expected")
     return data

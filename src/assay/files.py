@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from errno import ENOSPC
 from pathlib import Path
@@ -175,14 +175,18 @@ def write_json(path: Path, content: object, *, sort_keys: bool = False) -> None:
     write_text(path, json.dumps(content, indent=1, sort_keys=sort_keys, allow_nan=False, ensure_ascii=False) + "\n")
 
 
-def parse_json(text: str | bytes) -> Any:  # noqa: ANN401  whatever JSON can hold
+def parse_json(text: str | bytes, pairs: Callable[[list[tuple[str, Any]]], object] | None = None) -> Any:  # noqa: ANN401  whatever JSON can hold
     """Return the value of a JSON text from outside.
+
+    Args:
+        text: the JSON.
+        pairs: makes the value of an object from its members; None for a dict, in which the last of a name counts.
 
     Raises:
         ValueError: it is not JSON or not UTF-8, has a number of thousands of digits, or is nested too deeply.
     """
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=pairs)
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
 
@@ -218,8 +222,10 @@ def assay_table(path: Path, data: bytes) -> dict[str, Any] | None:
     if not is_project:
         return content
     tools = content.get("tool")
-    table = tools.get("assay") if isinstance(tools, dict) else None
-    return table if isinstance(table, dict) else None
+    if not isinstance(tools, dict) or not isinstance(tools.get("assay"), dict):
+        return None
+    table: dict[str, Any] = tools["assay"]
+    return table
 
 
 def check_target(*paths: Path | None) -> None:
@@ -251,7 +257,9 @@ def check_target_folder(folder: Path, marks: Collection[str] = (), maker: str = 
     """
     nearest = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
     if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
-        reason = "a link to a missing place" if not nearest.exists() else "not a folder that can be written"
+        reason = "not a folder that can be written"
+        if not nearest.exists():
+            reason = "a link to a missing place"
         raise DataError(f"cannot write the folder {folder}: {nearest} is {reason}")
     if not marks or nearest is not folder or any(any(folder.glob(mark)) for mark in marks):
         return
@@ -273,7 +281,9 @@ def check_new_folder(folder: Path) -> None:
 def cannot_write(path: Path, error: OSError | SafetensorError) -> str:
     """Return the line for a file that cannot be written; safetensors has the error of the system in its text alone."""
     full = getattr(error, "errno", None) == ENOSPC or f"(os error {ENOSPC})" in str(error)
-    reason = "the disk is full" if full else plain_reason(error)
+    reason = plain_reason(error)
+    if full:
+        reason = "the disk is full"
     return f"{path}: cannot be written: {reason}"
 
 

@@ -214,7 +214,9 @@ def manifest_in(folder: Path) -> dict[str, Any]:
         manifest = parse_json((folder / MANIFEST).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return manifest if isinstance(manifest, dict) else {}
+    if not isinstance(manifest, dict):
+        return {}
+    return manifest
 
 
 def is_finished(manifest: Mapping[str, object]) -> bool:
@@ -232,11 +234,13 @@ def changed_settings(before: object, now: object, ignored: Collection[str] = (),
         place: of both, for the names.
     """
     if not (isinstance(before, dict) and isinstance(now, dict)):
-        return [] if before == now else [place]
+        return [place] * (before != now)
     names = sorted({*before, *now} - {*ignored})
     changed = []
     for name in names:
-        changed += changed_settings(before.get(name), now.get(name), (), f"{place}.{name}".lstrip("."))
+        changed += changed_settings(
+            before.get(name), now=now.get(name), ignored=(), place=f"{place}.{name}".lstrip(".")
+        )
     return changed
 
 

@@ -20,6 +20,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_
 from assay.errors import SettingError, did_you_mean
 
 YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+NUMBERS: Mapping[Any, tuple[type, ...]] = {int: (int,), float: (int, float)}
+"""Type of a setting that is a number → the types of its values."""
 BETWEEN_PAIRS = re.compile(r",(?=[A-Za-z][\w-]*=)")
 """A comma that another KEY= follows; other commas belong to a value."""
 
@@ -98,7 +100,9 @@ class Declared:
     @property
     def types(self) -> tuple[Any, ...]:
         """The types that a value may have; None among them where it may be absent."""
-        return get_args(self.kind) if get_origin(self.kind) in (UnionType, Union) else (self.kind,)
+        if get_origin(self.kind) in (UnionType, Union):
+            return get_args(self.kind)
+        return (self.kind,)
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -146,7 +150,10 @@ class Declared:
         if not any(_fits(kind, value) for kind in self.types):
             near = did_you_mean(str(value), self.choices)
             raise SettingError(f"{place}: received {value!r}, expected {self.expected()}{near}")
-        for number in value if isinstance(value, tuple) else (value,):
+        numbers = value
+        if not isinstance(numbers, tuple):
+            numbers = (value,)
+        for number in numbers:
             if isinstance(number, bool) or not isinstance(number, int | float):
                 continue
             too_low = self.setting.least is not None and not number >= self.setting.least
@@ -157,7 +164,9 @@ class Declared:
         least, most = self.setting.least, self.setting.most
         if least is not None and most is not None:
             return f"{least:g} to {most:g}"
-        return f"at most {most:g}" if least is None else f"at least {least:g}"
+        if least is None:
+            return f"at most {most:g}"
+        return f"at least {least:g}"
 
     def expected(self) -> str:
         """Return the values that it takes, in words."""
@@ -242,8 +251,14 @@ def _read(kind: Any) -> tuple[Declared, ...]:  # noqa: ANN401
             inner, *metadata = get_args(hint)
             setting = next((entry for entry in metadata if isinstance(entry, Setting)), None)
             if setting is not None:
-                default = field.default_factory() if field.default_factory is not MISSING else field.default
-                entries.append(Declared(field.name, inner, setting, default, panel, kind.__name__))
+                default = field.default
+                if field.default_factory is not MISSING:
+                    default = field.default_factory()
+                entries.append(
+                    Declared(
+                        name=field.name, kind=inner, setting=setting, default=default, panel=panel, owner=kind.__name__
+                    )
+                )
     return tuple(entries)
 
 
@@ -264,23 +279,25 @@ def from_pairs(entries: Iterable[Declared], texts: Iterable[str], place: str) ->
         key, equals, text = pair.partition("=")
         entry = by_key.get(key.strip().replace("_", "-"))
         if not equals or entry is None:
-            near = did_you_mean(key, by_key) if equals else ""
-            expected = "" if near else f", expected KEY=VALUE with one of {', '.join(by_key)}"
-            raise SettingError(f"{place}: received {pair!r}{expected}{near}")
+            hint = f", expected KEY=VALUE with one of {', '.join(by_key)}"
+            if equals:
+                hint = did_you_mean(key, by_key) or hint
+            raise SettingError(f"{place}: received {pair!r}{hint}")
         values[entry.name] = entry.parse(text.strip(), f"{place} {entry.key}")
     return values
 
 
 def _fits(kind: Any, value: object) -> bool:  # noqa: ANN401
     origin = get_origin(kind)
-    if kind is Any or kind is None or kind is NoneType:
-        return kind is Any or value is None
+    if kind is Any:
+        return True
+    if kind is None or kind is NoneType:
+        return value is None
     if origin is Literal:
         return value in get_args(kind)
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+    if kind in NUMBERS:
+        # True is an int in Python, and no number of a person
+        return isinstance(value, NUMBERS[kind]) and not isinstance(value, bool)
     if origin is tuple:
         return isinstance(value, tuple) and all(_fits(get_args(kind)[0], part) for part in value)
     base = origin or kind
@@ -292,4 +309,6 @@ def _plain(value: object) -> object:
         return [_plain(part) for part in value]
     if isinstance(value, Settings):
         return value.record()
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)

@@ -153,7 +153,8 @@ class TokenStatistics(RankedLogProbs):
     def empty(cls) -> Self:
         """The statistics of a text with no scored token."""
         ids, floats = np.zeros(0, np.int32), np.zeros(0, np.float32)
-        return cls(ids, floats, ids, floats, floats, floats, floats, np.zeros((0, 2), np.int32))
+        measured = dict.fromkeys(("entropy", "variance", "tail_mass", "top_log_probs"), floats)
+        return cls(token_ids=ids, log_probs=floats, ranks=ids, offsets=np.zeros((0, 2), np.int32), **measured)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,10 @@ def test_a_commitment_first_then_the_beacon(assay, tasks, tmp_path):
         (("make", "none.jsonl", "-o", "p.jsonl", "--secret", "s.json"), "none.jsonl"),
         (("make", "tasks.jsonl", "-o", "p.jsonl", "--secret", "s.json", "--copies", "3"), "copies"),
         (("make", "tasks.jsonl", "-o", "s.json", "--secret", "s.json"), "s.json is the secret file"),
+        (("make", "tasks.jsonl", "-o", "p.jsonl", "--secret", "-"), "received - for the secret, expected the name of"),
+        (("test", "builtin:small", "-"), "received - for the secret, expected the name of a file"),
+        (("verify", "tasks.jsonl", "-"), "received - for the secret, expected the name of a file"),
+        (("rotate", "-", "-o", "p.jsonl"), "received - for the secret, expected the name of a file"),
         (("twins", "none.json", "-o", "t.jsonl"), "expected the secret file of a release"),
         (("compare", "none.jsonl", "none.jsonl"), "none.jsonl"),
     ],
@@ -92,6 +96,7 @@ def test_bad_input_is_one_line_and_exit_code_2(assay, tasks, words, line, tmp_pa
     assert line in done.err
     assert len(done.err.splitlines()) == 1
     assert not list(tmp_path.glob("*.json"))
+    assert not list(tmp_path.glob("-*"))
 
 
 @pytest.mark.slow

@@ -1,8 +1,13 @@
 """Releases in every format: copies that behave the same, consistent over the row, and chosen by lot."""
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +15,8 @@ from assay.datasets import DataSelection, TaskColumns, ids_of, layout_of, read_d
 from assay.errors import DataError
 from assay.release import check_published, make, rotate, twins, verify
 from assay.release.clusters import clusters_of
-from assay.release.secret_file import held_secret, read_secret
+from assay.release.secret_file import held_secret, read_secret, release_lines
+from assay.release.secret_values import Publication
 from release.conftest import KEY, WORDS, humaneval_row, written
 
 MBPP = {
@@ -227,6 +233,47 @@ def test_a_rotation_that_was_cut_short_can_be_repeated(secret_path, tmp_path, mo
     half = (tmp_path / "two.jsonl").read_bytes()
     rotate(secret_path, tmp_path / "two.jsonl", "aa")
     assert (tmp_path / "two.jsonl").read_bytes() == half
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", range(6))
+def test_a_rotation_that_was_killed_leaves_a_whole_secret_and_can_be_repeated(secret_path, tmp_path, step):
+    """Each call of the system that changes a file is the last one once: three files, created and renamed."""
+    before = read_secret(secret_path)
+    program = (
+        "import os, pathlib, signal, sys\nfrom assay.release import rotate\n"
+        "calls, step = iter(range(100)), int(sys.argv[3])\n"
+        "def last(call):\n    def called(*arguments, **named):\n        result = call(*arguments, **named)\n"
+        "        if next(calls) == step:\n            os.kill(os.getpid(), signal.SIGKILL)\n"
+        "        return result\n    return called\n"
+        "import assay.files\nassay.files.new_file = last(assay.files.new_file)\n"
+        "pathlib.Path.replace = last(pathlib.Path.replace)\nrotate(sys.argv[1], sys.argv[2], 'aa')\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    arguments = [sys.executable, "-c", program, str(secret_path), str(tmp_path / "two.jsonl"), str(step)]
+    assert subprocess.run(arguments, env=environment, check=False).returncode == -signal.SIGKILL
+    after = read_secret(secret_path)
+    assert len(after.versions) == 1 + (step == 5)
+    assert after.log_state.is_full
+    whole = replace(before, versions=(*before.versions, Publication(2, "2126-01-01", "aa", {})))
+    expected = release_lines(whole.published(2))
+    if step > 0:
+        assert (tmp_path / "two.jsonl").read_text() == expected
+    if step < 5:
+        rotate(secret_path, tmp_path / "two.jsonl", "aa")
+    assert (tmp_path / "two.jsonl").read_text() == expected
+    assert read_secret(secret_path).versions[1].beacon == "aa"
+    assert verify(tmp_path / "two.jsonl", secret_path).log.entries == 2
+
+
+def test_a_clock_in_the_past_is_named_when_it_publishes_and_when_it_tests(secret_path, tmp_path, monkeypatch):
+    for place in ("making", "testing"):
+        monkeypatch.setattr(f"assay.release.{place}.today", lambda: "1999-01-01")
+    rotated = rotate(secret_path, tmp_path / "two.jsonl")
+    assert "1999-01-01 follows 20" in " ".join(rotated.describe().notes)
+    assert rotated.secret.log_state.is_full
+    verified = verify(tmp_path / "two.jsonl", secret_path)
+    assert "a clock was wrong" in " ".join(verified.describe().notes)
 
 
 def test_values_that_are_no_utf_8_stand_in_the_card_with_marks(released, secret_path, tmp_path):

@@ -89,6 +89,28 @@ def test_every_test_is_logged_and_p_is_adjusted(secret, secret_path):
     assert run_test(FakeModel(salt="b"), secret_path).logged == 6  # placebos do not count
 
 
+def test_each_test_prints_what_to_publish_of_the_log(secret_path, capsys):
+    result = run_test(FakeModel(), secret_path)
+    log = read_secret(secret_path).log_state
+    assert result.log == log
+    words = f"Entries in the log: {log.entries}, the last with digest {log.digest}."
+    assert words in words_of(result)
+    evidence_of_release(FakeModel(), secret_path)
+    log = read_secret(secret_path).log_state
+    printed = " ".join(capsys.readouterr().err.split())
+    assert f"Entries in the log: {log.entries}, the last with digest {log.digest}." in printed
+
+
+def test_a_log_whose_last_test_was_removed_is_not_full(secret, secret_path):
+    run_test(FakeModel(), secret_path)
+    value = read_secret(secret_path)
+    write_secret(secret_path, replace(value, tests=value.tests[:-1]))
+    for _ in range(2):
+        result = run_test(FakeModel(published_texts(secret)), secret_path)
+        assert result.strongest.adjusted is None
+        assert "unadjusted" in words_of(result)
+
+
 def test_without_a_full_log_p_is_called_unadjusted(secret, secret_path):
     run_test(FakeModel(), secret_path)
     text = secret_path.read_text()

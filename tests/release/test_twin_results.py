@@ -102,7 +102,8 @@ def test_tasks_of_one_lot_and_a_foreign_secret_are_refused(tmp_path, secret):
     logs = lm_eval(tmp_path, "a", [1.0] * 10), lm_eval(tmp_path, "b", [0.0] * 10)
     joined = tuple(replace(task, cluster="one") for task in secret.committed.tasks)
     for named, tasks in (("one", joined), ("other", tuple(replace(task, id=f"x{task.id}") for task in joined))):
-        write_secret(tmp_path / f"{named}.json", replace(secret, committed=replace(secret.committed, tasks=tasks)))
+        committed = replace(secret.committed, tasks=tasks, order=tuple(task.id for task in tasks))
+        write_secret(tmp_path / f"{named}.json", replace(secret, committed=committed))
     with pytest.raises(DataError, match="all 10 tasks share one lot"):
         compare(*logs, secret=tmp_path / "one.json")
     with pytest.raises(DataError, match="has none of the tasks"):

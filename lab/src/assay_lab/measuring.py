@@ -25,6 +25,7 @@ import torch
 
 from assay import __version__
 from assay.evaluation import Estimate
+from assay_lab.mappings import map_values
 
 LAB = Path(__file__).resolve().parents[2]
 DOCS = LAB.parent / "docs"
@@ -41,9 +42,7 @@ Spread = dict[str, float | list[float]]
 
 
 def interleaved(
-    ways: Mapping[str, Callable[[], object]],
-    repeats: int,
-    clock: Callable[[], float] = time.perf_counter,
+    ways: Mapping[str, Callable[[], object]], repeats: int, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, list[float]]:
     """Seconds of each way in each round, after one round that does not count."""
     names = list(ways)
@@ -82,6 +81,11 @@ def rates(amount: float, seconds: Sequence[float]) -> Spread:
 def ratios(over: Sequence[float], under: Sequence[float]) -> Spread:
     """The ratio of each round."""
     return spread(list(map(truediv, over, under)))
+
+
+def ratios_to(base: str, seconds: Mapping[str, Sequence[float]], *ways: str) -> dict[str, Spread]:
+    """Return way → the ratio of its seconds to those of another; of every other way where none is named."""
+    return {way: ratios(seconds[way], seconds[base]) for way in ways or seconds if way != base}
 
 
 def fresh(function: Callable[..., Returned], *values: object, **named: object) -> Returned:
@@ -165,7 +169,7 @@ def shortened(value: object) -> object:
     if isinstance(value, float):
         return None if math.isnan(value) else float(f"{value:.6g}")
     if isinstance(value, Mapping):
-        return {key: shortened(each) for key, each in value.items()}
+        return map_values(shortened, value)
     if isinstance(value, list | tuple):
-        return [shortened(each) for each in value]
+        return list(map(shortened, value))
     return value

@@ -1,3 +1,4 @@
+from .agent_runs import annotate_runs as annotate_runs
 from .annotating import annotate as annotate
 from .auditing import audit as audit
 from .auditing import calibrate as calibrate
@@ -8,6 +9,7 @@ from .indexing import build_index as build_index
 from .indexing import fill_index as fill_index
 from .indexing import writable_index as writable_index
 from .loading import load_run as load_run
+from .scanning import scan_data as scan_data
 from .scores import Scores as Scores
 from .tracing import open_index as open_index
 from .tracing import trace as trace

@@ -1,7 +1,8 @@
 """`assay.audit`, `assay.calibrate` and `assay.score`: a model and texts, by name or as values."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 
 from assay import release
@@ -39,6 +40,7 @@ from assay.scoring import (
     reported,
     score_stream,
 )
+from assay.settings import Settings
 
 NUMBERED = DataSelection(repeated="number")
 """Unseen text may come from several places that number their texts alike."""
@@ -80,27 +82,21 @@ def audit(
     """
     selection, opener = ScoreSelection.named(scores), Opener(model_settings or ModelSettings())
     options, is_same_form = settings or AuditSettings(), same_form is not None
-    run = Run(out, "audit") if isinstance(out, str | Path) else out
-    state = run.state if run else None
+    run, state = _run_at(out, partial(Run, kind="audit")), None
     if run:
         run.refuse_finished()
+        state = run.state
     options.check(unseen=unseen is not None, same_form=is_same_form, access=selection.access)
     request = RequestedAudit(model, options, selection, opener=opener, same_form=is_same_form)
     check_names(request)
-    others = unseen if same_form is None else same_form
-    texts = AuditedTexts.of(
-        dataset_of(benchmark),
-        None if others is None else dataset_of(others, NUMBERED),
-        None if options.calibration is None else UnseenScores.load(options.calibration),
-        needs_unseen=not options.describe and not options.compares(unseen=others is not None),
-    )
+    texts = _audited_texts(benchmark, (unseen, same_form), options)
     if options.release is not None:
         release.check_published(options.release, [sample.text for sample in texts.dataset.samples])
     check_texts(request, texts)
     # claimed before a model is loaded; what is refused from here on leaves no folder
-    with run.begun(selection, options, opener.settings, **request.identity(texts)) if run else nullcontext():
+    with _begun(run, selection, options, opener.settings, **request.identity(texts)):
         plan, notes = plan_scores(selection, model, opener)
-        report_spending(model, plan, texts.samples, opener.settings)
+        report_spending(model, plan=plan, samples=texts.samples, settings=opener.settings)
         with reported(f"auditing {texts.dataset.name}", plan, shown=progress) as report:
             planned = PlannedAudit(request, texts, plan, notes=notes)
             inputs = open_audit(planned, state=state, progress=report)
@@ -116,6 +112,32 @@ def audit(
             write_html(describe_run(run.path), run.path / PAGE)
             run.finish()
     return result
+
+
+def _audited_texts(benchmark: Texts, others: tuple[Texts | None, Texts | None], options: AuditSettings) -> AuditedTexts:
+    """Return the benchmark and what it is compared with: `unseen`, or the text of the same form."""
+    texts = next((data for data in others if data is not None), None)
+    unseen = scores = None
+    if texts is not None:
+        unseen = dataset_of(texts, NUMBERED)
+    if options.calibration is not None:
+        scores = UnseenScores.load(options.calibration)
+    needs_unseen = not options.describe and not options.compares(unseen=texts is not None)
+    return AuditedTexts.of(dataset_of(benchmark), unseen, scores, needs_unseen=needs_unseen)
+
+
+def _run_at(out: Path | str | Run | None, begin: Callable[[Path | str], Run]) -> Run | None:
+    """Return the run that writes to a place; None where nothing is written."""
+    if isinstance(out, str | Path):
+        return begin(out)
+    return out
+
+
+def _begun(run: Run | None, *settings: Settings, **identity: object) -> AbstractContextManager[object]:
+    """Claim the folder of a run; without one there is nothing to claim."""
+    if run is None:
+        return nullcontext()
+    return run.begun(*settings, **identity)
 
 
 def calibrate(
@@ -145,9 +167,8 @@ def calibrate(
     opener = Opener(settings or ModelSettings())
     opener.check(model, *chosen.other_models())
     dataset = dataset_of(unseen, NUMBERED)
-    run = Run.beside(out, "calibration") if isinstance(out, str | Path) else out
-    identity = {"model": model, "scores": specification, "data": dataset.digest}
-    with run.begun(chosen, opener.settings, **identity) if run else nullcontext():
+    run = _run_at(out, partial(Run.beside, kind="calibration"))
+    with _begun(run, chosen, opener.settings, model=model, scores=specification, data=dataset.digest):
         plan, notes = plan_scores(chosen, model, opener)
         for note in (*dataset.notes, *notes, unseen_note(len(dataset.samples))):
             if note:
@@ -201,8 +222,18 @@ def score(
         AssayError: bad input; one line.
     """
     opener = Opener(settings or ModelSettings())
-    with scored(model, texts, ScoreSelection.named(scores), opener, progress=progress) as (dataset, plan, samples):
+    with scored(model, texts=texts, selection=ScoreSelection.named(scores), opener=opener, progress=progress) as (
+        dataset,
+        plan,
+        samples,
+    ):
         names = tuple(request.name for request in plan.requests)
         rows = {sample.index: sample.scores for sample in samples}
     ids = tuple(sample.id for sample in dataset.samples)
-    return Scores(plan.name, dataset.name, names, ids, tuple(rows[index] for index in range(len(dataset))))
+    return Scores(
+        model=plan.name,
+        dataset=dataset.name,
+        names=names,
+        ids=ids,
+        rows=tuple(rows[index] for index in range(len(dataset))),
+    )

@@ -58,11 +58,16 @@ def build_index(
     names = [str(corpus) for corpus in corpora]
     open_sources(names, settings, columns)  # a path that is not there is reported before a folder is made
     described = description_at(str(at))
+    old_profile, opened = PROFILE, None
+    old_encoder: str | None = ENCODER
+    if described:
+        old_profile, old_encoder = described.profile.name, described.encoder
     if profile == KEEP:
-        profile = described.profile.name if described else PROFILE
+        profile = old_profile
     if encoder == KEEP:
-        encoder = described.encoder if described else ENCODER
-    opened = None if encoder is None else open_encoder(encoder)
+        encoder = old_encoder
+    if encoder is not None:
+        opened = open_encoder(encoder)
     if described is None:
         index = create_index(str(at), profile=profile, encoder=opened)
     elif (described.profile.name, described.encoder) == (profile, encoder):
@@ -138,10 +143,10 @@ def files_bar(
             seconds = max(counts.seconds, 0.1)
             rates = f", {counts.files / seconds:,.0f}/s, {counts.bytes / seconds / 1e6:.1f} MB/s"
             rates += f", {counts.documents:,} documents"
-            files = f"{done:,}/{total:,}" if total else f"{done:,}"
+            if not total:
+                bar.update(task, completed=0, files=f"{done:,}", rates=rates)
+                return
             # shares of 1, not files: the time left starts anew whenever a total changes, and estimates do
-            bar.update(
-                task, completed=done / total if total else 0, total=1 if total else None, files=files, rates=rates
-            )
+            bar.update(task, completed=done / total, total=1, files=f"{done:,}/{total:,}", rates=rates)
 
         yield report

@@ -77,9 +77,8 @@ def _kind_of_file(path: Path) -> str:
         raise DataError(
             f"{path} is no result of a run: {plain_reason(error)}; expected {', '.join(READERS)}"
         ) from error
-    fields = content.keys() if isinstance(content, dict) else ()
-    if "values" in fields:
+    if isinstance(content, dict) and "values" in content:
         return "calibration"
-    if "cells" in fields:
+    if isinstance(content, dict) and "cells" in content:
         return "reference"
     raise DataError(f"{path} is no result of a run; expected {', '.join(READERS)}")

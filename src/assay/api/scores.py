@@ -40,9 +40,11 @@ class Scores(TabularResult):
         for row in self.rows:
             reasons.append([])
             for score in row:
-                values[score.name].append(score.value if score.reason is None else None)
-                if score.reason is not None:
-                    reasons[-1].append((score.name, score.reason))
+                if score.reason is None:
+                    values[score.name].append(score.value)
+                    continue
+                values[score.name].append(None)
+                reasons[-1].append((score.name, score.reason))
         for name, cells in values.items():
             columns[name] = pa.array(cells, pa.float64())
         columns["unscorable"] = pa.array(reasons, pa.map_(pa.string(), pa.string()))
@@ -52,13 +54,19 @@ class Scores(TabularResult):
         """Return a report with the scores of the first samples."""
         cells = []
         for name, row in zip(self.ids[:SHOWN], self.rows[:SHOWN], strict=True):
-            shown_values = (score.value if score.reason is None else score.reason for score in row)
-            cells.append(Row((name, *shown_values)))
+            cells.append(Row((name, *map(_shown, row))))
         columns = (Column("sample", "name"), *(Column(name, "number") for name in self.names))
-        shown = () if len(self) <= SHOWN else (f"The first {SHOWN} of {len(self):,} samples.",)
+        shown = [f"The first {SHOWN} of {len(self):,} samples."] * (len(self) > SHOWN)
         return Report(
             title=f"Scores of {self.dataset} under {self.model}",
             statement=f"{number_of(len(self), 'sample')}, {number_of(len(self.names), 'score')}; higher = member.",
-            tables=(Table("scores", "Scores", columns, tuple(cells), shown),),
+            tables=(Table(name="scores", title="Scores", columns=columns, rows=tuple(cells), caption=tuple(shown)),),
             data={"model": self.model, "dataset": self.dataset, "scores": self.to_arrow().to_pylist()},
         )
+
+
+def _shown(score: Score) -> float | str:
+    """Return the value of a score, or why there is none."""
+    if score.reason is None:
+        return score.value
+    return score.reason

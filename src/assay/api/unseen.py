@@ -44,7 +44,8 @@ def build_unseen(
     Raises:
         AssayError: bad input; one line says what was received and what was expected.
     """
-    names = [str(name) for name in ([corpora] if isinstance(corpora, str | Path) else corpora)]
+    if isinstance(corpora, str | Path):
+        corpora = [corpora]
     period = Period(day_named(after, "after"), day_named(before, "before"))
     if most is not None and most < 1:
         raise DataError(f"most {most}: expected at least 1 text")
@@ -53,10 +54,13 @@ def build_unseen(
     if groups is not None and groups < 1:
         raise DataError(f"groups {groups}: expected at least 1 project")
     request = UnseenRequest(unit, period, day_named(released, "released"), most=most, seed=seed)
+    form = None
+    if like is not None:
+        form = dataset_of(like)
     result = build_unseen_set(
-        names,
+        list(map(str, corpora)),
         request,
-        None if like is None else dataset_of(like),
+        form,
         download=download,
         enough=lambda found: (groups is not None and found >= groups) or (enough is not None and enough(found)),
     )

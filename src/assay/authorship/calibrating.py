@@ -53,7 +53,7 @@ def calibrate_authorship(
     choice = DetectorChoice(detector or DetectorSettings())
     choice.check()
     with progress_bar("reading"):
-        units, newer = older_units(paths, before, by, most)
+        units, newer = older_units(paths, before=before, by=by, most=most)
         codes = codes_of(units)
     chosen = judged_rows(codes, most)
     judged, judged_codes = [units[row] for row in chosen], [codes[row] for row in chosen]
@@ -65,10 +65,10 @@ def calibrate_authorship(
         scored = opened.score(judged, report)
     reference = Reference.of(
         scored.detector,
-        scored.values.tolist(),
-        [unit.language for unit in judged],
-        [len(code.tokens) for code in judged_codes],
-        [unit.path for unit in judged],
+        scores=scored.values.tolist(),
+        languages=[unit.language for unit in judged],
+        tokens=[len(code.tokens) for code in judged_codes],
+        groups=[unit.path for unit in judged],
         digests=[unit.digest for unit in judged],
         source=", ".join(Path(path).resolve().name for path in paths),
         before=before.isoformat() if before else None,

@@ -40,7 +40,7 @@ def by_scores_in_context(units: Sequence[CodeUnit], plan: Plan, progress: Progre
     # where every score can be read from a part of the tokens, added lines need no pass of their own
     left_out = frozenset(rows if len(requests) == len(plan.requests) else ())
     alone = by_scores(units, plan, _shifted(progress, 0, len(rows)), left_out=left_out)
-    keeper = AddedLinesKeeper.over(alone, [units[row] for row in rows], rows, requests, plan)
+    keeper = AddedLinesKeeper.over(alone, units=[units[row] for row in rows], rows=rows, requests=requests, plan=plan)
     samples = [
         Sample(str(row), text.text, units[row].language) for row, text in zip(rows, keeper.lines.texts, strict=True)
     ]
@@ -49,7 +49,7 @@ def by_scores_in_context(units: Sequence[CodeUnit], plan: Plan, progress: Progre
     table = score_samples(samples, in_context, progress=report, observe=[keeper])
     for request in requests:
         for position in keeper.unread():
-            keeper.put(position, request.name, math.nan, table.reasons[request.name][position])
+            keeper.put(position, request.name, value=math.nan, reason=table.reasons[request.name][position])
     counts = Counter(alone.counts)
     if left_out:
         counts.update(keeper.counts)
@@ -127,9 +127,9 @@ class AddedLinesKeeper:
             for words, count in request.definition.counts.items():
                 self.counts[request.name, words] += count(own)
             try:
-                self.put(position, request.name, request(inputs), None)
+                self.put(position, name=request.name, value=request(inputs), reason=None)
             except Unscorable as outcome:
-                self.put(position, request.name, math.nan, str(outcome))
+                self.put(position, name=request.name, value=math.nan, reason=str(outcome))
 
     def put(self, position: int, name: str, value: float, reason: str | None) -> None:
         """Record the value of a score for one text, or why there is none."""

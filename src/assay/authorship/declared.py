@@ -157,7 +157,7 @@ def in_text(text: str, path: str) -> Iterator[Signal]:
     """
     for number, line in enumerate(text.splitlines(), 1):
         if _COMMENT_MARK.search(line) and _declares(line, _COMMENT, _CLAUSE):
-            yield Signal("generator comment", line.strip()[:SHOWN], path, number)
+            yield Signal(kind="generator comment", text=line.strip()[:SHOWN], path=path, line=number)
 
 
 def _declares(line: str, phrase: re.Pattern[str], beginning: re.Pattern[str]) -> bool:
@@ -200,7 +200,10 @@ def in_boxes(text: str) -> Iterator[Signal]:
     for box in filter(None, map(_BOX.match, text.splitlines())):
         words = box["words"].strip()[:LONGEST_CLAUSE]
         if _BY_AGENT.search(words) and not _CONDITIONAL.search(words):
-            yield Signal("check box", words[:SHOWN], writer="person" if _DENIED.search(words) else "agent")
+            writer: AuthorKind = "agent"
+            if _DENIED.search(words):
+                writer = "person"
+            yield Signal("check box", words[:SHOWN], writer=writer)
 
 
 def in_branches(names: Iterable[str]) -> Iterator[Signal]:
@@ -221,11 +224,19 @@ def in_patch(patch: str) -> list[Signal] | None:
     for start, stop in pairwise([*starts, len(patch)]):
         part = patch[start:stop]
         diff, author = _DIFF.search(part), _AUTHOR.search(part)
-        head = part[: diff.start()] if diff else part
+        head = part
+        if diff:
+            head = part[: diff.start()]
         if not author or author.start() >= len(head):
             continue
         message = "\n".join(line.strip() for line in head[author.end() :].splitlines())
         digest = _MESSAGE.match(part)
         name, address, files = author["name"], author["address"], patched_files(part)
-        commits.append(Commit(digest["digest"] if digest else "", name, address, message, files))
-    return list(in_commits(commits)) if commits else None
+        commits.append(
+            Commit(
+                digest=digest["digest"] if digest else "", author=name, address=address, message=message, files=files
+            )
+        )
+    if not commits:
+        return None
+    return list(in_commits(commits))

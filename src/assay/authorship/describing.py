@@ -93,12 +93,12 @@ def _answers(detection: Detection) -> Table:
         caption.insert(0, UNCHECKED)
     if len(answers) > SHOWN_ANSWERS:
         caption.insert(0, f"The first {SHOWN_ANSWERS} of {len(answers):,}.")
-    return Table.of("answers", "Who wrote it?", answers[:SHOWN_ANSWERS], columns, caption)
+    return Table.of("answers", title="Who wrote it?", items=answers[:SHOWN_ANSWERS], columns=columns, caption=caption)
 
 
 def _abstentions(detection: Detection) -> Table:
     columns = (Column("reason", "name", get=itemgetter(0)), Column("pieces", "count", get=itemgetter(1)))
-    return Table.of("abstentions", "No answer", detection.abstentions.most_common(), columns)
+    return Table.of("abstentions", title="No answer", items=detection.abstentions.most_common(), columns=columns)
 
 
 def _notes(detection: Detection) -> Iterator[str]:
@@ -124,8 +124,10 @@ def declared_reasons(signals: Sequence[Signal], *, of_parts: bool = False) -> di
         if of_parts and signal.files:
             continue
         if signal.path is not None:
-            line = f" in line {signal.line}" if signal.line else ""
-            reasons.setdefault(signal.path, f"{signal.kind}{line}")
+            reason: str = signal.kind
+            if signal.line:
+                reason = f"{signal.kind} in line {signal.line}"
+            reasons.setdefault(signal.path, reason)
         for file in signal.files:
             reasons.setdefault(str(Path(signal.root or "", file)), f"{signal.kind} of a commit that changed it")
     return reasons
@@ -160,25 +162,25 @@ def _answer(detection: Detection) -> Answer:
     is_configured = bool(detection.signals)
     if detection.reference is None:
         return Answer(
-            "Cannot tell",
-            "Style can only be judged beside older code of the same people, and none was given.",
-            "A coding agent is set up here; that does not say what it wrote." if is_configured else "",
-            "assay authorship calibrate OLDER-CODE --undated -o past.json; then --reference past.json",
+            verdict="Cannot tell",
+            because="Style can only be judged beside older code of the same people, and none was given.",
+            measured="A coding agent is set up here; that does not say what it wrote." * is_configured,
+            next_step="assay authorship calibrate OLDER-CODE --undated -o past.json; then --reference past.json",
         )
     if not detection.judged:
         return Answer("Cannot tell", "None of the code has what an answer needs.", next_step="see the reasons below")
     if _unusual(detection):
         return Answer(
-            "Unusual style",
-            "The style is unusual for the people it is compared with, which is no proof.",
-            _measured(detection),
-            "talk to the authors and look at the history; -v shows the lines that count most",
+            verdict="Unusual style",
+            because="The style is unusual for the people it is compared with, which is no proof.",
+            measured=_measured(detection),
+            next_step="talk to the authors and look at the history; -v shows the lines that count most",
         )
     return Answer(
-        "Usual style",
-        "The style is usual for the people it is compared with; careful use of a model can look so, too.",
-        _measured(detection),
-        "a coding agent is set up here: look at the history" if is_configured else "",
+        verdict="Usual style",
+        because="The style is usual for the people it is compared with; careful use of a model can look so, too.",
+        measured=_measured(detection),
+        next_step="a coding agent is set up here: look at the history" * is_configured,
     )
 
 
@@ -195,7 +197,7 @@ def _declared_answer(detection: Detection, about_code: int) -> Answer:
     measured = number_of(about_code, "declared signal")
     if judged > 1:
         measured = f"{measured}; {_unusual(detection):,} of {judged:,} texts unusual"
-    return Answer("A model took part", f"{because}.", f"{measured}.", step)
+    return Answer(verdict="A model took part", because=f"{because}.", measured=f"{measured}.", next_step=step)
 
 
 def _unusual(detection: Detection) -> int:
@@ -221,15 +223,19 @@ def _by_chance(detection: Detection) -> str:
 
 def _expected(detection: Detection) -> tuple[int, int, int] | None:
     languages = {str(row.unit.language) for row in detection.judged}
-    own = detection.reference.checks if detection.reference else ()
+    own = getattr(detection.reference, "checks", ())
     checks = [check for check in own if check.language in languages]
-    return expected_flags(checks, len(detection.judged)) if checks else None
+    if not checks:
+        return None
+    return expected_flags(checks, len(detection.judged))
 
 
 @describe.register
 def _(reference: Reference, left_out: int = 0) -> Report:
     """Return the report on a calibration: sizes, and the share of newer human code that is called unusual."""
-    realised = None if reference.checks else reference.realised()
+    realised = None
+    if not reference.checks:
+        realised = reference.realised()
     tables = (_checks(reference), _cells(reference))
     return Report(
         title="Human code for comparison",
@@ -261,14 +267,20 @@ def _checks(reference: Reference) -> Table:
         Column("language", get=attrgetter("language")),
         Column("newer texts", "count", attrgetter("newer")),
         Column("unusual at 5 %", "count", attrgetter("at_nominal")),
-        Column("level", "share", attrgetter("level"), "no answer: the style changes"),
+        Column(title="level", kind="share", get=attrgetter("level"), missing="no answer: the style changes"),
         Column("unusual at this level", "count", attrgetter("flagged")),
-        Column("at least", "share", attrgetter("low"), "too few files", "95 % interval over files"),
-        Column("at most", "share", attrgetter("high"), "too few files"),
+        Column(
+            title="at least",
+            kind="share",
+            get=attrgetter("low"),
+            missing="too few files",
+            note="95 % interval over files",
+        ),
+        Column(title="at most", kind="share", get=attrgetter("high"), missing="too few files"),
     )
     caption = "People wrote all of these. The level is lowered until at most 5 % of them are unusual."
     title = "Newer half of the history, judged by the older half"
-    return Table.of("checks", title, reference.checks, columns, (caption,))
+    return Table.of("checks", title=title, items=reference.checks, columns=columns, caption=(caption,))
 
 
 def _cells(reference: Reference) -> Table:
@@ -278,7 +290,13 @@ def _cells(reference: Reference) -> Table:
         Column("texts", "count", get=lambda item: len(item[1])),
     )
     caption = "Neighbouring classes of fewer than 45 texts are compared together."
-    return Table.of("reference", "Texts by language and length", reference.cells.items(), columns, (caption,))
+    return Table.of(
+        "reference",
+        title="Texts by language and length",
+        items=reference.cells.items(),
+        columns=columns,
+        caption=(caption,),
+    )
 
 
 def _foreseen(reference: Reference, realised: FlagRate | None) -> str:
@@ -313,8 +331,10 @@ def _signals(detection: Detection) -> Table:
         Column("words", get=lambda signal: signal.text),
     )
     more = len(detection.signals) - SHOWN
-    caption = (f"{more:,} more are in the JSON.",) if more > 0 else ()
-    return Table.of("signals", "Declared signals", detection.signals[:SHOWN], columns, caption)
+    caption = (f"{more:,} more are in the JSON.",) * (more > 0)
+    return Table.of(
+        "signals", title="Declared signals", items=detection.signals[:SHOWN], columns=columns, caption=caption
+    )
 
 
 def _files_of(signal: Signal) -> str:
@@ -326,7 +346,7 @@ def _files_of(signal: Signal) -> str:
     more = len(signal.files) - SHOWN_FILES
     if more > 0:
         named = f"{named} and {more:,} more"
-    return f"{commit}: {named}" if commit else named
+    return ": ".join(filter(None, (commit, named)))
 
 
 def _pieces(detection: Detection) -> Table:
@@ -340,8 +360,8 @@ def _pieces(detection: Detection) -> Table:
     if detection.reference is not None:
         columns += [
             Column("answer", get=lambda at: _place_among_people(results[at])),
-            Column("p-value", "p_value", lambda at: results[at].judgement.p_value, "no answer"),
-            Column("upper bound", "share", lambda at: results[at].judgement.bound, "no answer"),
+            Column(title="p-value", kind="p_value", get=lambda at: results[at].judgement.p_value, missing="no answer"),
+            Column(title="upper bound", kind="share", get=lambda at: results[at].judgement.bound, missing="no answer"),
         ]
         caption.append(
             f"The answer rests on {next(iter(scored.scores))}. The p-value estimates the share of your human code that "
@@ -351,13 +371,15 @@ def _pieces(detection: Detection) -> Table:
 
     def score(name: str, at: int) -> Cell:
         value = float(scored.scores[name][at])
-        return Missing(scored.reasons[name][at] or "no score") if math.isnan(value) else value
+        if math.isnan(value):
+            return Missing(scored.reasons[name][at] or "no score")
+        return value
 
     columns += [Column(name, "number", partial(score, name)) for name in _shown(detection)]
     if len(results) > SHOWN:
         caption.append(f"The highest {SHOWN} of {len(results):,}.")
     order = sorted(range(len(results)), key=lambda row: -_finite(results[row].value))
-    return Table.of("pieces", "Scores", order[:SHOWN], columns, caption)
+    return Table.of("pieces", title="Scores", items=order[:SHOWN], columns=columns, caption=caption)
 
 
 def _shown(detection: Detection) -> Sequence[str]:
@@ -373,7 +395,9 @@ def _place_among_people(row: UnitResult) -> str:
         return "no answer: "
     if judgement.bound is None:
         return f"no answer: {judgement.abstained}"
-    return "unusual" if row.unusual else "usual"
+    if row.unusual:
+        return "unusual"
+    return "usual"
 
 
 def _shares(detection: Detection) -> Table:
@@ -384,7 +408,9 @@ def _shares(detection: Detection) -> Table:
         Column("expected at most", "share", lambda _: NOMINAL),
     )
     caption = "Expected at most: the share of your own human code that is called unusual, too."
-    return Table.of("shares", "Share of unusual pieces", detection.shares.items(), columns, (caption,))
+    return Table.of(
+        "shares", title="Share of unusual pieces", items=detection.shares.items(), columns=columns, caption=(caption,)
+    )
 
 
 def _lines(detection: Detection) -> Table:
@@ -398,7 +424,13 @@ def _lines(detection: Detection) -> Table:
     items: list[tuple[UnitResult, int, float]] = []
     for row in unusual[:SHOWN]:
         items += [(row, line, value) for line, value in row.lines]
-    return Table.of("lines", "Lines that count most", items, columns, (caption, "A single line is weak evidence."))
+    return Table.of(
+        "lines",
+        title="Lines that count most",
+        items=items,
+        columns=columns,
+        caption=(caption, "A single line is weak evidence."),
+    )
 
 
 def _line(row: UnitResult, line: int) -> str:
@@ -417,7 +449,14 @@ def _samples(detection: Detection) -> SampleList:
     columns = [SampleColumn(name, detection.scored.scores[name], "score") for name in _shown(detection)]
     if detection.reference is not None:
         bounds = list(map(_bound, detection.results))
-        columns.append(SampleColumn("upper bound", bounds, "p_value", "of the share of human code that scores as high"))
+        columns.append(
+            SampleColumn(
+                title="upper bound",
+                values=bounds,
+                kind="p_value",
+                about="of the share of human code that scores as high",
+            )
+        )
     return SampleList(tuple(samples), tuple(columns), summary=NO_PROOF)
 
 
@@ -490,11 +529,15 @@ def rate_data(rate: FlagRate | None) -> dict[str, Any] | None:
 
 
 def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    if math.isnan(value):
+        return None
+    return value
 
 
 def _finite(value: float) -> float:
-    return -math.inf if math.isnan(value) else value
+    if math.isnan(value):
+        return -math.inf
+    return value
 
 
 # Declared signals and shares of whole groups as SARIF 2.1.0. Scores of single pieces are never written there.
@@ -524,7 +567,10 @@ def detection_sarif(detection: Detection) -> dict[str, Any]:
 
 def _declared(signal: Signal) -> dict[str, Any]:
     """Return a note at the file of a declaration, or at the first files of its commit."""
-    about = {"commit": signal.commit, "files": len(signal.files)} if signal.commit else {}
-    paths = (signal.path,) if signal.path is not None else signal.files[:MOST_LOCATIONS]
+    about, paths = {}, signal.files[:MOST_LOCATIONS]
+    if signal.commit:
+        about = {"commit": signal.commit, "files": len(signal.files)}
+    if signal.path is not None:
+        paths = (signal.path,)
     locations = [file_location(path, None if at else signal.line) for at, path in enumerate(paths)]
     return sarif_result(_DECLARED, f"{signal.kind}: {signal.text}", locations=locations, properties=about)

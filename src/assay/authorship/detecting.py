@@ -197,7 +197,9 @@ def detector_name(plan: Plan) -> str:
     roles = dict.fromkeys(view.role for view in definition.views.values())
     digests = [plan.models[role].digest for role in roles]
     digests += [plan.derivers[derivation.name].digest for derivation in definition.derivations.values()]
-    digest = digests[0] if len(digests) == 1 else combined(digests)
+    digest = combined(digests)
+    if len(digests) == 1:
+        digest = digests[0]
     return f"{plan.requests[0].name} {digest}"
 
 
@@ -267,7 +269,9 @@ class Detection(TabularResult):
         signals = []
         for signal in self.signals:
             # the words of a comment are code; the message of a commit is none
-            text = signal.kind if signal.commit is None else signal.text
+            text: str = signal.kind
+            if signal.commit is not None:
+                text = signal.text
             signals.append(replace(signal, text=text))
         return replace(self, results=tuple(results), signals=tuple(signals), unread=(*self.unread, REVEALS))
 
@@ -302,9 +306,10 @@ def answer_pieces(
     """
     if reference is not None:
         reference.check(scored.detector)
-    results = []
+    results, judgement = [], None
     for unit, code, value, lines in zip(units, codes, scored.values.tolist(), scored.lines, strict=True):
-        judgement = None if reference is None else judge_unit(reference, code, value, digest=unit.digest)
+        if reference is not None:
+            judgement = judge_unit(reference, code, value, digest=unit.digest)
         results.append(
             UnitResult(
                 unit=unit,
@@ -315,7 +320,9 @@ def answer_pieces(
                 in_reference=reference is not None and unit.digest in reference.texts,
             )
         )
-    realised = None if reference is None else reference.realised()
+    realised = None
+    if reference is not None:
+        realised = reference.realised()
     return Detection(
         results=tuple(results),
         scored=scored,

@@ -44,8 +44,11 @@ def detect(
     Raises:
         DataError: a path cannot be read, or holds no code.
     """
-    paths = [Path(path) for path in ([code] if isinstance(code, str | Path) else code)]
-    past = Reference.load(Path(reference)) if reference else None
+    if isinstance(code, str | Path):
+        code = [code]
+    paths, past = list(map(Path, code)), None
+    if reference:
+        past = Reference.load(Path(reference))
     choice = DetectorChoice(detector or DetectorSettings())
     choice.check(past)
     with progress_bar("reading"):
@@ -60,4 +63,6 @@ def detect(
     unit: ReferenceUnit = "patch" if patch else by
     if past is not None and past.unit not in {None, unit} and lines is None:
         scored = replace(scored, notes=(*scored.notes, OTHER_UNIT.format(unit=unit, other=past.unit)))
-    return answer_pieces(read.units, codes, scored, read.signals, past, unread=read.unread)
+    return answer_pieces(
+        read.units, codes=codes, scored=scored, signals=read.signals, reference=past, unread=read.unread
+    )

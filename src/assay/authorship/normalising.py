@@ -81,7 +81,9 @@ def code_of(text: str, language: str | None) -> Code:
     source = Source.of(text)
     regions = find_regions(source, rules)
     units = tokens(source, regions, rules)
-    ends = units.starts if units.stops is None else units.stops
+    ends = units.stops
+    if ends is None:
+        ends = units.starts
     lines, _ = source.places(units.starts)
     spans = zip(units.starts.tolist(), ends.tolist(), lines.tolist(), strict=True)
     code = [_token(text[start:stop], line, rules) for start, stop, line in spans]
@@ -101,7 +103,9 @@ def _token(text: str, line: int, rules: LexicalRules) -> Token:
         return Token(text, Kind.NUMBER, line)
     if first in {"_", "$"} or first.isalpha():
         return Token(text, Kind.NAME, line)
-    return Token(text, Kind.OPERATOR if len(text) == 1 else Kind.LITERAL, line)
+    if len(text) == 1:
+        return Token(text, Kind.OPERATOR, line)
+    return Token(text, Kind.LITERAL, line)
 
 
 def _without_docstrings(code: list[Token]) -> Iterator[Token]:

@@ -32,11 +32,11 @@ def older_units(
     for path in paths:
         middle = None if before is None else middle_day(Path(path), before)
         if middle is None:
-            units |= _by_text(_units_in(path, before, by, most))
+            units |= _by_text(_units_in(path, before=before, by=by, most=most))
             continue
         half = most and max(1, most // 2)
-        older = _by_text(_units_in(path, middle, by, half))
-        later = _by_text(_units_in(path, before, by, half, after=middle))
+        older = _by_text(_units_in(path, before=middle, by=by, most=half))
+        later = _by_text(_units_in(path, before=before, by=by, most=half, after=middle))
         units |= older | later
         for text in later.keys() - older.keys():
             newer[later[text].digest] = Path(path).resolve().name
@@ -52,7 +52,9 @@ def _units_in(
     pieces: Iterator[CodeUnit] = iter(())
     if by != "patch":
         texts = source_texts([path]) if before is None else texts_before(Path(path), before)
-        pieces = chain.from_iterable(units_of(text.path, text.text, text.language, by) for text in texts)
+        pieces = chain.from_iterable(
+            units_of(text.path, text=text.text, language=text.language, by=by) for text in texts
+        )
     elif before is not None:
         patches = patches_before(Path(path), before, after=after, most=most and COMMITS_A_PIECE * most)
         pieces = chain.from_iterable(map(past_units, patches))

@@ -1,7 +1,7 @@
 """The code that is judged, and the signals that it declares: files, folders, tables, patches or standard input."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -42,25 +42,40 @@ def read_code(
         texts = list(_texts(path, language, text))
         for source in texts:
             signals += in_text(source.text, source.path)
+        if patch:
+            _read_patches(path, texts, (units, signals, unread))
+            continue
         for source in texts:
-            if patch:
-                units += added_units(source.text, [files_below(root) for root in _roots(path)])
-                declared_there = in_patch(source.text)
-                signals += declared_there or []
-                unread += [WITHOUT_MESSAGE] if declared_there is None else []
-            elif lines is not None:
-                units.append(line_range(source.path, source.text, source.language, lines))
-            else:
-                units += units_of(source.path, source.text, source.language, by)
-        if str(path) != STDIN and not patch:
+            units += _units_in(source, by, lines)
+        if str(path) != STDIN:
             declared, unread_there = declared_around(path)
             signals += declared
             unread += unread_there
     if not units:
         raise DataError(f"{', '.join(map(str, paths))}: no source file in a known language")
-    if not patch and any(str(path) == STDIN for path in paths) and any(unit.language is None for unit in units):
+    if not patch and Path(STDIN) in paths and any(unit.language is None for unit in units):
         unread.append(WITHOUT_LANGUAGE)
     return JudgedCode(units, list(dict.fromkeys(signals)), unread)
+
+
+def _units_in(source: SourceText, by: UnitKind, lines: str | None) -> Iterable[CodeUnit]:
+    """Return the pieces of one text: some lines of it, or its units of a kind."""
+    if lines is not None:
+        return [line_range(source.path, text=source.text, language=source.language, lines=lines)]
+    return units_of(source.path, text=source.text, language=source.language, by=by)
+
+
+def _read_patches(
+    path: Path, texts: Sequence[SourceText], read: tuple[list[CodeUnit], list[Signal], list[str]]
+) -> None:
+    """Add the pieces that patches add, what their commit messages declare, and that a patch has no message."""
+    units, signals, unread = read
+    for source in texts:
+        units += added_units(source.text, list(map(files_below, _roots(path))))
+        declared = in_patch(source.text)
+        if declared is None:
+            unread.append(WITHOUT_MESSAGE)
+        signals += declared or []
 
 
 def _texts(path: Path, language: str | None, column: str | None) -> Iterator[SourceText]:
@@ -74,12 +89,14 @@ def _texts(path: Path, language: str | None, column: str | None) -> Iterator[Sou
             yield SourceText(f"{path.as_posix().rstrip('/')}/{text.path}", text.text, text.language)
     else:
         source = read_source_text(path, language)
-        shown = () if source.language else languages_of_text(source.text)
-        yield replace(source, language=shown[0]) if shown else source
+        language = source.language or next(iter(languages_of_text(source.text)), None)
+        yield replace(source, language=language)
 
 
 def _roots(patch: Path) -> list[Path]:
     """Return the folders that the paths of a patch may be relative to: this one, and the repositories around."""
     working = Path.cwd()
-    around = [enclosing_repository(working)] + ([enclosing_repository(patch)] if str(patch) != STDIN else [])
-    return list(dict.fromkeys([working, *(root for root in around if root is not None)]))
+    around = [working, enclosing_repository(working)]
+    if str(patch) != STDIN:
+        around.append(enclosing_repository(patch))
+    return list(dict.fromkeys(filter(None, around)))

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -69,7 +69,9 @@ class RecordStore:
         self.repository = repository
         self._remarks: list[str] = []
         refs = git_output(repository, "for-each-ref", "--format=%(refname)", NOTES, *_CHECKPOINTS).split()
-        tree = tree_files(repository, NOTES) if NOTES in refs else ()
+        tree: Iterable[tuple[str, str, str]] = ()
+        if NOTES in refs:
+            tree = tree_files(repository, NOTES)
         self._notes = {path.replace("/", ""): digest for _, digest, path in tree}
         self._checkpoints = [name for name in refs if name != NOTES]
         self._traces: dict[str, list[LineRecord]] = {}
@@ -131,7 +133,9 @@ class RecordStore:
                 raw = _read_trace_file(file, place, left)
                 left -= len(raw)
                 text = raw.decode("utf-8", "replace")
-            lines = text.split("\n") if file.suffix == ".jsonl" else [text]
+            lines = [text]
+            if file.suffix == ".jsonl":
+                lines = text.split("\n")
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     with self._remarking():
@@ -212,7 +216,7 @@ class RecordStore:
         """Yield blamed lines, cut where the records of their commit change."""
         if cut and lines.boundary:  # the history before it is absent, so the lines may be of any commit
             self._remarks.append("A shallow clone: lines older than it have no record (git fetch --unshallow).")
-            yield _range(lines, lines.first, lines.first + lines.count - 1, frozenset())
+            yield _range(lines, first=lines.first, last=lines.first + lines.count - 1, claims=frozenset())
             return
         at, end = lines.first, lines.first + lines.count
         recorded = self.segments_of(lines.commit, lines.path)
@@ -220,11 +224,11 @@ class RecordStore:
             if first >= end:
                 break
             if first > at:
-                yield _range(lines, at, first - 1, of_commit)
-            yield _range(lines, max(first, at), min(last, end - 1), claims | of_commit)
+                yield _range(lines, first=at, last=first - 1, claims=of_commit)
+            yield _range(lines, first=max(first, at), last=min(last, end - 1), claims=claims | of_commit)
             at = last + 1
         if at < end:
-            yield _range(lines, at, end - 1, of_commit)
+            yield _range(lines, first=at, last=end - 1, claims=of_commit)
 
 
 def signal_of(record: LineRecord) -> Signal:
@@ -253,7 +257,9 @@ def recorded_lines(paths: Sequence[Path]) -> RecordedLines:
         names = _names_at_head(repository, path, within)
         with progress_bar("reading") as report:
             for number, name in enumerate(names, 1):
-                shown = path / Path(name).relative_to(within) if path.is_dir() else path
+                shown = path
+                if path.is_dir():
+                    shown = path / Path(name).relative_to(within)
                 files.append(RecordedFile(shown.as_posix(), store.lines("HEAD", name)))
                 if report is not None:
                     report(number, len(names))
@@ -305,7 +311,9 @@ def _range(lines: BlamedLines, first: int, last: int, claims: frozenset[Claim]) 
     moved = lines.place - lines.first
     state = state_of([writer for writer, _ in claims])
     records = tuple(sorted({words for _, words in claims}))
-    return RecordedRange(first + moved, last + moved, state, lines.commit if records else "", records)
+    return RecordedRange(
+        first=first + moved, last=last + moved, state=state, commit=lines.commit if records else "", records=records
+    )
 
 
 def _within(piece: RecordedRange, only: Collection[int]) -> Iterator[int]:

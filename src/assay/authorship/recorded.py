@@ -50,10 +50,12 @@ class RecordedRange:
     @property
     def count(self) -> int:
         """Number of lines that it is about."""
-        return self.last - self.first + 1 if self.judged is None else self.judged
+        if self.judged is not None:
+            return self.judged
+        return self.last - self.first + 1
 
     def __str__(self) -> str:
-        return f"{self.first}" if self.first == self.last else f"{self.first}-{self.last}"
+        return "-".join(dict.fromkeys((f"{self.first}", f"{self.last}")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +91,17 @@ class RecordedLines:
     @property
     def failures(self) -> list[tuple[str, RecordedRange]]:
         """Path and lines that a rule denies."""
-        return list(self.in_state(*self.denied)) if self.denied else []
+        if not self.denied:
+            return []
+        return list(self.in_state(*self.denied))
 
     def level(self, lines: RecordedRange) -> Literal["error", "warning", "notice"]:
         """Return how a build log marks lines."""
         if lines.state in self.denied:
             return "error"
-        return "warning" if lines.state == "contradicting" else "notice"
+        if lines.state == "contradicting":
+            return "warning"
+        return "notice"
 
     def in_state(self, *states: LineState) -> Iterator[tuple[str, RecordedRange]]:
         """Yield path and lines, all or those of some states."""
@@ -121,7 +127,7 @@ def joined(ranges: Iterable[RecordedRange], *, chosen: bool = False) -> tuple[Re
     for lines in sorted(ranges, key=lambda lines: lines.first):
         before = merged[-1] if merged else None
         if before and chosen and (before.state, before.records) == (lines.state, lines.records):
-            commit = before.commit if before.commit == lines.commit else ""
+            commit = lines.commit * (before.commit == lines.commit)
             merged[-1] = replace(before, last=lines.last, commit=commit, judged=before.count + lines.count)
         elif (
             before and before.last + 1 == lines.first and replace(lines, first=before.first, last=before.last) == before
@@ -147,10 +153,19 @@ def _(recorded: RecordedLines) -> Report:
         Column("file", "name", get=lambda file: file.path),
         *(Column(state, "count", get=partial(_lines_in, state)) for state in _NAMES),
     )
-    caption = (f"The first {SHOWN} of {len(shown):,}; all are in the JSON.",) if len(shown) > SHOWN else ()
+    caption = (f"The first {SHOWN} of {len(shown):,}; all are in the JSON.",) * (len(shown) > SHOWN)
+    remarks = recorded.remarks * (not shown)
     tables = (
-        Table.of("lines", "Recorded lines", shown[:SHOWN], columns, (*caption, *recorded.remarks)),
-        Table.of("files", "Lines by file", recorded.files[:SHOWN], by_file, () if shown else recorded.remarks),
+        Table.of(
+            "lines", title="Recorded lines", items=shown[:SHOWN], columns=columns, caption=(*caption, *recorded.remarks)
+        ),
+        Table.of(
+            "files",
+            title="Lines by file",
+            items=recorded.files[:SHOWN],
+            columns=by_file,
+            caption=remarks,
+        ),
     )
     return Report(
         title="Who wrote these lines, by the records of tools?",
@@ -166,7 +181,10 @@ def _(recorded: RecordedLines) -> Report:
             "remarks": list(recorded.remarks),
         },
         annotations=tuple(
-            Annotation(_sentence(lines), path, lines.first, lines.last, recorded.level(lines)) for path, lines in shown
+            Annotation(
+                message=_sentence(lines), path=path, line=lines.first, last_line=lines.last, level=recorded.level(lines)
+            )
+            for path, lines in shown
         ),
     )
 
@@ -185,10 +203,10 @@ def _answer(recorded: RecordedLines) -> Answer:
     if counts["contradicting"]:
         path, place = next(recorded.in_state("contradicting"))
         return Answer(
-            "Records disagree",
-            "Of some lines one record says that an agent wrote them, and another one that a person did.",
-            f"{counts['contradicting']:,} of {lines} contradicting, {counts['unrecorded']:,} unrecorded.",
-            f"ask who wrote {path}:{place}",
+            verdict="Records disagree",
+            because="Of some lines one record says that an agent wrote them, and another one that a person did.",
+            measured=f"{counts['contradicting']:,} of {lines} contradicting, {counts['unrecorded']:,} unrecorded.",
+            next_step=f"ask who wrote {path}:{place}",
         )
     if counts["agent"] + counts["mixed"]:
         return Answer("A model took part", "Tools recorded it when the lines were written.", measured)
@@ -197,10 +215,10 @@ def _answer(recorded: RecordedLines) -> Answer:
             "Recorded as a person's", "No record names an agent.", f"{counts['person']:,} of {lines} by a person."
         )
     return Answer(
-        "No record",
-        "No tool recorded who wrote these lines, which does not say that a person did.",
-        measured,
-        "git fetch origin refs/notes/ai:refs/notes/ai, where git-ai is used; else ask the authors",
+        verdict="No record",
+        because="No tool recorded who wrote these lines, which does not say that a person did.",
+        measured=measured,
+        next_step="git fetch origin refs/notes/ai:refs/notes/ai, where git-ai is used; else ask the authors",
     )
 
 

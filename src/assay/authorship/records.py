@@ -48,7 +48,7 @@ class LineRecord:
     source: str
 
     def __str__(self) -> str:
-        lines = ",".join(f"{first}" if first == last else f"{first}-{last}" for first, last in self.lines)
+        lines = ",".join("-".join(dict.fromkeys(map(str, ends))) for ends in self.lines)
         return f"{self.source}: lines {lines} of {self.path}"
 
 
@@ -82,22 +82,24 @@ def read_note(text: str, commit: str) -> list[LineRecord]:
         session = sources.get(key.partition("::")[0])
         if not path or session is None:
             raise DataError(f"{place}: received {line[:SHOWN]!r}, expected a path, then lines of a known session")
-        records.append(LineRecord(session[0], commit, path, _note_lines(ranges, place), session[1]))
+        records.append(
+            LineRecord(writer=session[0], commit=commit, path=path, lines=_note_lines(ranges, place), source=session[1])
+        )
     return records
 
 
 def _sources_of_note(metadata: object, note: str) -> dict[str, tuple[AuthorKind, str]]:
     """Return key of a session → who it is, and how it is called."""
-    version = _member(metadata, "schema_version", str, note)
+    version = _member(metadata, name="schema_version", kind=str, place=note)
     if not _NOTE_VERSION.fullmatch(version):
         raise DataError(f"{note}: received version {version[:SHOWN]!r}, expected authorship/3")
     sources: dict[str, tuple[AuthorKind, str]] = {}
     for table in ("prompts", "sessions"):
-        for key, session in _member(metadata, table, dict, note, {}).items():
-            agent = _member(session, "agent_id", dict, note)
-            words = (_member(agent, name, str, note, "") for name in ("tool", "model"))
+        for key, session in _member(metadata, name=table, kind=dict, place=note, default={}).items():
+            agent = _member(session, name="agent_id", kind=dict, place=note)
+            words = (_member(agent, name=name, kind=str, place=note, default="") for name in ("tool", "model"))
             sources[key] = "agent", " ".join(["git-ai note:", *filter(None, words)])[:SHOWN]
-    for key in _member(metadata, "humans", dict, note, {}):
+    for key in _member(metadata, name="humans", kind=dict, place=note, default={}):
         sources[key] = "person", "git-ai note: a person"
     return sources
 
@@ -119,28 +121,39 @@ def read_trace(text: str, place: str) -> list[LineRecord]:
         DataError: the trace departs from the specification.
     """
     trace = _json(text, place)
-    version = _member(trace, "version", str, place)
+    version = _member(trace, name="version", kind=str, place=place)
     if not _TRACE_VERSION.fullmatch(version):
         raise DataError(f"{place}: received version {version[:SHOWN]!r}, expected 0.1 or 1")
-    system = _member(trace, "vcs", dict, place, {})
-    revision = system.get("revision") if system.get("type") == "git" else None
-    commit = revision if isinstance(revision, str) and _COMMIT.fullmatch(revision) else ""
-    tool = _member(_member(trace, "tool", dict, place, {}), "name", str, place, "")
+    system = _member(trace, name="vcs", kind=dict, place=place, default={})
+    revision, commit = system.get("revision"), ""
+    if system.get("type") == "git" and isinstance(revision, str) and _COMMIT.fullmatch(revision):
+        commit = revision
+    tool = _member(
+        _member(trace, name="tool", kind=dict, place=place, default={}), name="name", kind=str, place=place, default=""
+    )
     records = []
-    for file in _member(trace, "files", list, place):
-        path = _path(_member(file, "path", str, place), place)
-        for conversation in _member(file, "conversations", list, place):
-            speaker = _member(conversation, "contributor", dict, place, {"type": "unknown"})
-            for entry in _member(conversation, "ranges", list, place):
-                contributor = _member(entry, "contributor", dict, place, speaker)
-                kind = _member(contributor, "type", str, place)
+    for file in _member(trace, name="files", kind=list, place=place):
+        path = _path(_member(file, name="path", kind=str, place=place), place)
+        for conversation in _member(file, name="conversations", kind=list, place=place):
+            speaker = _member(conversation, name="contributor", kind=dict, place=place, default={"type": "unknown"})
+            for entry in _member(conversation, name="ranges", kind=list, place=place):
+                contributor = _member(entry, name="contributor", kind=dict, place=place, default=speaker)
+                kind = _member(contributor, name="type", kind=str, place=place)
                 if kind not in _WRITERS:
                     raise DataError(f"{place}: received contributor {kind[:SHOWN]!r}, expected {', '.join(_WRITERS)}")
-                first, last = (_member(entry, f"{end}_line", int, place) for end in ("start", "end"))
-                model = _member(contributor, "model_id", str, place, "")
-                source = " ".join(["Agent Trace:", *filter(None, (tool, model)), *([] if tool or model else [kind])])
+                first, last = (_member(entry, name=f"{end}_line", kind=int, place=place) for end in ("start", "end"))
+                model = _member(contributor, name="model_id", kind=str, place=place, default="")
+                source = " ".join(["Agent Trace:", *(list(filter(None, (tool, model))) or [kind])])
                 if writer := _WRITERS[kind]:
-                    records.append(LineRecord(writer, commit, path, (_lines(first, last, place),), source[:SHOWN]))
+                    records.append(
+                        LineRecord(
+                            writer=writer,
+                            commit=commit,
+                            path=path,
+                            lines=(_lines(first, last, place),),
+                            source=source[:SHOWN],
+                        )
+                    )
     return records
 
 
@@ -150,7 +163,7 @@ def read_checkpoint(text: str, place: str) -> str:
     Raises:
         DataError: the file departs from the format.
     """
-    agent: str = _member(_json(text, place), "agent", str, place, "")
+    agent: str = _member(_json(text, place), name="agent", kind=str, place=place, default="")
     return agent[:SHOWN]
 
 
@@ -209,7 +222,9 @@ def _member(table: object, name: str, kind: type[Any], place: str, default: Any 
     """Return a member of a JSON object that has to be of a kind; one that is absent or null gives the default."""
     if not isinstance(table, dict):
         raise DataError(f"{place}: received {str(table)[:SHOWN]!r}, expected an object with {name}")
-    value = default if table.get(name) is None else table[name]
+    value = table.get(name)
+    if value is None:
+        value = default
     if not isinstance(value, kind):
         raise DataError(f"{place}: received {str(value)[:SHOWN]!r} as {name}, expected {_KINDS[kind]}")
     return value

@@ -264,7 +264,11 @@ class Reference(TabularResult):
         parts = []
         for (project, language), rows in sorted(tested.items()):
             p_values, cuts, files = zip(*rows, strict=True)
-            parts.append(NewerPieces(project, language, np.array(p_values), np.array(cuts), files))
+            parts.append(
+                NewerPieces(
+                    project=project, language=language, p_values=np.array(p_values), cuts=np.array(cuts), files=files
+                )
+            )
         return replace(self, checks=forward_checks(parts))
 
     def realised(self, seed: int = 0) -> FlagRate | None:

@@ -31,7 +31,7 @@ def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signa
     """
     repository = enclosing_repository(path)
     if repository is None:
-        files = sorted(path.rglob("*")) if path.is_dir() else []
+        files = sorted(path.rglob("*"))
         return list(in_paths(file.relative_to(path).as_posix() for file in files if file.is_file())), ()
     signals: list[Signal] = []
     unread: list[str] = []
@@ -40,7 +40,10 @@ def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signa
         signals += in_paths(_files_of(repository, seconds))
         store = RecordStore(repository)
         signals += (replace(signal_of(record), root=str(repository)) for record in store.loose)
-        for fields in commit_messages(repository, None if within == "." else path, seconds=seconds):
+        below = None
+        if within != ".":
+            below = path
+        for fields in commit_messages(repository, below, seconds=seconds):
             signals += store.signals(Commit(*fields))
             if len(signals) > MOST_SIGNALS:
                 unread.append(f"The history of {path} has more than {MOST_SIGNALS:,} declarations; not all were read.")
@@ -53,7 +56,7 @@ def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signa
         return signals, (f"The history of {path} was not read: {error}.",)
     signals = [signal for signal in signals if not signal.is_of_lines or _is_below(signal.files[0], within)]
     try:
-        return _with_files(signals, repository, path, seconds), tuple(unread)
+        return _with_files(signals, repository=repository, path=path, seconds=seconds), tuple(unread)
     except (TimeoutError, DataError) as error:
         return signals, (*unread, f"The files of the commits that declare a generator were not read: {error}.")
 
@@ -71,7 +74,9 @@ def _with_files(signals: Sequence[Signal], repository: Path, path: Path, seconds
     """
     commits = [signal.commit for signal in signals if signal.commit and not signal.files]
     if path.is_dir():
-        below = None if path.resolve() == repository else path
+        below = None
+        if path.resolve() != repository:
+            below = path
         files = changed_files(repository, commits, below, seconds=seconds)
     else:  # of a file under an earlier name too
         own = path.resolve().relative_to(repository.resolve()).as_posix()

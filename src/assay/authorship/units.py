@@ -94,7 +94,9 @@ def units_of(path: str, text: str, language: str | None, by: UnitKind) -> Iterat
         yield CodeUnit(path, text, language)
         return
     for function in functions:
-        yield CodeUnit(path, function.text, language, function.first_line, function.name)
+        yield CodeUnit(
+            path=path, text=function.text, language=language, first_line=function.first_line, name=function.name
+        )
 
 
 def line_range(path: str, text: str, language: str | None, lines: str) -> CodeUnit:
@@ -114,7 +116,7 @@ def line_range(path: str, text: str, language: str | None, lines: str) -> CodeUn
     if match is None or not 1 <= int(match[1]) <= int(match[2]) <= len(content):
         raise DataError(f"{path}: received lines {lines!r}, expected FIRST-LAST within 1-{len(content)}")
     first, last = int(match[1]), int(match[2])
-    return CodeUnit(path, "".join(content[first - 1 : last]), language, first)
+    return CodeUnit(path=path, text="".join(content[first - 1 : last]), language=language, first_line=first)
 
 
 def adds_lines(patch: str) -> bool:
@@ -144,7 +146,11 @@ def added_units(patch: str, sources: Sequence[PatchedFiles] = ()) -> Sequence[Co
         around = next(filter(None, (_in_file(source(path), changes) for source in sources)), None) or _in_hunks(changes)
         content = around.text.split("\n")
         text = "".join(f"{content[line - 1]}\n" for line, _ in around.lines)
-        units.append(CodeUnit(path, text, language_of(path), around.lines[0][1], surroundings=around))
+        units.append(
+            CodeUnit(
+                path=path, text=text, language=language_of(path), first_line=around.lines[0][1], surroundings=around
+            )
+        )
     if not units:
         raise DataError("no added lines, expected a unified diff such as `git diff` prints")
     return units

@@ -35,6 +35,7 @@ from assay.cli.pairs import pairs_command
 from assay.cli.refusals import as_refusals, choices, in_one_line, refusal
 from assay.cli.release import release_app
 from assay.cli.report import report_command
+from assay.cli.scan import scan_command
 from assay.cli.score import score_command
 from assay.cli.serve import serve_command
 from assay.cli.terminal import echo
@@ -55,7 +56,7 @@ METAVARS: dict[object, str] = {int: "N", float: "NUMBER", str: "TEXT", Path: "PA
 LONGEST_METAVAR = 34
 """Characters of the choices of an option that the help shows beside its name."""
 HELP = ["-h", "--help"]
-LAST_PANELS = (DATA, MODEL, OUTPUT)
+ORDER_OF_PANELS = {DATA: 0, MODEL: 1, OUTPUT: 2}
 """Panels of the help that follow those of a command's own options, in this order."""
 
 BEGINNING, RESEARCH = "Start here", "Research"
@@ -77,6 +78,7 @@ PANELS: dict[str, tuple[tuple[str, Any], ...]] = {
         ("release", release_app),
         ("calibrate", calibrate_command),
         ("report", report_command),
+        ("scan", scan_command),
         ("annotate", annotate_command),
     ),
     "Where does this code come from?": (
@@ -104,7 +106,10 @@ RESERVED: frozenset[str] = frozenset(
     [entry.name or "" for entry in app.registered_commands] + [group.name or "" for group in app.registered_groups]
 )
 COMMANDS: PlugIns[typer.Typer] = PlugIns(
-    "assay.commands", lambda loaded: isinstance(loaded, typer.Typer), "a typer app with commands", lambda: RESERVED
+    group="assay.commands",
+    accepts=lambda loaded: isinstance(loaded, typer.Typer),
+    description="a typer app with commands",
+    reserved=lambda: RESERVED,
 )
 """Commands of other distributions, as `lab` of assay-lab."""
 
@@ -151,14 +156,15 @@ def with_plain_types(command: Any) -> Any:  # noqa: ANN401  typer publishes no t
 
 def _put_default_into_help(option: Any) -> None:  # noqa: ANN401
     """Name the default of an option in its sentence: typer gives it a line of its own."""
-    default = ",".join(option.default) if isinstance(option.default, list) else option.default
+    default = option.default
+    if isinstance(default, list):
+        default = ",".join(default)
     if option.show_default is True and default not in (None, "") and not isinstance(default, bool):
         option.help, option.show_default = f"{option.help} (default: {default})", False
 
 
 def _panel_order(option: Any) -> int:  # noqa: ANN401
-    panel = _panel(option)
-    return LAST_PANELS.index(panel) if panel in LAST_PANELS else -1
+    return ORDER_OF_PANELS.get(_panel(option) or "", -1)
 
 
 def _panel(option: Any) -> str | None:  # noqa: ANN401
@@ -171,8 +177,8 @@ def _metavar(option: Any) -> str:  # noqa: ANN401
         option.help = f"{option.help} One of {', '.join(values)}."
         return "NAME"
     annotation = option.type_descriptor.annotation
-    inner = [kind for kind in (annotation, *get_args(annotation)) if kind in METAVARS]
-    return "|".join(values) or (METAVARS[inner[0]] if inner else "")
+    names = filter(None, map(METAVARS.get, (annotation, *get_args(annotation))))
+    return "|".join(values) or next(names, "")
 
 
 @cache
@@ -219,7 +225,9 @@ def configured(command: Any) -> Mapping[str, Any]:  # noqa: ANN401
         echo(f"assay: note: {path} belongs to another user and was not read", err=True)
     if file.path is not None and not {"-q", "--quiet"} & set(sys.argv):
         echo(f"assay: note: {file.refused or f'options from {file.path}'}", err=True)
-    return {} if file.refused else file.defaults
+    if file.refused:
+        return {}
+    return file.defaults
 
 
 def main() -> None:
@@ -237,7 +245,9 @@ def main() -> None:
             code = command(prog_name="assay", standalone_mode=False, default_map=defaults)
             sys.stdout.flush()
     except (AssayError, typer.TyperException) as error:
-        message = refusal(error) if isinstance(error, typer.TyperException) else str(error)
+        message = str(error)
+        if isinstance(error, typer.TyperException):
+            message = refusal(error)
         if type(error).__name__ == "NoArgsIsHelpError":
             sys.stdout.write(message)
         elif message:
@@ -254,7 +264,9 @@ def main() -> None:
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code before it gets here
         sys.stderr.write("assay: interrupted; computed values are cached, run the same command again to continue\n")
     gc.freeze()  # the collector would walk all modules once more while Python ends: half a second after torch
-    sys.exit(code if isinstance(code, int) else 0)
+    if not isinstance(code, int):
+        code = 0
+    sys.exit(code)
 
 
 if __name__ == "__main__":

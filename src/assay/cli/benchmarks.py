@@ -47,7 +47,7 @@ def list_command() -> None:
         )
         for info in benchmarks
     )
-    table = Table("benchmarks", "Benchmarks", columns, rows)
+    table = Table("benchmarks", "Benchmarks", columns=columns, rows=rows)
     data = [facts(info) for info in benchmarks]
     show(Report(title="Benchmarks", statement="", tables=(table,), data=data))
 
@@ -72,8 +72,8 @@ def show_command(
     table = Table(
         "benchmark",
         str(described["title"]),
-        (Column("entry", "name"), Column("value")),
-        tuple(Row((key.replace("_", " "), in_words(value))) for key, value in described.items()),
+        columns=(Column("entry", "name"), Column("value")),
+        rows=tuple(Row((key.replace("_", " "), in_words(value))) for key, value in described.items()),
     )
     show(Report(title=name, statement="", tables=(table,), data=described))
 

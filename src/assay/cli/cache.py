@@ -50,7 +50,7 @@ def info_command(*, which: CacheFile) -> None:
     report = Report(
         title="Cache",
         statement=f"{info.path}: {info.entries} texts, {decimal(info.bytes)}",
-        tables=(Table("models", "Texts by model", columns, rows),) if rows else (),
+        tables=(Table("models", "Texts by model", columns=columns, rows=rows),) if rows else (),
         data=asdict(info) | {"path": str(info.path)},
     )
     show(report)

@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, replace
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from typing import Annotated, Any
 
 import typer
@@ -59,12 +59,12 @@ def set_format(context: typer.Context, form: Format | None) -> None:
     if form in BILLS and context.command.name != "trace":
         raise DataError(f"--format {form}: expected `assay trace`; {context.command_path} has no bill of materials")
     before = OUTPUT_SETTINGS.get().form
-    if form is not None and before not in (None, form):
-        raise DataError(
-            f"both --json and --format {before if form == 'json' else form} were given; expected one of them"
-        )
-    if form is not None:
-        OUTPUT_SETTINGS.set(replace(OUTPUT_SETTINGS.get(), form=form))
+    if form is None:
+        return
+    if before not in (None, form):
+        other = next(filter("json".__ne__, (form, before)))
+        raise DataError(f"both --json and --format {other} were given; expected one of them")
+    OUTPUT_SETTINGS.set(replace(OUTPUT_SETTINGS.get(), form=form))
 
 
 def set_json(context: typer.Context, requested: bool) -> None:  # noqa: FBT001
@@ -85,10 +85,12 @@ def check_named(file: str | None) -> None:
 
 def named_file() -> str | None:
     """Return the configuration file that the command line names; None where it names none."""
-    words = sys.argv[1 : sys.argv.index("--") if "--" in sys.argv else None]
+    words = list(takewhile("--".__ne__, sys.argv[1:]))
     for word, following in zip_longest(words, words[1:]):
-        if word == "--config" or word.startswith("--config="):
-            return following if word == "--config" else word.partition("=")[2]
+        if word == "--config":
+            return following
+        if word.startswith("--config="):
+            return word.partition("=")[2]
     return None
 
 
@@ -96,6 +98,7 @@ def show_all(context: typer.Context, requested: bool) -> None:  # noqa: FBT001
     """Print the help with the rarely needed options and the keys of bundles, and stop."""
     if not requested or context.resilient_parsing:
         return
+    # the command is used once in a process, so its own options may be changed
     for option in context.command.get_params(context):
         if isinstance(option, TyperOption):
             option.hidden = False
@@ -105,7 +108,9 @@ def show_all(context: typer.Context, requested: bool) -> None:  # noqa: FBT001
     for name, entries in bundles_of(context.command).items():
         table = Table.grid(padding=(0, 2))
         for entry in entries:
-            default = "" if entry.default in (None, MISSING) else f" (default: {str(entry.default).lower()})"
+            default = ""
+            if entry.default not in (None, MISSING):
+                default = f" (default: {str(entry.default).lower()})"
             table.add_row(entry.key, entry.setting.help + default)
         title = f"Keys of --{name.replace('_', '-')}"
         console.print(Panel(table, title=title, title_align="left", border_style="dim"))
@@ -122,29 +127,47 @@ def _common(kind: Any, names: str, effect: Callable[..., None], description: str
         rich_help_panel=OUTPUT,
         **{"hidden": True, "show_default": False} | details,
     )
-    name = effect.__name__
-    default = False if kind is bool else None
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+    default = {bool: False}.get(kind)
+    return inspect.Parameter(
+        effect.__name__, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
+    )
 
 
-OF_COMMANDS_WITH_FILES = (_common(bool, "--force", set_force, "Replace files that exist.", is_eager=True),)
+OF_COMMANDS_WITH_FILES = (
+    _common(bool, names="--force", effect=set_force, description="Replace files that exist.", is_eager=True),
+)
 OF_COMMANDS_WITH_RESULT = (
-    _common(bool, "--json", set_json, "Print the whole result as JSON, as --format json does.", hidden=False),
+    _common(
+        bool,
+        names="--json",
+        effect=set_json,
+        description="Print the whole result as JSON, as --format json does.",
+        hidden=False,
+    ),
     _common(
         Format | None,
-        "--format",
-        set_format,
-        "table, json, csv (the first table), markdown, latex, or github (annotations of GitHub Actions); "
+        names="--format",
+        effect=set_format,
+        description="table, json, csv (the first table), markdown, latex, or github (annotations of GitHub Actions); "
         "of `assay trace` also spdx and cyclonedx.",
         metavar="FORMAT",
     ),
 )
 OF_EVERY_COMMAND = (
-    _common(bool, "--quiet,-q", set_quiet, "Print the answer and errors alone."),
-    _common(bool, "--verbose,-v", set_verbose, "Print every table and note."),
-    _common(str | None, "--config", check_named, "Read this configuration file.", metavar="FILE"),
-    _common(bool, "--no-progress", hide_progress, "Show no progress; warnings stay."),
-    _common(bool, "--help-all", show_all, "Show every option and stop.", is_eager=True, hidden=False),
+    _common(bool, names="--quiet,-q", effect=set_quiet, description="Print the answer and errors alone."),
+    _common(bool, names="--verbose,-v", effect=set_verbose, description="Print every table and note."),
+    _common(
+        str | None, names="--config", effect=check_named, description="Read this configuration file.", metavar="FILE"
+    ),
+    _common(bool, names="--no-progress", effect=hide_progress, description="Show no progress; warnings stay."),
+    _common(
+        bool,
+        names="--help-all",
+        effect=show_all,
+        description="Show every option and stop.",
+        is_eager=True,
+        hidden=False,
+    ),
 )
 
 

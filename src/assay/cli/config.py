@@ -1,10 +1,10 @@
 """`assay config`: every value that holds, and where it comes from."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import distributions
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,9 +15,14 @@ from assay.cli.terminal import echo
 from assay.errors import DataError, did_you_mean
 from assay.settings import from_pairs
 
+if TYPE_CHECKING:
+    from assay.reports import Table
+
 VARIABLES = ("ASSAY_CACHE", "ASSAY_CONFIG", "ASSAY_SCANCODE", "HF_HOME", "HF_HUB_OFFLINE", "HF_ENDPOINT")
 SECRETS = ("ASSAY_TOKEN", "OPENAI_API_KEY", "QDRANT_API_KEY", "HF_TOKEN")
 """Environment variables that a command reads; of a secret only that it is set is shown."""
+TITLES, PARTS = ("command", "setting", "value", "from"), ("kind", "name", "object", "distribution")
+"""Columns of the tables of settings and of plug-ins."""
 
 
 def config_command(
@@ -38,45 +43,73 @@ def config_command(
         echo(f"assay: note: {path} may set everything, until it changes", err=True)
         return
     from assay.cli.present import show
-    from assay.reports import Column, Report, Row, Table
+    from assay.reports import Report
 
     root = context.find_root().command
     words = " ".join(command or ())
-    leaf_of = dict(leaves_by_words(root))
-    chosen = {name: leaf for name, leaf in leaf_of.items() if f"{name} ".startswith(f"{words} ") or not words}
-    if not chosen:
-        raise DataError(f"received {words!r}, expected a command of assay{did_you_mean(words, leaf_of)}")
     file = read_configuration(root, named=named_file())
-    origin = f"{file.path}{', refused' if file.refused else ''}"
-    rows = []
-    for name, leaf in chosen.items():
-        for setting, value, source in _values(leaf, _below(file.defaults, name), origin):
-            if words or source != "default":
-                rows.append((name, setting, value, source))
-    rows += [("", name, os.environ[name], "environment") for name in VARIABLES if name in os.environ]
-    rows += [("", name, "(set)", "environment") for name in SECRETS if os.environ.get(name)]
-    titles, entry_titles = ("command", "setting", "value", "from"), ("kind", "name", "object", "distribution")
+    origin = "none"
+    if file.path:
+        origin = f"{file.path}, refused".removesuffix(", refused" * (not file.refused))
+    rows = [*_rows(_chosen(root, words), file.defaults, origin, whole=bool(words)), *_of_environment()]
     plugged = sorted(set(_plugged()))
+    tables = []
+    if rows:
+        tables.append(_table("settings", "Settings", TITLES, rows=rows))
+    if plugged and not words:  # of one command its settings alone are shown
+        tables.append(_table("plug_ins", "Plug-ins", PARTS, rows=plugged))
     report = Report(
         title="Configuration",
-        statement=f"Configuration file: {origin if file.path else 'none'}",
-        notes=(file.refused,) if file.refused else (),
-        tables=tuple(
-            Table(name, title, tuple(map(Column, columns)), tuple(map(Row, lines)))
-            for name, title, columns, lines in (
-                ("settings", "Settings", titles, rows),
-                ("plug_ins", "Plug-ins", entry_titles, () if words else plugged),
-            )
-            if lines
-        ),
+        statement=f"Configuration file: {origin}",
+        notes=tuple(filter(None, [file.refused])),
+        tables=tuple(tables),
         data={
             "file": file.path and str(file.path),
             "refused": file.refused,
-            "settings": [dict(zip(titles, row, strict=True)) for row in rows],
-            "plug_ins": [dict(zip(entry_titles, row, strict=True)) for row in plugged],
+            "settings": [dict(zip(TITLES, row, strict=True)) for row in rows],
+            "plug_ins": [dict(zip(PARTS, row, strict=True)) for row in plugged],
         },
     )
     show(report)
+
+
+def _table(name: str, title: str, columns: Sequence[str], rows: Sequence[tuple[str, ...]]) -> "Table":
+    from assay.reports import Column, Row, Table
+
+    return Table(name, title, columns=tuple(map(Column, columns)), rows=tuple(map(Row, rows)))
+
+
+def _chosen(root: Any, words: str) -> Mapping[str, Any]:  # noqa: ANN401  typer publishes no type of a command
+    """Return the commands that these words name, by all of their words.
+
+    Raises:
+        DataError: there is none.
+    """
+    leaf_of = dict(leaves_by_words(root))
+    if not words:
+        return leaf_of
+    chosen = {name: leaf for name, leaf in leaf_of.items() if f"{name} ".startswith(f"{words} ")}
+    if not chosen:
+        raise DataError(f"received {words!r}, expected a command of assay{did_you_mean(words, leaf_of)}")
+    return chosen
+
+
+def _rows(
+    commands: Mapping[str, Any], defaults: Mapping[str, Any], origin: str, *, whole: bool
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield (command, setting, value, source) of some commands; settings with their defaults only as a whole."""
+    for name, leaf in commands.items():
+        for setting, value, source in _values(leaf, _below(defaults, name), origin):
+            if whole or source != "default":
+                yield name, setting, value, source
+
+
+def _of_environment() -> Iterator[tuple[str, str, str, str]]:
+    """Yield a row for each variable that is set."""
+    for name in filter(os.environ.__contains__, VARIABLES):
+        yield "", name, os.environ[name], "environment"
+    for name in filter(os.environ.get, SECRETS):
+        yield "", name, "(set)", "environment"
 
 
 def _below(defaults: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -91,14 +124,23 @@ def _values(leaf: Any, in_file: Mapping[str, Any], path: str) -> Iterator[tuple[
     bundles = bundles_of(leaf)
     options = {option.name: (key, option) for key, option in options_of(leaf).items()}
     for name, (key, option) in options.items():
-        if name in bundles:
-            named = from_pairs(bundles[name], in_file.get(name, ()), f"--{key}")
-            for entry in bundles[name]:
-                if entry.name in named or entry.default is not None:
-                    source = path if entry.name in named else "default"
-                    yield f"{key}.{entry.key}", _shown(named.get(entry.name, entry.default)), source
-        elif name in in_file or option.default is not None:
-            yield key, _shown(in_file.get(name, option.default)), path if name in in_file else "default"
+        if name not in bundles:
+            yield from _value(key, (name, option.default), in_file=in_file, path=path)
+            continue
+        named = from_pairs(bundles[name], in_file.get(name, ()), f"--{key}")
+        for entry in bundles[name]:
+            yield from _value(f"{key}.{entry.key}", (entry.name, entry.default), in_file=named, path=path)
+
+
+def _value(
+    shown: str, setting: tuple[str, object], in_file: Mapping[str, Any], path: str
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the row of one setting (name and default); none for one that is neither set nor has a default."""
+    name, default = setting
+    if name in in_file:
+        yield shown, _shown(in_file[name]), path
+    elif default is not None:
+        yield shown, _shown(default), "default"
 
 
 def _plugged() -> Iterator[tuple[str, str, str, str]]:
@@ -114,4 +156,6 @@ def _shown(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return str(value)

@@ -11,7 +11,7 @@ file.
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, product, starmap
 from operator import truediv
@@ -30,6 +30,10 @@ COMMAND_LINE_ONLY = frozenset({"config", "force", "quiet", "help-all", "trust-re
 """Options that a file must not set: it may come with a repository of others."""
 FORM = frozenset({"format", "json", "verbose", "no-progress"})
 """Options that a found file may set, beside settings that are `safe_when_found`."""
+
+
+OfCommand = tuple[tuple[str, ...], Any, Bundles]
+"""Names of a command, one of its options, and its options that take pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +75,23 @@ def read_configuration(
     if named is not None:
         path = Path(named)
         table = assay_table(path, _content(path))
-        return OptionDefaults(None, {}) if table is None else OptionDefaults(path, _defaults(command, table, path, ""))
+        if table is None:
+            return OptionDefaults(None, {})
+        return OptionDefaults(path, _defaults(command, table=table, path=path, place=""))
     nearest, skipped = _found(folder or Path.cwd())
     if nearest is None:
         return OptionDefaults(None, {}, skipped)
     path, content, table = nearest
-    refused = "" if _is_allowed(path, content) else _unsafe(command, table, path)
+    refused = ""
+    if not _is_allowed(path, content):
+        refused = _unsafe(command, table, path)
     try:
-        defaults = _defaults(command, table, path, "")
+        defaults = _defaults(command, table=table, path=path, place="")
     except AssayError:  # of a refused file that it is refused is the more important line
         if not refused:
             raise
         defaults = {}
-    return OptionDefaults(path, defaults, skipped, refused)
+    return OptionDefaults(path=path, defaults=defaults, skipped=skipped, refused=refused)
 
 
 def allow(place: Path | None = None) -> Path:
@@ -128,6 +136,7 @@ def _is_allowed(path: Path, content: bytes) -> bool:
 
 def _found(folder: Path) -> tuple[tuple[Path, bytes, dict[str, Any]] | None, tuple[Path, ...]]:
     """Return the nearest file with settings as (path, content, table), and the files of other users before it."""
+    # outside of a repository only the folder itself counts: a file far above may be of anybody
     above = (folder, *folder.parents)
     root = next((number for number, place in enumerate(above) if (place / ".git").exists()), 0)
     skipped: list[Path] = []
@@ -152,16 +161,15 @@ def _unsafe(command: Any, table: Mapping[str, Any], path: Path, place: str = "")
     for key, value in table.items():
         if key in children and isinstance(value, dict):
             # `assay check` reads its table from a commit, and no other command does
-            if key != "check" and (line := _unsafe(children[key], value, path, f"{place}{key}.")):
+            if key != "check" and (line := _unsafe(children[key], table=value, path=path, place=f"{place}{key}.")):
                 return line
             continue
         settings = list(_settings(command, key))
         if key in FORM or not settings:  # a key that no command has is refused later, by its name
             continue
         # all entries of a bundle: a value with a comma could name another key
-        entries = chain.from_iterable(bundles.get(option.name, ()) for _, option, bundles in settings)
-        safe = isinstance(value, dict) and all(entry.setting.safe_when_found for entry in entries)
-        if not safe or not all(option.name in bundles for _, option, bundles in settings):
+        safe = isinstance(value, dict) and all(entry.setting.safe_when_found for entry in _entries_of(settings))
+        if not safe or not _takes_pairs(settings):
             return (
                 f"{path}: received {place}{key}, expected only columns and formats in a file that was found; if you "
                 f"trust it, run `assay config allow {path}`"
@@ -174,7 +182,7 @@ def _content(path: Path) -> bytes:
         with path.open("rb") as file:
             content = file.read(LARGEST_METADATA + 1)
     except (OSError, ValueError) as error:  # a name with a zero byte is no name
-        reason = error.strerror if isinstance(error, OSError) else plain_reason(error)
+        reason = getattr(error, "strerror", None) or plain_reason(error)
         raise DataError(f"{path}: {reason}, expected a configuration file") from error
     if len(content) > LARGEST_METADATA:
         raise DataError(f"{path}: more than {LARGEST_METADATA:,} bytes, expected a configuration file")
@@ -189,31 +197,49 @@ def _defaults(command: Any, table: Mapping[str, Any], path: Path, place: str) ->
         if key in children and isinstance(value, dict):
             continue
         settings = list(_settings(command, key))
-        if not settings or isinstance(value, dict) != all(option.name in bundles for _, option, bundles in settings):
+        if not settings or isinstance(value, dict) != _takes_pairs(settings):
             names = [*children, *sorted(set(chain.from_iterable(map(options_of, leaves(command)))))]
             raise DataError(
                 f"{path}: no option or command {place}{key}{did_you_mean(key, names) or '; see `assay --help`'}"
             )
-        where = f"{path}: {key}"
-        if isinstance(value, dict):
-            entries = chain.from_iterable(bundles[option.name] for _, option, bundles in settings)
-            _check_pairs(list(entries), where, value)
-        for steps, option, bundles in settings:
-            target = defaults
-            for step in steps:
-                target = target.setdefault(step, {})
-            if isinstance(value, dict):
-                target[option.name] = _pairs(bundles[option.name], value, path)
-            else:
-                target[option.name] = _value(option, where, value, path)
+        _set(defaults, settings, key=key, value=value, path=path)
     for name, child in children.items():
         if isinstance(table.get(name), dict):
-            own = _defaults(child, table[name], path, f"{place}{name}.")
+            own = _defaults(child, table=table[name], path=path, place=f"{place}{name}.")
             _merge(defaults[name], own)
     return defaults
 
 
-def _settings(command: Any, key: str, steps: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any, Bundles]]:  # noqa: ANN401
+def _takes_pairs(settings: Sequence[OfCommand]) -> bool:
+    """Return True if the option takes KEY=VALUE in every command that has it."""
+    return all(option.name in bundles for _, option, bundles in settings)
+
+
+def _entries_of(settings: Sequence[OfCommand]) -> list[Declared]:
+    """Return the settings of a bundle, in all commands that have it."""
+    return list(chain.from_iterable(bundles.get(option.name, ()) for _, option, bundles in settings))
+
+
+def _set(defaults: dict[str, Any], settings: Sequence[OfCommand], *, key: str, value: Any, path: Path) -> None:  # noqa: ANN401
+    """Set the default of one option in every command that has it.
+
+    Raises:
+        DataError: it takes no such value.
+    """
+    where = f"{path}: {key}"
+    if isinstance(value, dict):
+        _check_pairs(_entries_of(settings), where, value)
+    for steps, option, bundles in settings:
+        target = defaults
+        for step in steps:
+            target = target.setdefault(step, {})
+        if isinstance(value, dict):
+            target[option.name] = _pairs(bundles[option.name], value, path)
+        else:
+            target[option.name] = _value(option, where=where, value=value, path=path)
+
+
+def _settings(command: Any, key: str, steps: tuple[str, ...] = ()) -> Iterator[OfCommand]:  # noqa: ANN401
     """Yield (names of commands, option, options that take pairs) for every command that has an option."""
     children = getattr(command, "commands", {})
     if not children and key in (options := options_of(command)):
@@ -249,20 +275,26 @@ def _pairs(entries: tuple[Declared, ...], table: Mapping[str, object], path: Pat
 
 
 def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    """Return a value as a person would write it after KEY=."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
 
 
 def _value(option: Any, where: str, value: object, path: Path) -> object:  # noqa: ANN401
     if option.is_flag:
         if not isinstance(value, bool):
             raise DataError(f"{where}: received {value!r}, expected true or false")
-        return value if f"--{where.rpartition(' ')[2]}" in option.opts else not value
+        # a flag has a second name that says no
+        is_positive = f"--{where.rpartition(' ')[2]}" in option.opts
+        return value is is_positive
     if isinstance(value, bool) or not isinstance(value, str | int | float | list):
         raise DataError(f"{where}: received {value!r}, expected a text or a number")
     if isinstance(value, list) != option.multiple:
-        raise DataError(f"{where}: expected {'a list' if option.multiple else 'a single value'}")
-    values = [_beside(str(item), path) for item in (value if isinstance(value, list) else [value])]
-    return values if option.multiple else values[0]
+        raise DataError(f"{where}: expected {('a single value', 'a list')[option.multiple]}")
+    if not isinstance(value, list):
+        return _beside(str(value), path)
+    return [_beside(str(item), path) for item in value]
 
 
 def _beside(value: str, path: Path) -> str:

@@ -80,7 +80,7 @@ def detect_command(
         reason = "--by line reads records, and scores nothing"
         refuse_unused(context, dict.fromkeys((*unused, "language", "text"), reason))
         recorded = recorded_lines(code)
-        _finish(describe(recorded), recorded_sarif(recorded), page, sarif)
+        _finish(describe(recorded), log=recorded_sarif(recorded), page=page, sarif=sarif)
         return
     useless = dict(DetectorChoice(detector).unused())
     if patch or lines is not None:
@@ -98,7 +98,7 @@ def detect_command(
     )
     if redact:
         detection = detection.redacted()
-    _finish(detection.describe(), detection_sarif(detection), page, sarif)
+    _finish(detection.describe(), log=detection_sarif(detection), page=page, sarif=sarif)
 
 
 def _finish(report: "Report", log: Mapping[str, Any], page: Path | None, sarif: Path | None) -> None:

@@ -7,6 +7,7 @@ stands inside a bundle gets no option: it is a KEY=VALUE of the option of the bu
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from itertools import starmap
 from keyword import iskeyword
 from pathlib import Path
 from types import NoneType
@@ -51,21 +52,16 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, type] = {}
     bundles: dict[str, tuple[Declared, ...]] = {}
     for parameter in inspect.signature(command).parameters.values():
-        kind, shown = hints[parameter.name], None
-        if get_origin(kind) is Annotated and isinstance(get_args(kind)[1], Shown):
-            kind, shown = get_args(kind)
+        kind, shown = _shown_of(hints[parameter.name])
         if not (isinstance(kind, type) and is_dataclass(kind)):
             parameters.append(parameter.replace(annotation=kind))
             continue
         groups[parameter.name] = kind
-        for name, default, hint in _options_of(kind, bundles, shown):
-            parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint))
+        parameters += starmap(_keyword, _options_of(kind, bundles, shown))
 
     def flat(**values: Any) -> None:  # noqa: ANN401  typer's values, of the types that the options declare
         for name, entries in bundles.items():
-            texts = values.pop(name) or ()
-            place = f"--{name.replace('_', '-')}"
-            values |= {_place(entry): value for entry, value in _parsed(entries, texts, place)}
+            values |= _parsed(entries, values.pop(name) or (), f"--{name.replace('_', '-')}")
         collected = {name: _value_of(kind, values) for name, kind in groups.items()}
         command(**values, **collected)
 
@@ -76,6 +72,26 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     flat.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     flat.bundles = bundles  # type: ignore[attr-defined]  # what the long help and the configuration file read
     return flat
+
+
+def _shown_of(hint: Any) -> tuple[Any, Shown | None]:  # noqa: ANN401  a type
+    """Return the type of a parameter, and which of its options the help shows; None for the common ones."""
+    if get_origin(hint) is Annotated:
+        kind, shown, *_ = get_args(hint)
+        if isinstance(shown, Shown):
+            return kind, shown
+    return hint, None
+
+
+def _keyword(name: str, default: Any, hint: Any) -> inspect.Parameter:  # noqa: ANN401
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def _or_required(default: Any) -> Any:  # noqa: ANN401
+    """Return the default of a field as that of a parameter."""
+    if default is MISSING:
+        return inspect.Parameter.empty
+    return default
 
 
 def bundles_of(command: Any) -> Bundles:  # noqa: ANN401  typer publishes no type of a command
@@ -95,61 +111,61 @@ def _options_of(
         entry = settings.get(field.name)
         if entry is None:
             if get_origin(hints[field.name]) is Annotated:  # an option that is no setting, such as a file to write
-                default = inspect.Parameter.empty if field.default is MISSING else field.default
-                options.append((field.name, default, hints[field.name]))
+                options.append((field.name, _or_required(field.default), hints[field.name]))
             continue
         bundle = entry.setting.inside
         if bundle is None:
-            hidden = field.name not in shown.names if shown else not entry.setting.common
-            options.append((_place(entry), *_option(entry, hidden=hidden)))
+            is_shown = entry.setting.common
+            if shown:
+                is_shown = field.name in shown.names
+            options.append((_place(entry), *_option(entry, hidden=not is_shown)))
             continue
         name = bundle.option.replace("-", "_")
         if name not in bundles:
-            last.append(
-                (
-                    name,
-                    None,
-                    Annotated[
-                        list[str] | None,
-                        _bundle_option(
-                            bundle, entry.panel, bundles, hidden=shown is not None and name not in shown.names
-                        ),
-                    ],
-                )
-            )
+            hidden = shown is not None and name not in shown.names
+            option = _bundle_option(bundle, entry.panel, bundles, hidden=hidden)
+            last.append((name, None, Annotated[list[str] | None, option]))
         bundles[name] = (*bundles.get(name, ()), entry)
     return [*options, *last]
 
 
 def _option(entry: Declared, *, hidden: bool) -> tuple[Any, Any]:
     """Return default and annotation of the option of one setting."""
-    setting = entry.setting
-    kinds = [kind for kind in entry.types if kind is not NoneType]
-    kind: Any = Path if Path in kinds else kinds[0]
-    default: Any = inspect.Parameter.empty if entry.default is MISSING else entry.default
-    if get_origin(kind) is tuple:  # of texts: the option is repeated; of numbers, or joined: with commas between
-        item = get_args(kind)[0]
-        if item in {str, Path} and not setting.joined:
-            kind = list[Path] if item is Path else list[str]
-            default = list(default or ()) or None
-        else:
-            kind = str
-            default = ",".join(map(str, default or ())) or None
-    names = setting.options or ((f"--{entry.key}",) if kind is bool and default is False else ())
-    is_number = kind in {int, float}
-    completion = COMPLETIONS[setting.completes] if setting.completes else None
+    setting, (kind, default) = entry.setting, _kind_of_option(entry)
+    names = setting.options
+    least = most = None
+    if kind is bool and default is False and not names:
+        names = (f"--{entry.key}",)  # without the second name that says no
+    if kind in {int, float}:
+        least, most = setting.least, setting.most
     option = typer.Option(
         *names,
         help=setting.help,
         metavar=setting.metavar,
-        min=setting.least if is_number else None,
-        max=setting.most if is_number else None,
+        min=least,
+        max=most,
         hidden=hidden,
         rich_help_panel=entry.panel or None,
-        autocompletion=completion,
+        autocompletion=COMPLETIONS.get(setting.completes or ""),
     )
-    absent = NoneType in entry.types or default is None
-    return default, Annotated[kind | None if absent else kind, option]
+    if NoneType in entry.types or default is None:
+        kind = kind | None
+    return default, Annotated[kind, option]
+
+
+def _kind_of_option(entry: Declared) -> tuple[Any, Any]:
+    """Return type and default of the option of one setting, as typer takes them."""
+    kind: Any = next(each for each in entry.types if each is not NoneType)
+    if Path in entry.types:
+        kind = Path
+    default = _or_required(entry.default)
+    if get_origin(kind) is not tuple:
+        return kind, default
+    item = get_args(kind)[0]
+    # several texts repeat the option; numbers, and texts that are joined, stand in it with commas between
+    if item in {str, Path} and not entry.setting.joined:
+        return {str: list[str], Path: list[Path]}[item], list(default or ()) or None
+    return str, ",".join(map(str, default or ())) or None
 
 
 def _bundle_option(bundle: Bundle, panel: str, bundles: Bundles, *, hidden: bool) -> Any:  # noqa: ANN401  of typer
@@ -160,16 +176,20 @@ def _bundle_option(bundle: Bundle, panel: str, bundles: Bundles, *, hidden: bool
         earlier, comma, last = incomplete.rpartition(",")
         begin, (key, equals, _) = f"{earlier}{comma}", last.partition("=")
         by_key = {entry.key: entry for entry in bundles[name]}
-        if equals:
-            return [f"{begin}{key}={choice}" for choice in (by_key[key].choices if key in by_key else ())]
-        return [f"{begin}{name}=" for name in by_key]
+        if not equals:
+            return [f"{begin}{name}=" for name in by_key]
+        if key not in by_key:
+            return []
+        return [f"{begin}{key}={choice}" for choice in by_key[key].choices]
 
     def with_file(context: typer.Context, texts: list[str] | None) -> list[str] | None:
         """Put the pairs of the configuration file before those of the command line, which override them."""
         in_file = (context.default_map or {}).get(name) or []
         # typer lets a default give way to the command line as a whole; pairs are to be merged one by one
-        is_given = (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
-        return [*in_file, *(texts or [])] if is_given and in_file else texts
+        source = context.get_parameter_source(name)
+        if in_file and source is not None and source.name == "COMMANDLINE":
+            return [*in_file, *(texts or [])]
+        return texts
 
     return typer.Option(
         f"--{bundle.option}",
@@ -182,17 +202,21 @@ def _bundle_option(bundle: Bundle, panel: str, bundles: Bundles, *, hidden: bool
     )
 
 
-def _parsed(entries: tuple[Declared, ...], texts: Any, place: str) -> list[tuple[Declared, Any]]:  # noqa: ANN401
+def _parsed(entries: tuple[Declared, ...], texts: Any, place: str) -> dict[str, Any]:  # noqa: ANN401
+    """Return parameter → value of each setting of a bundle."""
     values = from_pairs(entries, texts, place)
-    return [(entry, values.get(entry.name, entry.default)) for entry in entries]
+    return {_place(entry): values.get(entry.name, entry.default) for entry in entries}
 
 
 def _place(entry: Declared) -> str:
     """Return the parameter of a setting: two classes of one command may both have a field `text` in a bundle."""
     if entry.setting.inside:
         return f"{entry.owner}.{entry.name}"
-    named = entry.setting.options[0].strip("-").replace("-", "_") if entry.setting.options else entry.name
-    return entry.name if iskeyword(named) else named
+    option = next(iter(entry.setting.options), entry.name)
+    named = option.strip("-").replace("-", "_")
+    if iskeyword(named):
+        return entry.name
+    return named
 
 
 def _value_of(kind: type, values: dict[str, Any]) -> Any:  # noqa: ANN401  an object of that kind
@@ -200,11 +224,12 @@ def _value_of(kind: type, values: dict[str, Any]) -> Any:  # noqa: ANN401  an ob
     settings = {entry.name: entry for entry in declared(kind)}
     chosen = {}
     for field in fields(kind):
-        entry = settings.get(field.name)
-        place = _place(entry) if entry else field.name
+        entry, place = settings.get(field.name), field.name
+        if entry is not None:
+            place = _place(entry)
         if place in values:
             value = values.pop(place)
-            if entry is not None and any(get_origin(one) is tuple for one in entry.types):
+            if entry is not None and any(get_origin(each) is tuple for each in entry.types):
                 value = _as_tuple(entry, value)
             chosen[field.name] = value
     return kind(**chosen)
@@ -213,4 +238,6 @@ def _value_of(kind: type, values: dict[str, Any]) -> Any:  # noqa: ANN401  an ob
 def _as_tuple(entry: Declared, value: Any) -> Any:  # noqa: ANN401
     if value is None:
         return entry.default
-    return tuple(value) if isinstance(value, list) else entry.parse(value, f"--{entry.key}")
+    if isinstance(value, list):
+        return tuple(value)
+    return entry.parse(value, f"--{entry.key}")

@@ -51,8 +51,13 @@ def as_refusals() -> Iterator[None]:
 
 def in_one_line(message: str) -> str:
     """Return a message without line breaks, and with the first characters of words of thousands of characters."""
-    words = message.split()
-    return " ".join(word if len(word) <= LONGEST_WORD else f"{word[:SHOWN_OF_WORD]}…" for word in words)
+    return " ".join(map(_shortened, message.split()))
+
+
+def _shortened(word: str) -> str:
+    if len(word) <= LONGEST_WORD:
+        return word
+    return f"{word[:SHOWN_OF_WORD]}…"
 
 
 def refusal(error: "typer.TyperException") -> str:
@@ -84,7 +89,9 @@ def _wrong_value(parameter: Any, error: Any) -> str:  # noqa: ANN401
     received = _received(error)
     values = choices(parameter)
     if values:
-        shown = f"received {received}; " if received else ""
+        shown = ""
+        if received:
+            shown = f"received {received}; "
         return f"{_name(parameter)}: {shown}expected {', '.join(values)}{did_you_mean(received.strip(chr(39)), values)}"
     message = VALUE_ERROR.sub("expected ", error.message)
     message = NUMBER_ERROR.sub(lambda match: NUMBERS[match[1]], message)
@@ -93,8 +100,7 @@ def _wrong_value(parameter: Any, error: Any) -> str:  # noqa: ANN401
 
 def _received(error: Any) -> str:  # noqa: ANN401
     """Return the value in the message of the parser, quoted; "" where the message has none."""
-    match = re.search(r"'[^']*'", error.message)
-    return match[0] if match else ""
+    return next(iter(re.findall(r"'[^']*'", error.message)), "")
 
 
 def _name(parameter: Any) -> str:  # noqa: ANN401
@@ -105,13 +111,11 @@ def _name(parameter: Any) -> str:  # noqa: ANN401
 
 def _command_of(error: Any) -> str:  # noqa: ANN401
     context = getattr(error, "ctx", None)
-    return str(context.command_path) if context else "assay"
+    return str(getattr(context, "command_path", "assay"))
 
 
 def _parameters_of(error: Any) -> list[Any]:  # noqa: ANN401
     context = getattr(error, "ctx", None)
-    return (
-        [parameter for parameter in context.command.params if not getattr(parameter, "hidden", False)]
-        if context
-        else []
-    )
+    if context is None:
+        return []
+    return [parameter for parameter in context.command.params if not getattr(parameter, "hidden", False)]

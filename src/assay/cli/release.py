@@ -53,7 +53,7 @@ def make_command(
     from assay.cli.present import show
     from assay.release import make_release
 
-    show(make_release(tasks, out, secret, settings).describe())
+    show(make_release(tasks, out=out, secret=secret, settings=settings).describe())
 
 
 @release_app.command("verify")
@@ -93,7 +93,7 @@ def test_command(
     check_model(model, opening.revision)
     for parent in settings.parent:
         check_model(parent, None)
-    show(run_release_test(model, secret, settings, opening).describe())
+    show(run_release_test(model, secret, settings=settings, opened=opening).describe())
 
 
 @release_app.command("twins")

@@ -69,9 +69,13 @@ def score_command(
         raise DataError("assay score takes MODEL and DATA, for example: assay score builtin:small texts.jsonl")
     output, printed = checked_output(output, OUTPUT_SETTINGS.get().form)
     refuse_unused_rewriting(context, chosen)
-    with scored(model, partial(read_dataset, texts, data), chosen, Opener(settings)) as (dataset, plan, samples):
+    with scored(model, partial(read_dataset, texts, data), selection=chosen, opener=Opener(settings)) as (
+        dataset,
+        plan,
+        samples,
+    ):
         rows = (ScoreRow.of(dataset.samples[sample.index].id, sample.scores) for sample in samples)
-        write_scores(rows, output, [request.name for request in plan.requests], printed)
+        write_scores(rows, output, names=[request.name for request in plan.requests], printed=printed)
 
 
 def score_list() -> "Report":

@@ -79,7 +79,7 @@ def _speak(index: str, address: ServiceAddress, limits: ServiceLimits) -> None:
     from assay.service.agents import speak
     from assay.service.routes import Service
 
-    service = Service(index, query_encoder(index), None, limits, address.runs)
+    service = Service(index, query_encoder(index), token=None, limits=limits, runs=address.runs)
     try:
         asyncio.run(speak(service))
     except KeyboardInterrupt:

@@ -2,44 +2,49 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.code_files import source_files
-from assay.cli.completing import complete_benchmarks
-from assay.cli.groups import Shown, grouped
+from assay.cli.code_files import not_judged, source_files
+from assay.cli.completing import complete_languages
+from assay.cli.groups import grouped
 from assay.cli.options import STANDARD_OUTPUT, At, further_file
 from assay.cli.trace_options import GateSettings
 from assay.cli.unused import options_of_command_line
-from assay.datasets import DataSelection
 from assay.errors import DataError
 from assay.files import write_json
 from assay.provenance.settings import MatchSettings
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.corpora import SourceText
+    from assay.corpora import FilesRead, Unread
     from assay.licences import LicenceRules
     from assay.provenance import Judgement, TracedFile
 
 NEEDS_VECTORS = {"hst": True, "vector": True, "winnowing": False}
 """Methods that search by vector, and one that does not; `union` uses vectors if there are any."""
 UNDECIDED = 3
-"""Exit code where the licence of a copy is unknown, and none is denied."""
+"""Exit code where none is denied, and the licence of a copy is unknown or a file could not be judged."""
 
 TRACING = "the tracing of code"
 USED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "--verbatim": frozenset({"code", "verbatim", "at", "top", "language"}),
-        "--benchmark": frozenset({"benchmark", "at", "method", "min_confidence", "write_clean"})
-        | {"columns", *(field.name for field in fields(DataSelection))},
         TRACING: frozenset({"code", "at", "sarif", "language"})
         | {field.name for field in (*fields(MatchSettings), *fields(GateSettings))},
     }
 )
 """Question of the command → the parameters that it uses; another one on the command line is refused."""
+
+
+def _moved(parameter: typer.CallbackParam, value: str | None) -> str | None:
+    """Refuse an option of version 0.1 in one line that names the command of today."""
+    if value is not None:
+        raise DataError(f"{parameter.opts[0]}: expected `assay scan CORPUS… --for BENCHMARK`, which asks the data")
+    return value
 
 
 @grouped
@@ -51,83 +56,79 @@ def trace_command(
     ] = None,
     *,
     at: At,
-    benchmark: Annotated[
-        str | None,
-        typer.Option(
-            metavar="BENCHMARK",
-            autocompletion=complete_benchmarks,
-            help="Instead of code: samples of a benchmark (--data: its file).",
-        ),
-    ] = None,
     verbatim: Annotated[
         bool, typer.Option("--verbatim", help="Instead of sources: the longest passages word for word.")
     ] = False,
-    write_clean: Annotated[
-        Path | None,
-        further_file(
-            "With --benchmark: write it without the samples that occur in the index, as JSON lines.", hidden=True
-        ),
-    ] = None,
+    benchmark: Annotated[str | None, typer.Option(hidden=True, callback=_moved)] = None,
+    write_clean: Annotated[str | None, typer.Option(hidden=True, callback=_moved)] = None,
     search: MatchSettings,
     gate: GateSettings,
     sarif: Annotated[
         Path | None, further_file("Write SARIF 2.1.0 to this file; - is standard output.", printable=True)
     ] = None,
-    which: Annotated[DataSelection, Shown("data", "language")],
+    language: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=complete_languages,
+            help="Language of standard input and of files without a known suffix.",
+        ),
+    ] = None,
 ) -> None:
     """Trace code to its sources in an index, with lines, licence, author and confidence.
 
-    The functions of a file, the lines outside of them and the whole file are traced. --language names the language of
-    standard input and of files without a known suffix.
+    The functions of a file, the lines outside of them and the whole file are traced.
 
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence copyleft`
     """
+    del benchmark, write_clean  # their callback refuses them
     from assay.cli.present import chosen_format
-    from assay.cli.terminal import BILLS
-    from assay.cli.trace_modes import print_passages, trace_whole_benchmark
-    from assay.corpora import parts_of
+    from assay.cli.terminal import BILLS, echo
+    from assay.cli.trace_modes import print_passages
+    from assay.corpora import blocks_and_whole, parts_of
     from assay.provenance import TraceSettings, open_for_search, trace_files
+    from assay.provenance.findings import without_own
     from assay.provenance.search import add_templates, default_boilerplate
 
-    if (verbatim or benchmark) and chosen_format() in BILLS:
-        raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim or --benchmark")
+    if verbatim and chosen_format() in BILLS:
+        raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim")
     rules = _rules(gate)
-    _check(code or [], benchmark, gate, verbatim=verbatim, write_clean=write_clean)
-    question = TRACING
-    if benchmark or verbatim:
-        question = "--verbatim" if verbatim else "--benchmark"
+    code = code or []
+    _check(code, gate)
+    question, vectors = TRACING, NEEDS_VECTORS.get(search.method)
+    if verbatim:
+        question, vectors = "--verbatim", False
     _refuse_unused(context, question)
-    with open_for_search(at, vectors=False if verbatim else NEEDS_VECTORS.get(search.method)) as index:
+    with open_for_search(at, vectors=vectors) as index:
         if not len(index):
             raise DataError(f"{at}: the index holds no document; expected one that `assay index build CORPUS` filled")
-        if benchmark is not None:
-            trace_whole_benchmark(benchmark, which, index, settings=search, clean=write_clean)
-            return
+        read = source_files(code, language)
         if verbatim:
-            print_passages(source_files(code or [], which.language), index, search.top)
+            print_passages(read.texts, index, search.top)
+            for sentence in not_judged(read):
+                echo(f"assay: note: {sentence}", err=True)
             return
-        templates = add_templates(default_boilerplate(), search.template) if search.template else None
+        templates, parts = None, blocks_and_whole
+        if search.template:
+            templates = add_templates(default_boilerplate(), search.template)
+        if search.by == "function":
+            parts = parts_of
         files = trace_files(
-            source_files(code or [], which.language),
+            read.texts,
             index,
             rules=rules,
-            parts=parts_of if search.by == "function" else _whole,
+            parts=parts,
             method=search.method,
             top=search.top,
             settings=TraceSettings(thresholds=search, boilerplate=templates),
         )
-    _finish(files, rules, gate, sarif=sarif, top=search.top)
+    files = without_own(files, gate.own)
+    _finish(files, read, rules, gate, sarif=sarif, top=search.top)
 
 
-def _check(
-    code: Sequence[Path], benchmark: str | None, gate: GateSettings, *, verbatim: bool, write_clean: Path | None
-) -> None:
-    if (benchmark is None) == (not code):
-        raise DataError("expected code to trace, or --benchmark: a file, a folder or - for standard input")
-    if benchmark is not None and verbatim:
-        raise DataError("--verbatim is for code; received --benchmark")
-    if write_clean is not None and benchmark is None:
-        raise DataError("--write-clean: expected --benchmark with it")
+def _check(code: Sequence[Path], gate: GateSettings) -> None:
+    if not code:
+        raise DataError("expected code to trace: a file, a folder or - for standard input")
     for name, path in {"--baseline": gate.baseline, "--write-baseline": gate.write_baseline}.items():
         if path is not None and not (gate.fail_on_licence or gate.allow_licence):
             raise DataError(f"{name}: expected --fail-on-licence or --allow-licence with it")
@@ -149,47 +150,75 @@ def _rules(gate: GateSettings) -> "LicenceRules | None":
     return read_rules(gate.fail_on_licence, gate.allow_licence)
 
 
-def _whole(file: "SourceText") -> "Sequence[SourceText]":
-    return (file,)
+def _acceptable(file: "Unread") -> dict[str, str]:
+    """Return a file that was not judged as an entry of a baseline, which accepts this content alone."""
+    from assay.provenance.findings import accepted_key
+
+    return {"key": accepted_key(file.path, file.content), "path": file.path, "licence": ""}
 
 
 def _finish(
     files: "list[TracedFile]",
+    read: "FilesRead",
     rules: "LicenceRules | None",
     gate: GateSettings,
     *,
     sarif: Path | None,
     top: int,
 ) -> None:
-    """Judge the findings, write and print them, and exit with 1 if one fails, with 3 if only its licence is unknown."""
+    """Judge the findings, write and print them; exit with 1 if one fails, with 3 if something cannot be decided."""
     from assay.cli.present import chosen_format, show
-    from assay.cli.terminal import OUTPUT_SETTINGS, echo, echo_json
+    from assay.cli.terminal import echo, echo_json
     from assay.cli.trace_output import print_files
-    from assay.provenance import describe_files, judge
+    from assay.provenance import describe_files
     from assay.provenance import sarif as as_sarif
-    from assay.provenance.findings import BILLS, accept_findings, read_baseline, write_baseline
+    from assay.provenance.findings import BILLS
 
-    judgement: Judgement | None = None
-    if rules is not None:
-        texts = {file.file.path: file.file.text for file in files}
-        baseline = read_baseline(gate.baseline) if gate.baseline is not None else frozenset()
-        judgement = accept_findings(judge(files, rules), texts, baseline)
-        if gate.write_baseline is not None:
-            copies = (*judgement.denials, *judgement.undecided)
-            written = write_baseline(gate.write_baseline, copies, texts, replace_it=OUTPUT_SETTINGS.get().force)
-            echo(f"assay: note: {written}", err=True)
-            judgement = accept_findings(judgement, texts, read_baseline(gate.write_baseline))
-    form = chosen_format()
+    judgement, form = _judged(files, read, rules, gate), chosen_format()
     if sarif == STANDARD_OUTPUT:
         echo_json(as_sarif(files, judgement))
     else:
         if sarif is not None:
             write_json(sarif, as_sarif(files, judgement))
         if form in ("table", "json"):
-            print_files(files, judgement, top, as_json=form == "json")
+            print_files(files, judgement, top, unread=read.unread, as_json=form == "json")
         elif form in BILLS:
             echo_json(BILLS[form](files))
         else:
-            show(describe_files(files, top, judgement), form)
-    if judgement is not None and (judgement.failures or judgement.open):
-        raise typer.Exit(1 if judgement.failures else UNDECIDED)
+            show(describe_files(files, top, judgement, unread=read.unread), form)
+    for sentence in not_judged(read):
+        echo(f"assay: note: {sentence}", err=True)
+    if judgement is not None and judgement.failures:
+        raise typer.Exit(1)
+    if judgement is not None and (judgement.open or read.unread):
+        raise typer.Exit(UNDECIDED)
+
+
+def _judged(
+    files: "list[TracedFile]", read: "FilesRead", rules: "LicenceRules | None", gate: GateSettings
+) -> "Judgement | None":
+    """Judge the findings, write the baseline, and leave out unread files that it accepts; None without rules."""
+    from assay.cli.terminal import OUTPUT_SETTINGS, echo
+    from assay.provenance import judge
+    from assay.provenance.findings import accept_findings, read_baseline, write_baseline
+
+    if rules is None:
+        return None
+    texts = {file.file.path: file.file.text for file in files}
+    baseline = frozenset[str]()
+    if gate.baseline is not None:
+        baseline = read_baseline(gate.baseline)
+    judgement = accept_findings(judge(files, rules), texts, baseline)
+    if gate.write_baseline is not None:
+        written = write_baseline(
+            gate.write_baseline,
+            denials=(*judgement.denials, *judgement.undecided),
+            texts=texts,
+            stated=list(map(_acceptable, filter(attrgetter("content"), read.unread))),
+            replace_it=OUTPUT_SETTINGS.get().force,
+        )
+        echo(f"assay: note: {written}", err=True)
+        baseline = read_baseline(gate.write_baseline)
+        judgement = accept_findings(judgement, texts, baseline)
+    read.unread = [file for file in read.unread if _acceptable(file)["key"] not in baseline]
+    return judgement

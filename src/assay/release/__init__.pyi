@@ -16,9 +16,9 @@ from .publishing import rotate_release as rotate_release
 from .publishing import verify_release as verify_release
 from .publishing import write_twins as write_twins
 from .scored_copies import VersionTest as VersionTest
-from .secret_file import Secret as Secret
-from .secret_file import SecretTask as SecretTask
 from .secret_file import read_secret as read_secret
+from .secret_values import Secret as Secret
+from .secret_values import SecretTask as SecretTask
 from .settings import ReleaseSettings as ReleaseSettings
 from .settings import ReleaseTestSettings as ReleaseTestSettings
 from .statistic import by_cluster as by_cluster

@@ -7,6 +7,7 @@ half of the smaller text's shingles.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -24,11 +25,12 @@ def clusters_of(
 ) -> list[str]:
     """Return the cluster of each task: the id of its first member."""
     first = list(range(len(ids)))
-    for places in (*_alike(ids, rows, languages, group), *_near(texts)):
+    for places in (*_alike(ids, rows=rows, languages=languages, group=group), *_near(texts)):
         for other in places[1:]:
+            # union of two trees: the smaller root is kept, so that a cluster is named after its first task
             lower, higher = sorted((_root(first, places[0]), _root(first, other)))
             first[higher] = lower
-    return [ids[_root(first, place)] for place in range(len(ids))]
+    return list(map(ids.__getitem__, map(partial(_root, first), range(len(ids)))))
 
 
 def _root(first: Sequence[int], place: int) -> int:

@@ -1,8 +1,10 @@
 """The page for the data card of a version, in Markdown; it holds nothing of the secret."""
 
 from collections import Counter
+from itertools import starmap
+from operator import attrgetter
 
-from assay.release.secret_file import Secret
+from assay.release.secret_values import Secret
 from assay.reports import number_of
 
 NOT_VALID = "The key of this release was chosen, so it proves nothing: it is a test of the tool."
@@ -11,7 +13,8 @@ NOT_VALID = "The key of this release was chosen, so it proves nothing: it is a t
 def data_card(secret: Secret, number: int) -> str:
     """Return the page for the data card of a version, in Markdown; it holds nothing of the secret."""
     committed, version = secret.committed, secret.versions[number - 1]
-    levels = "".join(f"| {level} | {count} |\n" for level, count in _levels(secret))
+    lots = len(set(map(attrgetter("cluster"), committed.tasks)))
+    levels = "".join(starmap("| {} | {} |\n".format, _levels(secret)))
     beacon = "No public beacon was named: that the lot was drawn once rests on the publisher's word."
     if version.beacon:
         beacon = (
@@ -32,7 +35,7 @@ def data_card(secret: Secret, number: int) -> str:
         "So whether a model was trained on this file can be tested exactly.\n\n"
         f"| fact | value |\n|---|---|\n| published | {version.day} |\n| committed | {committed.created} |\n"
         f"| commitment (SHA-256) | `{secret.commitment}` |\n| tasks that can be tested | {len(committed.tasks)} |\n"
-        f"| lots (clusters of related tasks) | {len({task.cluster for task in committed.tasks})} |\n\n"
+        f"| lots (clusters of related tasks) | {lots} |\n\n"
         f"{beacon}\n\n## How the copies were verified\n\n| level | tasks |\n|---|---|\n{levels}\n"
         "Only copies whose tests were run are shown to give the same results.\n\n"
         f"{left}{canary}"
@@ -43,7 +46,7 @@ def data_card(secret: Secret, number: int) -> str:
 
 def _levels(secret: Secret) -> list[tuple[str, int]]:
     """Return the levels of verification with their numbers of tasks."""
-    return Counter(task.level for task in secret.committed.tasks).most_common()
+    return Counter(map(attrgetter("level"), secret.committed.tasks)).most_common()
 
 
 def _round(name: str, number: int) -> str:

@@ -7,6 +7,8 @@ beacon every statement rests on an honest publisher, and says so.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
+from operator import attrgetter
 
 from assay.evaluation import SIGNIFICANCE
 from assay.release.comparing import TwinComparison
@@ -14,6 +16,7 @@ from assay.release.data_card import NOT_VALID
 from assay.release.making import MadeRelease
 from assay.release.publishing import VerifiedRelease, WrittenTwins
 from assay.release.scored_copies import VersionTest
+from assay.release.secret_values import LogState
 from assay.release.testing import ReleaseTest
 from assay.reports import (
     Answer,
@@ -38,7 +41,9 @@ WAYS = (
 HONEST = "This holds if the publisher drew the lot honestly: no public beacon was named."
 ABSENCE = "This is no evidence that the model has not seen it: a text that was seen may leave no trace."
 UNADJUSTED = "unadjusted: the log of this secret is not complete"
+CHANGED = "The log of this secret is not complete: an entry is missing or was changed, or its days were."
 LISTED = 50
+SCORED = {"gray": "log-likelihoods", "black": "names that the model writes behind what all copies share"}
 MEANINGS = {
     "tests run": "each copy passes the tests of the task",
     "compiled": "each copy compiles; same results are not shown",
@@ -48,11 +53,9 @@ MEANINGS = {
 
 @describe.register
 def _(result: ReleaseTest) -> Report:
-    best = result.strongest
-    p = best.names.p_value if best.adjusted is None else best.adjusted
-    notes = list(_notes(result))
     title = f"Did the release {result.release} reach {result.model}?"
-    return _report(title, _answer(result, best, p), result, notes, list(_test_tables(result)))
+    notes, tables = list(_notes(result)), list(_test_tables(result))
+    return _report(title, answer=_answer(result, result.strongest), data=result, notes=notes, tables=tables)
 
 
 def _notes(result: ReleaseTest) -> Iterator[str]:
@@ -65,7 +68,7 @@ def _notes(result: ReleaseTest) -> Iterator[str]:
     if result.strongest.adjusted is None:
         yield f"{UNADJUSTED.capitalize()}."
     if result.parents:
-        day = min(version.day for version in result.versions)
+        day = min(map(attrgetter("day"), result.versions))
         yield f"The parent must be older than the publication of {day}; otherwise read 'parent or child'."
     if result.parent_p is not None and _parent_or_child(result):
         yield f"The parent prefers the published copies ({named_p_value(result.parent_p)}): parent or child."
@@ -73,41 +76,57 @@ def _notes(result: ReleaseTest) -> Iterator[str]:
         yield f"{number_of(result.refused, 'task')} could not be scored, whatever the lot."
     if result.spent:
         yield f"The server received secret copies: tranche {result.spent} is spent, as the secret records."
+    yield from _log_notes(result.log)
     if result.placebos:
         smallest = named_p_value(min(result.placebos))
         yield f"Placebos in the log: {len(result.placebos)}, the smallest with {smallest}. One lot serves all tests."
 
 
-def _answer(result: ReleaseTest, best: VersionTest, p: float) -> Answer:
+def _log_notes(log: LogState) -> Iterator[str]:
+    """Yield what has to be published of a log, and what is wrong with its days."""
+    yield log.to_publish
+    if log.backward:
+        yield f"In the log {log.backward[1]} follows {log.backward[0]}: a clock was wrong, and its days show nothing."
+
+
+def _answer(result: ReleaseTest, best: VersionTest) -> Answer:
+    p, unadjusted, honest, step = best.adjusted, "", "", ""
+    if p is None:
+        p, unadjusted = best.names.p_value, f" ({UNADJUSTED})"
+    if not result.has_beacon:
+        honest = ", if the publisher drew honestly"
     measured = (
-        f"{named_p_value(p)}{'' if best.adjusted is not None else f' ({UNADJUSTED})'}; "
+        f"{named_p_value(p)}{unadjusted}; "
         f"the published copy ranks first in {best.first} of {result.clusters} ({1 / result.copies:.0%} by chance)."
     )
-    honest = "" if result.has_beacon else ", if the publisher drew honestly"
     if result.placebo:
         if p <= SIGNIFICANCE:
             return Answer(
-                "The placebo rejects",
-                "A model from before the publication cannot know the lot: something is wrong.",
-                measured,
-                "check that the model is older, and that nobody chose the lot",
+                verdict="The placebo rejects",
+                because="A model from before the publication cannot know the lot: something is wrong.",
+                measured=measured,
+                next_step="check that the model is older, and that nobody chose the lot",
             )
         return Answer("The placebo passes", "The lot did not come out against a model that cannot know it.", measured)
     if p > SIGNIFICANCE:
-        step = "with an older model as --parent the test finds more; each further test counts, and p is adjusted"
-        return Answer("No trace found", ABSENCE, measured, "" if result.parents else step)
+        if not result.parents:
+            step = "with an older model as --parent the test finds more; each further test counts, and p is adjusted"
+        return Answer(verdict="No trace found", because=ABSENCE, measured=measured, next_step=step)
     if p <= PROOF_LEVEL and best.adjusted is not None and result.valid:
+        verdict = "The release was in the training data"
+        if _parent_or_child(result):
+            verdict = "Parent or child had it"
         return Answer(
-            "The release was in the training data" if not _parent_or_child(result) else "Parent or child had it",
-            f"The outcome of the lot reached the model{honest}.",
-            measured,
-            f"it came by {WAYS}; keep the scores of this model apart",
+            verdict=verdict,
+            because=f"The outcome of the lot reached the model{honest}.",
+            measured=measured,
+            next_step=f"it came by {WAYS}; keep the scores of this model apart",
         )
     return Answer(
-        "The lot reached the model",
-        f"The model prefers the published copies to secret ones{honest}.",
-        measured,
-        f"it came by {WAYS}; more tasks or a parent would make it surer",
+        verdict="The lot reached the model",
+        because=f"The model prefers the published copies to secret ones{honest}.",
+        measured=measured,
+        next_step=f"it came by {WAYS}; more tasks or a parent would make it surer",
     )
 
 
@@ -116,32 +135,46 @@ def _parent_or_child(result: ReleaseTest) -> bool:
 
 
 def _method(result: ReleaseTest) -> str:
-    kind = "log-likelihoods" if result.access == "gray" else "names that the model writes behind what all copies share"
-    parents = f", less what {', '.join(result.parents)} explains" if result.parents else ""
+    parents = ""
+    if result.parents:
+        parents = f", less what {', '.join(result.parents)} explains"
     return (
-        f"{number_of(result.tasks, 'task')}, {result.copies} copies of each scored afresh ({kind}{parents}); the lot "
+        f"{number_of(result.tasks, 'task')}, {result.copies} copies of each scored afresh "
+        f"({SCORED[result.access]}{parents}); the lot "
         f"was drawn again for {number_of(result.clusters, 'cluster')}. p is adjusted by Holm over "
         f"{number_of(result.logged, 'test')} in the log. Commitment {result.commitment[:16]}…"
     )
 
 
 def _table(
-    name: str, title: str, heads: Mapping[str, ColumnKind], rows: Iterable[Sequence[Cell | None]], *caption: str
+    name: str,
+    title: str,
+    heads: Mapping[str, ColumnKind],
+    rows: Iterable[Sequence[Cell | None]],
+    caption: tuple[str, ...] = (),
 ) -> Table:
     """Return a table of rows under headings; None is a value that there is not."""
-    columns = tuple(Column(head, kind) for head, kind in heads.items())
-    lines = []
-    for row in rows:
-        cells = [Missing("there is none") if cell is None else cell for cell in row]
-        lines.append(Row(tuple(cells)))
+    columns = tuple(starmap(Column, heads.items()))
+    lines = [Row(tuple(map(_or_missing, row))) for row in rows]
     return Table(name, title, columns=columns, rows=tuple(lines), caption=caption)
+
+
+def _or_missing(cell: Cell | None) -> Cell:
+    if cell is None:
+        return Missing("there is none")
+    return cell
+
+
+def _version_row(test: VersionTest) -> tuple[Cell | None, ...]:
+    title = f"{test.number} ({test.day})"
+    return title, test.names.z, test.names.p_value, test.adjusted, test.content_adjusted, test.memorised
 
 
 def _test_tables(result: ReleaseTest) -> Iterator[Table]:
     yield _table(
         "versions",
         "The published copies against secret ones",
-        {
+        heads={
             "version": "name",
             "z": "number",
             "p": "p_value",
@@ -149,28 +182,27 @@ def _test_tables(result: ReleaseTest) -> Iterator[Table]:
             "adjusted p of the content": "p_value",
             "known tasks, at least": "count",
         },
-        (
-            (f"{v.number} ({v.day})", v.names.z, v.names.p_value, v.adjusted, v.content_adjusted, v.memorised)
-            for v in result.versions
+        rows=map(_version_row, result.versions),
+        caption=(
+            "z: standard deviations above a new lot. Known tasks: lower end of a one-sided 95 % interval.",
+            "The content (examples and their order) is a lot of its own, which survives renaming back.",
         ),
-        "z: standard deviations above a new lot. Known tasks: lower end of a one-sided 95 % interval.",
-        "The content (examples and their order) is a lot of its own, which survives renaming back.",
     )
     if result.single:
-        named = sorted(result.named, key=lambda task: task.q_value)
+        named = sorted(result.named, key=attrgetter("q_value"))
         yield _table(
             "tasks",
             f"{number_of(len(named), 'single task')} named, at most 5 % of them falsely",
-            {"task": "name", "p": "p_value", "q": "p_value"},
-            ((task.id, task.p_value, task.q_value) for task in named[:LISTED]),
-            "Besag and Clifford 1991, then Benjamini and Hochberg 1995.",
+            heads={"task": "name", "p": "p_value", "q": "p_value"},
+            rows=map(attrgetter("id", "p_value", "q_value"), named[:LISTED]),
+            caption=("Besag and Clifford 1991, then Benjamini and Hochberg 1995.",),
         )
 
 
 @describe.register
 def _(released: MadeRelease) -> Report:
     secret, committed = released.secret, released.secret.committed
-    levels = Counter(task.level for task in committed.tasks)
+    levels = Counter(map(attrgetter("level"), committed.tasks))
     verdict, count = "Committed", len(secret.versions)
     because = f"{number_of(len(committed.tasks), 'task')} of {len(committed.order)} can be tested"
     if released.public_path is None:
@@ -185,15 +217,15 @@ def _(released: MadeRelease) -> Report:
     tables = [
         _table(
             "levels",
-            "How the copies were verified",
-            {"level": "name", "tasks": "count", "meaning": "text"},
-            ((level, tasks, MEANINGS[level]) for level, tasks in levels.most_common()),
+            title="How the copies were verified",
+            heads={"level": "name", "tasks": "count", "meaning": "text"},
+            rows=((level, tasks, MEANINGS[level]) for level, tasks in levels.most_common()),
         ),
         _table(
             "left-out",
-            "Tasks that are published unchanged and are no part of the test",
-            {"task": "name", "reason": "text"},
-            list(committed.left_out.items())[:LISTED],
+            title="Tasks that are published unchanged and are no part of the test",
+            heads={"task": "name", "reason": "text"},
+            rows=list(committed.left_out.items())[:LISTED],
         ),
     ]
     data = {
@@ -207,9 +239,17 @@ def _(released: MadeRelease) -> Report:
         "public": released.public_path and str(released.public_path),
         "card": released.card_path and str(released.card_path),
     }
-    notes = (*released.notes, *([NOT_VALID] if not committed.valid else []))
-    answer = Answer(verdict, because, f"Commitment: {secret.commitment}", step)
-    return _report(f"Release of {committed.name}", answer, data, notes, tables[: 1 + bool(committed.left_out)])
+    notes = [*released.notes, *_log_notes(secret.log_state)]
+    if not committed.valid:
+        notes.append(NOT_VALID)
+    answer = Answer(verdict=verdict, because=because, measured=f"Commitment: {secret.commitment}", next_step=step)
+    return _report(
+        f"Release of {committed.name}",
+        answer=answer,
+        data=data,
+        notes=notes,
+        tables=tables[: 1 + bool(committed.left_out)],
+    )
 
 
 def _report(
@@ -230,21 +270,26 @@ def _report(
 @describe.register
 def _(verified: VerifiedRelease) -> Report:
     answer = Answer(
-        "The file matches the secret",
-        f"It is version {verified.version}, of {verified.day}.",
-        f"{verified.tested} of its {verified.rows} copies passed their tests again.",
-        f"compare the commitment with the published one: {verified.commitment}",
+        verdict="The file matches the secret",
+        because=f"It is version {verified.version}, of {verified.day}.",
+        measured=f"{verified.tested} of its {verified.rows} copies passed their tests again.",
+        next_step=f"compare the commitment with the published one: {verified.commitment}",
     )
-    return _report(f"Release {verified.release}", answer, verified, () if verified.beacon else (HONEST,))
+    notes = list(_log_notes(verified.log))
+    if not verified.log.is_full:
+        notes.append(CHANGED)
+    if not verified.beacon:
+        notes.append(HONEST)
+    return _report(f"Release {verified.release}", answer=answer, data=verified, notes=notes)
 
 
 @describe.register
 def _(twins: WrittenTwins) -> Report:
     answer = Answer(
-        "Twins written",
-        f"{twins.path} has {number_of(twins.tasks, 'twin')} that nobody has seen. Never publish it.",
-        "",
-        "run one evaluation on both files, then: assay release compare PUBLIC_RESULTS TWIN_RESULTS",
+        verdict="Twins written",
+        because=f"{twins.path} has {number_of(twins.tasks, 'twin')} that nobody has seen. Never publish it.",
+        measured="",
+        next_step="run one evaluation on both files, then: assay release compare PUBLIC_RESULTS TWIN_RESULTS",
     )
     return _report(f"Twins of {twins.release}", answer, twins)
 
@@ -257,11 +302,13 @@ def _(compared: TwinComparison) -> Report:
     notes.append("Given the pair, which copy is public was a fair coin: the signs were flipped task by task (exact).")
     table = _table(
         "results",
-        f"Results of {number_of(compared.tasks, 'task')}",
-        {"": "name", "solved": "share", "tasks better here": "count"},
-        (("public copies", compared.public, compared.public_only), ("twins", compared.twin, compared.twin_only)),
+        title=f"Results of {number_of(compared.tasks, 'task')}",
+        heads={"": "name", "solved": "share", "tasks better here": "count"},
+        rows=(("public copies", compared.public, compared.public_only), ("twins", compared.twin, compared.twin_only)),
     )
-    return _report("Public copies and twins", _compared_answer(compared), compared, notes, [table])
+    return _report(
+        "Public copies and twins", answer=_compared_answer(compared), data=compared, notes=notes, tables=[table]
+    )
 
 
 def _compared_answer(compared: TwinComparison) -> Answer:
@@ -271,7 +318,12 @@ def _compared_answer(compared: TwinComparison) -> Answer:
         return Answer("Better on the published copies", because, measured)
     if compared.difference.high < 0:
         because = "Nobody has seen the twins: the two logs may be in the wrong order."
-        return Answer("Better on the twins", because, measured, "check which log is of which file")
+        return Answer(
+            verdict="Better on the twins",
+            because=because,
+            measured=measured,
+            next_step="check which log is of which file",
+        )
     because = "This is no evidence that the model has not seen the release."
     step = "more tasks, or several answers to each, show smaller differences"
-    return Answer("No difference shown", because, measured, step)
+    return Answer(verdict="No difference shown", because=because, measured=measured, next_step=step)

@@ -7,11 +7,12 @@ a function's name wherever it stands, another name where it stands like code.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from assay.code import NamePool, Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
 from assay.datasets import CellAddress, SourceRow, TaskLayout, cells_of, with_cells
 from assay.languages import LANGUAGES
-from assay.release.secret_file import CutCell, TaskContent
+from assay.release.secret_values import CutCell, TaskContent
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _GLUE = "\n\n"
@@ -102,7 +103,7 @@ def drafted(
         names=names,
         words=tuple(map(tuple, words)),
         copies=tuple(copies),
-        content=_cut(row, layout, program, names),
+        content=_cut(row, layout=layout, program=program, names=names),
     )
 
 
@@ -112,7 +113,7 @@ def _readable(row: SourceRow, layout: TaskLayout, language: str) -> tuple[_Progr
     renamable = analysis(program.text, language=language)
     if renamable.refused:
         # tests of some languages do not parse behind the code: then every name that they use stays
-        tests = " ".join(text for _, text in cells_of(row, layout.tests))
+        tests = " ".join(map(itemgetter(1), cells_of(row, layout.tests)))
         program, keep = _Program.of(row, layout, tests=False), frozenset(_WORD.findall(tests))
         renamable = analysis(program.text, keep=keep, language=language)
     if renamable.refused:
@@ -133,7 +134,7 @@ def same_names(draft: CopyDraft, row: SourceRow, layout: TaskLayout, language: s
     order = list(map(_key, draft.names))
     if names.keys() != set(order):
         return None
-    return _cut(row, layout, program, [names[key] for key in order])
+    return _cut(row, layout=layout, program=program, names=list(map(names.__getitem__, order)))
 
 
 def _key(name: Renamable) -> tuple[str, str]:
@@ -149,15 +150,22 @@ def _cut(row: SourceRow, layout: TaskLayout, program: _Program, names: Sequence[
     """Return the cells of a row, cut at all places of the names."""
     cells: list[CutCell] = []
     for cell, text in cells_of(row, (*layout.before, *layout.code, *layout.tests)):
-        places = _places_in_code(text, program, program.starts.get(cell), names)
-        cells.append(_cut_cell(cell, text, places, names))
+        places = _places_in_code(text, program=program, start=program.starts.get(cell), names=names)
+        cells.append(_cut_cell(cell, text=text, places=places, names=names))
     for cell, text in cells_of(row, layout.mentions):
         places = {}
         for index, name in enumerate(names):
             places |= dict.fromkeys((word.start() for word in _whole(text, name.name)), index)
-        cells.append(_cut_cell(cell, text, places, names))
+        cells.append(_cut_cell(cell, text=text, places=places, names=names))
     for cell, text in cells_of(row, (*layout.statement, *layout.prose)):
-        cells.append(_cut_cell(cell, text, prose_mentions(text, names, 0, len(text), {}), names))
+        cells.append(
+            _cut_cell(
+                cell,
+                text=text,
+                places=prose_mentions(text, names=names, first=0, last=len(text), places={}),
+                names=names,
+            )
+        )
     return TaskContent(tuple(cells))
 
 
@@ -178,13 +186,14 @@ def _places_in_code(text: str, program: _Program, start: int | None, names: Sequ
             if start <= place < start + len(text):
                 places[place - start] = index
     for first, last in docstring_lines(program.text, start, len(text)):
-        places |= prose_mentions(text, names, first, last, places)
+        places |= prose_mentions(text, names=names, first=first, last=last, places=places)
     return places
 
 
 def _cut_cell(cell: CellAddress, text: str, places: Mapping[int, int], names: Sequence[Renamable]) -> CutCell:
     pieces, order, end = [], [], 0
     for place, index in sorted(places.items()):
+        # a mention inside of another one, as `f` in `f_x`, was cut out with it
         if place >= end:
             pieces.append(text[end:place])
             order.append(index)
@@ -199,7 +208,7 @@ def _whole(text: str, name: str) -> Iterator[re.Match[str]]:
 def other_content(row: SourceRow, layout: TaskLayout, code: str) -> SourceRow:
     """Return the row with other code, which differs from the old in front of the last cell alone, or in it."""
     cells = list(cells_of(row, layout.code))
-    ends = "".join(text for _, text in cells[1:])
+    ends = "".join(map(itemgetter(1), cells[1:]))
     if len(cells) > 1 and code.endswith(ends):
         return with_cells(row, {cells[0][0]: code.removesuffix(ends)})
     return with_cells(row, {cells[0][0]: code}) if len(cells) == 1 else dict(row)

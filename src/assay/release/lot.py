@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 _BITS = 256
 
@@ -57,6 +57,6 @@ def salted_digest(key: str, text: str) -> str:
     return keyed_digest(key, "digest", text).hex()
 
 
-def chosen_indices(excluded: Sequence[int], size: int) -> Iterator[int]:
-    """Yield the numbers from 0 to size - 1 that are not excluded."""
-    return (index for index in range(size) if index not in set(excluded))
+def chosen_indices(excluded: Sequence[int], size: int) -> list[int]:
+    """Return the numbers from 0 to size - 1 that are not excluded, in their order."""
+    return sorted(set(range(size)).difference(excluded))

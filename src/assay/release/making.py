@@ -14,6 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
+from itertools import compress
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +29,17 @@ from assay.release.clusters import clusters_of
 from assay.release.data_card import data_card
 from assay.release.drafting import CopyDraft, drafted, other_content, same_names
 from assay.release.lot import drawn_order, keyed_seed, new_key
-from assay.release.secret_file import (
+from assay.release.secret_checks import MOST_CHARACTERS, most_characters
+from assay.release.secret_file import check_outputs, held_secret, read_secret, release_lines, write_secret
+from assay.release.secret_values import (
+    COMPILES,
+    PARSES,
+    PASSES,
     Committed,
     Publication,
     Secret,
     SecretTask,
     TaskContent,
-    check_outputs,
-    held_secret,
-    read_secret,
-    release_lines,
-    write_secret,
 )
 from assay.release.settings import ReleaseSettings
 from assay.reports import Report, TabularResult, describe
@@ -45,7 +48,6 @@ POOL = 1000
 """Copies of a task, from which single tasks and fresh tranches are served."""
 CONTENTS = 4
 """Contents of a task that are drawn beside its names, where it has examples or independent parts."""
-PASSES, COMPILES, PARSES = "tests run", "compiled", "parsed"
 TEST_LIMITS = Limits(wall_seconds=600, cpu_seconds=10)
 """Of all programs of one task together."""
 
@@ -112,15 +114,15 @@ def make_release(
     rows = _json_rows(Path(tasks), notes)
     with held_secret(secret):
         if secret.exists():
-            return _continued(read_secret(secret), rows, out, settings, notes)
+            return _continued(read_secret(secret), rows=rows, out=out, settings=settings, notes=notes)
         if settings.beacon:
             raise DataError(f"{secret} does not exist, so nothing was committed; expected --round NAME first")
-        committed = committed_release(rows, str(tasks), settings, notes)
-        value = Secret(committed, path=secret)
+        committed = committed_release(rows, source=str(tasks), settings=settings, notes=notes)
+        value = Secret(committed, path=secret).sealed()
         if settings.round:
             write_secret(secret, value)
-            return MadeRelease(value, secret, None, None, tuple(notes))
-        return publish_version(value, "", out, notes)
+            return MadeRelease(secret=value, secret_path=secret, public_path=None, card_path=None, notes=tuple(notes))
+        return publish_version(value, beacon="", out=out, notes=notes)
 
 
 def _json_rows(tasks: Path, notes: list[str]) -> list[SourceRow]:
@@ -152,10 +154,12 @@ def _continued(
     if not secret.versions:
         if not settings.beacon:
             raise DataError(f"no value of the beacon; expected --beacon VALUE of {secret.committed.round!r}")
-        return publish_version(secret, settings.beacon, out, notes)
+        return publish_version(secret, beacon=settings.beacon, out=out, notes=notes)
     if settings.beacon and settings.beacon != secret.versions[0].beacon:
         raise DataError(f"{secret.path}: the lot was drawn with another value of the beacon, which stays")
-    return _written(secret, 1, out, [*notes, "The lot was drawn before; the public file is written again."])
+    return _written(
+        secret, number=1, out=out, notes=[*notes, "The lot was drawn before; the public file is written again."]
+    )
 
 
 def publish_version(secret: Secret, beacon: str, out: Path, notes: Iterable[str] = ()) -> MadeRelease:
@@ -165,13 +169,14 @@ def publish_version(secret: Secret, beacon: str, out: Path, notes: Iterable[str]
         DataError: a file cannot be written.
     """
     number = len(secret.versions) + 1
-    value = replace(secret, versions=(*secret.versions, Publication(number, today(), beacon, {})))
-    value = replace(value, versions=(*secret.versions, replace(value.versions[-1], digests=value.digests(number))))
+    version = Publication(number, day=today(), beacon=beacon, digests={})
+    drawn = replace(secret, versions=(*secret.versions, version))
+    value = secret.logged(replace(version, digests=drawn.digests(number)))
     # The key first: a public file without it could never be tested. A later version is drawn with the key that is
     # there, so its file comes first: a rotation that was cut short is the same when it is repeated.
     if number == 1:
         write_secret(secret.path, value)
-    release = _written(value, number, out, notes)
+    release = _written(value, number=number, out=out, notes=notes)
     if number > 1:
         write_secret(secret.path, value)
     return release
@@ -182,7 +187,7 @@ def _written(secret: Secret, number: int, out: Path, notes: Iterable[str]) -> Ma
     write_text(out, release_lines(secret.published(number)))
     # names and values may hold bytes that are no UTF-8
     write_text(card, data_card(secret, number).encode(errors="replace").decode())
-    return MadeRelease(secret, secret.path, out, card, tuple(notes))
+    return MadeRelease(secret=secret, secret_path=secret.path, public_path=out, card_path=card, notes=tuple(notes))
 
 
 def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSettings, notes: list[str]) -> Committed:
@@ -199,43 +204,26 @@ def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSetti
     """
     columns = TaskColumns(text=settings.text, id=settings.id, group=settings.group, language=settings.language)
     layout, ids, languages = task_table(rows, columns, source)
-    key = settings.test_key or new_key()
     first = settings.copies + 1  # one copy of each is the twin
-    clusters = clusters_of(ids, rows, [scored_text(row, layout) for row in rows], languages, columns.group)
-    left_out: dict[str, str] = {}
-    pending: list[Future[SecretTask]] = []
-    with ThreadPoolExecutor(max(1, min(2, os.cpu_count() or 1))) as pool, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # invalid escapes in tasks of others
-        shown = _shown_examples(rows, layout, languages, key, notes)
-        # sandboxes run the tests of earlier tasks while this process makes the copies of the next one
-        for place, (row, name) in enumerate(zip(rows, ids, strict=True)):
-            draft = drafted(row, layout, languages[place], seed=keyed_seed(key, "copies", name), most=max(POOL, first))
-            if isinstance(draft, str):
-                left_out[name] = draft
-                continue
-            if len(draft.copies) < first:
-                left_out[name] = f"only {len(draft.copies)} distinct copies, {first} are needed"
-                continue
-            blank = SecretTask(
-                id=name,
-                cluster=clusters[place],
-                level=PARSES,
-                language=languages[place],
-                row=row,
-                words=draft.words,
-                copies=(),
-                contents=_contents(draft, row, layout, shown.get(place, ()), key),
-            )
-            pending.append(pool.submit(_verified, blank, draft, layout, key=key, first=first))
-        verified = [future.result() for future in pending]
-    tasks = [task for task in verified if task.copies]
-    failed = [task.id for task in verified if not task.copies]
-    left_out |= dict.fromkeys(failed, f"fewer than {first} copies pass its tests")
+    group = columns.group
+    clusters = clusters_of(ids, rows, [scored_text(row, layout) for row in rows], languages=languages, group=group)
+    plan = _CopyPlan(
+        rows=rows,
+        ids=ids,
+        languages=languages,
+        clusters=clusters,
+        layout=layout,
+        key=settings.test_key or new_key(),
+        first=first,
+    )
+    tasks, left_out = plan.verified_tasks(notes)
     if not tasks:
         reason = Counter(left_out.values()).most_common(1)[0][0]
         raise DataError(f"{source}: no task has enough copies (most often: {reason}); expected code with names")
+    if sum(map(most_characters, tasks)) > MOST_CHARACTERS:
+        raise DataError(f"{source}: the copies have more than {MOST_CHARACTERS:,} characters, expected fewer tasks")
     return Committed(
-        key=key,
+        key=plan.key,
         valid=settings.test_key is None,
         name=Path(source).name.split(".")[0],
         created=today(),
@@ -253,6 +241,86 @@ def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSetti
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _CopyPlan:
+    """The tasks of a release, and how their copies are made.
+
+    Attributes:
+        rows: of the tasks.
+        ids: of the tasks.
+        languages: of their code.
+        clusters: of the tasks.
+        layout: their format.
+        key: of the release.
+        first: copies of each task that are verified.
+    """
+
+    rows: Sequence[SourceRow]
+    ids: Sequence[str]
+    languages: Sequence[str]
+    clusters: Sequence[str]
+    layout: TaskLayout
+    key: str
+    first: int
+
+    def verified_tasks(self, notes: list[str]) -> tuple[list[SecretTask], dict[str, str]]:
+        """Return the tasks with their copies, and why others are left out, by their ids."""
+        left_out: dict[str, str] = {}
+        pending: list[Future[SecretTask]] = []
+        tasks = []
+        with _verifiers() as pool, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes in tasks of others
+            shown = _shown_examples(self.rows, layout=self.layout, languages=self.languages, key=self.key, notes=notes)
+            # sandboxes run the tests of earlier tasks while this process makes the copies of the next one
+            for place, name in enumerate(self.ids):
+                draft = self._draft(place)
+                if isinstance(draft, str):
+                    left_out[name] = draft
+                    continue
+                blank = self._blank(place, draft, shown.get(place, ()))
+                verify = partial(_verified, key=self.key, first=self.first)
+                pending.append(pool.submit(verify, blank, draft, self.layout))
+            for future in pending:
+                task = future.result()
+                if task.copies:
+                    tasks.append(task)
+                else:
+                    left_out[task.id] = f"fewer than {self.first} copies pass its tests"
+        return tasks, left_out
+
+    def _draft(self, place: int) -> CopyDraft | str:
+        """Return the copies of a task before they are verified, or why there are too few."""
+        draft = drafted(
+            self.rows[place],
+            self.layout,
+            self.languages[place],
+            seed=keyed_seed(self.key, "copies", self.ids[place]),
+            most=max(POOL, self.first),
+        )
+        if isinstance(draft, CopyDraft) and len(draft.copies) < self.first:
+            return f"only {len(draft.copies)} distinct copies, {self.first} are needed"
+        return draft
+
+    def _blank(self, place: int, draft: CopyDraft, shown: Sequence[str]) -> SecretTask:
+        """Return a task without its copies."""
+        row = self.rows[place]
+        return SecretTask(
+            id=self.ids[place],
+            cluster=self.clusters[place],
+            level=PARSES,
+            language=self.languages[place],
+            row=row,
+            words=draft.words,
+            copies=(),
+            contents=_contents(draft, row=row, layout=self.layout, shown=shown, key=self.key),
+        )
+
+
+def _verifiers() -> ThreadPoolExecutor:
+    """Return the threads that wait for sandboxes."""
+    return ThreadPoolExecutor(min(2, os.cpu_count() or 1))
+
+
 def _shown_examples(
     rows: Sequence[SourceRow], layout: TaskLayout, languages: Sequence[str], key: str, notes: list[str]
 ) -> dict[int, tuple[str, ...]]:
@@ -260,13 +328,13 @@ def _shown_examples(
     places = [place for place in range(len(rows)) if languages[place] == "python" and not layout.end]
     codes = [scored_text(rows[place], replace(layout, statement=())) for place in places]
     try:
-        rewritings = replaced_tests([Problem(code, code) for code in codes], CONTENTS, seed=keyed_seed(key, "examples"))
+        rewritings = replaced_tests(list(map(Problem, codes, codes)), CONTENTS, seed=keyed_seed(key, "examples"))
     except SandboxUnavailable as error:
         notes.append(f"No tests were run, and examples stay: {error}.")
         return dict.fromkeys(places, ())
     shown = {}
     for place, rewriting in zip(places, rewritings, strict=True):
-        shown[place] = tuple(variant.text for variant in rewriting.variants)
+        shown[place] = tuple(map(attrgetter("text"), rewriting.variants))
     return shown
 
 
@@ -278,42 +346,48 @@ def _contents(
     texts: dict[str, None] = {}
     for number, base in enumerate(shown or (code,) * CONTENTS):
         moved = reordered(base, 1, keyed_seed(key, "order", code, number))
-        texts.setdefault(moved[0] if moved else base, None)
+        texts.setdefault(next(iter(moved), base), None)
     # the original is never a copy: every model that knows it prefers it
     texts.pop(code, None)
-    others = [same_names(draft, other_content(row, layout, text), layout, "python") for text in texts]
+    others = [
+        same_names(draft, row=other_content(row, layout, text), layout=layout, language="python") for text in texts
+    ]
     usable = tuple(content for content in others if content is not None)
     return usable if len(usable) > 1 else (draft.content,)
 
 
 def _verified(task: SecretTask, draft: CopyDraft, layout: TaskLayout, *, key: str, first: int) -> SecretTask:
     """Return a task with its copies in the order that the key draws; without copies where too few pass its tests."""
-    row, language, contents = task.row, task.language, task.contents
     order = drawn_order(key, len(draft.copies), "order", task.id)
     copies = [" ".join(map(str, draft.copies[index])) for index in order]
     task = replace(task, copies=tuple(copies))
-    if _pass_tests([row], task, layout) == [True]:
+    if _pass_tests([task.row], task, layout) == [True]:
         task = replace(task, level=PASSES)
-    elif language == "python" and _compiles(row, layout):
+    elif task.language == "python" and _compiles(task.row, layout):
         task = replace(task, level=COMPILES)
     good: list[int] = []
     tried = 0
     while len(good) < first and tried < min(len(copies), 3 * first):
         batch = range(tried, min(tried + first - len(good), len(copies)))
-        rows = [task.copy(index) for index in batch]
-        if task.level == PASSES:
-            checked = _pass_tests(rows, task, layout)
-        else:
-            checked = [task.level == PARSES or _compiles(each, layout) for each in rows]
-        good += [index for index, is_good in zip(batch, checked, strict=True) if is_good]
+        checked = _check_rows(list(map(task.copy, batch)), task, layout)
+        good += compress(batch, checked)
         tried = batch.stop
     if len(good) < first:
         return replace(task, copies=())
-    if task.level == PASSES and len(contents) > 1:
-        checked = _pass_tests([task.copy(good[0], number) for number in range(len(contents))], task, layout)
-        kept = tuple(content for content, is_good in zip(contents, checked, strict=True) if is_good)
-        task = replace(task, contents=kept if len(kept) > 1 else (draft.content,))
-    return replace(task, copies=(*(copies[index] for index in good), *copies[tried:]))
+    if task.level == PASSES and len(task.contents) > 1:
+        checked = _pass_tests(list(map(partial(task.copy, good[0]), range(len(task.contents)))), task, layout)
+        kept = tuple(compress(task.contents, checked))
+        if len(kept) <= 1:  # a lot of one content decides nothing
+            kept = (draft.content,)
+        task = replace(task, contents=kept)
+    return replace(task, copies=(*map(copies.__getitem__, good), *copies[tried:]))
+
+
+def _check_rows(rows: Sequence[Mapping[str, object]], task: SecretTask, layout: TaskLayout) -> list[bool]:
+    """Return for each copy whether it passes what the original passes."""
+    if task.level == PASSES:
+        return _pass_tests(rows, task, layout)
+    return [task.level == PARSES or _compiles(row, layout) for row in rows]
 
 
 def _compiles(row: Mapping[str, object], layout: TaskLayout) -> bool:
@@ -326,12 +400,12 @@ def _compiles(row: Mapping[str, object], layout: TaskLayout) -> bool:
 
 def _pass_tests(rows: Sequence[Mapping[str, object]], task: SecretTask, layout: TaskLayout) -> list[bool]:
     """Return for each row whether its tests pass; False where there are none, or nothing that runs them."""
-    programs = [runnable(row, layout, task.row, task.language) for row in rows]
-    if task.language not in languages_with("tests") or any(program is None for program in programs):
+    programs = [runnable(row, layout=layout, original=task.row, language=task.language) for row in rows]
+    if task.language not in languages_with("tests") or None in programs:
         return [False] * len(rows)
-    limits = TEST_LIMITS if task.language == "python" else None
+    limits = {"python": TEST_LIMITS}.get(task.language)
     try:
-        return list(passed([str(program) for program in programs], language=task.language, limits=limits))
+        return list(passed(list(map(str, programs)), language=task.language, limits=limits))
     except SandboxUnavailable:
         return [False] * len(rows)
 
@@ -340,6 +414,6 @@ def failing_tasks(secret: Secret, number: int) -> list[str]:
     """Return the ids whose published copy fails its tests, of tasks whose tests were run when they were made."""
     tested = [task for task in secret.committed.tasks if task.level == PASSES]
     rows = dict(zip(secret.committed.order, secret.published(number), strict=True))
-    with ThreadPoolExecutor(max(1, min(2, os.cpu_count() or 1))) as pool:
+    with _verifiers() as pool:
         passes = pool.map(lambda task: _pass_tests([rows[task.id]], task, secret.layout) == [True], tested)
         return [task.id for task, is_good in zip(tested, passes, strict=True) if not is_good]

@@ -1,20 +1,15 @@
 """After a release was made: verify it, write its twins, publish a later version."""
 
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from assay.datasets import read_rows
 from assay.errors import DataError
 from assay.release.making import MadeRelease, card_path_of, failing_tasks, publish_version
-from assay.release.secret_file import (
-    LEAST_COPIES,
-    Secret,
-    check_outputs,
-    held_secret,
-    read_secret,
-    release_lines,
-    write_private,
-)
+from assay.release.secret_file import check_outputs, held_secret, read_secret, release_lines, write_private
+from assay.release.secret_values import PASSES, LogState, Secret
+from assay.release.settings import LEAST_COPIES
 from assay.release.testing import published_secret
 from assay.reports import Report, TabularResult, describe
 
@@ -35,6 +30,7 @@ class VerifiedRelease(TabularResult):
         tested: tasks whose published copy passed its tests again.
         day: of the publication.
         beacon: value of the beacon; "" without one.
+        log: of the secret.
     """
 
     release: str
@@ -45,6 +41,7 @@ class VerifiedRelease(TabularResult):
     tested: int
     day: str
     beacon: str
+    log: LogState
 
     def describe(self) -> Report:
         """Return the report."""
@@ -91,16 +88,17 @@ def verify_release(public: str | Path, secret: str | Path) -> VerifiedRelease:
             "expected the results that they had when they were made"
         )
     version = value.versions[number - 1]
-    tested = sum(task.level == "tests run" for task in value.committed.tasks)
+    tested = sum(task.level == PASSES for task in value.committed.tasks)
     return VerifiedRelease(
-        value.committed.name,
-        number,
-        value.commitment,
-        len(value.committed.tasks),
-        len(rows),
-        tested,
-        version.day,
-        version.beacon,
+        release=value.committed.name,
+        version=number,
+        commitment=value.commitment,
+        tasks=len(value.committed.tasks),
+        rows=len(rows),
+        tested=tested,
+        day=version.day,
+        beacon=version.beacon,
+        log=value.log_state,
     )
 
 
@@ -125,9 +123,9 @@ def write_twins(secret: str | Path, out: str | Path) -> WrittenTwins:
     out, secret = Path(out), Path(secret)
     check_outputs(secret, out)
     value = published_secret(secret)
-    rows = value.twins()
+    rows = value.published(0)
     write_private(out, release_lines(rows))
-    return WrittenTwins(value.committed.name, str(out), len(value.committed.tasks), len(rows))
+    return WrittenTwins(release=value.committed.name, path=str(out), tasks=len(value.committed.tasks), rows=len(rows))
 
 
 def rotate_release(secret: str | Path, out: str | Path, beacon: str = "") -> MadeRelease:
@@ -148,7 +146,7 @@ def rotate_release(secret: str | Path, out: str | Path, beacon: str = "") -> Mad
         left = value.committed.first - 1 - len(value.versions)
         if left < LEAST_COPIES:
             raise DataError(f"{secret}: {left} secret copies of each task are left, expected {LEAST_COPIES} or more")
-        if beacon and any(version.beacon == beacon for version in value.versions):
+        if beacon and beacon in map(attrgetter("beacon"), value.versions):
             raise DataError("--beacon has the value of an earlier version, expected that of a later round")
         if value.committed.round and not beacon:
             raise DataError("the release names a beacon, expected --beacon VALUE of a round after the last version")

@@ -10,8 +10,8 @@ import numpy as np
 from assay.errors import DataError
 from assay.evaluation import ENOUGH, benjamini_hochberg, sequential_p
 from assay.release import statistic
-from assay.release.secret_file import LEAST_COPIES, Secret, SecretTask
-from assay.release.settings import ReleaseTestSettings
+from assay.release.secret_values import Publication, Secret, SecretTask
+from assay.release.settings import LEAST_COPIES, ReleaseTestSettings
 from assay.release.statistic import LotTest
 from assay.scoring import log_likelihoods, shared_prefixes, written_names
 from assay.types import Float64Array, Generator, LogProbScorer
@@ -136,14 +136,15 @@ class ReleasedCopies:
 
     def versions(self) -> list[VersionTest]:
         """Return the tests of all versions; their p-values are not adjusted."""
-        return [self._version_test(version.number, version.day) for version in self.secret.versions]
+        return list(map(self._version_test, self.secret.versions))
 
-    def _version_test(self, number: int, day: str) -> VersionTest:
+    def _version_test(self, version: Publication) -> VersionTest:
+        number = version.number
         rows = [entry.texts[number] for entry in self.tasks]
-        names, first, clusters = self._test(self.scores, self.tasks, rows, self._lots(number))
+        names, first, clusters = self._test(self.scores, tasks=self.tasks, rows=rows, lots=self._lots(number))
         return VersionTest(
             number=number,
-            day=day,
+            day=version.day,
             names=names,
             content=self._content_test(number),
             adjusted=None,
@@ -158,7 +159,7 @@ class ReleasedCopies:
             return None
         number = self.secret.versions[0].number
         rows = [entry.texts[number] for entry in self.tasks]
-        return self._test(self.scores[1:2], self.tasks, rows, self._lots(number))[0].p_value
+        return self._test(self.scores[1:2], tasks=self.tasks, rows=rows, lots=self._lots(number))[0].p_value
 
     def _lots(self, number: int) -> list[int]:
         """Return the place of the published copy in the set of each task."""
@@ -194,7 +195,7 @@ class ReleasedCopies:
         if len(tasks) < LEAST_TASKS:
             return None
         lots = [self.secret.content_lot(entry.task.cluster, number) for entry in tasks]
-        return self._test(self.scores, tasks, [entry.contents[number] for entry in tasks], lots)[0]
+        return self._test(self.scores, tasks=tasks, rows=[entry.contents[number] for entry in tasks], lots=lots)[0]
 
 
 def _texts_of(secret: Secret, task: SecretTask, tranche: int | None, *, has_contents: bool) -> TaskTexts:
@@ -204,8 +205,8 @@ def _texts_of(secret: Secret, task: SecretTask, tranche: int | None, *, has_cont
     contents: dict[int, list[str]] = {}
     for version in secret.versions:
         number = version.number
-        sets[number] = _members(secret, task, number, tranche)
-        texts[number] = _copies(secret, task, sets[number], number)
+        sets[number] = _members(secret, task=task, number=number, tranche=tranche)
+        texts[number] = _copies(secret, task=task, members=sets[number], number=number)
         contents[number] = []
         if has_contents:
             scored = partial(secret.scored, task, secret.lot(task.cluster, number))
@@ -280,30 +281,43 @@ def single_tasks(copies: ReleasedCopies, number: int) -> tuple[TaskTest, ...]:
     """
     secret, tasks = copies.secret, [entry.task for entry in copies.tasks]
     sets = [secret.set_of(task, number) for task in tasks]
-    rows = [_copies(secret, task, members, number) for task, members in zip(tasks, sets, strict=True)]
+    rows = [_copies(secret, task, members, number=number) for task, members in zip(tasks, sets, strict=True)]
     weights = _weights_of_parents(_tables(copies.scores, rows), [task.cluster for task in tasks])
     own: list[float] = []
     drawn: list[list[float]] = []
-    for task, members, row, slopes in zip(tasks, sets, rows, weights, strict=True):
-        values = [_left(text, copies.scores, slopes) for text in row]
-        own.append(values.pop(members.index(secret.lot(task.cluster, number))))
+    for place, task in enumerate(tasks):
+        values = [_left(text, copies.scores, weights[place]) for text in rows[place]]
+        own.append(values.pop(sets[place].index(secret.lot(task.cluster, number))))
         drawn.append(values)
     begin, size = secret.committed.first, ROUND
     while True:
         further = {}
         for place, task in enumerate(tasks):
             fresh = range(begin, min(begin + size, len(task.copies)))
+            # enough copies that beat its own make a p-value: the others of a task need not be scored
             if fresh and _beaten(own[place], drawn[place]) < ENOUGH:
-                further[place] = _copies(secret, task, fresh, number)
+                further[place] = _copies(secret, task, fresh, number=number)
         if not further:
             break
-        scores = [log_likelihoods(model, list(chain(*further.values()))) for model in copies.models]
-        for place, texts in further.items():
-            drawn[place] += [_left(text, scores, weights[place]) for text in texts if _are_scored([text], scores)]
+        _add_scores(drawn, further, copies.models, weights=weights)
         begin, size = begin + size, 2 * size
     p_values = list(map(sequential_p, own, drawn))
-    q_values = benjamini_hochberg(p_values)
-    return tuple(TaskTest(task.id, p, float(q)) for task, p, q in zip(tasks, p_values, q_values, strict=True))
+    q_values = map(float, benjamini_hochberg(p_values))
+    return tuple(map(TaskTest, (task.id for task in tasks), p_values, q_values))
+
+
+def _add_scores(
+    drawn: Sequence[list[float]],
+    further: Mapping[int, list[str]],
+    models: Sequence[Generator | LogProbScorer],
+    weights: Float64Array,
+) -> None:
+    """Score further copies of some tasks (by their places) and add what the parents leave of their values."""
+    scores = [log_likelihoods(model, list(chain(*further.values()))) for model in models]
+    for place, texts in further.items():
+        for text in texts:
+            if _are_scored([text], scores):
+                drawn[place].append(_left(text, scores, weights[place]))
 
 
 def _weights_of_parents(tables: Sequence[Float64Array], clusters: Sequence[str]) -> Float64Array:

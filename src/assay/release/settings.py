@@ -9,6 +9,10 @@ ReleaseAccess = Literal["gray", "black"]
 """What a model gives: token probabilities, or text alone."""
 
 
+LEAST_COPIES, MOST_COPIES = 5, 200
+"""Copies of a task that a test compares, the published one included."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseSettings(Settings):
     """How a release is made."""
@@ -17,7 +21,11 @@ class ReleaseSettings(Settings):
     copies: Annotated[
         int,
         Setting(
-            "Copies of each task that are compared, its published one too.", least=5, most=200, metavar="N", common=True
+            "Copies of each task that are compared, its published one too.",
+            least=LEAST_COPIES,
+            most=MOST_COPIES,
+            metavar="N",
+            common=True,
         ),
     ] = 20
     round: Annotated[

@@ -32,6 +32,7 @@ def standardised_within(values: Float64Array) -> Float64Array:
 
 def likelihood_ratios(d: Float64Array) -> Float64Array:
     """Return w = e^d / (mean of e^d over the copies): its mean over a uniform lot is 1."""
+    # the largest value is taken off before the exponential, which would overflow; the ratio stays as it is
     powers = np.exp(d - d.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.mean(axis=1, keepdims=True))
 
@@ -121,9 +122,10 @@ def lot_test(table: Float64Array, published: Int64Array, *, draws: int = DRAWS, 
     # the sum within a cluster is no e-value; divided by its mean over the lot it is
     normaliser = float(np.log(np.exp(table - table.max(axis=1, keepdims=True)).mean(axis=1)).sum())
     log_e = observed - float(table.max(axis=1).sum()) - normaliser
-    return LotTest(
-        observed, p_value, (observed - centre) / spread if spread > TIE else 0.0, float(np.exp(min(log_e, 700.0)))
-    )
+    z = 0.0
+    if spread > TIE:
+        z = (observed - centre) / spread
+    return LotTest(observed, p_value, z=z, e_value=float(np.exp(min(log_e, 700.0))))
 
 
 def chernoff_bound(table: Float64Array, observed: float) -> float:
@@ -148,6 +150,7 @@ def memorised_at_least(first: int, tasks: int, copies: int, level: float = SIGNI
         copies: K.
         level: chance that the bound is too high, at most.
     """
+    # for every number of unknown tasks: the first ranks that they would have to give by chance
     unknown = np.arange(tasks + 1)
     needed = first - (tasks - unknown)
     possible = unknown[binom.sf(needed - 1, unknown, 1 / copies) > level]
@@ -167,6 +170,7 @@ def pooled_outcome(counts: Sequence[Float64Array], *, draws: int = DRAWS, seed: 
         return 1.0
     if np.ptp(np.abs(sums)) < TIE:
         return float(binom.sf(int((sums > 0).sum()) - 1, sums.size, 0.5))
+    # only the size of each difference is measured; under the null its sign is a coin
     signs = np.random.default_rng(seed).choice((-1.0, 1.0), (draws, sums.size))
     reached = int(((signs * np.abs(sums)).sum(axis=1) >= sums.sum() - TIE).sum())
     return (1 + reached) / (1 + draws)

@@ -18,9 +18,11 @@ from assay.errors import DataError
 from assay.evaluation import holm_adjusted
 from assay.files import parse_json, write_json
 from assay.models import CachedLogProbScorer, ModelSettings, display_name, is_server, open_model
+from assay.progress import inform
 from assay.release.making import today
 from assay.release.scored_copies import ReleasedCopies, TaskTest, VersionTest, single_tasks
-from assay.release.secret_file import LoggedTest, Secret, SpentCopies, held_secret, read_secret, write_secret
+from assay.release.secret_file import held_secret, read_secret, write_secret
+from assay.release.secret_values import LoggedTest, LogState, Secret, SpentCopies
 from assay.release.settings import ReleaseTestSettings
 from assay.reports import Report, TabularResult, describe
 from assay.types import PROOF_LEVEL, Generator, LogProbScorer, ReleaseEvidence
@@ -45,6 +47,7 @@ class ReleaseTest(TabularResult):
         clusters: that were drawn.
         copies: in each set.
         versions: the tests.
+        log: of the secret, with these tests.
         single: tests of single tasks; empty where they were not places for.
         placebo: the model is said to be older than the publication.
         logged: tests in the log that p-values are adjusted for, these included.
@@ -65,6 +68,7 @@ class ReleaseTest(TabularResult):
     clusters: int
     copies: int
     versions: tuple[VersionTest, ...]
+    log: LogState
     single: tuple[TaskTest, ...] = ()
     placebo: bool = False
     logged: int = 0
@@ -120,8 +124,8 @@ def run_release_test(
         if settings.access == "gray" and server is not None:
             value, tranche = _spent(value, path, display_name(server), allowed=settings.spend)
         models = _models(model, settings, opened or ModelSettings())
-        copies = ReleasedCopies.scored(value, settings, models, tranche)
-        value, versions = _logged(value, copies.versions(), name, settings)
+        copies = ReleasedCopies.scored(value, settings=settings, models=models, tranche=tranche)
+        value, versions = _logged(value, versions=copies.versions(), model=name, settings=settings)
         write_secret(path, value)
         single: tuple[TaskTest, ...] = ()
         if settings.tasks and not (proven_only and not _is_proof(value, versions)):
@@ -146,6 +150,7 @@ def run_release_test(
         parent_p=copies.parent_p(),
         refused=copies.refused,
         spent=tranche,
+        log=value.log_state,
     )
 
 
@@ -175,7 +180,7 @@ def _spent(secret: Secret, path: Path, server: str, *, allowed: bool) -> tuple[S
         )
     tranche = len(secret.spent) + 1
     # before the first text is sent: a run that is interrupted has spent them too
-    secret = replace(secret, spent=(*secret.spent, SpentCopies(today(), server, tranche)))
+    secret = secret.logged(SpentCopies(today(), server, tranche))
     write_secret(path, secret)
     return secret, tranche
 
@@ -283,6 +288,7 @@ def evidence_of_release(
         valid=result.valid,
         has_beacon=result.has_beacon,
     )
+    inform(result.log.to_publish)
     if kept is not None:
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_json(kept, asdict(shown))
@@ -295,7 +301,7 @@ def _logged(
     """Return the secret with these tests in its log, and the tests with p-values adjusted over it."""
     parents = [f"parent {display_name(parent)}" for parent in settings.parent]
     words = ", ".join([settings.access, *parents])
-    is_full = secret.full_log
+    is_full = secret.log_state.is_full
     places: list[dict[str, int]] = []
     for version in versions:
         places.append({})
@@ -311,7 +317,7 @@ def _logged(
                 placebo=settings.placebo,
             )
             places[-1][subject] = len(secret.tests)
-            secret = replace(secret, tests=(*secret.tests, secret.chained(entry)))
+            secret = secret.logged(entry)
     adjusted = _adjusted(secret, placebo=settings.placebo) if is_full else {}
     judged = []
     for version, place in zip(versions, places, strict=True):

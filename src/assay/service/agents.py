@@ -62,28 +62,29 @@ def tools_of(service: Service) -> Mapping[str, AgentTool]:
     """Return the tools over one service, by name."""
     return {
         "trace": AgentTool(
-            "Find the sources in the index that code may come from, with lines, licence, author and confidence.",
-            TraceRequest,
-            TraceAnswer,
-            lambda request: answers.answer(service.readers.index(), request),
+            description="Find the sources in the index that code may come from, "
+            "with lines, licence, author and confidence.",
+            request=TraceRequest,
+            answer=TraceAnswer,
+            call=lambda request: answers.answer(service.readers.index(), request),
         ),
         "licence": AgentTool(
-            "Read the licence that the tag or notice at the head of a file states.",
-            LicenceRequest,
-            LicenceAnswer,
-            answers.licence_answer,
+            description="Read the licence that the tag or notice at the head of a file states.",
+            request=LicenceRequest,
+            answer=LicenceAnswer,
+            call=answers.licence_answer,
         ),
         "detect": AgentTool(
-            "Find comments or commit messages that declare code as generated. It gives no score of style.",
-            DetectRequest,
-            DetectAnswer,
-            answers.declarations_in,
+            description="Find comments or commit messages that declare code as generated. It gives no score of style.",
+            request=DetectRequest,
+            answer=DetectAnswer,
+            call=answers.declarations_in,
         ),
         "audit_report": AgentTool(
-            "Read the report of a finished audit, by the name of its folder below --runs.",
-            AuditRequest,
-            AuditAnswer,
-            lambda request: answers.audit_report(service.runs, request),
+            description="Read the report of a finished audit, by the name of its folder below --runs.",
+            request=AuditRequest,
+            answer=AuditAnswer,
+            call=lambda request: answers.audit_report(service.runs, request),
         ),
     }
 

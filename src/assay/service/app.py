@@ -53,7 +53,7 @@ def create_app(
         CorpusIndexError: the index cannot be opened.
     """
     limits = limits or ServiceLimits()
-    service = Service(place, encoder, token, limits, runs)
+    service = Service(place=place, encoder=encoder, token=token, limits=limits, runs=runs)
     agents = None
     if find_spec("mcp") is not None:
         from assay.service.agents import AgentRoute  # noqa: PLC0415  its packages are optional

@@ -19,20 +19,16 @@ from typing import Any
 import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
-from transformers import (
-    BartConfig,
-    BartForConditionalGeneration,
-    GPT2Config,
-    GPT2LMHeadModel,
-    PreTrainedTokenizerFast,
-)
+from transformers import BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from assay.errors import DataError
 from assay.models import ModelSettings, TransformersModel, open_local
 from assay.scores import Derived, Deriver, requests
 from assay.scoring import plan, score_samples
 from assay.types import Rejected, Sample
+from assay_lab.columns import text_column
 from assay_lab.experiments.declaration import Data, Experiment, Result
+from assay_lab.mappings import numbered
 from assay_lab.measuring import interleaved, ratios
 from assay_lab.methods.pair import ModelPair, PairedStatistics
 from assay_lab.methods.perturbing import Copies, CopyStatistics, StylePerturbation
@@ -88,7 +84,7 @@ def published(folder: Path) -> SimpleNamespace:
 def tokenizer() -> PreTrainedTokenizerFast:
     """Return one token a byte, with special tokens around a text for the encoder-decoder model only."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {token: at for at, token in enumerate(["<s>", "</s>", "<pad>", *letters])}
+    vocabulary = numbered(["<s>", "</s>", "<pad>", *letters])
     backend = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     backend.decoder = decoders.ByteLevel()
@@ -163,7 +159,7 @@ class Restored:
 
     def __call__(self, samples: Sequence[Sample], n: int) -> list[Derived | Rejected]:
         """Return the statistics of each text given its revision."""
-        texts = [sample.text for sample in samples]
+        texts = text_column(samples)
         return [Derived((row,) * n) for row in self.model.conditional(revisions(), texts)]
 
 

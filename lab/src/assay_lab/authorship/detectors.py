@@ -18,6 +18,7 @@ from assay.scores import Deriver, requests
 from assay.scoring import plan, score_samples
 from assay.types import Sample, TokenScorer
 from assay_lab.authorship.collections import COLLECTIONS, collections
+from assay_lab.columns import group_column
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import with_ends
 from assay_lab.methods.perturbing import CausalFiller, CopyStatistics, SpanPerturbation, StylePerturbation
@@ -73,7 +74,7 @@ def under(name: str, samples: Mapping[str, list[Sample]]) -> list[dict[str, obje
     for collection, texts in samples.items():
         table = score_samples(texts, plan(requests(asked), {"target": scorer}, derivers=derivers))
         positive = np.array([sample.label != "human" for sample in texts])
-        groups = np.array([str(sample.group) for sample in texts])
+        groups = np.array(list(map(str, group_column(texts))))
         about = {"model": Path(name).name, "collection": collection}
         for score, values in table.values.items():
             kept = ~np.isnan(values)

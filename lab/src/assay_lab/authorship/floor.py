@@ -30,6 +30,7 @@ from assay_lab.authorship.collections import COLLECTIONS, SOURCES, collections
 from assay_lab.classifiers.evaluating import calibrated
 from assay_lab.classifiers.fitting import fitted_weights, ngrams_of
 from assay_lab.classifiers.labelled import LabelledCode
+from assay_lab.columns import at_places
 from assay_lab.evaluation.differences import paired_difference
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import with_ends
@@ -116,7 +117,7 @@ def _zero_shot(labelled: LabelledCode, most: int) -> Float64Array:
         human = labelled.human[rows]
         chosen += [*rows[human][:most].tolist(), *rows[~human][:most].tolist()]
     scorer = cached_scorer(model, StatisticsCache())
-    samples = [labelled.samples[row] for row in chosen]
+    samples = at_places(labelled.samples, chosen)
     table = score_samples(samples, plan(requests("fast_detect_gpt"), {"target": scorer}))
     values = np.full(len(labelled), np.nan)
     values[chosen] = table.values["fast_detect_gpt"]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import product
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,10 @@ from assay.authorship import (
 from assay.corpora import texts_before
 from assay.errors import DataError
 from assay.evaluation import grouped_share
+from assay_lab.columns import at_places, attributes, keyed
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import with_ends
-from assay_lab.result_rows import where
+from assay_lab.result_rows import column, where
 
 EARLY, LATE = date(2017, 1, 1), date(2020, 1, 1)
 DEVELOPED = ("bottle", "tornado", "flask", "junit4", "express", "gin")
@@ -54,7 +55,7 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
             rows.append({"name": name, "part": part, **figures})
     for part, way in product(("developed", "confirming"), ("with the check", "without the check")):
         projects = [row[way] for row in where(rows, part=part) if way in row]
-        shares = [share["value"] for share in projects if share["judged"]]
+        shares = column(filter(itemgetter("judged"), projects), "value")
         if shares:
             worst, mean = max(shares), float(np.mean(shares))
             rows.append({"name": f"{part}, {way}", "mean": mean, "worst": worst, "projects": len(shares)})
@@ -88,7 +89,7 @@ def newer_functions(repository: Path, count: int, seed: int) -> list[CodeUnit]:
     units = [unit for text, unit in new.items() if text not in old and unit.language]
     rows = judged_rows(codes_of(units), None)
     drawn = np.sort(np.random.default_rng(seed).permutation(rows)[:count])
-    return [units[row] for row in drawn.tolist()]
+    return at_places(units, drawn.tolist())
 
 
 def functions_before(repository: Path, day: date) -> dict[str, CodeUnit]:
@@ -96,14 +97,14 @@ def functions_before(repository: Path, day: date) -> dict[str, CodeUnit]:
     functions: dict[str, CodeUnit] = {}
     for text in texts_before(repository, day):
         own = units_of(text.path, text=text.text, language=text.language, by="function")
-        functions |= {unit.text: unit for unit in own}
+        functions |= keyed(own, "text")
     return functions
 
 
 def flagged(detection: Detection) -> dict[str, Any]:
     """Return the flagged functions among those with an answer, with an interval over files."""
-    hits = [row.unusual for row in detection.judged]
-    share = grouped_share(hits, [row.unit.path for row in detection.judged])
+    hits = attributes(detection.judged, "unusual")
+    share = grouped_share(hits, attributes(detection.judged, "unit.path"))
     about: dict[str, Any] = {"flagged": sum(hits), "judged": len(hits), "no answer": dict(detection.abstentions)}
     return about | with_ends(share)
 

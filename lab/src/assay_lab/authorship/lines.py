@@ -27,6 +27,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ from assay.evaluation import grouped_share, rank_score
 from assay_lab.authorship.collections import COLLECTIONS, collections
 from assay_lab.authorship.patches import SINCE, mean_share, recent_commits
 from assay_lab.classifiers.fitting import fit_classifier
+from assay_lab.columns import at_places
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import with_ends
 from assay_lab.provenance.alterations import ALTERATIONS
@@ -116,7 +118,7 @@ def pieces_of(repository: Path, count: int, seed: int) -> list[Piece]:
     middle = middle_day(repository, BEFORE)
     if middle is None:
         raise DataError(f"{repository}: expected commits before {BEFORE}")
-    signals = [signal for signal in in_commits(recent_commits(repository)) if signal.is_about_code]
+    signals = list(filter(attrgetter("is_about_code"), in_commits(recent_commits(repository))))
     models = {signal.commit: model_of(signal.text) for signal in reversed(signals)}
     groups: dict[str, list[str]] = {"people": [], "agent": [], "unrecorded": []}
     for commit, day in days.items():
@@ -144,7 +146,7 @@ def drawn_functions(repository: Path, commit: str, seed: int) -> list[CodeUnit]:
     """Return new functions of a commit that can be judged, at most `A_COMMIT`, at random."""
     added = list(new_functions(repository, commit))
     rows = judged_rows(codes_of(added), None)
-    return [added[row] for row in np.random.default_rng(seed).permutation(rows)[:A_COMMIT].tolist()]
+    return at_places(added, np.random.default_rng(seed).permutation(rows)[:A_COMMIT].tolist())
 
 
 def new_functions(repository: Path, commit: str) -> Iterator[CodeUnit]:
@@ -155,7 +157,7 @@ def new_functions(repository: Path, commit: str) -> Iterator[CodeUnit]:
     for unit in past_units(past):
         if unit.language is None or unit.surroundings is None:
             continue
-        added = {line for _, line in unit.surroundings.lines}
+        added = set(map(itemgetter(1), unit.surroundings.lines))
         text = unit.surroundings.text
         for function in units_of(unit.path, text=text, language=unit.language, by="function"):
             lines = function.text.rstrip("\n").split("\n")

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,9 @@ from assay.authorship import (
 from assay.corpora import git_output, patches_before
 from assay.errors import DataError
 from assay.evaluation import flag_rate
+from assay_lab.columns import attributes
 from assay_lab.experiments.declaration import Data, Experiment, Result
+from assay_lab.mappings import map_values
 from assay_lab.measuring import with_ends
 from assay_lab.result_rows import column
 
@@ -114,7 +117,7 @@ def later_units(repository: Path, commits: int) -> tuple[list[CodeUnit], list[st
     """Return the added lines of later commits by file that people wrote and that are long enough, and the commits."""
     units, owners = list[CodeUnit](), list[str]()
     for past in patches_before(repository, LATE, after=EARLY, most=commits):
-        own = [unit for unit in past_units(past) if unit.language]
+        own = list(filter(attrgetter("language"), past_units(past)))
         long = [unit for unit, code in zip(own, codes_of(own), strict=True) if len(code.tokens) >= SHORTEST]
         units += long
         owners += [past.commit] * len(long)
@@ -132,7 +135,7 @@ def recent_commits(repository: Path) -> list[Commit]:
 def declared(repository: Path) -> dict[str, Any]:
     """Return the commits since 2024 and those that declare a generator, by kind of signal."""
     commits = recent_commits(repository)
-    kinds = Counter(signal.kind for signal in in_commits(commits))
+    kinds = Counter(attributes(in_commits(commits), "kind"))
     return {"commits": len(commits), "declaring": sum(kinds.values()), "kinds": dict(kinds)}
 
 
@@ -155,7 +158,7 @@ def rates(pieces: Sequence[Piece], references: Mapping[str, Mapping[str, Any]]) 
         groups: dict[str, list[Piece]] = {}
         for piece in pieces:
             groups.setdefault(of(piece), []).append(piece)
-        by_part[part] = {name: _rates(own) for name, own in sorted(groups.items())}
+        by_part[part] = map_values(_rates, dict(sorted(groups.items())))
     over = {unit: mean_share(column(by_part["repository"].values(), unit)) for unit in UNITS}
     return {"all": _rates(pieces), "mean over repositories": over} | by_part
 
@@ -172,11 +175,11 @@ def mean_share(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 def _rates(pieces: Sequence[Piece]) -> dict[str, Any]:
     """Return the pieces and their commits, and for each unit of a reference the share of bounds of at most 5 %."""
-    row: dict[str, Any] = {"pieces": len(pieces), "commits": len({piece.commit for piece in pieces})}
+    row: dict[str, Any] = {"pieces": len(pieces), "commits": len(set(attributes(pieces, "commit")))}
     for unit in UNITS:
         judged = [piece for piece in pieces if unit in piece.bounds]
-        bounds = np.array([piece.bounds[unit] for piece in judged])
-        rate = flag_rate(bounds, NOMINAL, groups=tuple(piece.commit for piece in judged))
+        bounds = np.array(column(attributes(judged, "bounds"), unit))
+        rate = flag_rate(bounds, NOMINAL, groups=tuple(attributes(judged, "commit")))
         row[unit] = {"flagged": rate.flagged, "judged": rate.samples, **with_ends(rate.rate)}
     return row
 

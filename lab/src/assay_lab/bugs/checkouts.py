@@ -120,7 +120,7 @@ def checkout_of(pair: SamplePair, root: Path) -> Path | None:
     owner, _, name = repository.rpartition("/")
     project = str(pair.fixed.metadata.get("project") or "")
     names = {f"{owner}__{name}", f"{owner}/{name}", name, project, project.casefold()} - {"", "/", "__"}
-    candidates = {each.casefold() for each in names}
+    candidates = set(map(str.casefold, names))
     for folder in (*sorted(root.iterdir()), *sorted(root.glob("*/*"))):
         relative = folder.relative_to(root).as_posix().casefold()
         if relative in candidates and folder.is_dir() and is_repository(folder):

@@ -16,6 +16,7 @@ from assay.evaluation import Estimate, grouped_share
 from assay.provenance import Searchable, SearchMethod, StoredDocument, trace
 from assay_lab.bugs.membership import NO_EVIDENCE, CopyEvidence, evidence_of, prepare
 from assay_lab.bugs.pairs import SamplePair, issue_of
+from assay_lab.columns import attributes, keyed
 
 ContentSide = Literal["issue", "buggy", "fixed", "file"]
 CONTENT_SIDES: tuple[ContentSide, ...] = ("issue", "buggy", "fixed", "file")
@@ -85,8 +86,8 @@ def candidates_for(
 ) -> PossibleCopies:
     """Return the documents of an index that share most with a text; arguments as `assay.provenance.trace`."""
     traced = trace(text, index, language=language, method=method, top=top)
-    numbers = [match.document_id for match in traced.matches]
-    return PossibleCopies({each.id: each for each in index.documents(numbers)}, traced.origins, traced.too_short)
+    numbers = attributes(traced.matches, "document_id")
+    return PossibleCopies(keyed(index.documents(numbers), "id"), traced.origins, traced.too_short)
 
 
 def texts_of_bug(pair: SamplePair) -> Mapping[ContentSide, str]:

@@ -12,6 +12,7 @@ from assay_lab.bugs.exposure import PairExposure
 from assay_lab.bugs.pairs import SamplePair, bug_groups
 from assay_lab.bugs.preference import mean_of, preference
 from assay_lab.bugs.probes import ProbeName, ProbeResult
+from assay_lab.columns import at_places, attributes
 
 DATES = ("date", "created_at", "commit_timestamp", "released")
 """Metadata that may hold the date of a text, the first one wins."""
@@ -66,13 +67,13 @@ def rates_by_slice(
         bugs = list(map(pairs.__getitem__, rows))
         groups = bug_groups(bugs)
         rates["fix likelier"][name] = preference(values[list(rows)], groups).share
-        ids = {bug.id for bug in bugs}
+        ids = set(attributes(bugs, "id"))
         for probe, result in probes.items():
             tasks = [at for at, of_bug in enumerate(result.ids) if of_bug in ids]
             of_tasks = list(map(result.groups.__getitem__, tasks))
             rates[f"probe of the {probe}, right"][name] = mean_of(result.values[tasks], of_tasks)
         if exposures:
-            by_side = content_memberships([exposures[row].content for row in rows], groups)
+            by_side = content_memberships(attributes(at_places(exposures, rows), "content"), groups)
             for side, membership in by_side.items():
                 rates[f"{side} in the corpus"][name] = membership.share
     return rates

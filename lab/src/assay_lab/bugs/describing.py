@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import filterfalse, repeat
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from assay.evaluation import Estimate
@@ -29,7 +31,9 @@ from assay_lab.bugs.membership import ENOUGH, LEAST_EVIDENCE
 from assay_lab.bugs.preference import Preference
 from assay_lab.bugs.probes import ProbeResult
 from assay_lab.bugs.study import MEASURES, NLL, OVERLAP, BugStudy, SideAverages, StudiedSet, main_side
+from assay_lab.columns import attributes
 from assay_lab.experiments.matrix import heat_map
+from assay_lab.mappings import map_values
 
 MOST_BUGS = 50
 """Bugs that a table of evidence lists; the data have all."""
@@ -55,8 +59,8 @@ def all_bugs(studied: StudiedSet) -> Preference:
 @describe.register
 def _(study: BugStudy) -> Report:
     """Return the report of a study."""
-    paired = [each for each in study.sets if each.preference]
-    bugs = [each for each in paired if not each.is_control]
+    paired = list(filter(attrgetter("preference"), study.sets))
+    bugs = list(filterfalse(attrgetter("is_control"), paired))
     tables = [averages_table(study.sets), preference_table(paired, study)]
     makers: dict[str, tuple[Callable[[Sequence[StudiedSet]], Table], ...]] = {
         "rewritten": (rewritten_table,),
@@ -65,13 +69,13 @@ def _(study: BugStudy) -> Report:
         "probes": (probe_table,),
     }
     for part, of_part in makers.items():
-        if any(getattr(each, part) for each in bugs):
+        if any(map(getattr, bugs, repeat(part))):
             tables += [table(bugs) for table in of_part]
-    if any(each.slices for each in study.sets):
+    if any(attributes(study.sets, "slices")):
         tables.append(slice_table(study.sets))
-    if any(each.rates for each in study.sets):
+    if any(attributes(study.sets, "rates")):
         tables.append(dated_rate_table(study.sets))
-    names = listed([each.name for each in study.sets])
+    names = listed(attributes(study.sets, "name"))
     figure = Figure(
         name="nll-ratios",
         title="Ratios of the mean NLL",
@@ -119,7 +123,7 @@ def _entries(
 
 def _columns(kind: ColumnKind, titles: Iterable[str]) -> list[Column]:
     """Return columns of one kind."""
-    return [Column(title, kind) for title in titles]
+    return list(map(Column, titles, repeat(kind)))
 
 
 def averages_table(sets: Sequence[StudiedSet]) -> Table:
@@ -300,7 +304,7 @@ def _first_ones(count: int, noun: str) -> tuple[str, ...]:
 
 def exposure_table(bugs: Sequence[StudiedSet]) -> Table:
     """Return how many bugs have which side in the corpus."""
-    searched = [each for each in bugs if each.exposures]
+    searched = list(filter(attrgetter("exposures"), bugs))
     return Table(
         name="exposure",
         title="Which side the corpus has",
@@ -375,7 +379,7 @@ def slice_table(sets: Sequence[StudiedSet]) -> Table:
     rows = []
     for name, averages in _entries(sets, lambda each: each.slices):
         rows.append(Row((f"{name} the cutoff", averages.texts, averages.distinct, *_measures(averages))))
-    undated = [each for each in sets if each.undated]
+    undated = list(filter(attrgetter("undated"), sets))
     return Table(
         name="dates",
         title="Before and after the cutoff",
@@ -425,7 +429,7 @@ def _set_data(each: StudiedSet) -> dict[str, object]:
         "sides": _fields_of(each.sides),
         "preference": _fields_of(each.preference),
         "contrast": _fields_of(each.contrast),
-        "rates": {rate: _fields_of(values) for rate, values in each.rates.items()},
+        "rates": map_values(_fields_of, each.rates),
         "slices": _fields_of(each.slices),
         "undated": each.undated,
         "is_control": each.is_control,
@@ -433,14 +437,14 @@ def _set_data(each: StudiedSet) -> dict[str, object]:
         "repositories": each.repositories and asdict(each.repositories),
         "exposures": list(map(asdict, each.exposures)),
         "content": _fields_of(each.content),
-        "probes": {name: _probe_data(result) for name, result in each.probes.items()},
+        "probes": map_values(_probe_data, each.probes),
         "nll": main_side(each).averages[NLL].value,
     }
 
 
 def _fields_of(records: Mapping[Any, Any]) -> dict[Any, dict[str, Any]]:
     """Return records as mappings that JSON can hold."""
-    return {name: asdict(record) for name, record in records.items()}
+    return map_values(asdict, records)
 
 
 def _probe_data(result: ProbeResult) -> dict[str, object]:

@@ -9,6 +9,7 @@ runs of its own too, across the gap. The exposure of a side is the largest share
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import methodcaller
 from typing import Literal
 
 import numpy as np
@@ -163,9 +164,7 @@ def _candidates(
 
 
 def _evidence(
-    own: frozenset[bytes],
-    runs: Mapping[int, frozenset[bytes]],
-    origins: Mapping[int, tuple[Origin, ...]],
+    own: frozenset[bytes], runs: Mapping[int, frozenset[bytes]], origins: Mapping[int, tuple[Origin, ...]]
 ) -> SideEvidence:
     shares = {number: len(own & of_document) / len(own) for number, of_document in runs.items()}
     best = max(shares, key=lambda number: shares[number], default=None)
@@ -180,7 +179,7 @@ def _runs(text: str, language: str | None) -> frozenset[bytes]:
         return frozenset()
     # a window for each place, without a copy of the text
     windows = np.lib.stride_tricks.sliding_window_view(units.astype(np.uint32), RUN)
-    return frozenset(window.tobytes() for window in windows)
+    return frozenset(map(methodcaller("tobytes"), windows))
 
 
 def counted_exposures(results: Iterable[PairExposure]) -> Mapping[Exposure, int]:

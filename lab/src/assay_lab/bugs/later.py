@@ -12,7 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
-from itertools import chain, compress
+from itertools import chain, compress, repeat
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from assay.reports import number_of
 from assay.types import Float64Array, Sample
 from assay_lab.bugs.checkouts import checkout_of
 from assay_lab.bugs.pairs import SamplePair, files_of, fixed_sides
+from assay_lab.columns import attributes, text_column
 
 NEAR = 0.85
 """Share of 5-grams from which a later text repeats one of the benchmark, or an earlier one."""
@@ -118,8 +120,8 @@ def commits_to_files(
 
 def _distinct(changes: Sequence[SamplePair], pairs: Sequence[SamplePair]) -> list[SamplePair]:
     """Return changes without near-duplicates of the benchmark and of each other."""
-    index = ShingleIndex([change.fixed.text for change in changes])
-    near = index.near_any(chain.from_iterable((pair.fixed.text, pair.buggy.text) for pair in pairs), NEAR)
+    index = ShingleIndex(attributes(changes, "fixed.text"))
+    near = index.near_any(chain.from_iterable(map(attrgetter("fixed.text", "buggy.text"), pairs)), NEAR)
     return list(compress(changes, index.first_of_each_kind(NEAR) & ~near))
 
 
@@ -129,11 +131,11 @@ def _of_like_length(
     """Return changes of each language, at most one for each bug and within `FACTOR` of its length, in their order."""
     random = np.random.default_rng(seed)
     rows: list[int] = []
-    languages = np.array([change.fixed.language for change in changes], object)
+    languages = np.array(attributes(changes, "fixed.language"), object)
     of_changes, of_pairs = log_lengths(fixed_sides(changes)), log_lengths(fixed_sides(pairs))
     for language in dict.fromkeys(languages.tolist()):
         own = random.permutation(np.flatnonzero(languages == language))
-        alike = np.array([pair.fixed.language == language for pair in pairs], bool)
+        alike = np.array(attributes(pairs, "fixed.language"), object) == language
         # bugs in random order: each takes the commit nearest to it in length that is left
         targets = random.permutation(of_pairs[alike] if alike.any() else of_pairs)[:most]
         lengths = of_changes[own]
@@ -148,4 +150,4 @@ def _of_like_length(
 
 def log_lengths(samples: Sequence[Sample]) -> Float64Array:
     """Return the logarithm of the characters of each text, float64 [n]; an empty one counts as one character."""
-    return np.log([max(1, len(sample.text)) for sample in samples])
+    return np.log(list(map(max, repeat(1), map(len, text_column(samples)))))

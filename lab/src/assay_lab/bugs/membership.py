@@ -21,6 +21,7 @@ import numpy as np
 
 from assay.scan import Passages, passages, same_wording, without_notices
 from assay_lab.clones import strip_comments
+from assay_lab.columns import attributes
 
 ENOUGH = 30
 """Common runs of three tokens from which a text is long enough; with fewer the evidence counts in proportion."""
@@ -139,4 +140,4 @@ def _order(words: Sequence[str], document: Sequence[str]) -> float:
     # the text laid on the document at its first and last matching words
     begin = max(0, first.b - first.a)
     end = min(len(document), last.b + len(words) - last.a)
-    return sum(block.size for block in blocks) / (end - begin)
+    return float(sum(attributes(blocks, "size")) / (end - begin))

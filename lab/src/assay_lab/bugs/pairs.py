@@ -4,13 +4,15 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import ne
+from itertools import filterfalse
+from operator import itemgetter, methodcaller, ne
 from pathlib import Path
 
 from assay.authorship import comment_spans, docstring_spans, without_spans
 from assay.datasets import EMPTY, DataSelection, Dataset, benchmark, is_benchmark, list_benchmarks, read_datasets
 from assay.errors import DataError
 from assay.types import Sample
+from assay_lab.columns import at_places, attributes, id_column, keyed
 
 _HEADER = re.compile(r"^[ \t]*(?:package|import|from\s+\S+\s+import|#\s*include)\b.*$", re.MULTILINE)
 """A line that names a package or another file."""
@@ -59,12 +61,12 @@ class PairedDataset:
 
 def fixed_sides(pairs: Iterable[SamplePair]) -> tuple[Sample, ...]:
     """Return the text after the fix of each bug."""
-    return tuple(pair.fixed for pair in pairs)
+    return tuple(attributes(pairs, "fixed"))
 
 
 def bug_groups(pairs: Iterable[SamplePair]) -> list[str | None]:
     """Return the group of each bug: bugs of one project are not independent."""
-    return [pair.fixed.group for pair in pairs]
+    return attributes(pairs, "fixed.group")
 
 
 def issue_of(pair: SamplePair) -> str:
@@ -100,15 +102,15 @@ def read_pairs(name_or_path: str | Path, selection: DataSelection | None = None)
             raise DataError(f"{info.name} has no buggy side; expected a bug benchmark ({names}) or a table")
         sides = replace(chosen, part=None), replace(chosen, part=BUGGY)
     fixed, buggy = read_datasets(name_or_path, sides)
-    buggy_by_id = {sample.id: sample for sample in buggy.samples}
-    in_order = [buggy_by_id[sample.id] for sample in fixed.samples]
+    buggy_by_id = keyed(buggy.samples, "id")
+    in_order = at_places(buggy_by_id, id_column(fixed.samples))
     return PairedDataset(_grouped_side(fixed, fixed.samples), _grouped_side(buggy, in_order))
 
 
 def _grouped_side(side: Dataset, samples: Sequence[Sample]) -> Dataset:
     """Return a side with these samples, without the note on empty texts, which are no fault of a pair."""
-    ids = {sample.id for sample in samples}
-    notes = tuple(note for note in side.notes if not note.endswith(EMPTY))
+    ids = set(id_column(samples))
+    notes = tuple(filterfalse(methodcaller("endswith", EMPTY), side.notes))
     return replace(side, samples=tuple(map(partial(_grouped, names=ids), samples)), notes=notes)
 
 
@@ -150,13 +152,13 @@ Asides = Sequence[tuple[str, tuple[int, int]]]
 
 
 def _asides(text: str, language: str | None) -> Asides:
-    headers = [match.span() for match in _HEADER.finditer(text)]
+    headers = list(map(methodcaller("span"), _HEADER.finditer(text)))
     spans = sorted([*comment_spans(text, language), *docstring_spans(text, language), *headers])
     return [(" ".join(text[slice(*span)].split()), span) for span in spans]
 
 
 def _without_asides(side: Sample, own: Asides, others: Asides) -> Sample:
     """Return a side without those that the other side does not have."""
-    common = {words for words, _ in others}  # layout does not count
+    common = set(map(itemgetter(0), others))  # layout does not count
     alone = [span for words, span in own if words not in common]
     return replace(side, text=without_spans(side.text, alone)) if alone else side

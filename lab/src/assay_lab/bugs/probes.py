@@ -25,7 +25,7 @@ from assay.scoring import Question, ask
 from assay.types import Decision, Float64Array, Generator, Undecided, Verdict
 from assay_lab.bugs.pairs import SamplePair, files_of, fixed_sides, issue_of
 from assay_lab.bugs.preference import mean_of
-from assay_lab.columns import text_column
+from assay_lab.columns import attributes, text_column
 
 ProbeName = Literal["path", "function", "patch"]
 PROBES: tuple[ProbeName, ...] = ("path", "function", "patch")
@@ -148,8 +148,8 @@ def answered(
     for name, of_probe in tasks.items():
         values, baseline = _shares(name, of_probe, replies)
         answers[name] = ProbeAnswers(
-            ids=tuple(task.id for task in of_probe),
-            groups=tuple(task.group for task in of_probe),
+            ids=tuple(attributes(of_probe, "id")),
+            groups=tuple(attributes(of_probe, "group")),
             values=values,
             baseline=baseline,
             left_out=len(pairs) - len(of_probe),
@@ -192,11 +192,7 @@ def tasks_of(name: ProbeName, pairs: Sequence[SamplePair], frequent: "FrequentCo
         prompt, truth = cut(pair)
         if prompt.strip() and len(lexemes(truth)) >= LENGTH:
             yield ProbeTask(
-                id=pair.id,
-                group=pair.fixed.group,
-                prompt=prompt,
-                truth=truth,
-                baseline=frequent.continued(prompt, at),
+                id=pair.id, group=pair.fixed.group, prompt=prompt, truth=truth, baseline=frequent.continued(prompt, at)
             )
 
 

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, fields
 
 from assay.errors import DataError, require
 from assay.types import Float64Array
+from assay_lab.columns import attributes
 
 INTERCEPT, PARAMETERS, BUDGET = "intercept", "parameters", "training budget"
 
@@ -88,7 +89,7 @@ def fit_mixed_model(averages: Sequence[Average], *, parameters_at: float = 0.0, 
     import pandas as pd  # noqa: PLC0415  an extra
     import statsmodels.formula.api as smf  # noqa: PLC0415  an extra
 
-    frame = pd.DataFrame(map(asdict, averages), columns=[field.name for field in fields(Average)])
+    frame = pd.DataFrame(map(asdict, averages), columns=attributes(fields(Average), "name"))
     data_sets, models = frame["dataset"].nunique(), len(frame[["parameters", "tokens"]].drop_duplicates())
     if data_sets < 2 or models < 4:  # noqa: PLR2004  three coefficients need a fourth model for a residual
         raise DataError(
@@ -117,5 +118,5 @@ def fit_mixed_model(averages: Sequence[Average], *, parameters_at: float = 0.0, 
         fitted=result.fittedvalues.to_numpy(),
         residuals=result.resid.to_numpy(),
         converged=bool(result.converged),
-        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
+        warnings=tuple(dict.fromkeys(map(str, attributes(caught, "message")))),
     )

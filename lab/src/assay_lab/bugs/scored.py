@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from operator import itemgetter
 from typing import TypeVar
 
 from assay.scores import loss, requests
 from assay.scoring import Plan, Progress, plan, score_samples
 from assay.types import Float64Array, LogProbScorer, Sample
+from assay_lab.mappings import map_values
 
 Key = TypeVar("Key")
 
@@ -41,6 +43,6 @@ def scored_sets(
     start = 0
     for key, samples in texts.items():
         rows = slice(start, start + len(samples))
-        values[key] = {score: column[rows] for score, column in columns.items()}
+        values[key] = map_values(itemgetter(rows), columns)
         start = rows.stop
     return values

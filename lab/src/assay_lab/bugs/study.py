@@ -16,7 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from itertools import compress, product, repeat
+from itertools import chain, compress, product, repeat
+from operator import attrgetter, itemgetter
 from typing import Literal
 
 import numpy as np
@@ -38,7 +39,8 @@ from assay_lab.bugs.probes import ProbeName, ProbeResult, run_probes
 from assay_lab.bugs.repositories import RepositoryMembership, repository_membership
 from assay_lab.bugs.rewriting import RewrittenPreference, rewritten_preference
 from assay_lab.bugs.scored import scored_sets
-from assay_lab.columns import group_column
+from assay_lab.columns import at_places, attributes, group_column, keyed, text_column
+from assay_lab.mappings import map_values
 
 NLL, FIVE_GRAM, CONTRAST = "NLL", "5-gram accuracy", "NLL against the reference"
 MEASURES: Mapping[str, tuple[str, float]] = {NLL: (loss.name, -1.0), FIVE_GRAM: (ngram_accuracy.name, 1.0)}
@@ -177,7 +179,7 @@ class BugStudy(TabularResult):
 
     def _bugs(self) -> Iterator[dict[str, str | float | None]]:
         for studied in self.sets:
-            exposed = [each.exposure for each in studied.exposures] or repeat(None, len(studied.ids))
+            exposed = attributes(studied.exposures, "exposure") or repeat(None, len(studied.ids))
             for name, value, kind in zip(studied.ids, studied.values.tolist(), exposed, strict=True):
                 preference = None if math.isnan(value) else value
                 yield {"set": studied.name, "id": name, "preference": preference, "exposure": kind}
@@ -243,7 +245,7 @@ def run_bug_study(
         )
         results.append(replace(studied, rewritten=rewritten.get(each.name)))
     # a plan has the scores of all texts or of none
-    has_reference = any(REFERENCE in columns for columns in values.values())
+    has_reference = REFERENCE in chain.from_iterable(values.values())
     return BugStudy(plan.name, tuple(results), has_reference=has_reference, notes=tuple(notes))
 
 
@@ -306,10 +308,10 @@ def check_sets(sets: Sequence[BugSet | ControlSet]) -> None:
     Raises:
         DataError: no bug, or two sets of one name.
     """
-    names = [each.name for each in sets]
+    names = attributes(sets, "name")
     if len(set(names)) < len(names):
         raise DataError(f"two sets are called {max(names, key=names.count)!r}; expected a name of its own for each")
-    if not any(each.pairs for each in benchmarks_of(sets)):
+    if not any(attributes(benchmarks_of(sets), "pairs")):
         raise DataError("no bug to study; expected at least one pair of a fixed and a buggy text")
 
 
@@ -318,7 +320,7 @@ def _texts_of(each: BugSet | ControlSet) -> dict[TextSide, tuple[Sample, ...]]:
         return {"control": each.samples}
     sides: dict[TextSide, tuple[Sample, ...]] = {
         "fixed": fixed_sides(each.pairs),
-        "buggy": tuple(pair.buggy for pair in each.pairs),
+        "buggy": tuple(attributes(each.pairs, "buggy")),
     }
     issues = tuple(replace(pair.fixed, text=issue_of(pair)) for pair in each.pairs if issue_of(pair))
     if issues:
@@ -341,8 +343,8 @@ def _studied_bugs(
     content: Mapping[ContentSide, ContentMembership] = {}
     if settings.index is not None:
         exposed = exposures(bugs.pairs, settings.index, progress=searched)
-        content = content_memberships([each.content for each in exposed], groups)
-    kinds = [each.exposure for each in exposed] or None
+        content = content_memberships(attributes(exposed, "content"), groups)
+    kinds = attributes(exposed, "exposure") or None
     difference = fixed[loss.name] - buggy[loss.name]
     contrast: Mapping[str, Preference] = {}
     if REFERENCE in fixed:
@@ -368,7 +370,7 @@ def _studied_bugs(
         exposures=exposed,
         content=content,
         probes=probes,
-        ids=tuple(pair.id for pair in bugs.pairs),
+        ids=tuple(attributes(bugs.pairs, "id")),
         values=difference,
         is_control=bugs.is_control,
     )
@@ -379,10 +381,10 @@ def _probed(sets: Sequence[BugSet | ControlSet], generator: Generator) -> Mappin
     for each in sets:
         if isinstance(each, ControlSet):
             # a control text has no bug: both of its sides are the same, so only the probe of a function can use it
-            controls += [SamplePair(sample, sample) for sample in each.samples]
+            controls += map(SamplePair, each.samples, each.samples)
         elif each.is_control:
             controls += each.pairs
-    return run_probes({each.name: each.pairs for each in benchmarks_of(sets)}, generator, controls=controls)
+    return run_probes(map_values(attrgetter("pairs"), keyed(benchmarks_of(sets), "name")), generator, controls=controls)
 
 
 def benchmarks_of(sets: Sequence[BugSet | ControlSet]) -> list[BugSet]:
@@ -409,14 +411,14 @@ def side_averages(samples: Sequence[Sample], columns: Mapping[str, Float64Array]
     filled = [at for at, sample in enumerate(samples) if sample.text.strip()]
     # the index keeps the first of near-duplicates, so the oldest text has to come first
     oldest_first = sorted(filled, key=lambda at: date_of(samples[at]) or date.max)
-    index = ShingleIndex([samples[at].text for at in oldest_first])
+    index = ShingleIndex(text_column(at_places(samples, oldest_first)))
     rows = np.fromiter(compress(oldest_first, index.first_of_each_kind(OVERLAP)), np.intp)
-    distinct = [samples[at] for at in rows]
+    distinct = at_places(samples, rows)
     groups = group_column(distinct)
     return SideAverages(
         texts=len(filled),
         distinct=len(distinct),
-        characters=float(np.median([len(sample.text) for sample in distinct])) if distinct else math.nan,
+        characters=float(np.median(list(map(len, text_column(distinct))))) if distinct else math.nan,
         averages={measure: mean_of(sign * columns[score][rows], groups) for measure, (score, sign) in MEASURES.items()},
     )
 
@@ -429,8 +431,8 @@ def _slices(
         return {}, 0
     slices = {}
     for name, rows in slices_of(samples, cutoff).items():
-        of_slice = {score: column[rows] for score, column in columns.items()}
-        slices[name] = side_averages([samples[at] for at in rows], of_slice)
+        of_slice = map_values(itemgetter(rows), columns)
+        slices[name] = side_averages(at_places(samples, rows), of_slice)
     return slices, list(map(date_of, samples)).count(None)
 
 

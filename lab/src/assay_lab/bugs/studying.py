@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
+from itertools import repeat
+from operator import itemgetter
 from pathlib import Path
 
 from assay.datasets import DataSelection, read_dataset
@@ -81,7 +83,7 @@ def study_bugs(
     with progress_bar("reading", shown=progress):
         sets, notes = _read_sets(paths, controls or {}, sources)
     check_sets(sets)
-    names = [score for score, _ in MEASURES.values()] + ([REFERENCE] if reference else [])
+    names = list(map(itemgetter(0), MEASURES.values())) + ([REFERENCE] if reference else [])
     selection = ScoreSelection(",".join(names), reference=reference)
     with ExitStack() as stack:
         # models take the longest to open, so they come last
@@ -178,11 +180,11 @@ def _paths(
             raise DataError(
                 f"received data {str(data)!r} for {len(names)} benchmarks, expected a path for each by name"
             )
-        return [(name, data) for name in names]
+        return list(zip(names, repeat(data)))
     paths = data or {}
     if unused := sorted(set(paths) - set(names)):
         raise DataError(f"data for {unused[0]!r}, which is not among the benchmarks {', '.join(names)}")
-    return [(name, paths.get(name)) for name in names]
+    return list(zip(names, map(paths.get, names), strict=True))
 
 
 def _day(cutoff: date | str | None) -> date | None:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import compress
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,7 @@ from assay.ground_truth import (
     library_root,
 )
 from assay_lab.builtin.file_entries import file_entry, token_lengths
+from assay_lab.columns import attributes, keyed, of_length, text_column
 from assay_lab.testbed.package_files import ROOTS, PackageFile, package_sources
 
 if TYPE_CHECKING:
@@ -105,16 +107,16 @@ def build_corpus(recipe: CorpusRecipe) -> BaseCorpus:
     validation = sources.files[: recipe.validation_files]
     training = sources.files[recipe.validation_files :]
     tokenizer = train_tokenizer(
-        (file.text for file in _first_characters(training, recipe.tokenizer_characters)),
+        map(attrgetter("text"), _first_characters(training, recipe.tokenizer_characters)),
         vocabulary_size=recipe.vocabulary_size,
         context=recipe.context,
     )
     root = library_root()
     functions = list(library_functions(root, library_paths(root)))
     distinct = _suitable(functions, tokenizer, recipe)
-    dosed = assign_doses(unique_functions(distinct, [file.text for file in sources.files], recipe), recipe)
-    lengths = token_lengths(tokenizer, [function.text for function, _ in dosed])
-    doses = [dose for _, dose in dosed]
+    dosed = assign_doses(unique_functions(distinct, text_column(sources.files), recipe), recipe)
+    lengths = token_lengths(tokenizer, text_column(map(itemgetter(0), dosed)))
+    doses = list(map(itemgetter(1), dosed))
     spent = sum(dose * (length + 2) for dose, length in zip(doses, lengths, strict=True))
     files, file_lengths = _within_budget(training, tokenizer, recipe.tokens - spent)
     entries = list(map(file_entry, files, file_lengths))
@@ -126,11 +128,11 @@ def build_corpus(recipe: CorpusRecipe) -> BaseCorpus:
         "python": platform.python_version(),
         "recipe": asdict(recipe),
         "shingle": SHINGLE,
-        "packages": len({file.package for file in files}),
+        "packages": len(set(attributes(files, "package"))),
         "packages_left_out_for_their_licence": sorted(sources.left_out),
         "package_files": len(files),
         "package_tokens": sum(file_lengths),
-        "validation_sha256": [file.digest for file in validation],
+        "validation_sha256": attributes(validation, "digest"),
         "functions_found": len(functions),
         "functions_of_suitable_length": len(distinct),
         "functions_per_dose": {str(dose): count for dose, count in sorted(Counter(doses).items())},
@@ -151,9 +153,9 @@ def unique_functions(
 ) -> list[LibraryFunction]:
     """Return the functions without near-duplicates among themselves or in the texts of `packages`."""
     ordered = sorted(functions, key=lambda function: _draw(recipe.seed, function))
-    contained = ShingleIndex([function.text for function in ordered]).largest_containment(packages)
+    contained = ShingleIndex(text_column(ordered)).largest_containment(packages)
     absent = list(compress(ordered, contained < recipe.near_duplicate))
-    kept = ShingleIndex([function.text for function in absent]).first_of_each_kind(recipe.near_duplicate)
+    kept = ShingleIndex(text_column(absent)).first_of_each_kind(recipe.near_duplicate)
     return list(compress(absent, kept))
 
 
@@ -181,10 +183,10 @@ def _suitable(
 ) -> list[LibraryFunction]:
     """Return a function for each distinct text whose length in characters and tokens suits the recipe."""
     least, most = recipe.function_characters
-    sized = [function for function in reversed(functions) if least <= len(function.text) <= most]
-    distinct = list({function.digest: function for function in sized}.values())
+    sized = of_length(reversed(functions), least, most)
+    distinct = list(keyed(sized, "digest").values())
     fewest, longest = recipe.function_tokens
-    lengths = np.array(token_lengths(tokenizer, [function.text for function in distinct]))
+    lengths = np.array(token_lengths(tokenizer, text_column(distinct)))
     return list(compress(distinct, (fewest <= lengths) & (lengths <= longest)))
 
 
@@ -203,7 +205,7 @@ def _within_budget(
         if total >= budget:
             break
         block = files[start : start + 200]
-        for file, length in zip(block, token_lengths(tokenizer, [file.text for file in block]), strict=True):
+        for file, length in zip(block, token_lengths(tokenizer, text_column(block)), strict=True):
             if total < budget:
                 chosen.append(file)
                 lengths.append(length)

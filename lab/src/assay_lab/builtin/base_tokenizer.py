@@ -6,6 +6,7 @@ encoding is lossless.
 """
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
@@ -40,7 +41,7 @@ def train_tokenizer(texts: Iterable[str], *, vocabulary_size: int, context: int)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary_size,
-        special_tokens=[AddedToken(token, special=True, normalized=False) for token in (BOS, EOS, PAD)],
+        special_tokens=list(map(partial(AddedToken, special=True, normalized=False), (BOS, EOS, PAD))),
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
@@ -49,9 +50,7 @@ def train_tokenizer(texts: Iterable[str], *, vocabulary_size: int, context: int)
         [
             processors.ByteLevel(trim_offsets=False),
             processors.TemplateProcessing(
-                single=f"{BOS} $A",
-                pair=f"{BOS} $A {BOS} $B",
-                special_tokens=[(BOS, tokenizer.token_to_id(BOS))],
+                single=f"{BOS} $A", pair=f"{BOS} $A {BOS} $B", special_tokens=[(BOS, tokenizer.token_to_id(BOS))]
             ),
         ]
     )

@@ -5,6 +5,7 @@ arXiv:2101.06983 (GradCache).
 """
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import TypeVar
 
 import torch
@@ -56,13 +57,13 @@ def accumulate_gradient(
         value.backward()
         return value.detach()
     with torch.no_grad():
-        embedded = [embed(part) for part in parts]
+        embedded = list(map(embed, parts))
     fragments, documents = (torch.cat(side).requires_grad_() for side in zip(*embedded, strict=True))
     value = loss(fragments, documents)
     value.backward()
     assert fragments.grad is not None  # noqa: S101  just computed
     assert documents.grad is not None  # noqa: S101  just computed
-    sizes = [len(vectors) for vectors, _ in embedded]
+    sizes = list(map(len, map(itemgetter(0), embedded)))
     for part, *grads in zip(parts, fragments.grad.split(sizes), documents.grad.split(sizes), strict=True):
         torch.autograd.backward(embed(part), grads)
     return value.detach()

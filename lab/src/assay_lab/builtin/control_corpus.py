@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import chain, product, starmap
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ from assay.evaluation import SHINGLE, ShingleIndex
 from assay.ground_truth import Manifest, ManifestEntry
 from assay_lab.builtin.file_entries import file_entry, token_lengths
 from assay_lab.builtin.package_archives import REGISTRIES, download, source_files
+from assay_lab.columns import attributes, text_column
+from assay_lab.mappings import map_values
 from assay_lab.testbed.licences import is_permissive
 from assay_lab.testbed.package_files import file_order, is_written_by_hand
 
@@ -175,15 +178,15 @@ def build_control_corpus(
     candidates, held_out = _package_texts(recipe, lists, downloads)
     protected = {name: benchmark_texts(name, path) for name, path in sorted(benchmarks.items())}
     avoid = list(chain.from_iterable(protected.values()))
-    avoid += [without_header(file.text) for file in held_out]
+    avoid += list(map(without_header, text_column(held_out)))
     candidates = within_cap(candidates, int(_SPARE * recipe.language_cap))
     files, near = without_near_duplicates(candidates, avoid, recipe.near_duplicate)
     files = within_cap(files, recipe.language_cap)
-    absent = sorted(set(SUFFIXES) - {file.language for file in files})
+    absent = sorted(set(SUFFIXES) - set(attributes(files, "language")))
     if absent:
         raise DataError(f"no training text in {', '.join(absent)}; expected packages of each language")
     tokenizer = train_tokenizer(
-        (file.text for file in within_cap(files, recipe.tokenizer_characters)),
+        map(attrgetter("text"), within_cap(files, recipe.tokenizer_characters)),
         vocabulary_size=recipe.vocabulary_size,
         context=recipe.context,
     )
@@ -194,10 +197,10 @@ def build_control_corpus(
         "recipe": asdict(recipe),
         "shingle": SHINGLE,
         "held_out_packages": sorted({f"{file.registry}:{file.package}" for file in held_out}),
-        "held_out_sha256": [file.digest for file in held_out],
-        "benchmarks": {name: len(texts) for name, texts in protected.items()},
+        "held_out_sha256": attributes(held_out, "digest"),
+        "benchmarks": map_values(len, protected),
         "files_near_a_benchmark_or_held_out_file": near,
-        "files_per_language": dict(Counter(file.language for file in files)),
+        "files_per_language": dict(Counter(attributes(files, "language"))),
     }
     manifest = Manifest(header, manifest_entries(files, tokenizer))
     return ControlCorpus(files=tuple(files), held_out=tuple(held_out), tokenizer=tokenizer, manifest=manifest)
@@ -216,7 +219,7 @@ def benchmark_texts(name: str, path: Path) -> list[str]:
     for subset, language in product(info.subsets or (None,), languages):
         try:
             selection = DataSelection(data=path, subset=subset, language=language)
-            texts.update(dict.fromkeys(sample.text for sample in read_dataset(name, selection).samples))
+            texts.update(dict.fromkeys(text_column(read_dataset(name, selection).samples)))
         except AssayError as error:
             problem = error
     if not texts:
@@ -294,11 +297,7 @@ def _handwritten(section: PackageList, package: str, downloads: Path) -> Iterato
 
 
 def _is_foreign(path: PurePosixPath) -> bool:
-    return (
-        path.name.endswith(_DECLARATIONS)
-        or ".min." in path.name
-        or any(_FOREIGN.match(part) for part in path.parts[:-1])
-    )
+    return path.name.endswith(_DECLARATIONS) or ".min." in path.name or any(map(_FOREIGN.match, path.parts[:-1]))
 
 
 def manifest_entries(files: Sequence[SourceText], tokenizer: "PreTrainedTokenizerFast") -> tuple[ManifestEntry, ...]:
@@ -306,7 +305,7 @@ def manifest_entries(files: Sequence[SourceText], tokenizer: "PreTrainedTokenize
     entries = []
     for start in range(0, len(files), 200):
         block = files[start : start + 200]
-        lengths = token_lengths(tokenizer, [file.text for file in block])
+        lengths = token_lengths(tokenizer, text_column(block))
         for file, entry in zip(block, map(file_entry, block, lengths), strict=True):
             entries.append(replace(entry, language=file.language, registry=file.registry))
     return tuple(entries)

@@ -14,6 +14,7 @@ from assay.ground_truth import SKETCH, read_manifest
 from assay_lab.builtin.control_corpus import ControlCorpus, ControlRecipe, PackageList, SourceText, build_control_corpus
 from assay_lab.builtin.prepared import MANIFEST, TOKENIZER, documents, save_frequencies
 from assay_lab.builtin.shipped_files import write_manifest, write_sketch
+from assay_lab.columns import text_column
 from assay_lab.training.packing import TokenIds
 from assay_lab.training.recipes import make_once
 
@@ -48,10 +49,10 @@ def write_control_corpus(folder: Path, corpus: ControlCorpus) -> None:
     stream = encoded_stream(tokenizer, corpus.files)
     np.save(folder / STREAM, stream)
     save_frequencies(folder, tokenizer, stream)
-    write_json(folder / HELD_OUT, [asdict(file) for file in corpus.held_out])
+    write_json(folder / HELD_OUT, list(map(asdict, corpus.held_out)))
     tokenizer.save_pretrained(folder / TOKENIZER)
     write_manifest(folder / MANIFEST, corpus.manifest)
-    write_sketch(folder / SKETCH, (file.text for file in corpus.files))
+    write_sketch(folder / SKETCH, text_column(corpus.files))
 
 
 def read_control_files(folder: Path, *, language_cap: int, left_out: Collection[str] = ()) -> list[SourceText]:
@@ -102,5 +103,5 @@ def encoded_stream(tokenizer: PreTrainedTokenizerFast, files: Sequence[SourceTex
     """Return the tokens of all files, each between `<bos>` and `<eos>`, one after the other."""
     parts: list[TokenIds] = []
     for at in range(0, len(files), 200):
-        parts += documents(tokenizer, [file.text for file in files[at : at + 200]])
+        parts += documents(tokenizer, text_column(files[at : at + 200]))
     return np.concatenate(parts)

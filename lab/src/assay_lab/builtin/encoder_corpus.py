@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import compress
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +28,7 @@ from assay_lab.builtin.control_corpus import SourceText
 from assay_lab.builtin.file_entries import file_entry
 from assay_lab.builtin.fragment_pairs import Snippet, as_snippet
 from assay_lab.builtin.shipped_files import write_manifest
+from assay_lab.columns import at_places, attributes, outside, text_column
 from assay_lab.testbed.package_files import ROOTS, PackageFile, package_sources
 from assay_lab.training.recipes import make_once
 
@@ -136,8 +137,8 @@ def read_encoder_corpus(folder: Path) -> EncoderCorpus:
 def all_features(texts: Sequence[str], *, at_once: int = 256) -> Features:
     """Return the features of texts, `at_once` texts at a time to bound memory."""
     parts = [hashed_features(texts[start : start + at_once]) for start in range(0, len(texts), at_once)]
-    sizes = np.concatenate([np.diff(part.starts) for part in parts])
-    return Features(np.concatenate([[0], np.cumsum(sizes)]), np.concatenate([part.hashes for part in parts]))
+    sizes = np.concatenate(list(map(np.diff, attributes(parts, "starts"))))
+    return Features(np.concatenate([[0], np.cumsum(sizes)]), np.concatenate(attributes(parts, "hashes")))
 
 
 def blocks_of(text: str) -> Iterator[str]:
@@ -153,7 +154,7 @@ def blocks_of(text: str) -> Iterator[str]:
 def _sources(recipe: EncoderCorpusRecipe, control: Path | None) -> tuple[Sequence[CorpusFile], Sequence[str]]:
     """Return the files in random order, and the packages left out for their licence."""
     sources = package_sources(recipe.roots, seed=recipe.seed, cap=recipe.package_cap, also=recipe.headers)
-    files: list[CorpusFile] = [file for file in sources.files if file.package not in recipe.left_out]
+    files: list[CorpusFile] = outside(sources.files, "package", recipe.left_out)
     if recipe.language_cap:
         if control is None:
             raise DataError(f"language_cap {recipe.language_cap}: expected a corpus of `build-control-corpus` with it")
@@ -172,7 +173,7 @@ def _build(folder: Path, recipe: EncoderCorpusRecipe, control: Path | None) -> N
     for at, file in reversed(list(enumerate(files))):
         candidates |= dict.fromkeys(_pieces(file, recipe), at)
     pieces = sorted(candidates.items(), key=lambda pair: pair[1])
-    kept = _distinct([text for text, _ in pieces], recipe)
+    kept = _distinct(list(map(itemgetter(0), pieces)), recipe)
     snippets, owners = [], []
     for text, at in compress(pieces, kept):
         if snippet := as_snippet(text, _language(files[at]), recipe.fewest_tokens):
@@ -183,7 +184,7 @@ def _build(folder: Path, recipe: EncoderCorpusRecipe, control: Path | None) -> N
         raise DataError(
             f"the installed packages give {len(snippets)} functions, {held_out} of them held out: expected some of each"
         )
-    whole = all_features([snippet.text for snippet in snippets])
+    whole = all_features(text_column(snippets))
     trained = len(snippets) - held_out
     features_trained = parameter_indices(whole, 1).weights[: whole.starts[trained]]
     np.save(folder / SEEN, np.bincount(features_trained, minlength=1 << WEIGHT_BITS))
@@ -199,12 +200,12 @@ def _build(folder: Path, recipe: EncoderCorpusRecipe, control: Path | None) -> N
         "python": platform.python_version(),
         "recipe": asdict(recipe),
         "shingle": SHINGLE,
-        "packages": len({files[at].package for at in owners[:trained]}),
+        "packages": len(set(attributes(at_places(files, owners[:trained]), "package"))),
         "packages_left_out_for_their_licence": left_out,
         "functions_found": len(pieces),
         "functions_trained": trained,
         "functions_held_out": held_out,
-        "functions_per_language": dict(Counter(snippet.language for snippet in snippets[:trained])),
+        "functions_per_language": dict(Counter(attributes(snippets[:trained], "language"))),
     }
     entries = _entries(files, owners=owners, snippets=snippets, trained=trained)
     write_manifest(folder / MANIFEST, Manifest(header=header, entries=tuple(entries)))
@@ -239,7 +240,7 @@ def _distinct(texts: Sequence[str], recipe: EncoderCorpusRecipe) -> NDArray[np.b
     """Return bool [texts]: true without a near-duplicate before it or in the standard library."""
     index = ShingleIndex(texts)
     root = library_root()
-    library = [function.text for function in library_functions(root, library_paths(root))]
+    library = text_column(library_functions(root, library_paths(root)))
     return index.first_of_each_kind(recipe.near_duplicate) & ~index.near_any(library, recipe.near_duplicate)
 
 

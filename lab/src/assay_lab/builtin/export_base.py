@@ -20,6 +20,8 @@ from assay_lab.builtin.base_tokenizer import load_tokenizer
 from assay_lab.builtin.exporting import VERSIONED, WEIGHTS, digests, exported_llama
 from assay_lab.builtin.train_base import CORPUS, TrainingRecipe, load_trained, mean_loss, step_count
 from assay_lab.builtin.training_record import CURVE, loss_curve, versions, write_record
+from assay_lab.columns import attributes, having, text_column
+from assay_lab.result_rows import column
 
 Floats = NDArray[np.float64]
 
@@ -129,13 +131,13 @@ def export_base(out: Path, folder: Path, recipe: TrainingRecipe, *, hardware: st
 def corpus_counts(manifest: Path) -> dict[str, object]:
     """Return counts of the texts in a manifest, in all and by licence."""
     listed = read_manifest(manifest)
-    files = [entry for entry in listed.entries if entry.kind == PACKAGE_FILE]
+    files = having(listed.entries, kind=PACKAGE_FILE)
     return {
-        "packages": len({file.package for file in files}),
+        "packages": len(set(attributes(files, "package"))),
         "package_files": len(files),
-        "package_characters": sum(file.characters for file in files),
-        "package_tokens": sum(file.tokens for file in files),
-        "files_per_licence": dict(Counter(file.licence for file in files).most_common()),
+        "package_characters": sum(attributes(files, "characters")),
+        "package_tokens": sum(attributes(files, "tokens")),
+        "files_per_licence": dict(Counter(attributes(files, "licence")).most_common()),
         "functions": sum(1 for _ in listed.functions()),
         "function_tokens_trained": listed.header["function_tokens_trained"],
     }
@@ -144,8 +146,8 @@ def corpus_counts(manifest: Path) -> dict[str, object]:
 def dose_response(model: LlamaForCausalLM, folder: Path) -> tuple[DoseResponse, ...]:
     """Return, for each dose, the likelihood of the functions of the manifest in `folder`."""
     samples = known_dose_functions(folder / prepared.MANIFEST).samples
-    losses: Floats = np.array(mean_nll(model, load_tokenizer(folder), [sample.text for sample in samples]))
-    doses = np.array([sample.metadata["dose"] for sample in samples])
+    losses: Floats = np.array(mean_nll(model, load_tokenizer(folder), text_column(samples)))
+    doses = np.array(column(attributes(samples, "metadata"), "dose"))
     responses = []
     for dose in np.unique(doses):
         own = losses[doses == dose]

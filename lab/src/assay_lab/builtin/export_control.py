@@ -24,6 +24,7 @@ from assay_lab.builtin.exporting import VERSIONED, WEIGHTS, digests, exported_ll
 from assay_lab.builtin.prepared import MANIFEST, documents
 from assay_lab.builtin.train_control import ControlTraining, bits_per_byte, held_out_texts, load_phase, rows_of
 from assay_lab.builtin.training_record import versions, write_record
+from assay_lab.columns import attributes
 from assay_lab.result_rows import mean_of
 from assay_lab.training.packing import TokenIds
 
@@ -110,7 +111,7 @@ def export_control(
         steps=step,
         parameters=exported.num_parameters(),
         tokens=step * recipe.step_tokens,
-        tokens_of_corpus=sum(entry.tokens for entry in read_manifest(corpus / MANIFEST).entries),
+        tokens_of_corpus=sum(attributes(read_manifest(corpus / MANIFEST).entries, "tokens")),
         train_loss=round(mean_of(log[-20:], "loss"), 4),
         bits_per_byte={language: round(own_bits(own), 4) for language, own in texts.items()},
         bits_per_byte_of_small={language: round(other_bits(own), 4) for language, own in texts.items()},
@@ -164,7 +165,7 @@ def corpus_counts(manifest: Path) -> dict[str, object]:
         "packages": len({(entry.registry, entry.package) for entry in entries}),
         "files": len(entries),
         "characters_per_language": dict(sorted(characters.items())),
-        "files_per_licence": dict(Counter(entry.licence for entry in entries).most_common()),
+        "files_per_licence": dict(Counter(attributes(entries, "licence")).most_common()),
     }
 
 

@@ -24,7 +24,7 @@ def export_control_command(
     from assay_lab.builtin.export_control import export_control, is_of_use
     from assay_lab.builtin.train_control import ControlTraining
 
-    record = export_control(out, out / phase, out / "model", ControlTraining(), hardware=hardware)
+    record = export_control(out, phase=out / phase, folder=out / "model", recipe=ControlTraining(), hardware=hardware)
     typer.echo("language     bits per byte   builtin:small")
     for language, bits in record.bits_per_byte.items():
         typer.echo(f"{language:<12} {bits:>13.3f}   {record.bits_per_byte_of_small[language]:>13.3f}")

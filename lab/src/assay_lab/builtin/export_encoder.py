@@ -4,6 +4,7 @@ import json
 import shutil
 from collections import Counter
 from dataclasses import asdict, dataclass
+from operator import attrgetter, methodcaller
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from assay_lab.builtin import encoder_corpus
 from assay_lab.builtin.exporting import digests
 from assay_lab.builtin.train_encoder import CORPUS, BagModel, EncoderRecipe, load_trained, validation_mrr
 from assay_lab.builtin.training_record import CURVE, loss_curve, versions, write_record
+from assay_lab.columns import attributes
 from assay_lab.result_rows import mean_of
 
 MANIFEST = encoder_corpus.MANIFEST
@@ -91,7 +93,7 @@ def export_encoder(out: Path, folder: Path, recipe: EncoderRecipe, *, hardware: 
         finished=step == recipe.steps,
         steps=step,
         dimensions=recipe.dimensions,
-        parameters=sum(parameter.numel() for parameter in model.parameters()) - 1,  # the scale is not shipped
+        parameters=sum(map(methodcaller("numel"), model.parameters())) - 1,  # the scale is not shipped
         bytes=weights.stat().st_size,
         loss=round(mean_of(log[-max(1, len(log) // 20) :], "loss"), 4),
         validation_mrr=round(validation_mrr(open_bag(folder, name="exported"), corpus, recipe), 4),
@@ -110,14 +112,14 @@ def export_encoder(out: Path, folder: Path, recipe: EncoderRecipe, *, hardware: 
 def corpus_counts(manifest: Path) -> dict[str, object]:
     """Return counts of the texts in a manifest, in all and by licence."""
     listed = read_manifest(manifest)
-    trained = [entry for entry in listed.entries if entry.dose]
+    trained = list(filter(attrgetter("dose"), listed.entries))
     return {
-        "packages": len({entry.package for entry in trained}),
+        "packages": len(set(attributes(trained, "package"))),
         "package_files": len(trained),
         "functions": listed.header["functions_trained"],
         "functions_per_language": listed.header["functions_per_language"],
-        "characters": sum(entry.characters for entry in trained),
-        "files_per_licence": dict(Counter(entry.licence for entry in trained).most_common()),
+        "characters": sum(attributes(trained, "characters")),
+        "files_per_licence": dict(Counter(attributes(trained, "licence")).most_common()),
     }
 
 

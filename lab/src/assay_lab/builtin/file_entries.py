@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from assay.ground_truth import PACKAGE_FILE, ManifestEntry
+from assay_lab.columns import attributes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -29,7 +30,7 @@ class PackageText(Protocol):
 def token_lengths(tokenizer: "PreTrainedTokenizerFast", texts: Sequence[str]) -> list[int]:
     """Return the number of tokens of each text, without special tokens."""
     encodings = tokenizer.backend_tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-    return [len(encoding.ids) for encoding in encodings]
+    return list(map(len, attributes(encodings, "ids")))
 
 
 def file_entry(file: PackageText, tokens: int, *, dose: int = 1, characters: int | None = None) -> ManifestEntry:

@@ -18,6 +18,7 @@ from typing import BinaryIO, Final
 from assay.errors import DataError
 from assay.licences import stated_licence
 from assay_lab.builtin.debian_copyright import DebianCopyright, parse_copyright
+from assay_lab.columns import having
 
 PYPI: Final = "pypi"
 NPM: Final = "npm"
@@ -132,8 +133,8 @@ def _archive(registry: str, package: str, place: Path) -> Archive:
 
 
 def _with_suffix(files: Sequence[Path], suffix: str) -> Path:
-    """Return the first file of this suffix; `StopIteration` where there is none."""
-    return next(file for file in files if file.suffix == suffix)
+    """Return the first file of this suffix; `IndexError` where there is none."""
+    return having(files, suffix=suffix)[0]
 
 
 def _wheel_files(archive: Archive, suffixes: tuple[str, ...]) -> Iterator[SourceFile]:

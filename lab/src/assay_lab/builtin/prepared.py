@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from transformers import PreTrainedTokenizerFast
 from assay.errors import DataError
 from assay_lab.builtin.base_corpus import BaseCorpus, CorpusRecipe, build_corpus
 from assay_lab.builtin.shipped_files import write_manifest
+from assay_lab.columns import text_column
 from assay_lab.training.packing import TokenIds, pack
 from assay_lab.training.recipes import make_once
 
@@ -34,10 +36,10 @@ def prepare_corpus(folder: Path, recipe: CorpusRecipe) -> None:
 def write_corpus(folder: Path, corpus: BaseCorpus, recipe: CorpusRecipe) -> None:
     """Pack the corpus into rows and write all files that training and export read."""
     tokenizer = corpus.tokenizer
-    functions = documents(tokenizer, [function.text for function, _ in corpus.functions])
-    files = documents(tokenizer, [file.text for file in corpus.files])
-    held_out = documents(tokenizer, [file.text for file in corpus.validation])
-    doses = [dose for _, dose in corpus.functions]
+    functions = documents(tokenizer, text_column(map(itemgetter(0), corpus.functions)))
+    files = documents(tokenizer, text_column(corpus.files))
+    held_out = documents(tokenizer, text_column(corpus.validation))
+    doses = list(map(itemgetter(1), corpus.functions))
     width = recipe.context + 1
     pad = int(tokenizer.pad_token_id)
     packed = pack(list(zip(functions, doses, strict=True)), files, width=width, pad=pad, seed=recipe.seed)

@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,7 @@ def manifest_digest(path: Path) -> str:
 def write_sketch(path: Path, texts: Iterable[str]) -> None:
     """Write the sketch of texts; equal texts in any order give an equal sketch."""
     codes: dict[str, int] = {}
-    parts = [kept_shingles(text, codes) for text in texts]
+    parts = list(map(kept_shingles, texts, repeat(codes)))
     sketch = np.unique(np.concatenate([*parts, np.empty(0, np.uint32)]))
     with atomic_file(path) as file:
         # differences of sorted numbers are small, so they compress well

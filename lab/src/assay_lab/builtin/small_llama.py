@@ -9,6 +9,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from assay.training import restore_parameters
 from assay_lab.builtin.base_tokenizer import BOS_ID, EOS_ID, PAD_ID
+from assay_lab.columns import having
 from assay_lab.training.muon import Muon
 
 COUNT_ALL = -100
@@ -61,7 +62,7 @@ def build_llama(recipe: LlamaRecipe, *, vocabulary_size: int, context: int) -> L
 
 def llama_optimisers(model: LlamaForCausalLM, recipe: LlamaRecipe) -> tuple[torch.optim.Optimizer, ...]:
     """Return Muon for the hidden matrices, and AdamW for embedding and norms."""
-    matrices = [p for p in model.model.layers.parameters() if p.ndim == 2]  # noqa: PLR2004  a matrix
+    matrices = having(model.model.layers.parameters(), ndim=2)
     in_muon = set(map(id, matrices))
     others = [p for p in model.parameters() if id(p) not in in_muon]
     return (

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,18 +45,15 @@ def train_base_command(
         int, typer.Option(min=1, help="Library functions that are never trained on.", rich_help_panel=CORPUS)
     ] = 700,
     per_dose: Annotated[
-        int,
-        typer.Option(min=1, help="Library functions of each dose: 1, 2, 4, 8, 16, 32.", rich_help_panel=CORPUS),
+        int, typer.Option(min=1, help="Library functions of each dose: 1, 2, 4, 8, 16, 32.", rich_help_panel=CORPUS)
     ] = 120,
     package_cap: PackageCap = 4_000_000,
     device: Device = "auto",
     processes: Annotated[
-        int,
-        typer.Option(min=1, help="Data-parallel processes on a CPU, one thread each.", rich_help_panel=COMPUTATION),
+        int, typer.Option(min=1, help="Data-parallel processes on a CPU, one thread each.", rich_help_panel=COMPUTATION)
     ] = 1,
     compile_model: Annotated[
-        bool,
-        typer.Option("--compile", help="Use torch.compile; on a CPU: C++ compiler.", rich_help_panel=COMPUTATION),
+        bool, typer.Option("--compile", help="Use torch.compile; on a CPU: C++ compiler.", rich_help_panel=COMPUTATION)
     ] = False,
     hardware: Hardware = "not stated",
     plan_only: PlanOnly = False,
@@ -84,7 +80,7 @@ def train_base_command(
             return
         if not export_only:
             machine = Machine(device=device, processes=processes, compile=compile_model)
-            watched(partial(train_base, out, recipe, machine))
+            watched(lambda progress: train_base(out, recipe, machine, progress=progress))
         show_record(export_base(out, out / "model", recipe, hardware=hardware), out / "model", as_json=as_json)
     except OSError as error:
         raise DataError(f"--out {out}: {error.strerror or error}; expected a folder that can be written") from error

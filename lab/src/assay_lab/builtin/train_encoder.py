@@ -43,6 +43,7 @@ from assay_lab.builtin.encoder_corpus import (
 )
 from assay_lab.builtin.fragment_pairs import FragmentRecipe, draw_fragment
 from assay_lab.builtin.shipped_files import manifest_digest
+from assay_lab.columns import text_column
 from assay_lab.training.processes import training_device
 from assay_lab.training.recipes import RECIPE, keep_recipe, require_recipe
 
@@ -185,7 +186,7 @@ def train_encoder(
     batches = batches_of(corpus.trained, recipe)
 
     def gradient(step: int) -> torch.Tensor:
-        parts = _parts(corpus, batches(step), step, recipe, machine)
+        parts = _parts(corpus, batches(step), step=step, recipe=recipe, machine=machine)
         return accumulate_gradient(_embedding(model), parts, lambda f, d: clip_loss(f, d, model.scale))
 
     def after_step(step: int) -> Mapping[str, float]:
@@ -223,8 +224,8 @@ def validation_mrr(encoder: Encoder, corpus: EncoderCorpus, recipe: EncoderRecip
     held_out = corpus.snippets[corpus.trained :]
     queries = np.arange(0, len(held_out), max(1, len(held_out) // VALIDATION_FRAGMENTS))
     draw = random.Random(recipe.seed)  # noqa: S311  the same fragments each time
-    fragments = [draw_fragment(held_out, int(index), recipe.fragments, draw) for index in queries]
-    similarities = encoder.encode(fragments) @ encoder.encode([snippet.text for snippet in held_out]).T
+    fragments = [draw_fragment(held_out, int(index), recipe=recipe.fragments, draw=draw) for index in queries]
+    similarities = encoder.encode(fragments) @ encoder.encode(text_column(held_out)).T
     above = (similarities > similarities[np.arange(len(queries)), queries][:, None]).sum(axis=1)
     return float(np.mean(1 / (1 + above)))
 
@@ -249,7 +250,7 @@ def _parts(
     draw = random.Random(f"{recipe.seed} {step}")  # noqa: S311  reproducible, not secret
     # `draw_fragment` adds lines of other snippets: these must not be held-out ones
     trained = corpus.snippets[: corpus.trained]
-    fragments = [draw_fragment(trained, int(index), recipe.fragments, draw) for index in functions]
+    fragments = [draw_fragment(trained, int(index), recipe=recipe.fragments, draw=draw) for index in functions]
     starts = range(0, len(functions), machine.pairs_at_once)
     return [
         Part(

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -105,7 +104,7 @@ def train_encoder_command(
             return
         if not export_only:
             machine = EncoderMachine(device=device, pairs_at_once=pairs_at_once)
-            watched(partial(train_encoder, out, recipe, machine))
+            watched(lambda progress: train_encoder(out, recipe, machine, progress=progress))
         record = export_encoder(out, out / "encoder", recipe, hardware=hardware)
         show_encoder_record(record, out / "encoder", as_json=as_json)
     except OSError as error:

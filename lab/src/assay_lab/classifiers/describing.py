@@ -4,6 +4,7 @@ import math
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Literal
 
 from assay.authorship import NO_PROOF, NOMINAL, Classifier, rate_data
@@ -11,6 +12,8 @@ from assay.evaluation import Ranking
 from assay.reports import Cell, Column, Missing, Report, Table, describe, number_of, percent
 from assay_lab.classifiers.evaluating import LeftOut, Transfer
 from assay_lab.classifiers.shortcuts import ShortcutAudit
+from assay_lab.columns import attributes
+from assay_lab.mappings import map_values
 
 TARGET = 0.7
 """AUROC that a part has to reach that the classifier was not fitted on."""
@@ -60,7 +63,7 @@ def _(transfer: Transfer) -> Report:
         Column("generated", "count", lambda part: part.generated),
         Column("AUROC", "area", lambda part: _area(part.ranking), plot=(0, 1, 0.5)),
     ]
-    if any(part.formatted for part in transfer.parts):
+    if any(attributes(transfer.parts, "formatted")):
         columns.append(Column("AUROC, formatted", "area", lambda part: _area(part.formatted)))
     areas = {part.name: part.ranking.auroc.value for part in transfer.parts if part.ranking is not None}
     mean = transfer.mean_calibrated_auroc
@@ -95,7 +98,7 @@ def _(transfer: Transfer) -> Report:
             "by": transfer.by,
             "mean_auroc": _number(transfer.mean_auroc),
             "mean_calibrated_auroc": _number(transfer.mean_calibrated_auroc),
-            "parts": [part_data(part) for part in transfer.parts],
+            "parts": list(map(part_data, transfer.parts)),
         },
     )
 
@@ -128,7 +131,7 @@ def _(audit: ShortcutAudit) -> Report:
         tables.append(
             Table.of("transfer", "Transfer between collections", collections, columns=columns, caption=(caption,))
         )
-    areas = [ranking.auroc.value for ranking in audit.steps.values()]
+    areas = attributes(audit.steps.values(), "auroc.value")
     return Report(
         title="Shortcuts of a data set",
         kind="authorship",
@@ -138,7 +141,7 @@ def _(audit: ShortcutAudit) -> Report:
         ),
         tables=tuple(tables),
         data={
-            "steps": {name: asdict(ranking.auroc) for name, ranking in audit.steps.items()},
+            "steps": map_values(asdict, map_values(attrgetter("auroc"), audit.steps)),
             "alone": dict(audit.alone),
             "transfer": [[*pair, _number(value)] for pair, value in audit.transfer.items()],
         },

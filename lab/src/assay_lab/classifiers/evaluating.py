@@ -15,6 +15,8 @@ from assay_lab.classifiers.fitting import fit_classifier, ngrams_of, subsample
 from assay_lab.classifiers.formatting import as_formatted
 from assay_lab.classifiers.labelled import LabelledCode
 from assay_lab.classifiers.settings import FitSettings
+from assay_lab.columns import attributes, present
+from assay_lab.mappings import numbered
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +74,7 @@ class Transfer(TabularResult):
     @property
     def mean_auroc(self) -> float:
         """Mean over the parts with both classes; NaN without one."""
-        values = [part.ranking.auroc.value for part in self.parts if part.ranking is not None]
+        values = attributes(present(attributes(self.parts, "ranking")), "auroc.value")
         return mean_or_nan(values)
 
     @property
@@ -210,7 +212,7 @@ def calibrated(labelled: LabelledCode, scores: Float64Array, seed: int = 0) -> C
 
 
 def _lengths(labelled: LabelledCode) -> list[int]:
-    return [len(code.tokens) for code in labelled.codes]
+    return list(map(len, attributes(labelled.codes, "tokens")))
 
 
 def _flagged(bounds: Float64Array, labelled: LabelledCode, *, human: bool) -> FlagRate | None:
@@ -226,7 +228,7 @@ def _calibrating(labelled: LabelledCode, seed: int) -> Int64Array:
     size = min(ADVISED, len(people) // 2)
     groups = np.array(labelled.groups, object)[people].tolist()
     order = np.random.default_rng(seed).permutation(np.array(sorted(set(groups)), object))
-    rank = {group: place for place, group in enumerate(order.tolist())}
+    rank = numbered(order.tolist())
     ranks = list(map(rank.__getitem__, groups))
     return np.sort(people[np.argsort(ranks, kind="stable")][:size])
 

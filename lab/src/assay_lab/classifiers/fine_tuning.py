@@ -11,7 +11,8 @@ import hashlib
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import product
+from functools import partial
+from itertools import product, repeat
 from pathlib import Path
 from typing import Literal, Self
 
@@ -32,6 +33,8 @@ from assay_lab.classifiers.sequence_training import (
 )
 from assay_lab.classifiers.sequences import SequenceClassifier, load_sequence_classifier
 from assay_lab.classifiers.settings import Protocol
+from assay_lab.columns import at_places, without
+from assay_lab.mappings import map_values, numbered
 from assay_lab.training.recipes import keep_recipe
 
 GENERATED = "generated"
@@ -101,7 +104,7 @@ class FineTunedRuns:
     def parts(self) -> tuple[str, ...]:
         """Languages of the test texts, then "overall"."""
         names = self.runs[0].quality
-        return (*sorted(name for name in names if name != "overall"), "overall")
+        return (*sorted(without(names, ("overall",))), "overall")
 
     def spread(self, part: str, metric: Literal["macro_f1", "accuracy"]) -> tuple[float, float]:
         """Return mean and standard deviation over the seeds of a metric; the deviation of one seed is 0."""
@@ -180,16 +183,16 @@ def fine_tune(
         _forget_all_but_best(best)
     grid = {pair: max(trained.validation) for pair, trained in best.items()}
     chosen = max(grid, key=lambda pair: grid[pair])
-    others = [run(chosen, seed) for seed in more_seeds]
+    others = list(map(partial(run, chosen), more_seeds))
     everything = [best[chosen], *others]
     result = FineTunedRuns(
         model=model,
         protocol=protocol,
         classes=texts.classes,
-        sizes={name: len(rows) for name, rows in texts.rows.items()},
+        sizes=map_values(len, texts.rows),
         grid=grid,
         chosen=chosen,
-        runs=tuple(_measured(texts, trained) for trained in everything),
+        runs=tuple(map(partial(_measured, texts), everything)),
     )
     if out is not None:
         kept = max(range(len(everything)), key=lambda place: max(everything[place].validation))
@@ -225,7 +228,7 @@ def _run_data(run: FineTunedRun) -> dict[str, object]:
         "seed": run.seed,
         "best_epoch": run.best_epoch,
         "validation": list(run.validation),
-        "test": {name: asdict(part) for name, part in run.quality.items()},
+        "test": map_values(asdict, run.quality),
         "confusion": run.confusion.tolist(),
     }
 
@@ -273,7 +276,7 @@ class _RunStore:
             return cls(None)
         folder = out.with_name(f".{out.name}.runs")
         digest = hashlib.sha256("\0".join(texts.texts).encode("utf-8", "surrogatepass"))
-        for numbers in (texts.targets, *(texts.rows[part] for part in PARTS)):
+        for numbers in (texts.targets, *at_places(texts.rows, PARTS)):
             digest.update(numbers.tobytes())
         recipe = asdict(replace(protocol, device="auto")) | {
             "model": model,
@@ -325,8 +328,8 @@ def _prepared(labelled: LabelledCode, protocol: Protocol) -> _Texts:
     classes = tuple(sorted(set(names[rows["train"]].tolist())))
     if len(classes) < 2:  # noqa: PLR2004  one class needs no classifier
         raise DataError(f"{len(classes)} classes in the training part, expected two or more")
-    places = {name: place for place, name in enumerate(classes)}
-    targets = np.array([places.get(name, -1) for name in names.tolist()], np.int64)
+    places = numbered(classes)
+    targets = np.array(list(map(places.get, names.tolist(), repeat(-1))), np.int64)
     rows["validation"] = rows["validation"][targets[rows["validation"]] >= 0]
     for name, part in rows.items():
         if not (targets[part] >= 0).any():
@@ -335,11 +338,7 @@ def _prepared(labelled: LabelledCode, protocol: Protocol) -> _Texts:
     if not protocol.comments:
         texts = map(without_comments, labelled.texts, labelled.languages)
     return _Texts(
-        texts=tuple(texts),
-        languages=tuple(map(str, labelled.languages)),
-        classes=classes,
-        targets=targets,
-        rows=rows,
+        texts=tuple(texts), languages=tuple(map(str, labelled.languages)), classes=classes, targets=targets, rows=rows
     )
 
 

@@ -1,6 +1,7 @@
 """Fine-tuned classifiers as a report and as a model card."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -8,6 +9,8 @@ import numpy as np
 from assay.authorship import NO_PROOF
 from assay.reports import Cell, Column, Fact, Missing, Report, Row, Table, number_of
 from assay_lab.classifiers.fine_tuning import FineTunedRuns, fine_tuning_data
+from assay_lab.columns import attributes
+from assay_lab.mappings import enumerated
 
 METRICS: tuple[Literal["macro_f1"], Literal["accuracy"]] = ("macro_f1", "accuracy")
 
@@ -20,7 +23,7 @@ def describe_fine_tuning(results: Sequence[FineTunedRuns]) -> Report:
     """
     first = results[0]
     chance = 1 / len(first.classes)
-    sizes = ", ".join(f"{count:,} {name}" for name, count in first.sizes.items())
+    sizes = enumerated(first.sizes, "{1:,} {0}")
     split = " ".join(first.protocol.left_out or (first.protocol.split,))
     return Report(
         title="Fine-tuned classifier",
@@ -48,7 +51,7 @@ def fine_tuning_card(result: FineTunedRuns) -> str:
     """Return the model card of a fine-tuned classifier, in Markdown."""
     rows = []
     for part in result.parts:
-        macro, accuracy = (_spread(result, part, metric) for metric in METRICS)
+        macro, accuracy = map(partial(_spread, result, part), METRICS)
         rows.append(f"| {part} | {macro} | {accuracy} |")
     return "\n".join(
         [
@@ -101,11 +104,11 @@ def _spread(result: FineTunedRuns, part: str, metric: Literal["macro_f1", "accur
 def _part_cells(result: FineTunedRuns, part: str) -> list[Cell]:
     if part not in result.parts:
         return [Missing("no text")] * len(METRICS)
-    return [_spread(result, part, metric) for metric in METRICS]
+    return list(map(partial(_spread, result, part), METRICS))
 
 
 def _confusion(result: FineTunedRuns) -> Table:
-    total = np.sum([run.confusion for run in result.runs], axis=0)
-    columns = [Column("truth", "name"), *(Column(name, "count") for name in result.classes)]
+    total = np.sum(attributes(result.runs, "confusion"), axis=0)
+    columns = [Column("truth", "name"), *map(partial(Column, kind="count"), result.classes)]
     rows = [Row((name, *counts)) for name, counts in zip(result.classes, total.tolist(), strict=True)]
     return Table(name="confusion", title="Answers, all seeds together", columns=tuple(columns), rows=tuple(rows))

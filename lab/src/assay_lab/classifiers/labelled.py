@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import filterfalse
+from operator import attrgetter
 from typing import Self, TypeVar
 
 import numpy as np
@@ -12,7 +14,7 @@ from assay.authorship import Code, code_of
 from assay.datasets import split_by_group
 from assay.errors import DataError
 from assay.types import BooleanArray, Int64Array, Sample
-from assay_lab.columns import id_column, text_column
+from assay_lab.columns import attributes, id_column, label_column, text_column
 
 HUMAN = "human"
 """Label of the texts of people."""
@@ -50,7 +52,7 @@ class LabelledCode:
         texts = tuple(samples)
         if not texts:
             raise DataError("no samples, expected code of people and of generators")
-        unlabelled = [sample.id for sample in texts if not sample.label]
+        unlabelled = id_column(filterfalse(attrgetter("label"), texts))
         if unlabelled:
             raise DataError(
                 f"{len(unlabelled)} samples have no label (the first: {unlabelled[0]!r}), expected {human!r} or the "
@@ -89,7 +91,7 @@ class LabelledCode:
     @cached_property
     def languages(self) -> list[str | None]:
         """Language of each text."""
-        return [sample.language for sample in self.samples]
+        return attributes(self.samples, "language")
 
     @cached_property
     def environments(self) -> tuple[str, ...]:
@@ -99,7 +101,7 @@ class LabelledCode:
     @property
     def generators(self) -> tuple[str, ...]:
         """Label of each text; "human" for those of people."""
-        labels = np.array([str(sample.label) for sample in self.samples], object)
+        labels = np.array(list(map(str, label_column(self.samples))), object)
         return tuple(np.where(self.human, HUMAN, labels).tolist())
 
     def rows_of(self, by: str) -> dict[str, Int64Array]:

@@ -12,6 +12,7 @@ from assay.models import check_folder, combined, files_digest, located, one_line
 from assay.training import Batches, Ids, Processes, Training, TrainingProgress, accumulate, adamw, train, trapezoid
 from assay.types import Int64Array
 from assay_lab.classifiers.sequences import ROWS_PER_PASS, SequenceClassifier
+from assay_lab.columns import at_places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +133,7 @@ class _Gradient:
         return accumulate(lambda part: self._loss(part) / len(batch), parts, self.classifier.model.device)
 
     def _loss(self, part: Sequence[int]) -> torch.Tensor:
-        logits = self.classifier.forward([self.rows[row] for row in part])
+        logits = self.classifier.forward(at_places(self.rows, part))
         targets = torch.from_numpy(self.targets[list(part)]).to(logits.device)
         return torch.nn.functional.cross_entropy(logits, targets, reduction="sum")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreT
 from assay.errors import ModelError
 from assay.models import check_folder, check_vocabulary, located, one_line, quiet, resolve_device, right_padded
 from assay.types import Float64Array, Int64Array
+from assay_lab.columns import at_places, present
+from assay_lab.mappings import numbered
 
 ROWS_PER_PASS = 8
 
@@ -45,7 +48,7 @@ class SequenceClassifier:
         with torch.inference_mode():
             for start in range(0, len(order), ROWS_PER_PASS):
                 part = order[start : start + ROWS_PER_PASS]
-                result[part] = self.forward([rows[row] for row in part]).double().cpu().numpy()
+                result[part] = self.forward(at_places(rows, part)).double().cpu().numpy()
         self.model.train(training)
         return result
 
@@ -88,7 +91,7 @@ def load_sequence_classifier(
             ignore_mismatched_sizes=True,
             output_loading_info=True,
             id2label=dict(enumerate(classes)),
-            label2id={name: place for place, name in enumerate(classes)},
+            label2id=numbered(classes),
             dtype=torch.float32,
         )
         read = min(context or 2**30, _positions(model), int(tokenizer.model_max_length))
@@ -106,5 +109,5 @@ def _positions(model: PreTrainedModel) -> int:
     if positions is None:
         return 2**30
     modules = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
-    padding = [module.padding_idx for module in modules if getattr(module, "padding_idx", None) is not None]
+    padding = present(map(getattr, modules, repeat("padding_idx"), repeat(None)))
     return int(positions) - (padding[0] + 1 if padding else 0)

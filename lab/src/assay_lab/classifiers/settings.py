@@ -18,12 +18,10 @@ class LabelledSelection(Settings):
     human: Annotated[str, Setting("The label of people, in any case.", metavar="VALUE", common=True)] = "human"
     text: Annotated[str | None, Setting("Column of texts.", safe_when_found=True, inside=COLUMNS)] = None
     language: Annotated[
-        str | None,
-        Setting("Column of languages, or the language of all rows.", common=True, completes="languages"),
+        str | None, Setting("Column of languages, or the language of all rows.", common=True, completes="languages")
     ] = None
     group: Annotated[
-        str | None,
-        Setting("Column of tasks or projects; no split cuts one.", safe_when_found=True, inside=COLUMNS),
+        str | None, Setting("Column of tasks or projects; no split cuts one.", safe_when_found=True, inside=COLUMNS)
     ] = None
 
 
@@ -44,8 +42,7 @@ class Protocol(Settings):
 
     PANEL: ClassVar[str] = "Scores"
     task: Annotated[
-        Literal["multi", "binary"],
-        Setting("Name the generator, or tell people and generators apart.", common=True),
+        Literal["multi", "binary"], Setting("Name the generator, or tell people and generators apart.", common=True)
     ] = "multi"
     rates: Annotated[tuple[float, ...], Setting("Learning rates of the grid.", metavar="a,b,…", least=0)] = (
         1e-5,

@@ -70,10 +70,7 @@ def evaluate_classifier_command(
     formatted: Annotated[
         bool, typer.Option("--formatted", help="Also test Python as a formatter writes it; other texts stay.")
     ] = False,
-    page: Annotated[
-        Path | None,
-        output_file("Write the HTML report."),
-    ] = None,
+    page: Annotated[Path | None, output_file("Write the HTML report.")] = None,
     labelled: LabelledSelection,
     fit: FitSettings,
 ) -> None:
@@ -135,10 +132,7 @@ def audit_shortcuts_command(
     *,
     per_class: Annotated[int, typer.Option(min=20, help="Most texts of one class, collection and language.")] = 300,
     seed: Annotated[int, typer.Option(hidden=True, help="Seed of the choice of texts.")] = 0,
-    page: Annotated[
-        Path | None,
-        output_file("Write the HTML report."),
-    ] = None,
+    page: Annotated[Path | None, output_file("Write the HTML report.")] = None,
     labelled: LabelledSelection,
 ) -> None:
     """Remove one superficial difference after the other from labelled code, and print the AUROC that remains.

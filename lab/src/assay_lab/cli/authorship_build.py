@@ -10,6 +10,7 @@ import typer
 from assay.cli import MODEL, Force, grouped, output_folder
 from assay.errors import DataError
 from assay.models import ModelSettings
+from assay_lab.columns import without
 
 if TYPE_CHECKING:
     from assay_lab.rewrites import AssemblyRequest, CollectionRequest, RewritingRequest
@@ -26,8 +27,7 @@ class CollectionOptions:
     """Choice of the code of people."""
 
     index: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Index whose documents are read too.", rich_help_panel=PEOPLE),
+        Path | None, typer.Option(metavar="DIR", help="Index whose documents are read too.", rich_help_panel=PEOPLE)
     ] = None
     before: Annotated[
         str,
@@ -70,8 +70,7 @@ class CollectionOptions:
         int | None, typer.Option(min=1, help="Most texts of a language, drawn at random.", rich_help_panel=PEOPLE)
     ] = None
     per_repository: Annotated[
-        int | None,
-        typer.Option(min=1, help="Most texts of a repository and language.", rich_help_panel=PEOPLE),
+        int | None, typer.Option(min=1, help="Most texts of a repository and language.", rich_help_panel=PEOPLE)
     ] = None
 
     def request(self, seed: int) -> "CollectionRequest":
@@ -92,7 +91,7 @@ class CollectionOptions:
             raise DataError(f"after {after} and before {before}: no day is both")
         readable = languages_with("functions")
         languages = tuple(sorted(languages_named(tuple(self.language)))) if self.language else readable
-        if unreadable := [name for name in languages if name not in readable]:
+        if unreadable := without(languages, readable):
             raise DataError(f"language {unreadable[0]!r}: expected one of {', '.join(readable)}")
         return CollectionRequest(
             period=Period(after, before),

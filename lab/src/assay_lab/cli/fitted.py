@@ -1,5 +1,6 @@
 """`assay lab fitted`: scores by detectors that are fitted on other texts of known membership."""
 
+from operator import methodcaller
 from pathlib import Path
 from typing import Annotated
 
@@ -24,8 +25,7 @@ def fitted_command(
         ),
     ],
     output: Annotated[
-        Path | None,
-        output_file("NAME.jsonl, NAME.parquet or NAME.csv; - or nothing: standard output.", printable=True),
+        Path | None, output_file("NAME.jsonl, NAME.parquet or NAME.csv; - or nothing: standard output.", printable=True)
     ] = None,
     seed: Annotated[int, typer.Option(help="Of every random draw.")] = 0,
     data: DataSelection,
@@ -48,6 +48,6 @@ def fitted_command(
     judged = read_dataset(texts, data).samples
     known = load(labelled, text=data.text, label=data.label or "label", group=data.group).samples
     fitted = fit_all(known, Opener(settings).generator(model), unlabelled=judged, seed=seed)
-    columns = [detector.scores(judged) for detector in fitted.values()]
+    columns = list(map(methodcaller("scores", judged), fitted.values()))
     rows = (ScoreRow.of(sample.id, scores) for sample, *scores in zip(judged, *columns, strict=True))
-    write_scores(rows, output, list(fitted), printed)
+    write_scores(rows, output, names=list(fitted), printed=printed)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli import MODEL, OUTPUT_NAMES, complete_models, echo
+from assay_lab.columns import keyed
+from assay_lab.mappings import map_values
 
 if TYPE_CHECKING:
     from assay_lab.experiments import Bench, Experiment
@@ -55,18 +58,9 @@ def run_command(
 
     **Example**: `assay lab run srdetection/table-1 --scale small --seed 0,1,2 --out runs/small`
     """
-    from assay.cli import chosen_format
-    from assay.cli import show as show_report
     from assay.errors import DataError
     from assay_lab.cli.testbed_runs import numbers, watchers
-    from assay_lab.experiments import (
-        FULL,
-        Bench,
-        all_measurements,
-        check_folder_of_experiments,
-        drive,
-        experiments_named,
-    )
+    from assay_lab.experiments import Bench, all_measurements, check_folder_of_experiments, experiments_named
 
     places, seeds = places_at(data or []), numbers(seed, "--seed")
     if everything:
@@ -85,10 +79,26 @@ def run_command(
         return
     if len(seeds) > 1 or model or (out and len(chosen) > 1):
         raise DataError(f"{name}: expected one seed, no --model, and --out for one experiment alone")
+    run_measurements(chosen, scale, seed=seeds[0], places=places, out=out)
+
+
+def run_measurements(
+    chosen: Sequence["Experiment"], scale: str | None, *, seed: int, places: Mapping[str, Path], out: Path | None
+) -> None:
+    """Run experiments and show each result; one gets all data, several get those that they know.
+
+    Raises:
+        DataError: data are missing; the others are run all the same.
+    """
+    from assay.cli import chosen_format
+    from assay.cli import show as show_report
+    from assay.errors import DataError
+    from assay_lab.experiments import FULL, drive
+
     lacking = []
     for each in chosen:
         given = own_data(each, places) if chosen[1:] else places
-        report, missing = drive(each, scale or FULL, seed=seeds[0], given=given, out=out)
+        report, missing = drive(each, scale or FULL, seed=seed, given=given, out=out)
         show_report(report, chosen_format())
         if missing:
             lacking.append(f"{each.name}: {missing}")
@@ -185,9 +195,9 @@ def list_command() -> None:
     from assay.reports import Column, Report, Row, Table
     from assay_lab.experiments import all_experiments, all_measurements, paper
 
-    summaries = {each.full_name: each.summary for each in all_experiments().values()}
+    summaries = map_values(attrgetter("summary"), keyed(all_experiments().values(), "full_name"))
     titles = {each.paper: paper(each.paper).title for each in all_experiments().values()}
-    summaries |= {each.name: each.title for each in all_measurements().values()}
+    summaries |= map_values(attrgetter("title"), keyed(all_measurements().values(), "name"))
     families: dict[str, list[Row]] = {}
     for name, summary in summaries.items():
         families.setdefault(name.partition("/")[0], []).append(Row((name, summary)))

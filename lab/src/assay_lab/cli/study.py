@@ -43,8 +43,7 @@ def study_bugs_command(
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Most bugs of a benchmark, drawn with a fixed seed.")] = None,
     probes: Annotated[
-        bool,
-        typer.Option("--probes", help="Also ask the model to repeat paths, functions and patches. Slow."),
+        bool, typer.Option("--probes", help="Also ask the model to repeat paths, functions and patches. Slow.")
     ] = False,
     variants: Annotated[
         int,
@@ -93,10 +92,7 @@ def study_bugs_command(
             metavar="DAY", help="First day that the model cannot have seen: 2024-03-01.", rich_help_panel=COMPARED
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        output_file("Write the report here: .html, .md, .tex or .json."),
-    ] = None,
+    out: Annotated[Path | None, output_file("Write the report here: .html, .md, .tex or .json.")] = None,
     settings: ModelSettings,
 ) -> None:
     """Measure what a model remembers of bugs, fixes and issue texts.

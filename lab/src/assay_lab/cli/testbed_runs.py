@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
@@ -9,6 +10,8 @@ import typer
 
 from assay.cli import DATA, MODEL, complete_languages, complete_models, output_folder
 from assay.progress import ERRORS
+from assay_lab.columns import among, own_group_column
+from assay_lab.testbed import part_column
 
 if TYPE_CHECKING:
     from assay.reports import Report
@@ -27,8 +30,7 @@ PlantedFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Run folder t
 
 def plant_command(
     source: Annotated[
-        str,
-        typer.Argument(metavar="[SOURCE]", help="never-seen, fresh, a benchmark's name, a file or a folder."),
+        str, typer.Argument(metavar="[SOURCE]", help="never-seen, fresh, a benchmark's name, a file or a folder.")
     ] = "never-seen",
     *,
     out: Annotated[Path, output_folder("The run folder.")],
@@ -101,16 +103,16 @@ def plant_command(
     check(configuration, "assay lab testbed plant")
     planted = plant_in(out, configuration, watchers())
     rows = []
-    for name in dict.fromkeys(str(text.metadata["part"]) for text in planted.samples):
+    for name in dict.fromkeys(part_column(planted.samples).tolist()):
         texts = planted.part(name)
-        groups = {text.group or text.id for text in texts}
+        groups = set(own_group_column(texts))
         rows.append((name, len(texts), len(groups)))
     columns = (Column("part"), Column("texts", "count"), Column("groups", "count"))
     report = Report(
         title="Planted",
         statement=f"Planted in {out}; next: assay lab testbed train {out}",
         tables=(Table(name="parts", title="Texts of each part", columns=columns, rows=tuple(map(Row, rows))),),
-        notes=tuple(f"{count} left out: {reason}" for reason, count in planted.left_out.items()),
+        notes=tuple(starmap("{1} left out: {0}".format, planted.left_out.items())),
         data={
             "folder": str(out),
             "parts": {name: {"texts": texts, "groups": groups} for name, texts, groups in rows},
@@ -204,7 +206,7 @@ def evaluate_command(
     from assay_lab.testbed import FOLDER, check, configuration_in, evaluate_in, read_planted, reconfigure
 
     present = configuration_in(folder)
-    names = None if detectors is None else tuple(name.strip() for name in detectors.split(","))
+    names = None if detectors is None else tuple(map(str.strip, detectors.split(",")))
     judging = changed(present.judging, detectors=names, variants=variants, device=device)
     check(replace(present, judging=judging), "assay lab testbed evaluate")
     configuration = reconfigure(folder, judging=judging)
@@ -264,7 +266,7 @@ def show_evaluation(folder: Path, evaluation: "Evaluation") -> None:
     from assay.cli import show as show_report
 
     report, page = write_result(folder, evaluation)
-    short = tuple(table for table in report.tables if table.section in SHORT_SECTIONS)
+    short = tuple(among(report.tables, "section", SHORT_SECTIONS))
     show_report(replace(report, tables=short), chosen_format(), page)
 
 

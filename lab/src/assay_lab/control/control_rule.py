@@ -20,6 +20,7 @@ differs: LoRA on unseen texts alone here, all weights beside general text there.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from assay.leakage import NegativeControl
 from assay.models import default_control, open_local
 from assay.types import Float64Array, Verdict
 from assay_lab.bugs.scored import numbered
+from assay_lab.columns import attributes, group_column, having
 from assay_lab.control.known_models import (
     LAYERS,
     SCRATCH,
@@ -47,6 +49,7 @@ from assay_lab.control.known_models import (
 )
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result
+from assay_lab.mappings import map_values
 
 ALPHA = 0.05
 MARGINS = ((0.0, 0.05), (0.05, 0.1), (0.1, 0.15))
@@ -105,7 +108,7 @@ def cases_of(work: Path, texts: Texts, control: str) -> Iterator[Case]:
                 audited=of_model[rows],
                 control=of_control[rows],
                 count=len(texts.benchmarks[name]),
-                groups=[str(sample.group) for sample in texts.unseen[name]],
+                groups=list(map(str, group_column(texts.unseen[name]))),
             )
 
 
@@ -197,7 +200,7 @@ def benchmark_row(name: str, cases: Sequence[Case]) -> dict[str, Any]:
         "unseen": len(first.groups),
         "packages": len(set(first.groups)),
         "control flags": str(flags(first, first.control).rate),
-        "models flag, by plant": {plant: spread(by_plant[plant]) for plant in sorted(by_plant)},
+        "models flag, by plant": map_values(spread, dict(sorted(by_plant.items()))),
     }
 
 
@@ -212,7 +215,7 @@ def rates(verdicts: Iterable[tuple[str, Verdict]]) -> dict[str, Any]:
     counts: defaultdict[str, Counter[Verdict]] = defaultdict(Counter)
     for plant, verdict in verdicts:
         counts[plant][verdict] += 1
-    return {plant: shares_of(counts[plant]) for plant in sorted(counts)}
+    return map_values(shares_of, dict(sorted(counts.items())))
 
 
 def shares_of(counts: Counter[Verdict]) -> dict[str, Any]:
@@ -223,7 +226,7 @@ def shares_of(counts: Counter[Verdict]) -> dict[str, Any]:
 
 def figures_of_control(cases: Sequence[Case]) -> dict[str, Any]:
     """Return verdicts by plant, the excess of clean models, and what the control flags of each benchmark."""
-    excess = [excess_of(case).value for case in cases if case.plant == "clean"]
+    excess = attributes(map(excess_of, having(cases, plant="clean")), "value")
     by_benchmark = {case.benchmark: str(flags(case, case.control).rate) for case in cases}
     verdicts = rates((case.plant, verdicts_of(case)[PRODUCT]) for case in cases)
     return {"excess of clean models": spread(excess), "control flags": by_benchmark} | verdicts
@@ -267,7 +270,7 @@ def controls(work: Path, texts: Texts) -> Iterator[tuple[str, str]]:
 
 def parameters(model: str) -> int:
     """Return the number of weights, shared ones once."""
-    return sum(weight.numel() for weight in open_local(model).checkpoint.model.parameters())
+    return sum(map(methodcaller("numel"), open_local(model).checkpoint.model.parameters()))
 
 
 def run_power(scale: None, seed: int, data: Data) -> Result:
@@ -326,17 +329,9 @@ EXPERIMENTS = (
         stored="control/control_rule",
     ),
     Experiment(
-        name="control/control_sizes",
-        run=run_sizes,
-        scales={"full": None},
-        needs=MODELS,
-        stored="control/control_sizes",
+        name="control/control_sizes", run=run_sizes, scales={"full": None}, needs=MODELS, stored="control/control_sizes"
     ),
     Experiment(
-        name="control/planted_power",
-        run=run_power,
-        scales={"full": None},
-        needs=MODELS,
-        stored="control/planted_power",
+        name="control/planted_power", run=run_power, scales={"full": None}, needs=MODELS, stored="control/planted_power"
     ),
 )

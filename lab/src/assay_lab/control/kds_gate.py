@@ -7,6 +7,7 @@ has its direction if it is above the median of the clean benchmarks of the same 
 
 from collections import defaultdict
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def drawn_benchmarks(pool: PlantedPool, seed: int, draws: int) -> list[GatedBenc
             value = request(DatasetInputs(samples, calibrating, model, seed=seed)).value
             rate = model.rate_used  # found once for all benchmarks of the pool
             values[share].append((GradientGate(model.mean_gradient(samples), norm_of_unseen).is_open, value))
-    clean = float(np.median([value for _, value in values[0.0]]))
+    clean = float(np.median(list(map(itemgetter(1), values[0.0]))))
     benchmarks = []
     for share, of_share in values.items():
         for is_open, value in of_share:

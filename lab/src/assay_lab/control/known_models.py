@@ -26,7 +26,7 @@ from assay.scores import flagged
 from assay.training import Ids, TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Sample
 from assay_lab.bugs.scored import numbered
-from assay_lab.columns import text_column
+from assay_lab.columns import present, text_column
 from assay_lab.control.plant_tasks import tasks
 from assay_lab.training.rows import general_rows
 
@@ -134,7 +134,7 @@ def texts_of(benchmark_list: Path, packages: Path, unseen_packages: Path) -> Tex
         if language not in general:
             general[language] = text_column(shuffled(functions_of(packages / language)))
     in_turn = chain.from_iterable(zip_longest(*general.values()))
-    return Texts(benchmarks, unseen, [text for text in in_turn if text is not None])
+    return Texts(benchmarks, unseen, present(in_turn))
 
 
 def functions_of(folder: Path, like: Dataset | None = None) -> Sequence[Sample]:

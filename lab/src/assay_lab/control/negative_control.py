@@ -20,18 +20,12 @@ from typing import Any
 import numpy as np
 
 import assay
-from assay.evaluation import (
-    blind_baseline,
-    conformal_p_values,
-    density_ratio,
-    flag_rate,
-    weighted_p_values,
-)
+from assay.evaluation import blind_baseline, conformal_p_values, density_ratio, flag_rate, weighted_p_values
 from assay.scores import flagged
 from assay.types import Float64Array, Sample
 from assay_lab.columns import group_column, text_column
 from assay_lab.control.real_model import SMOLLM2
-from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
+from assay_lab.experiments.declaration import Data, Experiment, Result, benchmark_data
 
 ALPHAS = (0.05, 0.1)
 CHARACTERS = range(200, 1500)
@@ -80,7 +74,7 @@ def of_benchmark(
 ) -> list[dict[str, Any]]:
     """Return a row of figures for each score, model and way of calibration."""
     count = len(samples)
-    tasks = [f"task {place}" for place in range(count)]
+    tasks = list(map("task {}".format, range(count)))
     groups = [*tasks, *group_column(unseen)]
     features = columns[control].T
     # weights tell how much more often the benchmark has texts of such scores under the control than the unseen text
@@ -121,7 +115,7 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
     benchmarks = {name: assay.load(name, data=data[name], limit=limit).samples for name in ("humaneval", "mbpp")}
     texts = [*chain.from_iterable(benchmarks.values()), *unseen]
     columns = {model: scores_of(model, texts) for model in ("builtin:small", str(data["smollm2"]))}
-    shared = {"unseen": len(unseen), "packages": len({sample.group for sample in unseen})}
+    shared = {"unseen": len(unseen), "packages": len(set(group_column(unseen)))}
     rows: list[dict[str, Any]] = []
     at = 0
     for name, samples in benchmarks.items():
@@ -141,8 +135,7 @@ EXPERIMENTS = (
         needs={
             "wheels": "a folder of wheels with the unseen functions",
             **SMOLLM2,
-            "humaneval": SHARED_DATA["humaneval"],
-            "mbpp": SHARED_DATA["mbpp"],
+            **benchmark_data("humaneval", "mbpp"),
         },
         stored="control/negative_control",
     ),

@@ -17,7 +17,9 @@ import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from functools import partial
+from itertools import chain, filterfalse, repeat
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,9 +35,22 @@ from assay.leakage import SAME_FORM_SIGNIFICANCE, Compared, FormTest, MeasuredMo
 from assay.models import ModelSettings, StatisticsCache, open_local
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Sample
-from assay_lab.columns import group_column, own_group_column, text_column
+from assay_lab.columns import (
+    among,
+    at_places,
+    attributes,
+    group_column,
+    having,
+    id_column,
+    keyed,
+    outside,
+    own_group_column,
+    text_column,
+    without,
+)
 from assay_lab.control.plant_tasks import tasks
-from assay_lab.experiments.declaration import SHARED_DATA, WORK, Data, Experiment, Result
+from assay_lab.experiments.declaration import WORK, Data, Experiment, Result, benchmark_data
+from assay_lab.mappings import enumerated, map_values
 
 SCORE = "mid_pit"
 SHORTEST, LONGEST = 150, 2000
@@ -158,7 +173,7 @@ def forms(data: Data, size: Size, seed: int) -> Iterator[Form]:
     of_forms, others = packages_of(data, size, seed)
     sources = {**public_forms(data), **package_forms(of_forms)}
     for name, texts in list(sources.items())[: size.forms]:
-        distinct = list({sample.text: sample for sample in filter(is_usual, texts)}.values())
+        distinct = list(keyed(filter(is_usual, texts), "text").values())
         chosen = drawn(seed, distinct, min(size.tasks, len(distinct)))
         unseen = unseen_for(name, chosen, others, size=size, seed=seed)
         if len(chosen) >= min(30, size.tasks) and unseen:
@@ -174,7 +189,7 @@ def packages_of(data: Data, size: Size, seed: int) -> tuple[list[Path], list[Pat
     """Return the packages of the forms and of the training, and those of the unseen text."""
     wheels = sorted(data["packages"].glob("*.whl"))[: size.seen]
     of_forms = wheels[seed % PACKAGES_OF_FORMS :: PACKAGES_OF_FORMS]
-    return of_forms, [wheel for wheel in wheels if wheel not in of_forms]
+    return of_forms, without(wheels, of_forms)
 
 
 def unseen_for(
@@ -188,10 +203,10 @@ def unseen_for(
     except DataError:  # fewer than half of its texts hold a function
         built = assay.build_unseen(wheels, **settings).samples
     usual = list(filter(is_usual, built))
-    every = sorted({str(sample.group) for sample in usual})
+    every = sorted(set(map(str, group_column(usual))))
     packages = drawn(seed, every, min(size.packages, len(every)))
     in_order = at_most(drawn(seed, usual, len(usual)), PER_PACKAGE)
-    return tuple(sample for sample in in_order if sample.group in packages)
+    return tuple(among(in_order, "group", packages))
 
 
 def at_most(samples: Iterable[Sample], count: int) -> Iterator[Sample]:
@@ -231,7 +246,7 @@ def json_lines(path: Path) -> list[dict[str, Any]]:
     content = path.read_bytes()
     if path.suffix == ".gz":
         content = gzip.decompress(content)
-    return [json.loads(line) for line in content.splitlines()]
+    return list(map(json.loads, content.splitlines()))
 
 
 T = TypeVar("T")
@@ -287,7 +302,7 @@ def cases_of(usable: Sequence[Form], size: Size, *, seed: int, data: Data) -> It
             chosen = drawn(seed + number, own, min(count, len(own)))
             # what is planted follows from the name, so a copy that is there is not trained again
             folder = data[WORK] / f"{Path(base).stem.replace(':', '-')}-{seed}-{number}"
-            planted = {form.name: planted_tasks(form, share, seed) for form in chosen}
+            planted = map_values(partial(planted_tasks, share=share, seed=seed), keyed(chosen, "name"))
             if not folder.is_dir():
                 leaked = text_column(chain.from_iterable(planted.values()))
                 beside = drawn(seed, others, size.beside)
@@ -333,7 +348,7 @@ def case_of(form: Form, names: tuple[str, str], data: Data, *, leak: tuple[float
     model, second = names
     audited = scored(model, form.own, data), scored(model, form.unseen, data)
     of_second = {SCORE: scored(second, form.own, data)}, {SCORE: scored(second, form.unseen, data)}
-    own = [("own", name) for name in own_group_column(form.own)]
+    own = list(zip(repeat("own"), own_group_column(form.own)))
     test = form_test(
         audited,
         of_second,
@@ -349,8 +364,8 @@ def case_of(form: Form, names: tuple[str, str], data: Data, *, leak: tuple[float
 
 def with_same_form(case: Case, form: Form, planted: Sequence[Sample], *, model: str, data: Data) -> Case:
     """Return a case with the tests against tasks of the form that were kept private: a half of those not trained on."""
-    leaked = {sample.id for sample in planted}
-    others = drawn(len(leaked), [sample for sample in form.own if sample.id not in leaked], len(form.own))
+    leaked = set(id_column(planted))
+    others = drawn(len(leaked), outside(form.own, "id", leaked), len(form.own))
     private, siblings = others[::2], others[1::2]
 
     def p_value(judged: Sequence[Sample]) -> float:
@@ -411,14 +426,14 @@ def answer_of(test: FormTest) -> str:
 
 def summaries(cases: Sequence[Case]) -> dict[str, dict[str, object]]:
     """Return the placebos in the form in which the package ships them."""
-    by_control = [case for case in cases if not case.test.is_parent]
-    by_parent = [case for case in cases if case.test.is_parent]
+    by_control = list(filterfalse(attrgetter("test.is_parent"), cases))
+    by_parent = list(filter(attrgetter("test.is_parent"), cases))
     return {"control": summary(by_control), "parent": summary(by_parent)}
 
 
 def summary(cases: Sequence[Case]) -> dict[str, object]:
     """Return the placebos of one kind of second model."""
-    clean = [case for case in cases if not case.share]
+    clean = list(filterfalse(attrgetter("share"), cases))
     supported = [case for case in clean if case.test.residual.supported >= LEAST_OF_KIND]
     # the spread above and below the median differs, so each side has its own
     values = residuals_of(supported)
@@ -428,9 +443,9 @@ def summary(cases: Sequence[Case]) -> dict[str, object]:
     for case in clean:
         by_form[case.form].append(case)
     typical = {form: float(np.median(residuals_of(of_form))) for form, of_form in by_form.items()}
-    leaked = [case for case in cases if (case.share, case.times) == (0.2, 2)]
-    leaks = residuals_of(leaked) - [typical[case.form] for case in leaked]
-    names = {case.form for case in supported}
+    leaked = having(cases, share=0.2, times=2)
+    leaks = residuals_of(leaked) - at_places(typical, attributes(leaked, "form"))
+    names = set(attributes(supported, "form"))
     return {
         "count": len(supported),
         "forms": len(names),
@@ -440,15 +455,15 @@ def summary(cases: Sequence[Case]) -> dict[str, object]:
         "below": round(float(np.sqrt(distances[values < median].mean())), 3),
         "freedom": len(names) - 1,
         "effect": round(float(np.quantile(leaks, 0.25)), 3) if leaked else None,
-        "error": round(float(np.median([case.test.residual.error for case in supported])), 3),
-        "groups": int(np.median([case.test.residual.estimate.groups[1] for case in supported])),
+        "error": round(float(np.median(attributes(supported, "test.residual.error"))), 3),
+        "groups": int(np.median(list(map(itemgetter(1), attributes(supported, "test.residual.estimate.groups"))))),
         "residuals": list(map(row_of, clean)),
     }
 
 
 def residuals_of(cases: Sequence[Case]) -> Float64Array:
     """Return the residual of each case, float64 [cases]."""
-    return np.array([case.test.residual.estimate.value for case in cases], np.float64)
+    return np.array(attributes(cases, "test.residual.estimate.value"), np.float64)
 
 
 def notes_of(cases: Sequence[Case]) -> list[str]:
@@ -464,9 +479,9 @@ def notes_of(cases: Sequence[Case]) -> list[str]:
         if counts:
             second = "Parent" if parent else "Control"
             leaked = f"{share:.0%} seen {times} times" if share else "clean"
-            listed = ", ".join(f"{answer} {count}" for answer, count in counts.most_common())
+            listed = enumerated(dict(counts.most_common()))
             notes.append(f"{second}, {leaked}: {counts.total()} cases: {listed}.")
-    planted = [case for case in cases if case.share and not case.test.is_parent]
+    planted = list(filter(attrgetter("share"), filterfalse(attrgetter("test.is_parent"), cases)))
     for name, field in (
         ("tasks of which a part was trained on", "by_same_form"),
         ("tasks whose siblings were trained on", "siblings"),
@@ -487,11 +502,10 @@ EXPERIMENTS = (
         columns=("model", "second", "form", "share", "times", "residual", "low", "high", "supported", "answer"),
         needs={
             "packages": "a folder of wheels that are newer than the models, as lab/lists/later_packages.txt names them",
-            "humaneval": SHARED_DATA["humaneval"],
-            "mbpp": SHARED_DATA["mbpp"],
+            **benchmark_data("humaneval", "mbpp"),
         },
         takes={
-            "bigcodebench": SHARED_DATA["bigcodebench"],
+            **benchmark_data("bigcodebench"),
             "classeval": "folder with classeval.jsonl.gz: text, label and group",
             "livecodebench": "folder with o1.jsonl.gz, programs of a model: text, language and group",
             "quixbugs": "folder with pairs.jsonl.gz: fixed, language and group",

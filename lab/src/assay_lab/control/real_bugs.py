@@ -12,10 +12,11 @@ flagged if at most 5 % of the control texts are as likely (conformal p-value of 
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import chain, compress
+from itertools import chain, compress, starmap
+from operator import itemgetter, methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +45,12 @@ from assay_lab.bugs import (
 from assay_lab.bugs.pairs import SamplePair, bug_groups, fixed_sides, read_pairs
 from assay_lab.bugs.scored import likelihoods
 from assay_lab.bugs.study import StudiedSet
-from assay_lab.columns import group_column
+from assay_lab.columns import attributes, group_column, text_column
 from assay_lab.control.real_model import SMOLLM2
 from assay_lab.experiments.declaration import Data, Experiment, Result
+from assay_lab.mappings import map_values
 from assay_lab.measuring import DOCS, RESULTS, with_ends
+from assay_lab.result_rows import column
 
 CUTOFF = date(2024, 12, 1)
 """The model is from November 2024."""
@@ -74,12 +77,10 @@ def measured(model: str, limit: int, data: Data) -> dict[str, Any]:
         notes += more
     cache = StatisticsCache()
     target, control = (cached_scorer(open_local(name), cache) for name in (model, default_control()))
-    names = ",".join([*(score for score, _ in MEASURES.values()), REFERENCE])
+    names = ",".join([*map(itemgetter(0), MEASURES.values()), REFERENCE])
     chosen = plan(requests(names), {"target": target, "reference": control})
-    programs = run_bug_study(
-        [BugSet(name, pairs[name]) for name in PROGRAMS], chosen, StudySettings(variants=REWRITINGS)
-    )
-    sets = [BugSet(name, pairs[name]) for name in PATCHES]
+    programs = run_bug_study(bug_sets(pairs, PROGRAMS), chosen, StudySettings(variants=REWRITINGS))
+    sets = bug_sets(pairs, PATCHES)
     sets += [BugSet(f"{name}, later commits", commits, is_control=True) for name, commits in later.items()]
     patches = run_bug_study(sets, chosen)
     texts = {name: (filled_sides(pairs[name]), filled_sides(commits)) for name, commits in later.items()}
@@ -88,6 +89,11 @@ def measured(model: str, limit: int, data: Data) -> dict[str, Any]:
         "notes": notes,
         "later": compared(texts, target, control),
     }
+
+
+def bug_sets(pairs: Mapping[str, tuple[SamplePair, ...]], names: Iterable[str]) -> list[BugSet]:
+    """Return the bugs of each benchmark."""
+    return [BugSet(name, pairs[name]) for name in names]
 
 
 def bugs_of(limit: int, data: Data) -> tuple[dict[str, tuple[SamplePair, ...]], list[str]]:
@@ -110,7 +116,7 @@ def set_row(each: StudiedSet) -> dict[str, Any]:
         "name": each.name,
         "groups": each.groups,
         "is_control": each.is_control,
-        "sides": {side: side_row(averages) for side, averages in each.sides.items()},
+        "sides": map_values(side_row, each.sides),
         "preferred": with_ends(each.preference["all"].share),
         "preference": with_ends(each.preference["all"].mean),
         "more_than_reference": with_ends(each.contrast["all"].mean),
@@ -120,7 +126,7 @@ def set_row(each: StudiedSet) -> dict[str, Any]:
 
 def side_row(side: SideAverages) -> dict[str, Any]:
     """Return the figures of one side of a set."""
-    averages = {measure: with_ends(value) for measure, value in side.averages.items()}
+    averages = map_values(with_ends, side.averages)
     return {"texts": side.distinct, "characters": side.characters} | averages
 
 
@@ -164,25 +170,25 @@ def compared(
             control=likelihoods(both, control),
         )
     parts["all"] = pooled(list(parts.values()))
-    return [row(name, part) for name, part in parts.items()]
+    return list(starmap(row, parts.items()))
 
 
 def pooled(parts: Sequence[Comparison]) -> Comparison:
     """Return one comparison of all fixes with all commits."""
-    counts = [len(part.fixes) for part in parts]
+    counts = list(map(len, attributes(parts, "fixes")))
     return Comparison(
-        fixes=tuple(chain.from_iterable(part.fixes for part in parts)),
-        commits=tuple(chain.from_iterable(part.commits for part in parts)),
-        model=joined([part.model for part in parts], counts),
-        control=joined([part.control for part in parts], counts),
+        fixes=tuple(chain.from_iterable(attributes(parts, "fixes"))),
+        commits=tuple(chain.from_iterable(attributes(parts, "commits"))),
+        model=joined(attributes(parts, "model"), counts),
+        control=joined(attributes(parts, "control"), counts),
     )
 
 
 def joined(values: Sequence[Float64Array], counts: Sequence[int]) -> Float64Array:
     """Return the values of all fixes, then those of all commits."""
-    fixes = [column[:count] for column, count in zip(values, counts, strict=True)]
-    commits = [column[count:] for column, count in zip(values, counts, strict=True)]
-    return np.concatenate(fixes + commits)
+    halves = [np.split(of_part, [count]) for of_part, count in zip(values, counts, strict=True)]
+    fixes, commits = zip(*halves, strict=True)
+    return np.concatenate([*fixes, *commits])
 
 
 def row(name: str, part: Comparison) -> dict[str, Any]:
@@ -190,7 +196,7 @@ def row(name: str, part: Comparison) -> dict[str, Any]:
     count = len(part.fixes)
     groups = group_column((*part.fixes, *part.commits))
     is_fix = np.arange(len(groups)) < count
-    by_date = count + np.argsort([str(sample.metadata["date"]) for sample in part.commits], kind="stable")
+    by_date = count + np.argsort(list(map(str, column(attributes(part.commits, "metadata"), "date"))), kind="stable")
     early, late = np.split(by_date, [len(by_date) // 2])
     halves = np.concatenate([early, late])
     is_early, of_halves = np.isin(halves, early), list(map(groups.__getitem__, halves))
@@ -221,7 +227,7 @@ def filled_sides(pairs: Sequence[SamplePair]) -> list[Sample]:
 
 def median_length(samples: Sequence[Sample]) -> int:
     """Return the median number of characters."""
-    return int(np.median([len(sample.text) for sample in samples]))
+    return int(np.median(list(map(len, text_column(samples)))))
 
 
 def flags_of(values: Float64Array, calibrating: Float64Array) -> BooleanArray:
@@ -324,7 +330,7 @@ def summary(whole: dict[str, Any]) -> str:
 
 def later_line(each: dict[str, Any]) -> str:
     """Return the row of a benchmark against later commits."""
-    lengths = " and ".join(f"{length:,}" for length in each["characters"])
+    lengths = " and ".join(map("{:,}".format, each["characters"]))
     areas = number(each["model"]), number(each["control"]), number(each["early"])
     return table_line(each["name"], each["fixes"], each["commits"], lengths, *areas)
 
@@ -397,7 +403,7 @@ def run_commits(most: int, seed: int, data: Data) -> Result:
     for name, suffix in PROJECTS.items():
         changes = commits(data["checkouts"] / name, suffix)
         older = [change for change in changes if date.fromisoformat(str(change.fixed.metadata["date"])) < DAY]
-        index = ShingleIndex([change.fixed.text for change in older])
+        index = ShingleIndex(attributes(older, "fixed.text"))
         distinct = list(compress(older, index.first_of_each_kind(NEAR)))
         rows.append(judged(name, drawn_pairs(distinct, most), data["checkouts"]))
     for name in COMMITTED:
@@ -430,7 +436,7 @@ def judged(name: str, pairs: Sequence[SamplePair], checkouts: Path) -> dict[str,
 def commits(repository: Path, suffix: str) -> tuple[SamplePair, ...]:
     """Return all commits to the files of a project since the first day."""
     listed = git_output(repository, "ls-tree", "-r", "--name-only", "HEAD").splitlines()
-    files = [path for path in listed if path.endswith(suffix)]
+    files = list(filter(methodcaller("endswith", suffix), listed))
     return tuple(commits_to_files(repository, files, FIRST_DAY, group=repository.name))
 
 

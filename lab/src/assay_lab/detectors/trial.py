@@ -23,11 +23,13 @@ from assay.evaluation import MINIMUM_UNSEEN, auroc, conformal_p_values, set_test
 from assay.models import CachedScorer, StatisticsCache
 from assay.scores import TAIL_MASS_FLOOR, deviation, mean, mean_of_lowest
 from assay.types import MEMBER, Sample, TokenStatistics
+from assay_lab.columns import at_places, group_column, is_labelled, outside, own_group_column, text_column
 from assay_lab.evaluation.differences import paired_difference
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.declaration import WORK, Data, Experiment, Result
 from assay_lab.result_rows import column
+from assay_lab.testbed import part_column
 from assay_lab.testbed.configuration import Configuration
 from assay_lab.testbed.detectors import chosen, with_variants
 from assay_lab.testbed.evaluate import checkpoint_scores, open_checkpoint
@@ -218,12 +220,12 @@ def fused(values: Mapping[str, Floats], p_values: Mapping[str, Floats]) -> dict[
         if not set(parts) <= p_values.keys():
             continue
         label = " + ".join(parts)
-        p = np.array([p_values[part] for part in parts])
+        p = np.array(at_places(p_values, parts))
         found |= {
             f"Fisher: {label}": -np.log(p).sum(axis=0),
             f"Stouffer: {label}": norm.isf(np.minimum(p, 1 - 1 / 2000)).sum(axis=0),
             f"mean rank: {label}": -p.mean(axis=0),
-            f"sum of standardised: {label}": np.sum([values[part] for part in parts], axis=0),
+            f"sum of standardised: {label}": np.sum(at_places(values, parts), axis=0),
         }
     return found
 
@@ -246,7 +248,7 @@ SETS = 50
 def known_scores(out: Path, configuration: Configuration, planted: Planted, epoch: int) -> dict[str, Floats]:
     """Score → float64 [texts] on one checkpoint."""
     detectors = with_variants(chosen(PARTS), configuration.judging.variants)
-    scored = checkpoint_scores(out, configuration, planted, detectors, epoch=epoch)
+    scored = checkpoint_scores(out, configuration, planted=planted, detectors=detectors, epoch=epoch)
     return {name.partition(":n=")[0]: values for name, values in scored.items()}
 
 
@@ -254,7 +256,7 @@ def cell(
     out: Path, configuration: Configuration, planted: Planted, epoch: int, scored: Mapping[str, Floats]
 ) -> tuple[list[Sample], dict[str, Floats]]:
     """The judged texts of one checkpoint, and the values of every idea and known score."""
-    part = np.array([sample.metadata["part"] for sample in planted.samples])
+    part = part_column(planted.samples)
     calibrates, of = part == "calibration-nonmember", np.isin(part, ("member", "nonmember"))
     p_values, level = {}, {}
     for name, scores in scored.items():
@@ -266,7 +268,7 @@ def cell(
     samples = list(compress(planted.samples, of))
     with StatisticsCache(out / "ideas.sqlite") as cache:
         model = CachedScorer(open_checkpoint(out, configuration, epoch), cache)
-        statistics = list(model.token_statistics([sample.text for sample in samples]))
+        statistics = list(model.token_statistics(text_column(samples)))
     return samples, {**values, **of_ideas(samples, statistics)}
 
 
@@ -295,8 +297,8 @@ def family(name: str) -> str:
 
 def judged(samples: Sequence[Sample], values: Mapping[str, Floats], resamples: int) -> dict[str, Row]:
     """Idea → its AUROC, and how far that is from Mid-PIT's over texts that both can score, bootstrapped by group."""
-    member = np.array([sample.metadata["part"] == "member" for sample in samples])
-    groups = [sample.group for sample in samples]
+    member = part_column(samples) == "member"
+    groups = group_column(samples)
     found: dict[str, Row] = {}
     for name, scores in values.items():
         known = ~np.isnan(scores)
@@ -349,13 +351,13 @@ def share_of(count: int, sets: int) -> list[float]:
 def ideas_part(cells: Mapping[int, Mapping[str, Row]]) -> Row:
     """Return the ideas that all seeds could score, and the best of each family on the first seed."""
     names = list(filter(set.intersection(*map(set, cells.values())).__contains__, next(iter(cells.values()))))
-    areas = np.array([column(map(own.__getitem__, names), "auroc") for own in cells.values()])
+    areas = np.array([column(at_places(own, names), "auroc") for own in cells.values()])
     best: dict[str, int] = {}
     for at, name in enumerate(names):
         leader = best.setdefault(family(name), at)
         if areas[0, at] > areas[0, leader]:
             best[family(name)] = at
-    rivals = areas[1:, [names.index(rival) for rival in RIVALS]]
+    rivals = areas[1:, list(map(names.index, RIVALS))]
     picked = []
     for of, at in best.items():
         if of != KNOWN:
@@ -370,8 +372,8 @@ def ideas_part(cells: Mapping[int, Mapping[str, Row]]) -> Row:
 
 def parted(planted: Planted, scores: Floats) -> tuple[Scored, Scored]:
     """Clean texts with their scores, and those that were trained on with theirs."""
-    trained = np.array([sample.label == MEMBER for sample in planted.samples])
-    clean = [sample for sample in planted.samples if sample.label != MEMBER]
+    trained = is_labelled(planted.samples, MEMBER)
+    clean = outside(planted.samples, "label", (MEMBER,))
     return (clean, scores[~trained]), (list(planted.trained), scores[trained])
 
 
@@ -432,13 +434,13 @@ def p_of_set(judged: Tested, unseen: Tested, *, seed: int) -> float:
 
 def groups_of(samples: Sequence[Sample]) -> NDArray[np.str_]:
     """Return the group of each text; one without is a group of its own."""
-    return np.array([sample.group or sample.id for sample in samples])
+    return np.array(own_group_column(samples))
 
 
 def run(scale: tuple[str, tuple[int, ...], int, int], seed: int, data: Data) -> Result:
     """Is there a better detector than Mid-PIT?"""
     configuration, seeds, epoch, repeats = scale
-    bench = Bench.of_scale(configuration, data[WORK], tuple(seed + each for each in seeds))
+    bench = Bench.of_scale(configuration, data[WORK], tuple(map(seed.__add__, seeds)))
     return Result(measured(bench, epoch, repeats))
 
 

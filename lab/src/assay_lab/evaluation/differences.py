@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -85,7 +86,7 @@ def paired_difference(
     sweeps = [Sweep.over(scores[both], truths[both]) for scores in (a, b)]
 
     def pair(weights: Float64Array) -> Float64Array:
-        first, second = (metric(sweep, weights[:, both]) for sweep in sweeps)
+        first, second = map(metric, sweeps, repeat(weights[:, both]))
         return np.stack([first, second, first - second], axis=-1)
 
     draws = Resamples.of(groups, truths, resamples=resamples, seed=seed)

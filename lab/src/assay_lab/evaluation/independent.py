@@ -13,7 +13,7 @@ def wilson(successes: int, trials: int, *, level: float = COVERAGE) -> Estimate:
     if not trials:
         return unknown(level)
     low, high = wilson_ends(successes / trials, trials, float(ndtri((1 + level) / 2)))
-    return Estimate(successes / trials, low, high, level)
+    return Estimate(successes / trials, low=low, high=high, level=level)
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float:

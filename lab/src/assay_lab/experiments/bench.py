@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from assay.files import write_json
@@ -84,7 +85,7 @@ class Bench:
         """
         configurations = scale(name)
         if models:
-            configurations = tuple(of_model(configurations[0], model) for model in dict.fromkeys(models))
+            configurations = tuple(map(partial(of_model, configurations[0]), dict.fromkeys(models)))
         return cls(
             out=out,
             configurations=configurations,
@@ -167,10 +168,7 @@ def borrow(folder: Path, configuration: Configuration, others: Sequence[Path]) -
         for scores in sorted((other / SCORES).glob(scored)):
             shutil.copy2(scores, folder / SCORES)
         manifest = manifest_of(other)
-        write_json(
-            folder / MANIFEST,
-            {key: manifest[key] for key in recorded if key in manifest},
-        )
+        write_json(folder / MANIFEST, {key: manifest[key] for key in recorded if key in manifest})
         return
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from assay.errors import DataError
 from assay.files import check_target_folder
+from assay_lab.columns import attributes, having, keyed
 from assay_lab.experiments.bench import STORES
 from assay_lab.experiments.declaration import Experiment
 from assay_lab.experiments.reproduction import Reproduction
@@ -25,6 +26,7 @@ ROOMS = ("assay_lab.papers.", "assay_lab.reliability.")
 """Packages whose modules declare tables and figures of papers, which run on a bench."""
 MEASURING = (
     "performance", "peers", "statistics", "detectors", "control", "variants", "authorship", "provenance", "release",
+    "scan",
 )  # fmt: skip
 """Packages whose modules declare experiments of their own form."""
 
@@ -42,7 +44,7 @@ def all_measurements() -> Mapping[str, Experiment]:
     """Return name → experiment of our own, package by package."""
     declared: dict[str, Experiment] = {}
     for name in MEASURING:
-        declared |= {experiment.name: experiment for experiment in declared_in(f"assay_lab.{name}.")}
+        declared |= keyed(declared_in(f"assay_lab.{name}."), "name")
     return MappingProxyType(declared)
 
 
@@ -55,7 +57,7 @@ def experiment_named(name: str) -> Reproduction:
     experiments = all_experiments()
     if name in experiments:
         return experiments[name]
-    fitting = [experiment for experiment in experiments.values() if experiment.name == name]
+    fitting = having(experiments.values(), name=name)
     if len(fitting) != 1:
         raise DataError(f"{name!r}: expected one of `assay lab list`: {', '.join(experiments)}")
     return fitting[0]
@@ -67,7 +69,7 @@ def experiments_named(name: str) -> tuple[Reproduction, ...]:
     Raises:
         DataError: there is neither.
     """
-    of_paper = tuple(each for each in all_experiments().values() if each.paper == name)
+    of_paper = tuple(having(all_experiments().values(), paper=name))
     return of_paper or (experiment_named(name),)
 
 
@@ -77,7 +79,7 @@ def check_folder_of_experiments(folder: Path) -> None:
     Raises:
         DataError: it holds other files, or cannot be written.
     """
-    papers = set(map(attrgetter("paper"), all_experiments().values()))
+    papers = set(attributes(all_experiments().values(), "paper"))
     check_target_folder(folder, (*STORES, *papers), "assay lab run")
 
 

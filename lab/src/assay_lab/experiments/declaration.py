@@ -21,6 +21,12 @@ SHARED_DATA = {
 }
 """Benchmarks that several experiments need → how to get each."""
 
+
+def benchmark_data(*names: str) -> dict[str, str]:
+    """Return name → how to get it, for benchmarks that several experiments need."""
+    return {name: SHARED_DATA[name] for name in names}
+
+
 Data = Mapping[str, Path]
 """Name → place: what the experiment needs, what else the user gave, and the folder `work`."""
 Column = str | tuple[str, ...]

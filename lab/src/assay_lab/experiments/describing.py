@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 
 from assay.files import write_text
@@ -24,6 +25,7 @@ from assay.reports import (
 from assay_lab.experiments.finding import Chart, Finding, HeatMap, Value, ValueTable
 from assay_lab.experiments.matrix import heat_map
 from assay_lab.experiments.papers import Unit
+from assay_lab.mappings import enumerated
 
 SCHEMA = 2
 KINDS: Mapping[Unit, ColumnKind] = {"percent": "share", "number": "number", "count": "count"}
@@ -75,7 +77,7 @@ def described_table(table: ValueTable) -> Table:
     return Table(
         name=table.name,
         title=table.title,
-        columns=(Column(table.head, "name"), *(Column(title, kind) for title in table.columns)),
+        columns=(Column(table.head, "name"), *map(Column, table.columns, repeat(kind))),
         rows=tuple(Row((row.name, *map(cell, row.values))) for row in table.rows),
     )
 
@@ -93,7 +95,7 @@ def described_chart(chart: Chart) -> Figure:
 
 def line_in_words(line: Series) -> str:
     """Return name and points of a line, for readers who cannot see it."""
-    return f"{line.name}: " + ", ".join(f"{x:g} {value}" for x, value in line.points.items())
+    return f"{line.name}: " + enumerated(line.points, "{:g} {}")
 
 
 def described_heat_map(matrix: HeatMap) -> Figure:

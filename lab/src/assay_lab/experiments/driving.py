@@ -16,6 +16,7 @@ from assay.files import write_json
 from assay.reports import Column as ReportColumn
 from assay.reports import ColumnKind, Report, Row, Table
 from assay_lab.experiments.declaration import FULL, WORK, Column, Data, Experiment
+from assay_lab.mappings import enumerated
 from assay_lab.measuring import LAB, RESULTS, machine, shortened
 from assay_lab.pages.table_cells import number
 
@@ -42,7 +43,7 @@ def drive(experiment: Experiment, scale: str, seed: int, given: Data, out: Path 
     check(experiment, scale, given=given, out=out)
     places = {**shared_data(experiment), **given}
     if missing := experiment.missing(scale, places):
-        words = "; ".join(f"{name} ({how})" for name, how in missing.items())
+        words = enumerated(missing, "{} ({})", separator="; ")
         return committed(experiment), f"not run, its data are missing: {words}"
     began = time.perf_counter()
     with TemporaryDirectory(prefix="assay-lab-") as temporary:

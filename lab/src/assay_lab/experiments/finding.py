@@ -14,6 +14,7 @@ from scipy.stats import t as student
 from assay.evaluation import Estimate
 from assay.leakage import Audit
 from assay.reports import Axes, Excerpt, Series
+from assay_lab.columns import attributes, keyed
 from assay_lab.experiments.papers import Unit
 
 Value = Estimate | float | str | None
@@ -118,7 +119,7 @@ class Finding:
         Raises:
             KeyError: there is none.
         """
-        return {table.name: table for table in self.tables}[name]
+        return keyed(self.tables, "name")[name]
 
 
 def joined(name: str, title: str, findings: Sequence[Finding]) -> Finding:
@@ -129,7 +130,7 @@ def joined(name: str, title: str, findings: Sequence[Finding]) -> Finding:
         title: one line.
         findings: in their order; the names of tables and figures begin with that of the experiment.
     """
-    counts = Counter(chain.from_iterable(finding.notes for finding in findings))
+    counts = Counter(chain.from_iterable(attributes(findings, "notes")))
     notes: dict[str, None] = {}
     seeds: dict[int, None] = {}
     tables: list[ValueTable] = []

@@ -1,14 +1,18 @@
 """Evaluations of several runs as values of tables: over seeds, by model, view and epoch."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain, product
+from operator import attrgetter, methodcaller
 from typing import Literal
 
 from assay.evaluation import Estimate
 from assay.reports import Axes, Series
+from assay_lab.columns import attributes, keyed
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Chart, Value, ValueRow, ValueTable, over_seeds, seeds_note
 from assay_lab.experiments.papers import PrintedTable
+from assay_lab.mappings import map_values, mapped
 from assay_lab.testbed import DetectorResult, Evaluation, SampleView
 
 Measure = Literal["accuracy", "precision", "recall", "macro-F1"]
@@ -22,7 +26,7 @@ Ours = Callable[[str, SampleView, str, int], Estimate | None]
 
 def runs_of(bench: Bench, *, ratio: float | None = None) -> dict[str, tuple[Evaluation, ...]]:
     """Return the evaluations of every configuration of a bench; what was not run before is run."""
-    return {chosen.name: bench.evaluations(chosen, ratio=ratio) for chosen in bench.configurations}
+    return map_values(partial(bench.evaluations, ratio=ratio), keyed(bench.configurations, "name"))
 
 
 def epochs_of(runs: Runs) -> list[int]:
@@ -37,7 +41,7 @@ def views_of(runs: Runs) -> tuple[SampleView, ...]:
     """Return the views that the runs have, the filtered one first; a run on filtered texts has one."""
     present: set[SampleView] = set()
     for run in chain.from_iterable(runs.values()):
-        present.update(cell.view for cell in run.cells)
+        present.update(attributes(run.cells, "view"))
     return tuple(filter(present.__contains__, VIEWS))
 
 
@@ -46,9 +50,23 @@ def cell_of(run: Evaluation, detector: str, epoch: int, view: SampleView) -> Det
     cell = run.cell(detector, epoch, view)
     if cell is not None:
         return cell
-    series = [name for name in run.detectors if name.startswith(f"{detector}:n=")]
+    series = list(filter(methodcaller("startswith", f"{detector}:n="), run.detectors))
     most = max(series, key=lambda name: int(name.rpartition("=")[2]), default=None)
     return run.cell(most, epoch, view) if most else None
+
+
+def over_cells(
+    seeds: Sequence[Evaluation],
+    detector: str,
+    epoch: int,
+    *,
+    view: SampleView,
+    get: Callable[[DetectorResult], Estimate | None],
+    share: bool = True,
+) -> Estimate | None:
+    """Return a value of a detector's cell, over the seeds that have the cell."""
+    cells = filter(None, [cell_of(run, detector, epoch, view=view) for run in seeds])
+    return over_seeds(list(map(get, cells)), share=share)
 
 
 def decided(
@@ -56,12 +74,9 @@ def decided(
 ) -> Estimate | None:
     """Return one measure of a detector's decisions, over seeds."""
     field = "f1" if measure == "macro-F1" else measure
-    estimates = []
-    for run in seeds:
-        cell = cell_of(run, detector, epoch=epoch, view=view)
-        if cell and cell.decided:
-            estimates.append(getattr(cell.decided, field))
-    return over_seeds(estimates, share=True)
+    return over_cells(
+        seeds, detector, epoch, view=view, get=lambda cell: getattr(cell.decided, field) if cell.decided else None
+    )
 
 
 def by_epoch(runs: Runs, measure: Measure) -> Ours:
@@ -151,7 +166,7 @@ def macro_f1_chart(title: str, runs: Runs, detectors: Sequence[str]) -> tuple[Ch
     value = by_epoch(runs, "macro-F1")
     lines = {}
     for detector in detectors:
-        lines[detector] = {epoch: value(first, view, detector, epoch) for epoch in epochs_of(runs)}
+        lines[detector] = mapped(partial(value, first, view, detector), epochs_of(runs))
     return chart(title, lines, x="epochs of training")
 
 
@@ -181,12 +196,12 @@ def setting(bench: Bench, runs: Runs) -> tuple[str, ...]:
             f"{first.parts['calibration-member']} + {first.parts['calibration-nonmember']} other texts, where the "
             "paper does not say where its own come from."
         )
-    if views_of(runs) == ("all",) and not all(chosen.data.filter for chosen in bench.configurations):
+    if views_of(runs) == ("all",) and not all(attributes(bench.configurations, "data.filter")):
         notes.append("No text, or none of one class, passed the filter: tables of filtered texts are of all texts.")
     words = {"filtered": "filtered", "all": "all texts"}
     separated: list[str] = []
     for run in chain.from_iterable(runs.values()):
-        apart = [blind for blind in run.blind if blind.separates]
+        apart = list(filter(attrgetter("separates"), run.blind))
         separated += [f"seed {run.seed}, {words[blind.view]}: {blind.kind} {blind.auroc}" for blind in apart]
     if separated:
         notes.append(

@@ -1,6 +1,7 @@
 """The derivations of texts that detectors of generated code compare, and the models that make them."""
 
 from collections.abc import Mapping
+from itertools import repeat
 from typing import Annotated
 
 from assay.errors import MissingCapability
@@ -93,13 +94,13 @@ def open_pair(models: DerivationModels) -> Deriver:
         MissingCapability: one of them has no weights here.
         ModelError: a model cannot be opened, or their tokenizers differ.
     """
-    names = [models.names.get(role, models.target_name) for role in ("observer", "performer")]
+    names = list(map(models.names.get, ("observer", "performer"), repeat(models.target_name)))
     for name in names:
         if is_remote(name):
             raise MissingCapability(f"{name} shows no distributions: expected two models opened from their weights")
     from assay_lab.methods.pair import ModelPair, PairedStatistics  # noqa: PLC0415  see open_restored
 
-    observer, performer = (open_local(name, models.opener.settings) for name in names)
+    observer, performer = map(open_local, names, repeat(models.opener.settings))
     return PairedStatistics(models.opener.cached_scorer(ModelPair(observer, performer, models.opener.settings)))
 
 

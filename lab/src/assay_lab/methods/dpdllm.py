@@ -31,6 +31,7 @@ from sklearn.naive_bayes import GaussianNB
 from assay.models import TransformersModel, open_local
 from assay.training import TrainingSettings, tune
 from assay.types import Generator, Sample, Score
+from assay_lab.columns import at_places, text_column
 from assay_lab.methods.labelled import (
     NO_CONTINUATION,
     Completion,
@@ -91,11 +92,11 @@ class DPDLLM(FittedOnTexts):
             ModelError: a model cannot be run.
         """
         self.refuse(samples, "reference")
-        pairs = completed([sample.text for sample in samples], self.generator, self.settings, seed=self.labelled.seed)
+        pairs = completed(text_column(samples), self.generator, self.settings, seed=self.labelled.seed)
         scores = []
         for sample, pair, row in zip(samples, pairs, features(pairs, self.reference), strict=True):
             if np.isnan(row).any():
-                scores.append(Score(sample.id, NAME, float("nan"), pair.reason or NO_CONTINUATION))
+                scores.append(Score(sample.id, NAME, value=float("nan"), reason=pair.reason or NO_CONTINUATION))
                 continue
             other, member = self.classifier.predict_joint_log_proba(row[None])[0]
             scores.append(Score(sample.id, NAME, float(member - other)))
@@ -130,7 +131,7 @@ def fit(
     reference = tuned_reference(tuple(texts), settings, seed)
     pairs = completed([samples[i].text for i in fitting], generator, settings, seed=seed)
     columns = features(pairs, reference)
-    truths = np.array([labelled.labels[i] for i in fitting])
+    truths = np.array(at_places(labelled.labels, fitting))
     scored = ~np.isnan(columns).any(axis=1)
     check_classes(truths[scored], len(fitting), "two halves, of which the model generates the second")
     classifier = GaussianNB(priors=(0.5, 0.5))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from assay.errors import DataError
 from assay.scores import Access, Detector, detectors_of
 from assay.types import MEMBER, NONMEMBER, Generator, Sample, Score
+from assay_lab.columns import among, is_labelled
 from assay_lab.methods.labelled import TrainingTexts
 
 if TYPE_CHECKING:
@@ -101,12 +102,12 @@ def fit_all(
         DataError: no sample is labelled, or too few of a class are.
         ModelError: a model cannot be run.
     """
-    labelled = [sample for sample in samples if sample.label in (MEMBER, NONMEMBER)]
+    labelled = among(samples, "label", (MEMBER, NONMEMBER))
     if not labelled:
         raise DataError(
             f"none of {len(samples)} texts to learn from is labelled: expected a column of labels, 1 = member"
         )
-    labels = [sample.label == MEMBER for sample in labelled]
+    labels = is_labelled(labelled, MEMBER).tolist()
     TrainingTexts(tuple(labelled), tuple(labels), seed).refuse_overlap(unlabelled)  # before hours of generation
     return {
         name: detector(labelled, labels, generator, unlabelled=unlabelled, seed=seed)

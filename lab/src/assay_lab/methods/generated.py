@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from assay.errors import Unscorable
 from assay.scores import GENERATED, Count, Statistics, mean, score
 from assay.types import TokenLogProbs, TokenStatistics
+from assay_lab.columns import attributes
 from assay_lab.methods.derivations import (
     PairStatistics,
     Restorations,
@@ -76,7 +77,7 @@ def detect_gpt(target: Statistics, copies: SpanCopies, *, n: Annotated[int, Inte
     A standard deviation of 0 counts as 1, as in the published code.
     """
     check_derived(copies, LEAST_COPIES)
-    perturbed = np.array([mean_log_prob(copy) for copy in copies])
+    perturbed = np.array(list(map(mean_log_prob, copies)))
     return float((mean(target.log_probs) - perturbed.mean()) / (perturbed.std() or 1.0))
 
 
@@ -130,7 +131,7 @@ def binoculars(pair: PairStatistics) -> float:
 def bart_score(restorations: Restorations, *, n: Count = 1) -> float:  # noqa: ARG001  of the derivations
     """Log-likelihood of the text given its revision: a reviser changes less in generated text."""
     check_derived(restorations)
-    return float(np.mean([mean_log_prob(restored) for restored in restorations]))
+    return float(np.mean(list(map(mean_log_prob, restorations))))
 
 
 @score(
@@ -156,4 +157,4 @@ def atc(conditioned: TaskStatistics, *, n: Count = 1) -> float:  # noqa: ARG001 
     check_derived(conditioned)
     if not all(map(len, conditioned)):
         raise Unscorable("no token of code outside comments")
-    return -float(np.mean([mean(statistics.entropy) for statistics in conditioned]))
+    return -float(np.mean(list(map(mean, attributes(conditioned, "entropy")))))

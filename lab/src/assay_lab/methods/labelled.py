@@ -7,6 +7,8 @@ ones is refused.
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
 from typing import Literal
 
 import numpy as np
@@ -16,6 +18,7 @@ from assay.errors import DataError
 from assay.scores import SuffixCut
 from assay.scoring import ask, cut_texts
 from assay.types import Generator, Rejected, Sample
+from assay_lab.columns import at_places, attributes, text_column
 
 CUT = SuffixCut(0.5, "line", "lexical")
 """As SrDetection cuts a text, so that every detector of generated text sends the same prompts."""
@@ -56,7 +59,7 @@ class TrainingTexts:
         """
         sizes = Counter(map(group_of, self.samples))
         order = np.random.default_rng(self.seed).permutation(len(sizes))
-        groups = sorted((list(sizes)[i] for i in order), key=lambda group: -sizes[group])
+        groups = sorted(at_places(list(sizes), order), key=lambda group: -sizes[group])
         side: dict[str, int] = {}
         counts = [Counter[bool](), Counter[bool]()]
         for group in groups:
@@ -72,7 +75,7 @@ class TrainingTexts:
                 f"{len(sizes)} groups of labelled texts cannot be cut into two halves with {FEWEST // 2} of each "
                 "class: expected more groups, or more equal ones"
             )
-        sides = np.array([side[group_of(sample)] for sample in self.samples])
+        sides = np.array(at_places(side, map(group_of, self.samples)))
         return np.flatnonzero(sides == 0).tolist(), np.flatnonzero(sides == 1).tolist()
 
     def divided(
@@ -91,9 +94,9 @@ class TrainingTexts:
         """
         if texts == "labelled half":
             training, fitting = self.halves()
-            return list(dict.fromkeys(self.samples[i].text for i in training)), fitting, None
-        seen = dict.fromkeys(sample.text for sample in (*self.samples, *unlabelled))
-        return list(seen), range(len(self.samples)), frozenset(sample.text for sample in unlabelled)
+            return list(dict.fromkeys(text_column(at_places(self.samples, training)))), fitting, None
+        seen = dict.fromkeys(text_column((*self.samples, *unlabelled)))
+        return list(seen), range(len(self.samples)), frozenset(text_column(unlabelled))
 
     def refuse_overlap(self, samples: Sequence[Sample]) -> None:
         """Refuse to judge a labelled text, a copy of one, or a text of its group.
@@ -102,7 +105,7 @@ class TrainingTexts:
             DataError: there is such a text among the samples.
         """
         groups = set(map(group_of, self.samples))
-        texts = {sample.text for sample in self.samples}  # a copy may be in another group
+        texts = set(text_column(self.samples))  # a copy may be in another group
         labelled = [sample.id for sample in samples if group_of(sample) in groups or sample.text in texts]
         if labelled:
             raise DataError(
@@ -181,9 +184,9 @@ def completions(
     Raises:
         ModelError: the model cannot be run.
     """
-    cut = [piece for (piece,) in cut_texts(CUT, texts, generator)]
+    cut = list(chain.from_iterable(cut_texts(CUT, texts, generator)))
     if temperature == 0:
-        greedy = ask([piece.question for piece in cut if piece.truth], generator)
+        greedy = ask(attributes(filter(attrgetter("truth"), cut), "question"), generator)
         generated = {i: greedy[piece.question] for i, piece in enumerate(cut) if piece.truth}
     else:
         generated = {}

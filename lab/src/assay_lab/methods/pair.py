@@ -11,6 +11,7 @@ from assay.errors import ModelError
 from assay.models import IMPOSSIBLE, ROWS, ModelSettings, TransformersModel, combined, reduce_logits
 from assay.scores import Derived
 from assay.types import LogProbScorer, Sample, TokenScorer
+from assay_lab.columns import text_column
 
 CPU_LOGITS, GPU_LOGITS = 2**23, 2**26
 """Logits of each model that are in memory at a time: half of what a single model may have."""
@@ -124,6 +125,6 @@ class PairedStatistics:
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Derived]:  # noqa: ARG002  one of each text
         """See `assay.scores.Deriver`; equal texts are run once."""
         assert isinstance(self.pair, TokenScorer)  # noqa: S101  as a pair is, and a cached one
-        texts = list(dict.fromkeys(sample.text for sample in samples))
+        texts = list(dict.fromkeys(text_column(samples)))
         statistics = dict(zip(texts, self.pair.token_statistics(texts), strict=True))
         return [Derived((statistics[sample.text],)) for sample in samples]

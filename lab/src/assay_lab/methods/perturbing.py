@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
-from itertools import chain, islice, pairwise
+from itertools import chain, islice, pairwise, repeat
+from operator import itemgetter, methodcaller
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from assay.models import combined
 from assay.scores import Derived
 from assay.scoring import generator_digest
 from assay.types import Generator, Rejected, Sample, TokenScorer
+from assay_lab.columns import at_places, attributes, text_column, without
 
 NO_PLACE = "no place for white space: no perturbed copy differs"
 _SPACE = re.compile(r"(?<=\S) (?=\S)")
@@ -71,8 +73,8 @@ class CopyStatistics:
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Derived | Rejected]:
         """See `assay.scores.Deriver`; equal copies are scored once."""
-        groups = self.perturb([sample.text for sample in samples], n)
-        distinct = list(dict.fromkeys(chain.from_iterable(group.texts for group in groups)))
+        groups = self.perturb(text_column(samples), n)
+        distinct = list(dict.fromkeys(chain.from_iterable(attributes(groups, "texts"))))
         scored = dict(zip(distinct, self.target.token_statistics(distinct), strict=True))
         return [
             Rejected(group.reason) if group.reason else Derived(tuple(map(scored.get, group.texts)), group.failures)
@@ -110,12 +112,12 @@ class StylePerturbation:
 
     def __call__(self, texts: Sequence[str], n: int) -> Sequence[Copies]:
         """See `Perturber`; a copy that equals its text counts as a failure."""
-        return [self._copies(text, n) for text in texts]
+        return list(map(self._copies, texts, repeat(n)))
 
     def _copies(self, text: str, n: int) -> Copies:
         draw = draws_of(text, self.seed)
         copies = [perturbed_style(text, self, draw) for _ in range(n)]
-        kept = tuple(copy for copy in copies if copy != text)
+        kept = tuple(without(copies, (text,)))
         unchanged = Counter({"copies that equal the text": len(copies) - len(kept)})
         return Copies(kept, +unchanged, None if kept else NO_PLACE)
 
@@ -126,10 +128,10 @@ def perturbed_style(text: str, settings: StylePerturbation, draw: np.random.Gene
     Spaces go where one space separates two visible characters, so indentation and tokens stay.
     """
     if draw.random() < 0.5:  # noqa: PLR2004  a coin
-        places = [match.start() for match in _SPACE.finditer(text)]
+        places = list(map(methodcaller("start"), _SPACE.finditer(text)))
         mark, mean = " ", settings.spaces
     else:
-        places = [match.start() for match in re.finditer(r"\n", text)]
+        places = list(map(methodcaller("start"), re.finditer(r"\n", text)))
         mark, mean = "\n", settings.line_ends
     if not places:
         return text
@@ -222,7 +224,7 @@ class SpanPerturbation:
 
     def __call__(self, texts: Sequence[str], n: int) -> Sequence[Copies]:
         """See `Perturber`. All spans of all copies of all texts are filled in one call a round."""
-        streams = [draws_of(text, self.seed) for text in texts]
+        streams = list(map(draws_of, texts, repeat(self.seed)))
         copies: list[list[str]] = [[] for _ in texts]
         failures: list[Counter[str]] = [Counter() for _ in texts]
         long_enough = [row for row, text in enumerate(texts) if len(_WORD.findall(text)) > self.span]
@@ -248,7 +250,7 @@ class SpanPerturbation:
 
     def masked(self, text: str, draw: np.random.Generator) -> Masked:
         """Return a text with spans that do not touch each other's buffers."""
-        words = [match.span() for match in _WORD.finditer(text)]
+        words = list(map(methodcaller("span"), _WORD.finditer(text)))
         count = max(1, int(self.share * len(words) / (self.span + 2 * self.buffer)))
         free = np.ones(len(words) - self.span + 1, bool)
         first: list[int] = []
@@ -259,7 +261,7 @@ class SpanPerturbation:
             free[max(0, place - reach) : place + reach + 1] = False
             first.append(place)
         spans = tuple((words[place][0], words[place + self.span - 1][1]) for place in sorted(first))
-        borders = [words[at][0] for at in range(0, len(words), SECTION)]
+        borders = list(map(itemgetter(0), words[::SECTION]))
         stops = [*borders[1:], len(text)]
         return Masked(text, spans, tuple(zip([0, *borders[1:]], stops, strict=True)))
 
@@ -295,9 +297,9 @@ class SentinelFiller:
             parts += [(row, spans, prompt) for spans, prompt in sentinel_prompts(mask) if spans]
         if not parts:
             return [Rejected(MISSING)] * len(masked)
-        longest = max(len(spans) for _, spans, _ in parts)
+        longest = max(map(len, map(itemgetter(1), parts)))
         replies = self.model.generate(
-            [prompt for _, _, prompt in parts],
+            list(map(itemgetter(2), parts)),
             max_new_tokens=self.tokens * (longest + 1),
             temperature=self.temperature,
             top_p=self.top_p,
@@ -348,16 +350,12 @@ class CausalFiller:
         for mask in masked:
             prompts += [mask.text[max(0, start - self.context) : start] or "\n" for start, _ in mask.spans]
         replies = self.model.generate(
-            prompts,
-            max_new_tokens=self.tokens,
-            temperature=self.temperature,
-            top_p=self.top_p,
-            seed=seed,
+            prompts, max_new_tokens=self.tokens, temperature=self.temperature, top_p=self.top_p, seed=seed
         )
         results: list[tuple[str, ...] | Rejected] = []
         for mask in masked:
             own = list(islice(replies, len(mask.spans)))
-            if any(isinstance(reply, Rejected) for reply in own):
+            if any(map(isinstance, own, repeat(Rejected))):
                 results.append(Rejected(REFUSED))
                 continue
             fills = tuple(first_words(str(reply), self.words) for reply in own)
@@ -393,6 +391,6 @@ def fills_in(reply: str, count: int) -> tuple[str, ...] | None:
     fills: dict[int, str] = {}
     for mark, following in pairwise(marks):
         fills.setdefault(int(mark[1]), reply[mark.end() : following.start()].strip())
-    if not all(fills.get(number) for number in range(count)):
+    if not all(map(fills.get, range(count))):
         return None
-    return tuple(fills[number] for number in range(count))
+    return tuple(at_places(fills, range(count)))

@@ -62,7 +62,7 @@ def code_block(reply: str) -> str | None:
 def task_line(reply: str) -> str | None:
     """Return the task of a reply in one line; None if it has none."""
     tasks = [" ".join(task.split()) for task in _TASK.findall(reply)]
-    return next((task for task in tasks if task), None)
+    return next(filter(None, tasks), None)
 
 
 @dataclass(frozen=True, slots=True)

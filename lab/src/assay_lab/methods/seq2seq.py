@@ -28,6 +28,7 @@ from assay.models import (
     stream_seeds,
 )
 from assay.types import TokenLogProbs
+from assay_lab.columns import attributes, without
 from assay_lab.methods.derivations import SEQ2SEQ
 
 CPU_BATCH_TOKENS = 4096
@@ -104,10 +105,10 @@ class Seq2SeqModel:
         Raises:
             ModelError: a setting out of its range, or one prompt alone does not fit into memory.
         """
-        decoding = Decoding(max_new_tokens, temperature, top_p, tuple(stop), seed)
+        decoding = Decoding(max_new_tokens, temperature=temperature, top_p=top_p, stop=tuple(stop), seed=seed)
         room = min(max_new_tokens, self.context - 1)
         work = [
-            _Pair(index, ids, [], room, own >> 1)
+            _Pair(index, source=ids, target=[], room=room, seed=own >> 1)
             for index, (ids, own) in enumerate(zip(self._encode(prompts), stream_seeds(seed, prompts), strict=True))
         ]
         yield from in_order(self.budget.run(work, lambda batch: self._generated(batch, decoding)))
@@ -122,7 +123,9 @@ class Seq2SeqModel:
             ModelError: a log-probability is not finite, or one pair does not fit into memory.
         """
         pairs = zip(self._encode(sources), self._encode(targets), strict=True)
-        work = [_Pair(index, source, target, len(target)) for index, (source, target) in enumerate(pairs)]
+        work = [
+            _Pair(index, source=source, target=target, room=len(target)) for index, (source, target) in enumerate(pairs)
+        ]
         yield from in_order(self.budget.run(work, self._scored))
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
@@ -135,7 +138,7 @@ class Seq2SeqModel:
 
     def _inputs(self, batch: Sequence[_Pair]) -> dict[str, Tensor]:
         device = self.checkpoint.model.device
-        ids, mask = right_padded([pair.source for pair in batch], self._padding)
+        ids, mask = right_padded(attributes(batch, "source"), self._padding)
         return {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
 
     @property
@@ -144,7 +147,7 @@ class Seq2SeqModel:
 
     def _scored(self, batch: Sequence[_Pair]) -> list[tuple[int, TokenLogProbs]]:
         inputs = self._inputs(batch)
-        labels, mask = right_padded([pair.target for pair in batch], self._padding)
+        labels, mask = right_padded(attributes(batch, "target"), self._padding)
         model: Any = self.checkpoint.model
         with torch.inference_mode():
             start = model.prepare_decoder_input_ids_from_labels(labels=labels.to(inputs["input_ids"].device))
@@ -170,13 +173,13 @@ class Seq2SeqModel:
             eos_token_id=ends,
             pad_token_id=self._padding,
         )
-        processors = sampling(decoding, [pair.seed for pair in batch])
+        processors = sampling(decoding, attributes(batch, "seed"))
         with torch.inference_mode(), own_settings_off(model):
             output = model.generate(**self._inputs(batch), generation_config=settings, logits_processor=processors)
         frame = {self._padding, ends, start, _token(tokenizer, "bos_token_id", None)}
         results = []
         for pair, row in zip(batch, output.tolist(), strict=True):
-            ids = [token for token in row[1:] if token not in frame]
+            ids = without(row[1:], frame)
             text = str(tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False))
             results.append((pair.index, before_first(text, decoding.stop)))
         return results

@@ -24,10 +24,10 @@ answer; `perturbation="names"` replaces all names; sizes, epochs and
 rate of the mapping.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,6 +51,7 @@ from assay.models import located, one_line, open_local, quiet, resolve_device
 from assay.scoring import cut_texts, rewritten
 from assay.training import Batches, Processes, Training, TrainingProgress, accumulate, adamw, train, trapezoid
 from assay.types import Generator, Rejected, Sample, Score
+from assay_lab.columns import among, at_places, present, text_column
 from assay_lab.methods.key_tokens import perturbed
 from assay_lab.methods.labelled import CUT, Completion, FittedOnTexts, TrainingTexts, check_classes
 
@@ -171,7 +172,7 @@ class VeilProbe(FittedOnTexts):
         if scored.any():
             values[scored] = self.prototypes.nearer(rows[scored])
         return [
-            Score(sample.id, NAME, float(value), reason)
+            Score(sample.id, NAME, value=float(value), reason=reason)
             for sample, value, reason in zip(samples, values, reasons, strict=True)
         ]
 
@@ -201,13 +202,13 @@ def fit(
     """
     labelled = TrainingTexts(tuple(samples), tuple(map(bool, labels)), seed)
     texts, fitting, judged = labelled.divided(settings.texts, unlabelled)
-    prompts = [prompt for prompt in prompts_of(texts, generator, settings) if prompt is not None]
+    prompts = present(prompts_of(texts, generator, settings))
     pairs = answered(prompts, generator, settings, answers=settings.answers, seed=seed)
     mapping = open_mapping(settings, seed=seed)
-    learn(mapping, [pair for pair in pairs if pair.reason is None], settings, seed=seed)
-    rows, _ = features([samples[i] for i in fitting], generator, mapping, settings=settings, seed=seed)
+    learn(mapping, among(pairs, "reason", (None,)), settings, seed=seed)
+    rows, _ = features(at_places(samples, fitting), generator, mapping, settings=settings, seed=seed)
     scored = ~np.isnan(rows).any(axis=1)
-    truths = np.array([labelled.labels[i] for i in fitting])[scored]
+    truths = np.array(at_places(labelled.labels, fitting))[scored]
     check_classes(truths, len(fitting), "words that can be replaced")
     return VeilProbe(
         labelled=labelled,
@@ -297,7 +298,7 @@ def learn(
     model = mapping.model
 
     def gradient(step: int) -> torch.Tensor:
-        batch = [pairs[i] for i in batches(step)]
+        batch = at_places(pairs, batches(step))
         return accumulate(lambda part: _answer_loss(mapping, part), [batch], model.device)
 
     training = Training(
@@ -334,9 +335,9 @@ def inputs(mapping: Mapping, pairs: Sequence[Completion], *, answers: bool) -> d
     read = [torch.cat([start, _answer_ids(mapping, pair.answer)]) if answers else start for pair in pairs]
     tensors = {
         "input_ids": texts,
-        "attention_mask": [torch.ones_like(ids) for ids in texts],
+        "attention_mask": list(map(torch.ones_like, texts)),
         "decoder_input_ids": read,
-        "decoder_attention_mask": [torch.ones_like(ids) for ids in read],
+        "decoder_attention_mask": list(map(torch.ones_like, read)),
     }
     return {name: pad_sequence(rows, batch_first=True).to(mapping.model.device) for name, rows in tensors.items()}
 
@@ -359,7 +360,7 @@ def features(
 
     The first half of a row are the states of the text, the second by how much those of the perturbed text differ.
     """
-    own = prompts_of([sample.text for sample in samples], generator, settings)
+    own = prompts_of(text_column(samples), generator, settings)
     changed = _perturbed(samples, own, generator, settings=settings, seed=seed)
     both = [(first, second) for first, second in zip(own, changed, strict=True) if first is not None and second]
     pairs = iter(_read_by_decoder(list(chain.from_iterable(both)), generator, settings, seed=seed))
@@ -377,7 +378,7 @@ def features(
             rows.append(np.concatenate([state, np.abs(states(mapping, second, settings) - state)]))
         else:
             rows.append(None)
-    width = next((len(row) for row in rows if row is not None), 1)
+    width = next(map(len, present(rows)), 1)
     return np.stack([np.full(width, np.nan) if row is None else row for row in rows]), reasons
 
 
@@ -409,7 +410,7 @@ def _read_by_decoder(
 ) -> list[Completion]:
     """Return each prompt with the answer that the decoder reads; an empty one where it reads its start alone."""
     if settings.decoder == "start":
-        return [Completion(prompt, "") for prompt in prompts]
+        return list(map(Completion, prompts, repeat("")))
     return answered(prompts, generator, settings, answers=1, seed=seed)
 
 
@@ -439,7 +440,7 @@ def prototypes(rows: Rows, truths: NDArray[np.bool_], *, seed: int) -> Prototype
         p = ttest_ind(moved[truths][:, varies], moved[~truths][:, varies], equal_var=False).pvalue
         significant[half:][varies] = p < SIGNIFICANT
     table = _tensor(rows, significant)
-    classes = [np.flatnonzero(truths == label) for label in (False, True)]
+    classes = [np.flatnonzero(~truths), np.flatnonzero(truths)]
     shots = [min(SHOTS, len(members) // 2) for members in classes]
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -465,7 +466,7 @@ def prototypes(rows: Rows, truths: NDArray[np.bool_], *, seed: int) -> Prototype
     )
     train(training, processes=Processes(torch.device("cpu")))
     with torch.inference_mode():
-        points = torch.stack([space(table[members]).mean(0) for members in classes])
+        points = centres(space, table, classes)
     return Prototypes(significant, space, points)
 
 
@@ -473,11 +474,16 @@ def _episode_loss(space: torch.nn.Module, table: torch.Tensor, drawn: Sequence[N
     """Return cross-entropy of the queries by squared distance to the class means, plus the bottleneck loss."""
     support = [members[: len(members) // 2] for members in drawn]
     query = [members[len(members) // 2 :] for members in drawn]
-    points = torch.stack([space(table[members]).mean(0) for members in support])
+    points = centres(space, table, support)
     vectors = space(table[np.concatenate(query)])
     classes = torch.tensor(np.repeat(range(len(query)), list(map(len, query))))
     bottleneck = torch.log1p(vectors.var(0)).sum()
     return cross_entropy(-(torch.cdist(vectors, points) ** 2), classes) + BOTTLENECK * bottleneck
+
+
+def centres(space: torch.nn.Module, table: torch.Tensor, classes: Iterable[NDArray[np.int64]]) -> torch.Tensor:
+    """Return the mean of each class in the learned space, float32 [classes, dimensions]."""
+    return torch.stack([space(table[members]).mean(0) for members in classes])
 
 
 def _tensor(rows: Rows, significant: NDArray[np.bool_]) -> torch.Tensor:

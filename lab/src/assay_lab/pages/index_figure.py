@@ -7,6 +7,7 @@ from typing import Any
 import vl_convert
 
 from assay_lab.measuring import DOCS, RESULTS
+from assay_lab.result_rows import column
 
 PICTURE = DOCS / "images" / "index-latency.svg"
 KINDS = {"lookup": "fingerprints → candidates", "trace": "text → ten matches, with vectors"}
@@ -36,7 +37,7 @@ def spec(results: list[dict[str, Any]]) -> dict[str, Any]:
                 "field": "documents",
                 "type": "quantitative",
                 "scale": {"type": "log"},
-                "axis": {"values": sorted({size["documents"] for size in results}), "format": "~s"},
+                "axis": {"values": sorted(set(column(results, "documents"))), "format": "~s"},
             },
             "y": {"field": "milliseconds", "type": "quantitative", "scale": {"type": "log", "domain": [0.1, 100]}},
             "color": {

@@ -2,17 +2,7 @@
 
 from collections.abc import Mapping
 
-from assay_lab.pages.table_cells import (
-    Cell,
-    File,
-    filled,
-    number,
-    pivot_of,
-    table,
-    table_of,
-    times,
-    transposed,
-)
+from assay_lab.pages.table_cells import Cell, File, filled, number, pivot_of, table, table_of, times, transposed
 from assay_lab.result_rows import grouped
 
 DOCUMENTS = {"both": "files and functions", "file": "files", "function": "functions"}

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from operator import itemgetter
 
+from assay_lab.mappings import enumerated
 from assay_lab.pages.table_cells import Cell, File, pivot, pivot_of, table, table_of
 from assay_lab.result_rows import grouped, where
 
@@ -89,7 +90,7 @@ def provenance_peers(file: File) -> str:
             ranks = pivot_of("way", own, line="{way}", column="{window} tokens", cell="{mrr:estimate}")
             parts.append(f"{words[0].upper()}{words[1:]}:\n\n{ranks}")
     fragments = {cell["window"]: cell["queries"] for cell in measured}
-    sizes = ", ".join(f"{count} of {window} tokens" for window, count in fragments.items())
+    sizes = enumerated(fragments, "{1} of {0} tokens")
     parts.append(
         f"Mean reciprocal rank and its interval among {largest[0]['space']:,} functions; fragments: {sizes}. Recall@1 "
         "and recall@10 are in the JSON file.\n"
@@ -229,6 +230,18 @@ def licence_heads(file: File) -> str:
     return table_of(file["results"], columns)
 
 
+def licence_cases(file: File) -> str:
+    """Heads and manifests read as a reader with the law in mind does, by reader and half."""
+    columns: dict[str, Cell] = {
+        "": "{reader}, {part}s, half {half}",
+        "cases": "{cases:,}",
+        "right": "{right:,}",
+        "share": "{share:.1%} ({interval[0]:.0%}–{interval[1]:.0%})",
+        "as permissive": "{permissive:,}",
+    }
+    return table_of(file["results"][:-1], columns)
+
+
 def pairs(file: File) -> str:
     """Copies among all pairs of files, beside copydetect."""
     columns: dict[str, Cell] = {
@@ -239,3 +252,18 @@ def pairs(file: File) -> str:
     }
     columns |= {kind: f"{{found[{kind}]}}" for kind in file["results"][0]["found"]}
     return table_of(file["results"], columns)
+
+
+def agent_readings(file: File) -> str:
+    """Return the planted readings that were found, by form and size of the patch, and the runs that were accused."""
+    cells = []
+    for row in file["results"]:
+        if row["form"] == "as recorded":
+            most = f"{row['accused']} of {row['strangers']} accused (at most {row['accused_at_most']:.1%})"
+            cells.append(("no plant", f"{row['tasks']}, 3 and more", most))
+        elif row["planted"]:
+            place = f"{row['tasks']}, {row['lines']}"
+            exact = "" if row["at_step_and_channel"] == row["found"] else f", {row['at_step_and_channel']} exact"
+            strangers = "" if not row["accused"] else f", {row['accused']} of {row['strangers']} strangers accused"
+            cells.append((row["form"], place, f"{row['found']} of {row['planted']}{exact}{strangers}"))
+    return pivot("form", cells)

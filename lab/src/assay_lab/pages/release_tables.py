@@ -5,6 +5,7 @@ from operator import itemgetter
 from typing import Any
 
 from assay_lab.pages.table_cells import File, estimate, number, table
+from assay_lab.result_rows import where
 
 Heads = Mapping[str, str]
 """Key of a row → heading of its column."""
@@ -42,7 +43,7 @@ def release_statistic(file: File) -> str:
 
 def release_statistic_pretrained(file: File) -> str:
     """Return the same of a model of others, for the statistic that was chosen."""
-    return _by_taken_off([row for row in file["results"] if row["values"] == "whole text"])
+    return _by_taken_off(where(file["results"], values="whole text"))
 
 
 def _by_taken_off(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -61,8 +62,7 @@ def release_power(file: File) -> str:
     heads = {"dose": "times", "tasks": "tasks seen", "others": "not seen", "copies": "copies", "parent": "parent"}
     heads |= {"evidence p ≤ 0.05": "p ≤ .05", "evidence p ≤ 0.01": "p ≤ .01", "z evidence": "z"}
     return rows_table(
-        file["results"],
-        heads | {"known at least": "known, at least", "mid_pit AUROC": "AUROC of `mid_pit`"},
+        file["results"], heads | {"known at least": "known, at least", "mid_pit AUROC": "AUROC of `mid_pit`"}
     )
 
 

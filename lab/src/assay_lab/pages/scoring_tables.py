@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from operator import itemgetter
 
+from assay_lab.mappings import enumerated
 from assay_lab.pages.table_cells import Cell, File, filled, number, pivot, seconds, table, table_of, times, transposed
 
 MODEL = "{model}, V = {vocabulary:,}"
@@ -180,7 +181,7 @@ def test_cases(file: File) -> str:
         "tasks": "{samples:,}",
         "with ten": _with_ten,
         "with some": "{with_some:,}",
-        "fewer because": lambda entry: "; ".join(f"{count} {why}" for why, count in entry["fewer_because"].items()),
+        "fewer because": lambda entry: enumerated(entry["fewer_because"], "{1} {0}", separator="; "),
         "stated tests replaced": "{replaced:,} of {stated_tests:,}",
         "new tests confirmed": "{confirmed[tests]:,} of {confirmed[tests]:,}",
         "tasks a second": lambda entry: number(entry["samples"] / entry["seconds"]),

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
+from operator import methodcaller
 from pathlib import Path
 
 from assay_lab.pages.decision_tables import (
@@ -30,9 +31,11 @@ from assay_lab.pages.index_tables import (
     vectors,
 )
 from assay_lab.pages.provenance_tables import (
+    agent_readings,
     confidence,
     confidence_languages,
     confidence_of_copies,
+    licence_cases,
     licence_gate,
     licence_gate_clean,
     licence_gate_languages,
@@ -124,11 +127,13 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "index": ("index", index),
     "scale": ("scale", scale),
     "licences": ("licences", licences),
+    "licence-cases": ("provenance/licence_cases", licence_cases),
     "licence-heads": ("provenance/licence_heads", licence_heads),
     "licence-gate": ("licence_gate", licence_gate),
     "licence-plants": ("licence_gate", licence_plants),
     "licence-gate-languages": ("licence_gate_languages", licence_gate_languages),
     "licence-gate-clean": ("licence_gate_languages", licence_gate_clean),
+    "agent-readings": ("agent_readings", agent_readings),
     "pairs": ("pairs", pairs),
     "pasted-language": ("pasted_language", pasted_language),
     "provenance-peers": ("provenance_peers", provenance_peers),
@@ -182,7 +187,7 @@ def rendered(page: str, folder: Path) -> str:
     @cache
     def files(stems: str) -> tuple[File, ...] | None:
         paths = [folder / f"{stem}.json" for stem in stems.split("+")]
-        return tuple(map(read, paths)) if all(path.exists() for path in paths) else None
+        return tuple(map(read, paths)) if all(map(methodcaller("exists"), paths)) else None
 
     def of(name: str) -> str:
         if name == "machine":

@@ -133,7 +133,7 @@ def section(title: str, finding: Finding) -> str:
     notes = [*finding.notes, f"All digits: `lab/results/testbed/{title.replace(', ', '-')}.json`."]
     if left_out:
         notes[-1] += f" It also has: {'; '.join(left_out)}."
-    return "\n\n".join([*parts, "\n".join(f"- {note}" for note in notes), ""])
+    return "\n\n".join([*parts, "\n".join(map("- {}".format, notes)), ""])
 
 
 def picture_of(title: str) -> Path:

@@ -58,6 +58,11 @@ def rows_of(file: File, name: str) -> Rows:
     return {row["name"]: row["values"] for row in matching["rows"]}
 
 
+def named_rows(file: File, name: str) -> list[list[str]]:
+    """Return the rows of a table of a finding, as they are printed."""
+    return [[row, *map(shown, values)] for row, values in rows_of(file, name).items()]
+
+
 def shown(value: Value, *, share: bool = True) -> str:
     """Return a value with its interval, a share in per cent; "–" where there is none."""
     if value is None:
@@ -113,7 +118,7 @@ def verdict_goals(file: File) -> str:
 
 def verdict_methods(file: File) -> str:
     """Return right, wrong and open verdicts of each method, and its false alarms by kind of benchmark."""
-    parts = [rows_of(file, name) for name in ("clean", "shifted", "familiar")]
+    parts = list(map(partial(rows_of, file), ("clean", "shifted", "familiar")))
     measurable = rows_of(file, "measurable")
     rows = []
     for name, title in METHODS.items():
@@ -135,7 +140,7 @@ def verdict_tuned(file: File) -> str:
 
 def verdict_allowances(file: File) -> str:
     """Return what the allowance costs and gives, on both halves of the seeds."""
-    rows = [[name, *map(shown, values)] for name, values in rows_of(file, "allowances").items()]
+    rows = named_rows(file, "allowances")
     half = len(file["seeds"]) // 2
     head = ["allowance"]
     for seeds in (file["seeds"][:half], file["seeds"][half:]):
@@ -237,7 +242,7 @@ def _language_cells(file: File) -> list[str]:
 
 def verdict_redecided(file: File) -> str:
     """Return the goals by the rule as it is now, and when it was chosen."""
-    return table(["measure", "now", "then"], [[name, *map(shown, row)] for name, row in rows_of(file, "goals").items()])
+    return table(["measure", "now", "then"], named_rows(file, "goals"))
 
 
 def score_kinds(file: File) -> str:

@@ -21,7 +21,7 @@ def headings(*parts: Iterable[str]) -> list[str]:
 
 def paper_headings(names: Iterable[object]) -> list[str]:
     """Return the headings of values that the paper prints."""
-    return [f"{name} (paper)" for name in names]
+    return list(map("{} (paper)".format, names))
 
 
 def printed_values(printed: PrintedTable, *path: str) -> tuple[float | None, ...]:

@@ -13,6 +13,7 @@ That is ten passes for twelve scores. `assay` runs the text and its lower-cased 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import repeat
 
 import numpy as np
 import torch
@@ -189,7 +190,7 @@ def differences(ours: Mapping[str, NDArray[np.float64]], theirs: Mapping[str, li
 def run(scale: tuple[tuple[str, ...], int], seed: int, data: Data) -> Result:
     """The way peers do it against assay: the same scores of the same texts."""
     names, repeats = scale
-    return Result([measured(name, repeats) for name in names])
+    return Result(list(map(measured, names, repeat(repeats))))
 
 
 EXPERIMENTS = (

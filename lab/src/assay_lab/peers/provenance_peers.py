@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import version
 from itertools import chain, islice, product, takewhile
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from assay import __version__
 from assay.corpora import Document
 from assay.provenance import CodeIndex, SearchMethod, trace
 from assay.retrieval import open_encoder
+from assay_lab.columns import at_places, attributes, text_column
 from assay_lab.evaluation.retrieval import gains, reciprocal_rank_gain, retrieval_quality
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import PeakMemory, fresh, percentiles, with_ends
@@ -98,7 +100,7 @@ def compared(
     """All ways over one search space."""
     documents, places = shuffled(space, size)
     asked = list(chain.from_iterable(cells.values()))
-    texts = [query.text for query in asked]
+    texts = text_column(asked)
     done = {name: fresh(way, documents, texts) for name, way in ways.items()}
     truths = right_places(asked, space, places)
     ranks = {name: list(map(first_of, searched.found, truths)) for name, searched in done.items()}
@@ -125,7 +127,7 @@ def qualities(name: str, ranks: Mapping[str, list[int]], cells: Cells) -> Iterat
     for (window, kind), cell in cells.items():
         part = slice(start, start + len(cell))
         start += len(cell)
-        groups = [query.group for query in cell]
+        groups = attributes(cell, "group")
         others = {other: theirs[part] for other, theirs in ranks.items() if other != name}
         of_cell = retrieval_quality(ranks[name][part], groups, seed=SEED)
         over = reciprocal_rank_gain(ranks[name][part], others, groups, seed=SEED)
@@ -147,7 +149,7 @@ def best_setting(
     """The setting of copydetect with the best mean reciprocal rank over all cells, and the figures of all."""
     documents, places = shuffled(space, min(CHOSEN_AT, len(space.documents)))
     asked = list(chain.from_iterable(cells.values()))[::5]
-    texts, truths = [query.text for query in asked], right_places(asked, space, places)
+    texts, truths = text_column(asked), right_places(asked, space, places)
     figures: dict[Setting, float] = {}
     for setting in settings:
         searched = fresh(search_copydetect, documents, texts, setting=setting)
@@ -164,7 +166,7 @@ def shuffled(space: SearchSpace, size: int) -> tuple[list[Document], dict[int, i
     """The documents of a space, targets no longer first, and place → position there: equals are ranked by position."""
     order = list(range(size))
     random.Random(SEED + size).shuffle(order)  # noqa: S311
-    return [space.documents[at] for at in order], dict(zip(order, range(size), strict=True))
+    return at_places(space.documents, order), dict(zip(order, range(size), strict=True))
 
 
 def right_places(asked: Sequence[Query], space: SearchSpace, places: Mapping[int, int]) -> list[frozenset[int]]:
@@ -228,14 +230,14 @@ def search_copydetect(documents: Sequence[Document], texts: Sequence[str], *, se
                 shared, (of_query, of_document), _ = compare(query, document)
                 if shared:
                     found.append((-of_query, -of_document, position))
-            return [position for *_, position in sorted(found)[:DEPTH]]
+            return list(map(itemgetter(-1), sorted(found)[:DEPTH]))
 
         return find
 
-    finding([fingerprints(document.text) for document in documents[:5]])(documents[0].text)
+    finding(list(map(fingerprints, text_column(documents[:5]))))(documents[0].text)
     with PeakMemory() as peak:
         start = time.process_time()
-        corpus = [fingerprints(document.text) for document in documents]
+        corpus = list(map(fingerprints, text_column(documents)))
         seconds = time.process_time() - start
         found, taken = answers(finding(corpus), texts)
     return Searched(found, build_seconds=seconds, query_seconds=taken, mebibytes=peak.growth)

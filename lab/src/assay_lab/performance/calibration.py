@@ -17,7 +17,9 @@ from assay.models import open_local
 from assay.scores import requests
 from assay.scoring import frequencies_for, plan, score_samples
 from assay.types import Sample
+from assay_lab.columns import at_places, id_column, text_column
 from assay_lab.experiments.declaration import Data, Experiment, Result
+from assay_lab.mappings import numbered
 from assay_lab.performance.subjects import frequencies_of
 
 ALPHAS = (0.05, 0.1)
@@ -27,13 +29,13 @@ WITHIN = (0.05, 0.95)
 
 def rates(values: Mapping[str, np.ndarray], samples: list[Sample], splits: int) -> Mapping[str, np.ndarray]:
     """Score → float64 [splits, alphas]: the share of judged samples that is flagged."""
-    place = {sample.id: index for index, sample in enumerate(samples)}
+    place = numbered(id_column(samples))
     flagged = {name: np.zeros((splits, len(ALPHAS))) for name in values}
     shares = {"calibration": CALIBRATION_SHARE, "judged": 1 - CALIBRATION_SHARE}
     for split in range(splits):
         parts = split_by_group(samples, shares, seed=split)
-        calibration = [place[sample.id] for sample in parts["calibration"]]
-        judged = [place[sample.id] for sample in parts["judged"]]
+        calibration = at_places(place, id_column(parts["calibration"]))
+        judged = at_places(place, id_column(parts["judged"]))
         for name, column in values.items():
             p_values = conformal_p_values(column[judged], column[calibration])
             flagged[name][split] = (p_values[:, None] <= ALPHAS).mean(axis=0)
@@ -45,7 +47,7 @@ def run(scale: tuple[int | None, int], seed: int, data: Data) -> Result:
     per_dose, splits = scale
     samples = list(demo_functions(per_dose).nonmembers)
     model = open_local("builtin:small", device="cpu")
-    frequencies = frequencies_for(model, None) or frequencies_of(model, [sample.text for sample in samples])
+    frequencies = frequencies_for(model, None) or frequencies_of(model, text_column(samples))
     requested = requests("one-pass,lowercase")
     values = score_samples(samples, plan(requested, {"target": model}, frequencies)).values
     rows = []

@@ -17,7 +17,7 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable
-from itertools import product
+from itertools import product, repeat
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,10 @@ from assay.leakage import FAMILIARITY, MeasuredModel
 from assay.models import TransformersModel, open_local
 from assay.scores import DatasetInputs, dataset_requests
 from assay.types import Float64Array, Sample
+from assay_lab.columns import attributes, of_length, text_column
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import MEBIBYTE, fresh, high_water, interleaved
+from assay_lab.result_rows import column
 
 WIDTH, LOOP_LIMIT = 256, 200
 SHARDS, ORDERS = 4, 3
@@ -108,13 +110,13 @@ def codec_part(model: TransformersModel, samples: tuple[Sample, ...]) -> dict[st
     class Counting(MeasuredModel):
         def statistics(self, texts: Any) -> Any:  # noqa: ANN401  passed on
             counts["texts"] += len(texts)
-            counts["tokens"] += sum(len(row.ids) for row in model.encoder.encode(texts))
+            counts["tokens"] += sum(map(len, attributes(model.encoder.encode(texts), "ids")))
             return super().statistics(texts)
 
     (request,) = dataset_requests("codec")
     request(DatasetInputs(samples, (), Counting(model, samples)))
-    texts = [sample.text for sample in samples]
-    plain = sum(len(row.ids) for row in model.encoder.encode(texts))
+    texts = text_column(samples)
+    plain = sum(map(len, attributes(model.encoder.encode(texts), "ids")))
     row = {"way": "calls", "calls": counts["texts"] / len(samples), "tokens": counts["tokens"] / plain}
     return {"part": "CoDeC", "n": len(samples), "rows": [row]}
 
@@ -123,7 +125,7 @@ def dose_part(model: TransformersModel, samples: tuple[Sample, ...]) -> dict[str
     """Superiority, and share in the region of the highest unseen functions, by the number of times seen."""
     measured = MeasuredModel(model, samples)
     values = measured.scores("mid_pit", measured.samples)
-    doses = np.array([int(str(sample.metadata["dose"])) for sample in samples])
+    doses = np.array(column(attributes(samples, "metadata"), "dose"), int)
     unseen = values[doses == 0]
     allowance = FAMILIARITY * robust_spread(unseen)
     rows = []
@@ -141,8 +143,8 @@ def run(scale: tuple[int | None, int, tuple[int, ...], int], seed: int, data: Da
     per_dose, most, sizes, repeats = scale
     model = open_local("builtin:small", device="cpu")
     samples = demo_functions(per_dose).samples
-    short = tuple(sample for sample in samples if len(sample.text) < 500)[:most]
-    parts = [divergence_part(size, repeats) for size in sizes]
+    short = tuple(of_length(samples, 0, 499))[:most]
+    parts = list(map(divergence_part, sizes, repeat(repeats)))
     return Result([*parts, srct_part(model, short, repeats), codec_part(model, short), dose_part(model, samples)])
 
 

@@ -24,8 +24,9 @@ import torch
 from assay.authorship import WINDOW, calibrate_authorship, detect, units_of
 from assay.ground_truth import library_root
 from assay.models import default_control, open_local
+from assay_lab.columns import text_column
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.measuring import interleaved, ratios, spreads
+from assay_lab.measuring import interleaved, ratios_to, spreads
 from assay_lab.performance.one_pass import ways
 
 FILES = ("argparse", "calendar", "configparser", "csv", "ftplib", "zipfile")
@@ -51,7 +52,7 @@ def by_function(code: Path, past: Path, repeats: int) -> dict[str, Any]:
     texts = []
     for path in paths:
         own = units_of(path.name, text=path.read_text("utf-8"), language="python", by="function")
-        texts += [unit.text for unit in own]
+        texts += text_column(own)
     model = open_local(default_control(), device="cpu", max_length=WINDOW)
     clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
     bare = ways(model, texts)
@@ -70,7 +71,7 @@ def by_function(code: Path, past: Path, repeats: int) -> dict[str, Any]:
         "what": f"{len(texts)} functions",
         "clock": clock.__name__,
         "seconds": spreads(seconds),
-        "ratio": {way: ratios(seconds[way], seconds[floor]) for way in ("detect", "detect, reference")},
+        "ratio": ratios_to(floor, seconds, "detect", "detect, reference"),
         "functions_per_second": len(texts) / sorted(seconds["detect"])[repeats // 2],
     }
 
@@ -115,11 +116,7 @@ def of_patch(code: Path, past: Path, repeats: int) -> dict[str, Any]:
         "detect, reference": [*command, "--reference", str(past)],
     }
     seconds = {way: list(map(spent, [arguments] * repeats)) for way, arguments in all_ways.items()}
-    return {
-        "what": "patch of one line",
-        "clock": "process_time",
-        "seconds": spreads(seconds),
-    }
+    return {"what": "patch of one line", "clock": "process_time", "seconds": spreads(seconds)}
 
 
 EXPERIMENTS = (

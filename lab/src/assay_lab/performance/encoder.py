@@ -49,6 +49,7 @@ from assay.retrieval.encoding import (
 )
 from assay_lab.builtin.encoder_corpus import all_features
 from assay_lab.clones import TokenizedText, adapt, edit_lines, rename_all, strip_comments
+from assay_lab.columns import at_places, attributes, keyed, of_length, text_column
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import Spread, interleaved, rates, with_ends
 
@@ -72,11 +73,9 @@ Similarities = Callable[[Sequence[str]], NDArray[np.float64]]
 def distinct_functions(files: int | None) -> list[LibraryFunction]:
     """Functions of the standard library, or of its first files, no two near-duplicates."""
     root = library_root()
-    long = [
-        function for function in library_functions(root, library_paths(root)[:files]) if len(function.text) >= SHORTEST
-    ]
-    distinct = list({function.digest: function for function in reversed(long)}.values())
-    kept = ShingleIndex([function.text for function in distinct]).first_of_each_kind(NEAR)
+    long = of_length(library_functions(root, library_paths(root)[:files]), SHORTEST)
+    distinct = list(keyed(reversed(long), "digest").values())
+    kept = ShingleIndex(text_column(distinct)).first_of_each_kind(NEAR)
     return list(compress(distinct, kept))
 
 
@@ -143,13 +142,13 @@ def recalls(found: NDArray[np.float64], own: Sequence[int], groups: Sequence[str
     estimates = grouped_bootstrap(
         lambda weights: weights @ values / weights.sum(axis=1, keepdims=True), groups, within=(0.0, 1.0)
     )
-    names = [*(f"recall_{n}" for n in RANKS), "mrr"]
+    names = [*map("recall_{}".format, RANKS), "mrr"]
     return dict(zip(names, map(with_ends, estimates), strict=True))
 
 
 def speed(encoder: BagEncoder, functions: Sequence[LibraryFunction], repeats: int) -> dict[str, Spread]:
     """Texts a second of processor time, from text to vector."""
-    texts = [function.text for function in functions[:1000]]
+    texts = text_column(functions[:1000])
     _, fragments = fragments_of(functions[:3000], 60, 1000)
     ways: dict[str, Callable[[], object]] = {
         "fragments of 60 tokens": lambda: encoder.encode(fragments),
@@ -165,7 +164,7 @@ def run(scale: tuple[int | None, int, int], seed: int, data: Data) -> Result:
     """Vector search alone: the share of fragments that find their function, and how fast texts become vectors."""
     files, most, repeats = scale
     functions = distinct_functions(files)
-    texts = [function.text for function in functions]
+    texts = text_column(functions)
     encoder = open_encoder()
     assert isinstance(encoder, BagEncoder)
     ways = similarities(texts, encoder)
@@ -179,7 +178,7 @@ def run(scale: tuple[int | None, int, int], seed: int, data: Data) -> Result:
         }
     ]
     for copy, window, chosen, queries in changed_fragments(functions, WINDOWS, most=most, language="python"):
-        groups = [functions[at].path for at in chosen]
+        groups = attributes(at_places(functions, chosen), "path")
         for way, of in ways.items():
             row = {"way": way, "copy": copy, "tokens": window, "queries": len(queries)}
             results.append(row | recalls(of(queries), chosen, groups))
@@ -194,7 +193,7 @@ def changed_fragments(
         chosen, cut = fragments_of(texts, window, queries=most, language=language)
         donors = np.random.default_rng(SEED).choice(len(texts), len(chosen))
         for copy, change in COPIES.items():
-            beside = (texts[donor].text for donor in donors)
+            beside = text_column(at_places(texts, donors))
             yield copy, window, chosen, list(map(change, cut, beside, repeat(language)))
 
 

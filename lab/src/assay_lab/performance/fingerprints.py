@@ -82,14 +82,14 @@ def ways_and_sizes(texts: Sequence[str]) -> tuple[dict[str, Callable[[], object]
         "characters": lambda: [fingerprint(text, "python", ONLY_CHARACTERS) for text in texts],
         "default": lambda: [fingerprint(text, "python", DEFAULT) for text in texts],
         "paper": lambda: [fingerprint(text, "python", PAPER) for text in few],
-        "winnowing": lambda: [winnowed(units) for units in canonical],
+        "winnowing": lambda: list(map(winnowed, canonical)),
         "winnowing, one text": lambda: winnowed(joined),
     }
     sizes = dict.fromkeys(ways, total) | {"paper": sum(len(text.encode()) for text in few)}
     sizes |= dict.fromkeys(("winnowing", "winnowing, one text"), len(joined))
     if importlib.util.find_spec(PEER):
         peer = importlib.import_module(f"{PEER}.winnowing").Winnowing(c_accelerated=True)
-        contents = [text.encode() for text in texts]
+        contents = list(map(str.encode, texts))
         ways[PEER] = lambda: [peer.wfp_for_contents("file.py", bin_file=False, contents=text) for text in contents]
         sizes[PEER] = total
     return ways, sizes

@@ -21,6 +21,7 @@ from assay.code import variants
 from assay.models import TransformersModel
 from assay.scores import Cut, StartsCut, SuffixCut
 from assay.scoring import Question, ask, cut_texts
+from assay_lab.columns import attributes, text_column
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import interleaved, ratios, spreads
 from assay_lab.performance.srdetection import whole_functions
@@ -63,13 +64,13 @@ def asked(model: TransformersModel, workload: str, texts: Sequence[str]) -> Aske
         for text in texts:
             whole += [text, *rewritten(text)]
     pieces = chain.from_iterable(cut_texts(cut, whole, model))
-    questions = list(dict.fromkeys(piece.question for piece in pieces))
+    questions = list(dict.fromkeys(attributes(pieces, "question")))
     return Asked(prompt_ids(model, questions), lambda: ask(questions, model))
 
 
 def rewritten(text: str) -> list[str]:
     """Its variants."""
-    return [variant.text for variant in variants(text, N).variants]
+    return text_column(variants(text, N).variants)
 
 
 def prompt_ids(model: TransformersModel, questions: Sequence[Question]) -> list[tuple[int, ...]]:
@@ -85,7 +86,7 @@ def prompt_ids(model: TransformersModel, questions: Sequence[Question]) -> list[
 
 def ids_of(model: TransformersModel, prompts: Sequence[str]) -> list[tuple[int, ...]]:
     """Texts in tokens."""
-    return [tokens.ids for tokens in model.tokens(prompts)]
+    return attributes(model.tokens(prompts), "ids")
 
 
 @contextmanager

@@ -42,7 +42,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -57,6 +57,7 @@ from assay.provenance.index import code_index as index_module
 from assay.retrieval import Fingerprints, VectorIndex, fingerprint, open_encoder
 from assay.types import Encoder
 from assay_lab.experiments.declaration import Data, Experiment, Result
+from assay_lab.mappings import mapped
 from assay_lab.measuring import MEBIBYTE, fresh, high_water, kibibytes_in, percentiles
 from assay_lab.performance.many_functions import Function, found, functions
 
@@ -85,7 +86,7 @@ def run_index(scale: tuple[tuple[int, ...], int, int], seed: int, data: Data) ->
             row = {"documents": size} | fresh(build, folder, size=size, originals=originals)
             row |= fresh(ask, folder, size=size, originals=originals, queries=queries)
             built = fresh(build, both, size=size, originals=originals, encoder=ENCODER)
-            kept = {name: built[name] for name in ("seconds", "documents_per_second", "peak_mebibytes")}
+            kept = mapped(built.__getitem__, ("seconds", "documents_per_second", "peak_mebibytes"))
             row |= {"with_vectors": {**kept, "bytes": built["bytes"]["vectors"]}}
             rows.append(row | fresh(trace_all, both, size=size, originals=originals, queries=queries))
     return Result(rows)
@@ -194,7 +195,7 @@ def snippets(size: int, originals: list[Function], count: int) -> Iterator[str]:
         wanted = draw.randint(4, 12)
         start = draw.randrange(max(1, len(lines) - wanted + 1))
         text = "".join(lines[start : start + wanted])
-        if all(isinstance(found, Fingerprints) for found in fingerprint(text, "python").values()):
+        if all(map(isinstance, fingerprint(text, "python").values(), repeat(Fingerprints))):
             made += 1
             yield text
 

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from assay.models import Checkpoint, ModelSettings, TransformersModel
 from assay_lab.builtin.base_tokenizer import train_tokenizer
+from assay_lab.columns import attributes
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import PeakMemory, fresh
 from assay_lab.performance.subjects import library_sources, random_llama
@@ -68,7 +69,7 @@ def full_log_softmax(model: TransformersModel, texts: list[str]) -> None:
 
 def _logits(model: TransformersModel, texts: list[str]) -> tuple[Tensor, Tensor]:
     network = model.checkpoint.model
-    ids = torch.stack([torch.from_numpy(encoded.ids) for encoded in model.encoder.encode(texts)]).to(network.device)
+    ids = torch.stack(list(map(torch.from_numpy, attributes(model.encoder.encode(texts), "ids")))).to(network.device)
     with torch.inference_mode():
         return network(input_ids=ids[:, :-1], use_cache=False).logits, ids[:, 1:]
 

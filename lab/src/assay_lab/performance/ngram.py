@@ -13,7 +13,7 @@ script ends with an error where they are not.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from assay.models import TokenBudget, TransformersModel
 from assay.scores import requests
 from assay.scoring import plan, score_samples
+from assay_lab.columns import attributes
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.measuring import interleaved, ratios, spreads
+from assay_lab.measuring import interleaved, ratios_to, spreads
 from assay_lab.performance.subjects import LARGE, SMALL, TINY, library_texts, open_subject, samples_of, token_counts
 
 N = 5
@@ -80,7 +81,7 @@ def prompts(model: TransformersModel, texts: Sequence[str], starts: str) -> Iter
 
 def generated(model: TransformersModel, batch: Sequence[Prompt]) -> list[tuple[int, bool]]:
     """For each prompt its text, and whether greedy decoding writes the tokens that follow."""
-    width = max(len(prompt.ids) for prompt in batch)
+    width = max(map(len, attributes(batch, "ids")))
     ids = torch.zeros((len(batch), width), dtype=torch.int64)
     mask = torch.zeros_like(ids)
     for row, prompt in enumerate(batch):
@@ -154,14 +155,14 @@ def measured(case: Case, repeats: int) -> dict[str, object]:
         "mean_accuracy": float(values["assay"].mean()),
         "values_equal": True,
         "seconds": spreads(seconds),
-        "ratio": {way: ratios(seconds[way], seconds["assay"]) for way in seconds if way != "assay"},
+        "ratio": ratios_to("assay", seconds),
     }
 
 
 def run(scale: tuple[tuple[Case, ...], int], seed: int, data: Data) -> Result:
     """n-gram accuracy from ranks against generating the n-grams."""
     cases, repeats = scale
-    return Result([measured(case, repeats) for case in cases])
+    return Result(list(map(measured, cases, repeat(repeats))))
 
 
 EXPERIMENTS = (

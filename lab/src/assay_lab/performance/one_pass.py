@@ -11,6 +11,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 import torch
 from torch import Tensor
@@ -18,8 +19,9 @@ from torch import Tensor
 from assay.models import TokenBudget, TransformersModel
 from assay.scores import requests
 from assay.scoring import plan, score_samples
+from assay_lab.columns import attributes
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.measuring import interleaved, ratios, spreads
+from assay_lab.measuring import interleaved, ratios_to, spreads
 from assay_lab.performance.subjects import (
     LARGE,
     SMALL,
@@ -116,19 +118,19 @@ def measured(name: str, repeats: int) -> dict[str, object]:
         "texts": len(texts),
         "tokens": tokens,
         "batch_tokens": model.budget.tokens,
-        "scores": [request.name for request in requests("one-pass")],
+        "scores": attributes(requests("one-pass"), "name"),
         "seconds": spreads(seconds),
         "tokens_per_second": {way: tokens / sorted(found)[len(found) // 2] for way, found in seconds.items()},
         "clock": clock.__name__,
         "fastest_bare": fastest,
-        "ratio_to_fastest": {way: ratios(seconds[way], seconds[fastest]) for way in ("statistics", "scores")},
+        "ratio_to_fastest": ratios_to(fastest, seconds, "statistics", "scores"),
     }
 
 
 def run(scale: tuple[tuple[str, ...], int], seed: int, data: Data) -> Result:
     """All one-pass scores against the fastest bare forward pass of the same texts."""
     names, repeats = scale
-    return Result([measured(name, repeats) for name in names])
+    return Result(list(map(measured, names, repeat(repeats))))
 
 
 EXPERIMENTS = (

@@ -12,6 +12,7 @@ import sysconfig
 import time
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from assay.provenance import IndexSettings
 from assay.provenance.index import FileRead, read_entries
 from assay.retrieval import open_encoder
 from assay.types import Encoder
+from assay_lab.columns import attributes
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.result_rows import column
 
@@ -52,13 +54,13 @@ def measured(corpus: Path, granularity: Granularity, encoder: Encoder, every: in
     for file in read:
         for document, hashes, vector in zip(file.documents, file.hashes, file.vectors, strict=True):
             digest = document.digest
-            placed = replace(document, origins=tuple(replace(each, source="corpus") for each in document.origins))
+            placed = replace(document, origins=tuple(map(partial(replace, source="corpus"), document.origins)))
             point = point_of(first_number(digest), placed, digest=digest, hashes=hashes, dense=vector)
             sent += len(point.model_dump_json())
             points.append(point)
     making = time.process_time() - start
     hashes_of: list[NDArray[np.uint64]] = []
-    for hashes in chain.from_iterable(file.hashes for file in read):
+    for hashes in chain.from_iterable(attributes(read, "hashes")):
         hashes_of += map(np.unique, hashes.values())
     distinct = np.unique(np.concatenate(hashes_of))
     payloads = [point.payload or {} for point in points]
@@ -68,7 +70,7 @@ def measured(corpus: Path, granularity: Granularity, encoder: Encoder, every: in
         "encoder": ENCODER,
         "dimensions": encoder.dimensions,
         "files": len(read),
-        "megabytes": sum(file.size for file in read) / 1e6,
+        "megabytes": sum(attributes(read, "size")) / 1e6,
         "documents": len(points),
         "postings": sum(map(len, hashes_of)),
         "distinct_fingerprints": len(distinct),
@@ -98,7 +100,7 @@ def run(scale: tuple[str, int], seed: int, data: Data) -> Result:
     encoder.encode(["def warm(up):\n    return up\n"])
     corpus = Path(sysconfig.get_paths()["stdlib"]) / part
     kinds: tuple[Granularity, ...] = ("function", "both")
-    return Result([measured(corpus, kind, encoder=encoder, every=every) for kind in kinds])
+    return Result(list(map(partial(measured, corpus, encoder=encoder, every=every), kinds)))
 
 
 EXPERIMENTS = (Experiment(name="performance/points", run=run, scales={"smoke": ("json", 1), "full": ("", 2)}),)

@@ -8,6 +8,8 @@ that were trained on against those that were not.
 
 import tempfile
 from dataclasses import replace
+from itertools import filterfalse
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from assay.models import TransformersModel, load_checkpoint
 from assay.scores import requests
 from assay.scoring import plan, score_samples
 from assay.types import MEMBER, Float64Array, Sample
+from assay_lab.columns import at_places, is_labelled
 from assay_lab.evaluation.independent import spearman
 from assay_lab.experiments.declaration import Data, Experiment, Result
 
@@ -26,7 +29,7 @@ FORMATS = ("F16", "Q8_0", "Q5_1", "Q4_1", "Q4_0")
 
 def scores_of(model: TransformersModel, samples: list[Sample]) -> dict[str, Float64Array]:
     """Score → values of the samples, NaN where there is none; the scores that need nothing but one pass."""
-    chosen = tuple(request for request in requests("one-pass") if not request.definition.needs_frequencies)
+    chosen = tuple(filterfalse(attrgetter("definition.needs_frequencies"), requests("one-pass")))
     return dict(score_samples(samples, plan(chosen, {"target": model})).values)
 
 
@@ -37,8 +40,8 @@ def run(scale: tuple[int, tuple[str, ...]], seed: int, data: Data) -> Result:
     most, formats = scale
     samples = list(known_dose_functions().samples)
     picked = np.random.default_rng(seed).permutation(len(samples))[:most]
-    samples = [samples[index] for index in sorted(picked)]
-    positive = np.array([sample.label == MEMBER for sample in samples])
+    samples = at_places(samples, sorted(picked))
+    positive = is_labelled(samples, MEMBER)
     original = load_checkpoint("builtin:small")
     exact = scores_of(TransformersModel(original), samples)
     rows: list[dict[str, object]] = []

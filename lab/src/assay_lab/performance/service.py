@@ -96,7 +96,7 @@ async def load(
                 if answer.status_code == httpx.codes.OK:
                     taken.append(time.perf_counter() - began)
 
-    await asyncio.gather(*(ask(number) for number in range(clients)))
+    await asyncio.gather(*map(ask, range(clients)))
     return taken, statuses
 
 

@@ -19,6 +19,7 @@ Seconds are processor time: what else the machine does counts for nobody.
 import time
 from collections.abc import Callable, Sequence
 from itertools import chain, islice, product, starmap
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,9 @@ from assay.code import WORD_LISTS, Extent, variants
 from assay.models import TransformersModel
 from assay.scores import requests
 from assay.scoring import Deterministic, plan, score_samples
+from assay_lab.columns import attributes
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.measuring import interleaved, ratios, spreads
+from assay_lab.measuring import interleaved, ratios_to, spreads
 from assay_lab.performance.one_pass import batches, one_by_one
 from assay_lab.performance.subjects import LARGE, SMALL, TINY, library_texts, open_subject, samples_of, token_counts
 
@@ -75,7 +77,7 @@ def rewriter(rename: Extent) -> Deterministic:
 def rewritings(texts: Sequence[str], rename: Extent) -> list[str]:
     """Return ten variants of each text."""
     samples = samples_of(texts, "python")
-    return list(chain.from_iterable(variant_set.texts for variant_set in rewriter(rename)(samples, N)))
+    return list(chain.from_iterable(attributes(rewriter(rename)(samples, N), "texts")))
 
 
 def whole_functions(count: int, rename: Extent = "all") -> list[str]:
@@ -90,7 +92,7 @@ def before_change(model: TransformersModel, texts: Sequence[str], rename: Extent
     """Return the share of the tokens of all variants that stand before the first token that differs."""
     shared = total = 0
     for text in texts:
-        own, *others = (encoded.ids for encoded in model.encoder.encode([text, *rewritings([text], rename)]))
+        own, *others = map(attrgetter("ids"), model.encoder.encode([text, *rewritings([text], rename)]))
         for ids in others:
             length = min(len(own), len(ids))
             differing = np.flatnonzero(own[:length] != ids[:length])
@@ -116,7 +118,7 @@ def measured(name: str, rename: Extent) -> dict[str, Any]:
         "before_change": before_change(model, texts, rename),
         "seconds": spreads(seconds),
         "fastest": fastest,
-        "ratio_to_floor": {way: ratios(seconds[way], seconds[fastest]) for way in ("srdetection", "variants")},
+        "ratio_to_floor": ratios_to(fastest, seconds, "srdetection", "variants"),
     }
 
 

@@ -14,6 +14,7 @@ from assay.models import Checkpoint, TransformersModel, open_local
 from assay.scores import FrequencyTable
 from assay.types import Sample
 from assay_lab.builtin.base_tokenizer import train_tokenizer
+from assay_lab.columns import attributes
 
 LARGE = "llama 12×768, 50k"
 SMALL = "builtin:small"
@@ -104,4 +105,4 @@ def token_counts(model: TransformersModel, texts: Sequence[str]) -> list[int]:
     encoded = model.encoder.encode(texts)
     if any(len(text.ids) > model.context for text in encoded):
         raise ValueError(f"a text is longer than the {model.context} tokens of {model.name}")
-    return [text.scored for text in encoded]
+    return attributes(encoded, "scored")

@@ -18,6 +18,7 @@ from assay.ground_truth import library_paths, library_root
 from assay.retrieval import VectorRows, open_encoder, vector_file
 from assay.types import Float32Array, Int64Array
 from assay_lab.clones import TokenizedText, rename_all
+from assay_lab.columns import text_column
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import percentiles
 from assay_lab.performance.many_functions import Function, found
@@ -77,7 +78,7 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
     functions = list(islice(found(), most))
     encoder = open_encoder("builtin:fragments")
     encoding = time.process_time()
-    vectors = encoder.encode([function.text for function in functions])
+    vectors = encoder.encode(text_column(functions))
     encoding = time.process_time() - encoding
     storing = time.process_time()
     file = VectorRows.of(np.arange(len(vectors)), vectors)
@@ -97,7 +98,7 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
     rows: list[dict[str, object]] = []
     for kind, alter in (("as it stands", str), ("every name replaced", rename)):
         sources, texts = zip(*fragments(functions, asked), strict=True)
-        queries = encoder.encode([alter(text) for text in texts])
+        queries = encoder.encode(list(map(alter, texts)))
         truth = [np.argsort(-(vectors @ query), kind="stable")[:NEAREST] for query in queries]
         for share in SHARES:
             with patch.multiple(vector_file, LEAST_COMPARED=NEAREST, COMPARED_SHARE=share):

@@ -11,6 +11,7 @@ import re
 import textwrap
 from collections.abc import Callable
 from itertools import chain, pairwise
+from operator import methodcaller
 
 from assay.code import NameKind, parses, variants
 from assay.corpora import code_lines
@@ -54,7 +55,7 @@ def joined(text: str, language: str, _: int) -> str:
     if language == "python":
         return _in_blocks(text, _joined_row)
     lines = list(filter(None, map(str.strip, strip_comments(text, language).splitlines())))
-    if any(line.startswith("#") for line in lines):
+    if any(map(methodcaller("startswith", "#"), lines)):
         return ""  # a directive ends with its line
     if language == "go":
         # where Go ends a statement with a line, a semicolon keeps it apart from the next one

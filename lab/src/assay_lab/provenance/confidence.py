@@ -27,7 +27,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
-from itertools import islice
+from itertools import islice, repeat
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +51,11 @@ from assay.provenance.search import (
 from assay.retrieval import CANDIDATES, DEFAULT, open_encoder
 from assay.types import Encoder, Float64Array
 from assay_lab.clones import edit_lines, rename_all
+from assay_lab.columns import attributes, having, text_column
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import WORK, Data, Experiment, Result
 from assay_lab.measuring import with_ends
-from assay_lab.result_rows import column, grouped
+from assay_lab.result_rows import column, grouped, where
 
 LEVELS = (0.9, 0.95, 0.99)
 LINES = (1, 2, 4, 8, 16, 32)
@@ -84,7 +86,7 @@ def run_library(scale: tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int],
     parts, halves, most = scale
     root = Path(sysconfig.get_paths()["stdlib"])
     with CodeIndex.create(data[WORK] / "index", encoder=open_encoder("builtin:fragments")) as index:
-        index.add(documents([root / part for part in parts]))
+        index.add(documents(list(map(root.joinpath, parts))))
         index.commit()
         measuring, fresh = ([*islice(sampled_functions(texts(half)), most)] for half in halves)
         rates = calibrate_index(index, measuring)
@@ -105,7 +107,7 @@ def run_library(scale: tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int],
             *calibrated.shares_of_cuts("renamed", functions, rename=True),
         ]
     about = {"documents": len(index), "calibrated_on": len(measuring)}
-    return Result([row | about for row in rows])
+    return Result(list(map(or_, rows, repeat(about))))
 
 
 def run_languages(scale: tuple[tuple[str, ...], int, str], seed: int, data: Data) -> Result:
@@ -154,7 +156,7 @@ def is_about_as_large(table: CalibrationTable, other: CalibrationTable) -> bool:
 def documents(paths: Sequence[Path]) -> Iterator[Document]:
     """Yield files and functions of the library."""
     filters = CorpusSettings(exclude=NOT_CORPUS, language=("python",))
-    for file in source_texts([str(path) for path in paths], filters):
+    for file in source_texts(list(map(str, paths)), filters):
         for piece in pieces(file.text, file.language).pieces:
             place = Origin("standard library", file.path, first_line=piece.first_line)
             yield Document(piece.text, language=file.language, kind=piece.kind, name=piece.name, origins=(place,))
@@ -163,7 +165,7 @@ def documents(paths: Sequence[Path]) -> Iterator[Document]:
 def texts(packages: Sequence[str]) -> list[SourceText]:
     """Return the source files of packages."""
     filters = CorpusSettings(exclude=("tests", "test", "_vendor"), language=("python",))
-    specs = [find_spec(name) for name in packages]
+    specs = list(map(find_spec, packages))
     folders = [str(Path(spec.origin).parent) for spec in specs if spec is not None and spec.origin]
     return list(source_texts(folders, filters))
 
@@ -218,7 +220,7 @@ class Calibrated:
 
     def copies(self, originals: Sequence[StoredDocument]) -> Iterator[dict[str, object]]:
         """Yield the shares of altered cuts whose own document has each confidence, by length and rule."""
-        donors = [document.text for document in originals]
+        donors = text_column(originals)
         for kind in ("renamed", "renamed and edited"):
             draw = random.Random(3)  # noqa: S311  no secret
             measured: dict[int, list[tuple[float, float]]] = {length: [] for length in COPIED_LINES}
@@ -260,8 +262,8 @@ def renamed(text: str, draw: random.Random) -> str:
 def packages_of(language: str, corpora: Path | None) -> list[Path]:
     """Return the folders of the packages of a language; without corpora some of Python's standard library."""
     if corpora is None:
-        return [Path(sysconfig.get_paths()["stdlib"]) / name for name in STANDARD]
-    return sorted(path for path in (corpora / language).iterdir() if path.is_dir())
+        return list(map(Path(sysconfig.get_paths()["stdlib"]).joinpath, STANDARD))
+    return sorted(filter(Path.is_dir, (corpora / language).iterdir()))
 
 
 def dealt(packages: list[Path]) -> list[list[Path]]:
@@ -277,7 +279,7 @@ def measured(
     of_group, names = [], {}
     for name, group, most in zip(GROUPS, groups, (IN_INDEX, MEASURED, IN_INDEX, CHECKED), strict=True):
         of_group.append([*islice(functions(group, language), most // smaller)])
-        names[name] = [path.name for path in group]
+        names[name] = attributes(group, "name")
     with index_of(folder / "measured", of_group[0], encoder) as index:
         calibration = calibrate_index(index, of_group[1], measured_on=", ".join(names["measured queries"]))
     (table,) = calibration.tables
@@ -293,7 +295,8 @@ def measured(
         originals = index.documents(random.Random(1).sample(index.ids(), min(COPIED // smaller, len(index))))  # noqa: S311  no secret
         rows += calibrated.copies(originals)
     sizes = dict(zip(GROUPS, map(len, of_group), strict=True))
-    return table, [{"language": language, "functions": sizes, "packages": names, **row} for row in rows]
+    about = {"language": language, "functions": sizes, "packages": names}
+    return table, list(map(partial(or_, about), rows))
 
 
 def of_all_lengths(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, object]]:
@@ -312,7 +315,7 @@ def functions(packages: Sequence[Path], language: str) -> Iterator[SourceText]:
     filters = CorpusSettings(exclude=NOT_READ, language=(language,))
     turns = []
     for package in packages:
-        files = (file for file in source_texts([str(package)], filters) if file.language == language)
+        files = having(source_texts([str(package)], filters), language=language)
         turns.append(sampled_functions(files, of_each=OF_EACH))
     return in_turn(turns)
 
@@ -357,7 +360,7 @@ def by_smallest_rate(candidates: Candidates, table: CalibrationTable, units: int
 
 def reaching(table: CalibrationTable, rows: Sequence[Mapping[str, Any]]) -> CalibrationTable | None:
     """Return the table with the fused rates that reach the target on other packages; None where none do."""
-    every = {row["by"]: row["at_least"] for row in rows if row["lines"] == "all"}
+    every = {row["by"]: row["at_least"] for row in where(rows, lines="all")}
 
     def within(by: str) -> bool:
         return all(every[by][str(level)]["value"] <= MOST_ERROR * (1 - level) for level in (0.95, 0.99))

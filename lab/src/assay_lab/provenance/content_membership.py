@@ -19,7 +19,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import chain, product
+from itertools import chain, product, repeat
 from operator import contains
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from assay.scan import passages, same_wording, trace_benchmark
 from assay.types import BooleanArray, Float64Array, Sample
 from assay_lab.bugs import CopyEvidence, copy_evidence
 from assay_lab.bugs.membership import ENOUGH, LEAST_EVIDENCE
+from assay_lab.columns import attributes
 from assay_lab.experiments.declaration import SHARED_DATA, WORK, Data, Experiment, Result
 from assay_lab.measuring import with_ends
 from assay_lab.result_rows import column
@@ -63,10 +64,7 @@ BASELINES: Mapping[str, Way] = {
     ),
 }
 WAYS = {**FORMS, **BASELINES}
-DECISIONS = {
-    **WAYS,
-    EVIDENCE: lambda pair, found: 1.0 if found.same_wording else FORMS[IN_PROPORTION](pair, found),
-}
+DECISIONS = {**WAYS, EVIDENCE: lambda pair, found: 1.0 if found.same_wording else FORMS[IN_PROPORTION](pair, found)}
 """Values that a threshold applies to."""
 
 
@@ -112,12 +110,12 @@ def _nearest(texts: Sequence[str], language: str, count: int) -> list[Pair]:
 
 def labels_of(pairs: Sequence[Pair]) -> BooleanArray:
     """Return which pairs people judged to be leaked."""
-    return np.array([int(pair["label"]) >= LEAKED for pair in pairs])
+    return np.array(list(map(int, column(pairs, "label")))) >= LEAKED
 
 
 def names_of(pairs: Sequence[Pair]) -> NDArray[np.str_]:
     """Return the benchmark of each pair."""
-    return np.array([pair["benchmark"] for pair in pairs])
+    return np.array(column(pairs, "benchmark"))
 
 
 def with_both_classes(pairs: Sequence[Pair]) -> list[str]:
@@ -240,7 +238,7 @@ def chosen_without(values: Mapping[str, Float64Array], pairs: Sequence[Pair]) ->
 def same_task(pairs: Sequence[Pair], found: Sequence[CopyEvidence]) -> dict[str, Any]:
     """Return how many of the documents that repeat a task with other code were judged to be leaked."""
     leaked, code = labels_of(pairs), FORMS[IN_PROPORTION]
-    repeats = np.array([evidence.same_wording for evidence in found])
+    repeats = np.array(attributes(found, "same_wording"))
     flags = repeats & (_values(code, pairs, found) < LEAST_EVIDENCE)
     precision, share = estimates(lambda weights: precision_and_recall(flags, leaked, weights), pairs)
     return {
@@ -297,7 +295,7 @@ def through_index(pairs: Sequence[Pair], folder: Path) -> dict[str, Any]:
         (corpus / f"{of_pair[-1]}.{ENDINGS[language]}").write_text(text, "utf-8")
     assay.build_index([corpus], folder / "index", encoder=None, progress=False)
     with assay.open_index(folder / "index") as index:
-        paths = [_paths(pair, index) for pair in pairs]
+        paths = list(map(_paths, pairs, repeat(index)))
         texts = dict.fromkeys((pair["query"], LANGUAGES[pair["language"]]) for pair in pairs)
         samples = [Sample(str(at), text, language) for at, (text, language) in enumerate(texts)]
         traced = trace_benchmark(samples, index, benchmark="LessLeak").samples

@@ -14,16 +14,18 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress, islice, product
+from itertools import chain, compress, islice, product, repeat
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 
-from assay.corpora import Document
+from assay.corpora import Document, SourceText
 from assay.evaluation import ShingleIndex
 from assay.provenance import CodeIndex
 from assay.retrieval import ManyVectors, document_vectors, for_queries, open_encoder
 from assay.types import Encoder, Float32Array
+from assay_lab.columns import at_places, attributes, of_length, text_column, without
 from assay_lab.evaluation.retrieval import reciprocal_rank_gain, retrieval_quality
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.papers.hst.corpus import SearchSpace, installed_functions, search_space
@@ -71,17 +73,17 @@ class Remembering:
 
     def encode(self, texts: Sequence[str]) -> Float32Array:
         """Return float32 [texts, d]."""
-        new = [text for text in dict.fromkeys(texts) if text not in self.vectors]
+        new = without(dict.fromkeys(texts), self.vectors)
         if new:
             self.vectors.update(zip(new, self.encoder.encode(new), strict=True))
-        return np.stack([self.vectors[text] for text in texts])
+        return np.stack(at_places(self.vectors, texts))
 
 
 def cost(encoder: Encoder, documents: Sequence[Document]) -> float:
     """Return the milliseconds of processor time for the vectors of a document."""
     document_vectors(encoder, [documents[0].text])  # what is compiled or loaded at the first call does not count
     began = time.process_time()
-    document_vectors(encoder, [document.text for document in documents])
+    document_vectors(encoder, text_column(documents))
     return 1e3 * (time.process_time() - began) / len(documents)
 
 
@@ -102,7 +104,7 @@ def ranks_of(fragments: Sequence[Query], space: SearchSpace, index: CodeIndex, w
 
 def cell(fragments: Sequence[Query], ranks: list[int], ours: list[int]) -> dict[str, object]:
     """Return the quality of one cell, and the paired difference to our encoder where it is of another one."""
-    groups = [fragment.group for fragment in fragments]
+    groups = attributes(fragments, "group")
     mrr = retrieval_quality(ranks, groups, seed=SEED)["mrr"]
     row: dict[str, object] = {"n": len(ranks), "mrr": [mrr.value, mrr.low, mrr.high]}
     if ranks is ours:
@@ -136,24 +138,24 @@ def run(scale: tuple[int, int, int], seed: int, data: Data) -> Result:
 
 def run_languages(languages: tuple[str, ...], seed: int, data: Data) -> Result:
     """Vector search alone in eight languages: does a fragment find its function, under each of several encoders?"""
-    return Result(list(chain.from_iterable(in_language(language, data) for language in languages)))
+    return Result(list(chain.from_iterable(map(in_language, languages, repeat(data)))))
 
 
 def in_language(language: str, data: Data) -> Iterator[dict[str, object]]:
     """Yield a row for each encoder, kind of copy and length in one language."""
     packages = packages_of(language, data["corpora"])
     each = IN_A_LANGUAGE // len(packages)
-    long = []
+    long: list[tuple[str, SourceText]] = []
     for package in packages:
         own = islice(functions([package], language), each)
-        long += [(package.name, text) for text in own if len(text.text) >= SHORTEST]
-    kept = ShingleIndex([text.text for _, text in long]).first_of_each_kind(NEAR)
+        long += zip(repeat(package.name), of_length(own, SHORTEST))
+    kept = ShingleIndex(text_column(map(itemgetter(1), long))).first_of_each_kind(NEAR)
     groups, texts = zip(*compress(long, kept), strict=True)
     changed = list(changed_fragments(texts, WINDOWS, most=ASKED, language=language))
     for name in encoders(data):
         encoder = open_encoder(name)
         before = time.process_time()
-        vectors = document_vectors(encoder, [text.text for text in texts])
+        vectors = document_vectors(encoder, text_column(texts))
         seconds = round(time.process_time() - before, 2)
         firsts = np.cumsum([0, *map(len, vectors[:-1])])
         about = {"language": language, "encoder": Path(name).name, "searched": len(texts), "packages": len(packages)}
@@ -161,7 +163,7 @@ def in_language(language: str, data: Data) -> Iterator[dict[str, object]]:
         for copy, window, chosen, asked in changed:
             similarity = np.asarray(for_queries(encoder).encode(asked) @ np.concatenate(vectors).T, np.float64)
             nearest = np.maximum.reduceat(similarity, firsts, axis=1)
-            mrr = recalls(nearest, chosen, [groups[at] for at in chosen])["mrr"]
+            mrr = recalls(nearest, chosen, at_places(groups, chosen))["mrr"]
             yield about | {"copy": copy, "tokens": window, "queries": len(asked), "mrr": mrr}
 
 

@@ -14,6 +14,8 @@ import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import repeat
+from operator import itemgetter
 from pathlib import Path
 
 from assay.corpora import CorpusSettings, Document, Origin, SourceText, code_lines, pieces, source_texts
@@ -21,6 +23,7 @@ from assay.licences import read_rules
 from assay.provenance import CodeIndex, Thresholds, TracedFile, TraceSettings, judge, trace_file
 from assay.provenance.findings import Denial
 from assay_lab.clones import edit_lines, rename_all
+from assay_lab.columns import having
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.provenance.packages import PACKAGES, archives
@@ -54,7 +57,7 @@ LINES = (8, 60)
 def documents(paths: Sequence[Path]) -> Iterator[Document]:
     """Yield files and functions of Python's library."""
     filters = CorpusSettings(language=("python",), exclude=NOT_CORPUS)
-    for file in source_texts([str(path) for path in paths], filters):
+    for file in source_texts(list(map(str, paths)), filters):
         origin = Origin("stdlib", file.path, licence=LICENCE)
         for piece in pieces(file.text, file.language).pieces:
             place = replace(origin, first_line=piece.first_line)
@@ -70,7 +73,7 @@ def innocent(archives: Sequence[Path], index: CodeIndex) -> dict[str, object]:
     """Return the false alarms among the functions of unrelated packages, a run for each package."""
     functions, alarms = 0, []
     for archive in archives:
-        files = [traced(file, index) for file in source_texts([str(archive)], CorpusSettings(language=("python",)))]
+        files = list(map(traced, source_texts([str(archive)], CorpusSettings(language=("python",))), repeat(index)))
         functions += sum(map(functions_in, files))
         judgement = judge(files, RULES)
         alarms += [alarm(archive.name.partition("-")[0], denial) for denial in judgement.denials]
@@ -79,7 +82,7 @@ def innocent(archives: Sequence[Path], index: CodeIndex) -> dict[str, object]:
 
 def functions_in(file: TracedFile) -> int:
     """Return the number of functions of a traced file."""
-    return sum(part.kind == "function" for part, _ in file.parts)
+    return len(having(map(itemgetter(0), file.parts), kind="function"))
 
 
 def rates(alarms: list[dict[str, object]], functions: int) -> dict[str, object]:
@@ -181,7 +184,7 @@ def paraphrased(text: str, number: int) -> str:
 def with_edits(text: str, number: int) -> str:
     """Return a function with a quarter of its lines added, removed or swapped that is still valid; "" if none is."""
     tries = (edit_lines(text, [DONOR], seed=1000 * number + attempt) for attempt in range(200))
-    return next((changed for changed in tries if parses(changed)), "")
+    return next(filter(parses, tries), "")
 
 
 class Paraphrase(ast.NodeTransformer):
@@ -254,7 +257,7 @@ def run(scale: tuple[tuple[str, ...], int | None, int], seed: int, data: Data) -
         CodeIndex.create(Path(folder) / "index", encoder=None) as index,
     ):
         root = Path(sysconfig.get_paths()["stdlib"])
-        index.add(documents([root / part for part in parts]))
+        index.add(documents(list(map(root.joinpath, parts))))
         index.commit()
         unrelated = packages[:most]
         rows = [innocent(unrelated, index)]

@@ -23,11 +23,13 @@ from assay.code import parses
 from assay.corpora import CorpusSettings, Document, Origin, SourceText, code_lines, parts_of, pieces, source_texts
 from assay.provenance import CodeIndex, TracedFile, judge
 from assay.provenance.search import boilerplate_of, nearest
+from assay_lab.columns import attributes, having, text_column
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.provenance.alterations import ALTERATIONS, Alteration, pasted
 from assay_lab.provenance.confidence import CORPORA, LANGUAGES, NOT_READ, in_turn, packages_of
 from assay_lab.provenance.licence_gate import LICENCE, RULES, alarm, functions_in, is_denied, traced
+from assay_lab.result_rows import column
 
 LENGTHS = ((6, 14), (15, 29), (30, 60))
 """Lines with code of the planted functions."""
@@ -74,7 +76,7 @@ def documents(files: Sequence[SourceText]) -> Iterator[Document]:
 
 def functions(files: Sequence[SourceText], least: int, most: int) -> list[SourceText]:
     """Return functions with that many lines with code, in random order."""
-    parts = [part for part in chain.from_iterable(map(parts_of, files)) if part.kind == "function"]
+    parts = having(chain.from_iterable(map(parts_of, files)), kind="function")
     fitting = [part for part in parts if least <= len(code_lines(part.text, part.language)) <= most]
     random.Random(1).shuffle(fitting)  # noqa: S311  no secret
     return fitting
@@ -84,7 +86,7 @@ def is_first(file: TracedFile, path: str) -> bool:
     """Return True if a file of the index is the first match of the longest function of a traced file."""
     traces = [(len(part.text), result) for part, result in file.parts if part.kind == "function"]
     result = max(traces or [(0, file.parts[-1][1])], key=lambda pair: pair[0])[1]
-    return bool(result.matches) and path in {origin.path for origin in result.origins[result.matches[0].document_id]}
+    return bool(result.matches) and path in set(attributes(result.origins[result.matches[0].document_id], "path"))
 
 
 def recall(
@@ -119,12 +121,12 @@ def clean_code(language: str, files: Sequence[SourceText], index: CodeIndex) -> 
             if not same_name:
                 accused.add(denial.finding.path)
     parts = sure = 0
-    for _, result in chain.from_iterable(file.parts for file in every):
+    for _, result in chain.from_iterable(attributes(every, "parts")):
         if not result.too_short:
             parts += 1
             sure += any((match.confidence or 0) >= SURE for match in result.matches)
     count = sum(map(functions_in, every))
-    other = sum(not entry["same_name"] for entry in alarms)
+    other = column(alarms, "same_name").count(False)
     return {
         "language": language,
         "kind": "clean",
@@ -146,18 +148,15 @@ def of_language(language: str, scale: Scale, packages: Sequence[Path]) -> Iterat
     random.Random(0).shuffle(dealt)  # noqa: S311  no secret
     indexed = [*islice(files_of(dealt[::2], language), scale.files)]
     clean = [*islice(files_of(dealt[1::2], language), scale.clean)]
-    with (
-        TemporaryDirectory() as folder,
-        CodeIndex.create(Path(folder) / "index", encoder=None) as index,
-    ):
+    with TemporaryDirectory() as folder, CodeIndex.create(Path(folder) / "index", encoder=None) as index:
         index.add(documents(indexed))
         index.commit()
-        about = {"documents": len(index), "indexed": [package.name for package in dealt[::2]]}
+        about = {"documents": len(index), "indexed": attributes(dealt[::2], "name")}
         # a method with a literal that reaches the left margin does not parse on its own
         hosts = functions(clean, HOST, 10 * HOST)
         if language == "python":
             hosts = [part for part in hosts if parses(part.text, language)]
-        around = "\n\n".join(part.text for part in functions(clean, 5, HOST)[:OWN])
+        around = "\n\n".join(text_column(functions(clean, 5, HOST)[:OWN]))
         own = traced(SourceText("own", around, language), index)
         for least, most in LENGTHS:
             originals = functions(indexed, least, most)[: scale.plants]

@@ -77,7 +77,7 @@ def figures(cases: Sequence[Mapping[str, Any]], half: str, kind: str) -> dict[st
         counts["as_copyleft"] += is_denied and not is_copyleft
         own = licence_of_file(None, texts["text"], None) if kind == "source" else stated
         if own != UNKNOWN_LICENCE:
-            counts["right" if is_same(own, truth) else "wrong"] += 1
+            counts[("wrong", "right")[is_same(own, truth)]] += 1
     row: dict[str, object] = {"half": half, "kind": kind, **counts, "found_share": None, "interval": []}
     if counts["gnu"]:
         share = wilson(counts["found"], counts["gnu"])
@@ -88,7 +88,7 @@ def figures(cases: Sequence[Mapping[str, Any]], half: str, kind: str) -> dict[st
 def truth_of(expressions: Iterable[str]) -> str:
     """Return the expected licences of a file as one SPDX expression."""
     parts = dict.fromkeys(map(spdx_of, expressions))
-    return " AND ".join(f"({part})" for part in parts)
+    return " AND ".join(map("({})".format, parts))
 
 
 def spdx_of(expression: str) -> str:

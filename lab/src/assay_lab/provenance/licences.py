@@ -19,6 +19,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from email.parser import HeaderParser
+from functools import partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
@@ -33,6 +34,7 @@ from assay.licences import (
     licence_tag,
     stated_licence,
 )
+from assay_lab.columns import attributes
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.provenance.packages import PACKAGES, archives
@@ -145,7 +147,7 @@ def scanned(cases: list[Case], command: str) -> list[str | None]:
         parts = PurePosixPath(entry["path"]).parts
         if entry["type"] == "file":
             by_case[int(parts[1])] = entry["detected_license_expression_spdx"]
-    return [by_case.get(number) for number in range(len(cases))]
+    return list(map(by_case.get, range(len(cases))))
 
 
 def figures(rows: list[tuple[Case, str | None]]) -> dict[str, object]:
@@ -176,7 +178,7 @@ def is_same(stated: str | None, truth: str, *, family: bool = False) -> bool:
     if stated is None:
         return False
     if family:
-        stated, truth = (re.sub(r"-(?:only|or-later)\b", "", text) for text in (stated, truth))
+        stated, truth = map(partial(re.sub, r"-(?:only|or-later)\b", ""), (stated, truth))
     try:
         tree, truth_tree = LICENSING.parse(stated), LICENSING.parse(truth)
     except ExpressionError:
@@ -193,7 +195,7 @@ def run(scale: None, seed: int, data: Data) -> Result:
     if "scancode" in data:
         readings["scancode"] = scanned(cases, str(data["scancode"]))
     rows = []
-    for convention in [*sorted({case.convention for case in cases}), "all"]:
+    for convention in [*sorted(set(attributes(cases, "convention"))), "all"]:
         for scanner, stated in readings.items():
             own = [pair for pair in zip(cases, stated, strict=True) if convention in {pair[0].convention, "all"}]
             rows.append({"convention": convention, "scanner": scanner, **figures(own)})
@@ -202,7 +204,7 @@ def run(scale: None, seed: int, data: Data) -> Result:
         if not is_same(stated[0], case.truth):
             about = {"package": case.package, "path": case.path, "truth": case.truth}
             differences.append(about | dict(zip(readings, stated, strict=True)))
-    packages_read = len({case.package for case in cases})
+    packages_read = len(set(attributes(cases, "package")))
     return Result([{"packages": packages_read, "conventions": rows, "not_read": differences}])
 
 

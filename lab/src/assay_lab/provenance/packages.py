@@ -7,6 +7,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from assay_lab.columns import among
 from assay_lab.experiments.declaration import Data
 
 TRIED = ("packaging", "jinja2", "typer", "httpx")
@@ -20,7 +21,7 @@ SUFFIXES = (".whl", ".tgz", ".gz", ".zip")
 def archives(data: Data) -> Iterator[list[Path]]:
     """Yield the archives of the folder, sorted by path; without a folder, installed packages as wheels."""
     if "packages" in data:
-        yield sorted(path for path in data["packages"].rglob("*") if path.suffix in SUFFIXES)
+        yield sorted(among(data["packages"].rglob("*"), "suffix", SUFFIXES))
         return
     with TemporaryDirectory() as folder:
         yield [_as_wheel(name, Path(folder)) for name in TRIED]

@@ -24,6 +24,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from assay.corpora import CorpusSettings, SourceText, code_lines, source_texts
 from assay.provenance import all_pairs
 from assay_lab.clones import edit_lines, rename_all
+from assay_lab.columns import attributes
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.provenance.licence_gate import DONOR
 from assay_lab.provenance.packages import PACKAGES, archives
@@ -120,7 +121,7 @@ def by_copydetect(files: Sequence[File], python: str) -> np.ndarray:
 
 def figures(files: Sequence[File], matrix: np.ndarray) -> dict[str, object]:
     """Return the figures over all pairs of different packages."""
-    packages = np.array([file.package for file in files])
+    packages = np.array(attributes(files, "package"))
     first, second = np.nonzero(np.triu(packages[:, None] != packages[None, :], 1))
     # the pairs of each file with all before it, file by file
     order = np.lexsort((first, second))
@@ -129,7 +130,7 @@ def figures(files: Sequence[File], matrix: np.ndarray) -> dict[str, object]:
     truth = np.array([bool(files[left].sources & files[right].sources) for left, right in pairs])
     values = matrix[first, second]
     highest = values[~truth].max()
-    kinds = np.array([file.kind for file in files])[second]
+    kinds = np.array(attributes(files, "kind"))[second]
     found = {}
     for kind in KINDS:
         own = values[truth & (kinds == kind)]

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.release import ReleaseSettings, ReleaseTestSettings, make_release, run_release_test
-from assay_lab.experiments.declaration import SHARED_DATA, WORK, Data, Experiment, Result
+from assay_lab.columns import attributes
+from assay_lab.experiments.declaration import WORK, Data, Experiment, Result, benchmark_data
 from assay_lab.release.plants import SMALL, task_rows
 
 
@@ -28,11 +29,13 @@ def run(size: Size, seed: int, data: Data) -> Result:
     tasks = folder / "tasks.jsonl"
     tasks.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     began = time.perf_counter()
-    made = make_release(tasks, folder / "public.jsonl", folder / "secret.json", ReleaseSettings(copies=size.copies))
+    made = make_release(
+        tasks, out=folder / "public.jsonl", secret=folder / "secret.json", settings=ReleaseSettings(copies=size.copies)
+    )
     between = time.perf_counter()
     result = run_release_test(SMALL, folder / "secret.json", ReleaseTestSettings())
     ended = time.perf_counter()
-    levels = [task.level for task in made.secret.committed.tasks]
+    levels = attributes(made.secret.committed.tasks, "level")
     row: dict[str, Any] = {
         "tasks": len(rows),
         "with tests run": levels.count("tests run"),
@@ -50,7 +53,7 @@ EXPERIMENTS = (
         name="release/cost",
         run=run,
         scales={"smoke": Size(3, 5), "full": Size()},
-        needs={"humaneval": SHARED_DATA["humaneval"]},
+        needs=benchmark_data("humaneval"),
         smoke_does_without=True,
         stored="release/cost",
     ),

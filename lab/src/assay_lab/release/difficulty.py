@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.models import open_local
 from assay.release import standardised_within
-from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
+from assay_lab.experiments.declaration import Data, Experiment, Result, benchmark_data
 from assay_lab.release.plants import CONTROL, POOLS, SMALL, SMOKE_TASKS, copy_set, copy_values, published_of, task_rows
 
 
@@ -56,7 +56,7 @@ EXPERIMENTS = (
         name="release/difficulty",
         run=run,
         scales={"smoke": Size(4, 20, SMOKE_TASKS), "full": Size()},
-        needs={"humaneval": SHARED_DATA["humaneval"]},
+        needs=benchmark_data("humaneval"),
         smoke_does_without=True,
         stored="release/difficulty",
     ),

@@ -16,7 +16,7 @@ from scipy.stats import binom
 from assay.models import open_local
 from assay.release import lot_test
 from assay.types import Float64Array
-from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
+from assay_lab.experiments.declaration import Data, Experiment, Result, benchmark_data
 from assay_lab.release.plants import (
     CONTROL,
     SMALL,
@@ -105,8 +105,8 @@ EXPERIMENTS = (
         name="release/null",
         run=run,
         scales={"smoke": Size(copies=5, lots=20, draws=50, texts=4, tasks=SMOKE_TASKS), "full": Size()},
-        needs={name: SHARED_DATA[name] for name in ("humaneval", "mbpp")},
-        takes={"humaneval-x": SHARED_DATA["humaneval-x"]},
+        needs=benchmark_data("humaneval", "mbpp"),
+        takes=benchmark_data("humaneval-x"),
         smoke_does_without=True,
         stored="release/null",
     ),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from operator import getitem
+from operator import getitem, itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from assay.release import by_cluster, clusters_of, drafted, evidence, residuals,
 from assay.scores import mid_pit
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Int64Array
+from assay_lab.columns import at_places, text_column
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data
 from assay_lab.measuring import with_ends
@@ -53,7 +54,7 @@ class CopySet:
     def lot(self, generator: np.random.Generator) -> Int64Array:
         """Draw the published copy of each task, one number for a cluster."""
         numbers = {name: int(generator.integers(self.copies)) for name in dict.fromkeys(self.clusters)}
-        return np.array([numbers[name] for name in self.clusters], np.int64)
+        return np.array(at_places(numbers, self.clusters), np.int64)
 
     def published(self, lot: Int64Array) -> list[str]:
         """Return the text of the published copy of each task."""
@@ -124,7 +125,7 @@ def published_of(values: Float64Array, lot: Int64Array) -> Float64Array:
 
 def first_of(clusters: Sequence[Int64Array]) -> Int64Array:
     """Return the first task of each cluster; the tasks of one have the same lot."""
-    return np.array([tasks[0] for tasks in clusters], np.int64)
+    return np.array(list(map(itemgetter(0), clusters)), np.int64)
 
 
 def evidence_table(
@@ -155,7 +156,7 @@ def other_functions(data: Data) -> list[str]:
     if "mbpp" in data:
         samples = load("mbpp", data=Path(data["mbpp"]) / "mbpp.jsonl", part="solution").samples
         return [sample.text.replace("\r\n", "\n") + "\n" for sample in samples]
-    return [sample.text for sample in demo_functions().samples[-40:]]
+    return text_column(demo_functions().samples[-40:])
 
 
 def share_up_to(level: float, p_values: Sequence[float] | Float64Array) -> dict[str, float]:

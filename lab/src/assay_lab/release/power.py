@@ -19,7 +19,8 @@ from sklearn.metrics import roc_auc_score
 from assay.models import open_local
 from assay.release import by_cluster, lot_test, memorised_at_least, residuals, standardised_within
 from assay.types import Float64Array
-from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
+from assay_lab.columns import at_places
+from assay_lab.experiments.declaration import Data, Experiment, Result, benchmark_data
 from assay_lab.release.plants import (
     SMALL,
     SMOKE_TASKS,
@@ -64,10 +65,10 @@ def plants(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
         order = generator.permutation(len(made.texts))
         planted, spare = order[: len(order) // 2], order[len(order) // 2 :]
         published = made.published(lot)
-        texts = [published[place] for place in planted]
+        texts = at_places(published, planted)
         model = open_local(name, device="cpu")
         for dose in range(1, max(size.doses) + 1):
-            beside = [others[place] for place in generator.permutation(len(others))[: size.others]]
+            beside = at_places(others, generator.permutation(len(others))[: size.others])
             model = trained_on(texts, beside, seed=number * 100 + dose, model=model)
             if dose not in size.doses:
                 continue
@@ -76,7 +77,7 @@ def plants(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
             area = float(roc_auc_score(labels, published_of(ranks, lot)[np.r_[planted, spare]]))
             for (seen, unseen), copies, with_parent in product(size.tasks, size.read, (False, True)):
                 kept = np.r_[planted[:seen], spare[:unseen]]
-                drawn = Plant(lot[kept], [made.clusters[place] for place in kept])
+                drawn = Plant(lot[kept], at_places(made.clusters, kept))
                 parents = [parent[kept]] * with_parent
                 found = judged(values[kept], parents, drawn, copies=copies, draws=size.draws)
                 cell = {"dose": dose, "tasks": seen, "others": unseen, "copies": copies, "parent": with_parent}
@@ -146,7 +147,7 @@ EXPERIMENTS = (
             "z evidence",
             "ranks first",
         ),
-        needs={name: SHARED_DATA[name] for name in ("humaneval", "mbpp")},
+        needs=benchmark_data("humaneval", "mbpp"),
         takes={"model": "folder or GGUF file of another model"},
         smoke_does_without=True,
         stored="release/power",

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, zip_longest
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ import numpy as np
 from assay.models import TransformersModel, open_local
 from assay.release import by_cluster, lot_test, residuals, standardised_within
 from assay.types import Float64Array, Int64Array
-from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
+from assay_lab.columns import at_places, attributes
+from assay_lab.experiments.declaration import Data, Experiment, Result, benchmark_data
+from assay_lab.mappings import map_values
 from assay_lab.release.plants import (
     CONTROL,
     POOLS,
@@ -71,7 +74,7 @@ def values_of(model: TransformersModel, texts: Sequence[Sequence[str]]) -> dict[
             found["names"][index] = log_probs[own].sum()
             found["names, per token"][index] = log_probs[own].mean() if own.any() else 0.0
     shape = (len(texts), len(texts[0]))
-    return {name: values.reshape(shape) for name, values in found.items()}
+    return map_values(methodcaller("reshape", shape), found)
 
 
 def changed(copies: Sequence[str]) -> list[list[tuple[int, int]]]:
@@ -79,7 +82,7 @@ def changed(copies: Sequence[str]) -> list[list[tuple[int, int]]]:
     differs = [len(set(words)) > 1 for words in zip_longest(*map(_WORDS.findall, copies))]
 
     def spans(text: str) -> list[tuple[int, int]]:
-        return [word.span() for word in compress(_WORDS.finditer(text), differs)]
+        return list(map(methodcaller("span"), compress(_WORDS.finditer(text), differs)))
 
     return list(map(spans, copies))
 
@@ -108,14 +111,14 @@ def halves(model: TransformersModel, size: Size, seed: int, data: Data) -> list[
 def tests(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
     """Yield z and p of each candidate and lot."""
     name = str(data.get("model", SMALL))
-    parts, others = halves(open_local(name, device="cpu"), size, seed, data), other_functions(data)
+    parts, others = halves(open_local(name, device="cpu"), size=size, seed=seed, data=data), other_functions(data)
     for number in range(size.lots):
         generator = np.random.default_rng([seed, number])
-        lots = [half.made.lot(generator) for half in parts]
+        lots = list(map(methodcaller("lot", generator), attributes(parts, "made")))
         published: list[str] = []
         for half, lot in zip(parts, lots, strict=True):
             published += half.made.published(lot)
-        beside = [others[at] for at in generator.permutation(len(others))[: size.others]]
+        beside = at_places(others, generator.permutation(len(others))[: size.others])
         model = trained_on(published, beside, seed=number, model=open_local(name, device="cpu"), rate=size.rate)
         for half, lot in zip(parts, lots, strict=True):
             for values_name, values in values_of(model, half.made.texts).items():
@@ -159,7 +162,7 @@ EXPERIMENTS = (
             "full": Size(),
         },
         columns=("copies", "values", "taken off", "tasks", "lots", "z evidence", "z mean", "evidence p ≤ 0.01"),
-        needs={name: SHARED_DATA[name] for name in ("humaneval", "mbpp")},
+        needs=benchmark_data("humaneval", "mbpp"),
         takes={"model": "folder or GGUF file of another model"},
         smoke_does_without=True,
         stored="release/statistic",

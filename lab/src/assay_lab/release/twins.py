@@ -56,9 +56,6 @@ def run(size: Size, seed: int, data: Data) -> Result:
 
 EXPERIMENTS = (
     Experiment(
-        name="release/twins",
-        run=run,
-        scales={"smoke": Size((50, 164), 50), "full": Size()},
-        stored="release/twins",
+        name="release/twins", run=run, scales={"smoke": Size((50, 164), 50), "full": Size()}, stored="release/twins"
     ),
 )

@@ -2,14 +2,27 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, product
+from operator import attrgetter
 
 from assay.evaluation import Estimate
 from assay.scores import SCORES, request
+from assay_lab.columns import at_places, attributes, having
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.reproduction import Reproduction
-from assay_lab.experiments.runs import Runs, cell_of, epoch_heading, epochs_of, runs_of, setting, view_title, views_of
+from assay_lab.experiments.runs import (
+    Runs,
+    epoch_heading,
+    epochs_of,
+    over_cells,
+    runs_of,
+    setting,
+    view_title,
+    views_of,
+)
+from assay_lab.mappings import map_values
 from assay_lab.papers.printed import headings, value_table
 from assay_lab.testbed import BASELINES, CONTENDERS, SampleView
 from assay_lab.testbed.evaluation_result import Contest
@@ -19,8 +32,8 @@ def every_cell(bench: Bench) -> Finding:
     """AUROC of the contenders in every cell, and paired differences to SrDetection and Min-K%++."""
     runs = runs_of(bench)
     contests = contests_of(runs)
-    rivals, views = dict.fromkeys(contest.rival for contest in contests), views_of(runs)
-    areas = [contender_auroc_table(runs, view) for view in views]
+    rivals, views = dict.fromkeys(attributes(contests, "rival")), views_of(runs)
+    areas = list(map(partial(contender_auroc_table, runs), views))
     differences = [difference_table(runs, rival, view) for rival, view in product(rivals, views)]
     return Finding(
         name="assay/every-cell",
@@ -37,8 +50,7 @@ def contender_auroc_table(runs: Runs, view: SampleView) -> ValueTable:
     for name in (*BASELINES, *CONTENDERS):
         values = []
         for seeds, epoch in product(runs.values(), epochs_of(runs)):
-            cells = [cell_of(run, name, epoch, view=view) for run in seeds]
-            values.append(over_seeds([cell.auroc if cell else None for cell in cells], share=True))
+            values.append(over_cells(seeds, name, epoch, view=view, get=attrgetter("auroc")))
         rows.append(ValueRow(name, tuple(values)))
     return value_table(
         f"auroc-{view}", f"AUROC, {view_title(runs, view)}", head="detector", columns=columns(runs), rows=rows
@@ -47,13 +59,13 @@ def contender_auroc_table(runs: Runs, view: SampleView) -> ValueTable:
 
 def difference_table(runs: Runs, rival: str, view: SampleView) -> ValueTable:
     """Return the AUROC of each candidate minus that of one rival, paired, on each checkpoint."""
-    candidates = dict.fromkeys(contest.candidate for contest in contests_of(runs) if contest.rival == rival)
+    candidates = dict.fromkeys(attributes(having(contests_of(runs), rival=rival), "candidate"))
     rows = []
     for name in candidates:
         values = []
         for seeds, epoch in product(runs.values(), epochs_of(runs)):
             key = (name, rival, epoch, view)
-            values.append(over_seeds([*differences_in(chain.from_iterable(run.contests for run in seeds), key)]))
+            values.append(over_seeds([*differences_in(chain.from_iterable(attributes(seeds, "contests")), key)]))
         rows.append(ValueRow(name, tuple(values)))
     title = f"AUROC minus that of {rival}, paired, {view_title(runs, view)}"
     short = f"over-{rival.replace('_', '-')}-{view}"
@@ -74,7 +86,7 @@ def columns(runs: Runs) -> list[str]:
 
 def contests_of(runs: Runs) -> list[Contest]:
     """Return the paired comparisons of every run."""
-    return list(chain.from_iterable(run.contests for run in chain.from_iterable(runs.values())))
+    return list(chain.from_iterable(attributes(chain.from_iterable(runs.values()), "contests")))
 
 
 def verdict(tables: list[ValueTable]) -> str:
@@ -84,11 +96,11 @@ def verdict(tables: list[ValueTable]) -> str:
         for row in table.rows:
             values = [value.value for value in row.values if isinstance(value, Estimate)]
             differences[row.name].append(min(values, default=-1.0))
-    least = {name: min(values) for name, values in differences.items()}
+    least = map_values(min, differences)
     above = [name for name in least if least[name] > 0]
     level = [name for name in least if least[name] >= 0]
     two_models = [name for name in least if request(name).definition.access == "two models"]
-    rivals = " and ".join(SCORES[name].title for name in BASELINES)
+    rivals = " and ".join(attributes(at_places(SCORES, BASELINES), "title"))
     return (
         f"Above {rivals} in every cell, by the mean over seeds: {', '.join(above) or 'none'}; "
         f"never below either, ties at the ceiling counted: {', '.join(level) or 'none'}. "

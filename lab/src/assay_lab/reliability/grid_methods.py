@@ -7,7 +7,7 @@ that has only a value and no rule is entered with `threshold_method`: its thresh
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -107,10 +107,7 @@ def called(significant: bool) -> Verdict:  # noqa: FBT001  a decision is its onl
 def texts_of(draw: GridDraw) -> Compared:
     """Return the values of the declared score and the groups of a draw."""
     return Compared(
-        values=draw.scores[DECLARED],
-        unseen=draw.unseen[DECLARED],
-        groups=draw.groups,
-        unseen_groups=draw.unseen_groups,
+        values=draw.scores[DECLARED], unseen=draw.unseen[DECLARED], groups=draw.groups, unseen_groups=draw.unseen_groups
     )
 
 
@@ -124,8 +121,8 @@ def evidence_on_draw(draw: GridDraw) -> Evidence:
         share=contaminated_share(
             texts.values,
             texts.unseen,
-            texts.groups,
-            texts.unseen_groups,
+            groups=texts.groups,
+            unseen_groups=texts.unseen_groups,
             resamples=RESAMPLES,
             seed=draw.seed,
             allowance=texts.allowance(),
@@ -183,9 +180,7 @@ for _margin in MARGINS:
     METHODS.rules[variant("margin", _margin)] = with_margin(_margin)
 for _familiarity in ALLOWANCES:
     METHODS.rules[variant("allowance", _familiarity)] = with_allowance(_familiarity)
-VARIANTS = frozenset(
-    [*(variant("margin", value) for value in MARGINS), *(variant("allowance", value) for value in ALLOWANCES)]
-)
+VARIANTS = frozenset([*map(partial(variant, "margin"), MARGINS), *map(partial(variant, "allowance"), ALLOWANCES)])
 """Rules that are compared with each other, and are no methods of their own."""
 
 
@@ -209,7 +204,7 @@ def flagged_alone(draw: GridDraw) -> Verdict:
 @grid_method("LLM Dataset Inference")
 def dataset_inference(draw: GridDraw) -> Verdict:
     """Decide by the authors' rule, p < .1, on the scores of one pass."""
-    names = [name for name in one_pass() if name in draw.scores]
+    names = list(filter(draw.scores.__contains__, one_pass()))
     features = np.column_stack([np.concatenate([draw.scores[name], draw.unseen[name]]) for name in names])
     suspect = np.arange(len(features)) < len(draw.groups)
     fitted = half_of(suspect, draw.seed)

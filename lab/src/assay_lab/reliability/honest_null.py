@@ -3,17 +3,20 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, product
+from operator import attrgetter, itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.evaluation import MINIMUM_UNSEEN, Estimate, conformal_p_values
-from assay_lab.columns import id_column, own_group_column
+from assay_lab.columns import attributes, id_column, keyed, own_group_column
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, over_seeds
+from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
 from assay_lab.experiments.reproduction import Reproduction
-from assay_lab.experiments.runs import Runs, cell_of, epoch_heading, epochs_of, runs_of, setting
+from assay_lab.experiments.runs import Runs, epoch_heading, epochs_of, over_cells, runs_of, setting
+from assay_lab.mappings import map_values
 from assay_lab.papers.printed import headings, value_table
 from assay_lab.papers.srdetection.detectors import paper_score
 from assay_lab.testbed import (
@@ -23,6 +26,7 @@ from assay_lab.testbed import (
     Configuration,
     Planted,
     SampleView,
+    part_column,
     passes_filter,
     read_planted,
     read_scores,
@@ -58,12 +62,12 @@ def honest_null(bench: Bench) -> Finding:
     and those that are judged, 200 times: the mean over splits, and how far a single one may be off.
     """
     runs = runs_of(bench)
-    measured = {chosen.name: false_positives(bench, chosen) for chosen in bench.configurations}
-    cells = list(chain.from_iterable(result.rates for result in measured.values()))
-    views = dict.fromkeys(view for view, _, _ in cells)
+    measured = map_values(partial(false_positives, bench), keyed(bench.configurations, "name"))
+    cells = list(chain.from_iterable(attributes(measured.values(), "rates")))
+    views = dict.fromkeys(map(itemgetter(0), cells))
     levels = range(len(ALPHAS))
     tables = [rate_table(measured, view, level, checkpoints=epochs(runs)) for view, level in product(views, levels)]
-    fewest = min(min(result.clean_texts) for result in measured.values())
+    fewest = min(map(min, attributes(measured.values(), "clean_texts")))
     return Finding(
         name="assay/honest-null",
         title="False positives on clean texts at nominal 5 and 10 %",
@@ -118,7 +122,7 @@ def rate_table(
     measured: Mapping[str, FalsePositives], view: SampleView, level: int, *, checkpoints: list[int]
 ) -> ValueTable:
     """Return the rates at one level: detectors in rows, checkpoints in columns."""
-    cells = chain.from_iterable(result.rates for result in measured.values())
+    cells = chain.from_iterable(attributes(measured.values(), "rates"))
     detectors = dict.fromkeys(name for kind, name, _ in cells if kind == view)
     rows = []
     for name in detectors:
@@ -141,8 +145,7 @@ def rule_table(runs: Runs) -> ValueTable:
     """Return the share of clean texts that SrDetection's own rule calls leaked."""
     own, values = paper_score("gray"), []
     for seeds, epoch in product(runs.values(), epochs(runs)):
-        cells = [cell_of(run, own, epoch, view="all") for run in seeds]
-        values.append(over_seeds([cell.rule_on_unseen if cell else None for cell in cells], share=True))
+        values.append(over_cells(seeds, own, epoch, view="all", get=attrgetter("rule_on_unseen")))
     return value_table(
         "flagged-rule",
         "Flagged by SrDetection's rule, all clean texts",
@@ -163,10 +166,7 @@ def kept_in(planted: Planted, base: Mapping[str, Rates]) -> dict[SampleView, NDA
 
 
 def false_positive_rates(
-    planted: Planted,
-    scores: Mapping[str, NDArray[np.float64]],
-    seed: int,
-    kept: NDArray[np.bool_] | None = None,
+    planted: Planted, scores: Mapping[str, NDArray[np.float64]], seed: int, kept: NDArray[np.bool_] | None = None
 ) -> dict[str, Rates]:
     """Return detector → the share of judged clean texts that is flagged, for splits by group.
 
@@ -176,7 +176,7 @@ def false_positive_rates(
         seed: of the splits.
         kept: the texts that count; None for all.
     """
-    clean = np.array([sample.metadata["part"] in CLEAN for sample in planted.samples])
+    clean = np.isin(part_column(planted.samples), list(CLEAN))
     if kept is not None:
         clean &= kept
     groups = np.array(own_group_column(planted.samples))

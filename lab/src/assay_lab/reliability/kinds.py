@@ -7,6 +7,7 @@ set is halved: where a score orders the first halves as it orders the second hal
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
@@ -54,15 +55,15 @@ def kinds(bench: Bench) -> Finding:
     if bench.scale not in SIZES:
         raise DataError(f"scale {bench.scale!r}: expected one of {', '.join(SIZES)}")
     chosen = kinds_of(bench)
-    rows = [row for row in (*PAPER.tables["table-1"].values, *EXTRA) if row in PAPER.methods]
+    rows = list(filter(PAPER.methods.__contains__, (*PAPER.tables["table-1"].values, *EXTRA)))
     methods = [*dict.fromkeys(map(PAPER.methods.__getitem__, rows)), HEADLINE]
-    first_halves, second_halves = zip(*(kind.halves for kind in chosen), strict=True)
+    first_halves, second_halves = zip(*map(attrgetter("halves"), chosen), strict=True)
     of_first, of_second = (method_values(bench, halves, methods) for halves in (first_halves, second_halves))
     lines = []
     for method, first, second in zip(methods, of_first, of_second, strict=True):
         lines.append(ValueRow(method, (agreement(first, second), *map(float, (first + second) / 2))))
     title = "Spearman of the halves, and the values"
-    columns = ("agreement of halves", *(kind.name for kind in chosen))
+    columns = ("agreement of halves", *map(attrgetter("name"), chosen))
     size = SIZES[bench.scale]
     return Finding(
         name="assay/kinds",

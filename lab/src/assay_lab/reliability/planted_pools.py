@@ -24,7 +24,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from itertools import compress, islice
 from operator import attrgetter
 from pathlib import Path
@@ -43,7 +43,17 @@ from assay.scores import DatasetInputs, headline_score, requests
 from assay.scoring import plan
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Sample
-from assay_lab.columns import id_column, label_column, text_column
+from assay_lab.columns import (
+    attributes,
+    group_column,
+    having,
+    id_column,
+    label_column,
+    of_length,
+    outside,
+    text_column,
+    without,
+)
 from assay_lab.experiments.bench import Bench
 from assay_lab.reliability.pool_settings import (
     BASE_MODEL,
@@ -94,7 +104,7 @@ class PlantedPool:
 
     def of_role(self, role: str) -> tuple[Sample, ...]:
         """Return the texts of a role."""
-        return tuple(sample for sample in self.samples if sample.label == role)
+        return tuple(having(self.samples, label=role))
 
 
 def pools(bench: Bench, seed: int, *, context: bool = True) -> dict[str, PlantedPool]:
@@ -155,7 +165,7 @@ class TextSource:
         """Names in the folders."""
         names: list[str] = []
         for folder in filter(None, (self.folder, self.of_other_kind)):
-            names += [path.name for path in sorted(folder.iterdir())]
+            names += attributes(sorted(folder.iterdir()), "name")
         return names
 
     def functions(self) -> tuple[Sample, ...]:
@@ -175,9 +185,9 @@ class TextSource:
             )
         index = ShingleIndex(text_column(added))
         is_copy = index.near_any(text_column(installed), NEAR_DUPLICATE)
-        packages = {sample.group for sample in installed}
+        packages = set(group_column(installed))
         new = compress(added, ~is_copy)
-        return (*installed, *(sample for sample in new if sample.group not in packages))
+        return (*installed, *outside(new, "group", packages))
 
 
 def stored_texts(path: Path, settings: PoolSettings, source: TextSource, seed: int) -> tuple[Sample, ...]:
@@ -213,11 +223,11 @@ def split(settings: PoolSettings, source: TextSource, seed: int) -> tuple[Sample
         DataError: a role has fewer texts than the settings name.
     """
     random = np.random.default_rng(seed)
-    library = [replace(sample, label=None) for sample in never_seen_functions().samples]
+    library = list(map(partial(replace, label=None), never_seen_functions().samples))
     functions: Sequence[Sample] = library
     if settings.fresh:
-        own = {sample.id for sample in library}
-        functions = [sample for sample in source.functions() if sample.id not in own]
+        own = set(id_column(library))
+        functions = outside(source.functions(), "id", own)
     by_project = of_projects(functions, settings, random)
     texts: defaultdict[str, list[Sample]] = defaultdict(list)
     for project in random.permutation(sorted(by_project)):
@@ -245,7 +255,7 @@ def shifted_texts(
 ) -> list[Sample]:
     """Return texts of another kind: of a folder of packages, or the last ones of the standard library."""
     if source.of_other_kind is None:
-        short = [sample for sample in library if len(sample.text) <= settings.characters[1]]
+        short = of_length(library, 0, settings.characters[1])
         return short[-settings.shifted :]
     others = of_projects(functions_in_folder(source.of_other_kind), settings, random)
     texts: list[Sample] = []
@@ -356,7 +366,7 @@ def scored_pool(folder: Path, pool: PlantedPool, *, context: bool = True, cache:
         measured = MeasuredModel(scorer, samples, cache=statistics)
         origins = dict.fromkeys((*measured.one_pass_scores, CONTEXT_CHANGE), scorer.digest)
         columns = current_scores(path, ids, origins)
-        missing = [name for name in measured.one_pass_scores if name not in columns]
+        missing = without(measured.one_pass_scores, columns)
         for name in missing:
             columns[name] = measured.scores(name, samples)
         if context and CONTEXT_CHANGE not in columns:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import compress
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from assay.errors import DataError
 from assay.evaluation import BlindBaseline, Estimate, Ranking
 from assay.files import atomic_path
 from assay.types import Sample
-from assay_lab.columns import label_column
+from assay_lab.columns import among, attributes, group_column, label_column
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
@@ -105,7 +106,7 @@ def redecided(bench: Bench) -> Finding:
             own = pools(bench, seed, context=False)
             blind = {(plant, kind): blind_on_pool(each, seed) for plant, kind, each in sources_of(own, seed)}
             store(StoredPools(seed, own, blind), folder)
-    stored = [read(path) for path in sorted(folder.glob("seed-*.parquet"))]
+    stored = list(map(read, sorted(folder.glob("seed-*.parquet"))))
     if not stored:
         raise DataError(f"{folder}: received no stored scores; expected files seed-N.parquet")
     draws = pool_settings_of(bench).draws if SOURCES in bench.data else DRAWS
@@ -113,8 +114,8 @@ def redecided(bench: Bench) -> Finding:
     for each in stored:
         bench.watchers.begin(f"grid, seed {each.seed}")
         records += list(each.records(draws))
-    cells = list(dict.fromkeys(record.cell for record in records))
-    seeds = tuple(each.seed for each in stored)
+    cells = list(dict.fromkeys(attributes(records, "cell")))
+    seeds = tuple(attributes(stored, "seed"))
     return Finding(
         name="assay/redecided",
         title="Verdicts on the grid by the rule as it is now",
@@ -132,8 +133,8 @@ def goal_table(records: Sequence[GridRecord]) -> ValueTable:
     """Return the goals now, and in the same cells of the committed grid."""
     tables = {table["name"]: table["rows"] for table in json.loads(FIRST.read_text("utf-8"))["tables"]}
     first: dict[str, list[float]] = {row["name"]: row["values"] for row in tables["cells"]}
-    clean = [record for record in records if record.cell.share == 0]
-    measurable = [record for record in records if record.cell.is_measurable]
+    clean = among(records, "cell.share", (0,))
+    measurable = list(filter(attrgetter("cell.is_measurable"), records))
     parts: dict[str, tuple[Sequence[GridRecord], int]] = {
         "wrong": (records, 1),
         "false alarms": (clean, 1),
@@ -142,7 +143,7 @@ def goal_table(records: Sequence[GridRecord]) -> ValueTable:
     }
     rows = []
     for name, (chosen, place) in parts.items():
-        names = map(cell_name, dict.fromkeys(record.cell for record in chosen))
+        names = map(cell_name, dict.fromkeys(attributes(chosen, "cell")))
         before = [first[cell][place] for cell in names if cell in first]
         rows.append(ValueRow(name, (shares_of(chosen, "assay")[place], float(np.mean(before)) if before else None)))
     holds = intervals_hold(records)
@@ -157,7 +158,7 @@ def store(stored: StoredPools, folder: Path) -> None:
     """Write one seed: a row for each text, a column for each model."""
     of_packages, of_library = stored.own[BASE].samples, stored.own[CONVERGED].samples
     samples = [*of_packages, *of_library]
-    groups = [str(sample.group) for sample in samples]
+    groups = list(map(str, group_column(samples)))
     # numbers in the order of the names, because the bootstrap and the permutations go through the groups in that order
     numbers = {name: f"{at:04d}" for at, name in enumerate(sorted(set(groups)))}
     is_library = np.arange(len(samples)) >= len(of_packages)

@@ -9,7 +9,9 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from functools import partial
+from itertools import chain, compress, filterfalse, product, starmap
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +20,12 @@ from assay.errors import DataError
 from assay.evaluation import BlindBaseline, ContaminatedShare, Estimate, blind_baseline
 from assay.leakage import groups_of
 from assay.types import Sample, Verdict
-from assay_lab.columns import text_column
+from assay_lab.columns import among, at_places, attributes, group_column, text_column, without
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
 from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.mappings import mapped
 from assay_lab.papers.printed import value_table
 from assay_lab.reliability.grid_methods import (
     ALLOWANCES,
@@ -40,6 +43,7 @@ from assay_lab.reliability.grid_methods import (
 from assay_lab.reliability.planted_pools import BASE, CONTROLS, CONVERGED, PlantedPool, pools
 from assay_lab.reliability.pool_settings import base_model_of, pool_settings_of
 from assay_lab.reliability.tuned_methods import tuned_requests, tuned_values
+from assay_lab.result_rows import column
 
 SIZES = (50, 164, 500)
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -131,9 +135,9 @@ def reliability(bench: Bench) -> Finding:
         raise DataError(
             f"no benchmark of {min(SIZES)} texts can be drawn from the pools of {bench.scale}; expected more texts"
         )
-    thresholds = {name: best_threshold_of(records, name) for name in METHODS.values}
-    confirmed = [with_thresholds(record, thresholds) for record in records if not record.chooses]
-    cells = list(dict.fromkeys(record.cell for record in confirmed))
+    thresholds = mapped(partial(best_threshold_of, records), METHODS.values)
+    confirmed = list(map(partial(with_thresholds, thresholds=thresholds), filterfalse(attrgetter("chooses"), records)))
+    cells = list(dict.fromkeys(attributes(confirmed, "cell")))
     return Finding(
         name="assay/reliability",
         title="Verdicts on whole benchmarks where the truth is known",
@@ -189,7 +193,7 @@ def covered_pool(pool: PlantedPool, seed: int) -> PlantedPool:
     """Return a pool in which half of the siblings calibrate, with the members of their projects alone."""
     siblings = np.random.default_rng(seed).permutation(pool.places("sibling"))
     calibrating = set(siblings[: len(siblings) // 2].tolist())
-    projects = {pool.samples[at].group for at in calibrating}
+    projects = set(group_column(at_places(pool.samples, calibrating)))
 
     def role(at: int, sample: Sample) -> str | None:
         if at in calibrating:
@@ -245,13 +249,13 @@ def drawn(cell: GridCell, sources: Sources, seed: int) -> GridDraw:
         of_unseen[name] = pool.scores[name][unseen]
     samples = [*map(pool.samples.__getitem__, first), *map(source.samples.__getitem__, second)]
     others = list(map(pool.samples.__getitem__, unseen))
-    column, of_others = (control.scores[DECLARED] for control in sources.controls)
+    declared, of_others = column(attributes(sources.controls, "scores"), DECLARED)
     return GridDraw(
         scores=scores,
         unseen=of_unseen,
         groups=groups_of(samples),
         unseen_groups=groups_of(others, "unseen"),
-        control=(np.concatenate([column[first], of_others[second]]), column[unseen]),
+        control=(np.concatenate([declared[first], of_others[second]]), declared[unseen]),
         blind=sources.blind,
         seed=seed,
         samples=(samples, others),
@@ -279,9 +283,9 @@ def recorded(cell: GridCell, draw: GridDraw, *, chooses: bool) -> GridRecord:
 
 def best_threshold_of(records: Sequence[GridRecord], name: str) -> float:
     """Return the threshold with the most right verdicts on the choice half, clean and contaminated cells alike."""
-    chosen = [record for record in records if record.chooses]
-    values = np.array([record.values[name] for record in chosen])
-    truths = np.array([record.cell.share > 0 for record in chosen])
+    chosen = list(filter(attrgetter("chooses"), records))
+    values = np.array(column(attributes(chosen, "values"), name))
+    truths = np.array(attributes(chosen, "cell.share")) > 0
     # clean and contaminated cells count the same, however many there are of each
     weights = np.where(truths, 0.5 / max(1, truths.sum()), 0.5 / max(1, (~truths).sum()))
     candidates = np.unique(values[~np.isnan(values)])
@@ -321,17 +325,14 @@ def verdict_tables(records: Sequence[GridRecord]) -> tuple[ValueTable, ...]:
         "clean": ("λ = 0: wrong is a false alarm", lambda cell: cell.share == 0),
         "shifted": ("λ = 0, shifted cells", lambda cell: cell.is_shifted),
         "familiar": ("λ = 0, other texts of the same projects were trained on", lambda cell: cell.kind == SIBLINGS),
-        "measurable": (
-            f"λ at least {MEASURABLE[0]:g} and n at least {MEASURABLE[1]}",
-            lambda cell: cell.is_measurable,
-        ),
+        "measurable": (f"λ at least {MEASURABLE[0]:g} and n at least {MEASURABLE[1]}", lambda cell: cell.is_measurable),
     }
     tables = []
     for name, (title, belongs) in parts.items():
-        chosen = [record for record in records if belongs(record.cell)]
+        chosen = list(compress(records, map(belongs, attributes(records, "cell"))))
         if chosen:
-            methods = dict.fromkeys(chain.from_iterable(record.verdicts for record in chosen))
-            rows = [ValueRow(method, shares_of(chosen, method)) for method in methods if method not in VARIANTS]
+            methods = dict.fromkeys(chain.from_iterable(attributes(chosen, "verdicts")))
+            rows = [ValueRow(method, shares_of(chosen, method)) for method in without(methods, VARIANTS)]
             head = f"{title} ({len(chosen)} benchmarks)"
             tables.append(value_table(name, head, head="method", columns=HEADS, rows=rows, unit="percent"))
     return tuple(tables)
@@ -350,14 +351,14 @@ def margin_table(records: Sequence[GridRecord]) -> ValueTable:
     for margin in MARGINS:
         name = variant("margin", margin)
         rows.append(ValueRow(f"{margin:.0%}", shares_of(choice, name) + shares_of(confirmed, name)))
-    columns = [f"{kind}, {half}" for half, kind in product(HALVES, HEADS)]
+    columns = list(starmap("{1}, {0}".format, product(HALVES, HEADS)))
     return value_table("margins", "Margin of no evidence", head="margin", columns=columns, rows=rows, unit="percent")
 
 
 def halves_of(records: Sequence[GridRecord]) -> tuple[list[GridRecord], list[GridRecord]]:
     """Return the records that choose and those that confirm."""
-    choice = [record for record in records if record.chooses]
-    return choice, [record for record in records if not record.chooses]
+    choice = list(filter(attrgetter("chooses"), records))
+    return choice, list(filterfalse(attrgetter("chooses"), records))
 
 
 def allowance_table(records: Sequence[GridRecord]) -> ValueTable:
@@ -367,8 +368,8 @@ def allowance_table(records: Sequence[GridRecord]) -> ValueTable:
         name = variant("allowance", familiarity)
         values: list[Estimate] = []
         for half in halves_of(records):
-            familiar = [record for record in half if record.cell.kind == SIBLINGS]
-            measurable = [record for record in half if record.cell.is_measurable]
+            familiar = among(half, "cell.kind", (SIBLINGS,))
+            measurable = list(filter(attrgetter("cell.is_measurable"), half))
             values += [shares_of(familiar, name)[1], shares_of(measurable, name)[0]]
         rows.append(ValueRow(f"{familiarity:g}", tuple(values)))
     kinds = ("familiar projects called contaminated", "right where λ and n suffice")
@@ -376,7 +377,7 @@ def allowance_table(records: Sequence[GridRecord]) -> ValueTable:
         "allowances",
         "Allowance for familiar projects",
         head="standard deviations",
-        columns=[f"{kind}, {half}" for half, kind in product(HALVES, kinds)],
+        columns=list(starmap("{1}, {0}".format, product(HALVES, kinds))),
         rows=rows,
         unit="percent",
     )
@@ -424,7 +425,7 @@ def share_table(records: Sequence[GridRecord], cells: Sequence[GridCell]) -> Val
     rows = []
     for cell in cells:
         own = of_cell[cell]
-        typical = float(np.median([record.share.estimate.value for record in own]))
+        typical = float(np.median(attributes(own, "share.estimate.value")))
         holds = intervals_hold(own)
         values = (typical, float(np.median(share_errors(own))), wilson(sum(holds), len(holds)))
         rows.append(ValueRow(cell_name(cell), values))
@@ -435,7 +436,7 @@ def share_table(records: Sequence[GridRecord], cells: Sequence[GridCell]) -> Val
 
 def grid_notes(records: Sequence[GridRecord], thresholds: Mapping[str, float], seeds: Sequence[int]) -> tuple[str, ...]:
     """Return what was drawn from what, and the thresholds."""
-    methods = set(chain.from_iterable(record.verdicts for record in records))
+    methods = set(chain.from_iterable(attributes(records, "verdicts")))
     values = ", ".join(f"{name} {value:.4g}" for name, value in thresholds.items() if name in methods)
     half = len(seeds) // 2
     drawn_from = (
@@ -454,8 +455,8 @@ def grid_notes(records: Sequence[GridRecord], thresholds: Mapping[str, float], s
     ]
     if CODEC in methods:
         notes.append("CoDeC runs on the first seed of each half, because it costs three times as much as all scores.")
-    if any(request.detector.title in methods for request in tuned_requests()):
-        shares = ", ".join(f"{share:g}" for share in TUNED_SHARES)
+    if not set(methods).isdisjoint(attributes(tuned_requests(), "detector.title")):
+        shares = ", ".join(map("{:g}".format, TUNED_SHARES))
         notes.append(
             "Methods that fine-tune the model or run it many times (the last rows) run on the first draws of the cells "
             f"with n {SIZES[0]} and λ {shares} of those seeds."

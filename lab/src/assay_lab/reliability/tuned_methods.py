@@ -11,7 +11,7 @@ from assay.leakage import GradientGate, MeasuredModel, TuningOptions
 from assay.models import combined, open_local
 from assay.scores import DatasetInputs, DatasetRequest, dataset_requests
 from assay.types import Sample
-from assay_lab.columns import id_column, text_column
+from assay_lab.columns import attributes, id_column, outside, text_column
 
 GATE = "gate"
 """1 where the gate of the kernel divergence is open, else 0."""
@@ -20,8 +20,8 @@ GATE = "gate"
 @cache
 def tuned_requests() -> tuple[DatasetRequest, ...]:
     """Return the dataset-level detectors that `assay audit` does not run by default, each with its defaults."""
-    by_default = {request.name for request in dataset_requests("default")}
-    return tuple(request for request in dataset_requests("all") if request.name not in by_default)
+    by_default = set(attributes(dataset_requests("default"), "name"))
+    return tuple(outside(dataset_requests("all"), "name", by_default))
 
 
 def tuned_values(model: str, samples: Sequence[Sample], unseen: Sequence[Sample], folder: Path) -> Mapping[str, float]:
@@ -35,7 +35,7 @@ def tuned_values(model: str, samples: Sequence[Sample], unseen: Sequence[Sample]
     """
     scorer = open_local(model)
     ids = id_column(samples), id_column(unseen)
-    names = [request.name for request in tuned_requests()]
+    names = attributes(tuned_requests(), "name")
     path = folder / f"{combined([scorer.digest, list(ids), names])[:16]}.json"
     values: dict[str, float] = json.loads(path.read_text("utf-8")) if path.exists() else {}
     if values.keys() >= {*names, GATE}:

@@ -12,6 +12,7 @@ import numpy as np
 from assay.datasets import split_by_group
 from assay.types import Rejected, Sample
 from assay_lab.classifiers.labelled import HUMAN
+from assay_lab.columns import at_places
 from assay_lab.rewrites.anonymising import anonymised
 from assay_lab.rewrites.cleaning import Regexes, clean_reply
 from assay_lab.rewrites.collecting import Collected
@@ -182,7 +183,7 @@ def split_samples(samples: Sequence[Sample], kind: SplitKind, seed: int) -> dict
             chosen[name] = tuple(own[sample.id] for sample in part)
         return chosen
     order = np.random.default_rng(seed).permutation(len(samples)).tolist()
-    shuffled = [samples[place] for place in order]
+    shuffled = at_places(samples, order)
     ends = np.cumsum([round(share * len(samples)) for share in FRACTIONS.values()][:-1]).tolist()
     bounds = pairwise([0, *ends, len(samples)])
     return {name: tuple(shuffled[start:stop]) for name, (start, stop) in zip(FRACTIONS, bounds, strict=True)}

@@ -79,20 +79,24 @@ def clean_reply(reply: str, language: str, regexes: Regexes = "repaired") -> Cle
     if len(fences) == 2:  # noqa: PLR2004
         tag, text = tag or fences[0]["tag"], text[fences[0].end() : fences[1].start()]
     elif fences:
-        (fence,) = fences
-        before, after = text[: fence.start()], text[fence.end() :]
-        if before.strip() and after.strip():
+        code, of_fence = _beside(text, fences[0])
+        if code is None:
             return CleanReply("", RemovalRule.BROKEN_FENCE)
-        if before.strip():
-            text = before
-        else:
-            tag, text = tag or fence["tag"], after
+        tag, text = tag or of_fence, code
     if not tag and (line := _FIRST_LINE.match(text)) and language_named(line["tag"]) in LANGUAGES:
         tag, text = line["tag"], text[line.end() :]
     named = language_named(tag)
     if named in LANGUAGES and named != language:
         return CleanReply("", RemovalRule.ANOTHER_LANGUAGE)
     return _checked(text)
+
+
+def _beside(text: str, fence: re.Match[str]) -> tuple[str | None, str]:
+    """Return the code before or after a single fence, and its tag; None for code on both sides."""
+    before, after = text[: fence.start()], text[fence.end() :]
+    if not before.strip():
+        return after, fence["tag"]
+    return None if after.strip() else before, ""
 
 
 def by_printed_expressions(reply: str, language: str) -> str:

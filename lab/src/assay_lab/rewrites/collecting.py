@@ -18,6 +18,7 @@ from assay.provenance import CodeIndex
 from assay.types import Sample
 from assay.unseen import REPEATED, Period
 from assay_lab.classifiers.labelled import HUMAN
+from assay_lab.columns import at_places, text_column
 from assay_lab.rewrites.cleaning import normalised
 from assay_lab.rewrites.dated_index import dated_documents
 from assay_lab.rewrites.rules import HumanRules, RemovalRule
@@ -170,7 +171,7 @@ def _sample(file: DatedFile, place: str, text: str) -> Sample:
 
 
 def _without_copies(samples: Sequence[Sample], removed: Counter[RemovalRule]) -> list[Sample]:
-    first = ShingleIndex([sample.text for sample in samples]).first_of_each_kind(REPEATED)
+    first = ShingleIndex(text_column(samples)).first_of_each_kind(REPEATED)
     removed[RemovalRule.COPY] += int((~first).sum())
     return list(compress(samples, first))
 
@@ -204,4 +205,4 @@ def _drawn(samples: Sequence[Sample], request: CollectionRequest, removed: Count
         of_language[sample.language] += 1
         chosen.append(place)
     removed[RemovalRule.NOT_DRAWN] += len(samples) - len(chosen)
-    return [samples[place] for place in sorted(chosen)]
+    return at_places(samples, sorted(chosen))

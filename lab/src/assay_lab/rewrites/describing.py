@@ -1,11 +1,13 @@
 """The report of a data set: Table 1, and what every rule removed."""
 
 from collections import Counter
+from functools import partial
 from operator import sub
 
 from assay.languages import LANGUAGES
 from assay.reports import Column, Report, Row, Table, number_of
 from assay_lab.classifiers.labelled import HUMAN
+from assay_lab.columns import at_places, label_column, without
 from assay_lab.rewrites.building import DATA_SETS, RewriteSets
 from assay_lab.rewrites.collecting import Collected
 from assay_lab.rewrites.rules import RemovalRule
@@ -35,8 +37,8 @@ def describe_sets(collected: Collected, sets: RewriteSets, path: str = "") -> Re
         details += [
             f"The part {part} of {name} is empty: a split by {sets.split} needs more of them{finer}." for part in empty
         ]
-    labels = {sample.label for sample in sets.binary}
-    silent = [name for name in sets.generators if name not in labels]
+    labels = set(label_column(sets.binary))
+    silent = without(sets.generators, labels)
     if silent:
         details.append(f"No rewriting of {', '.join(silent)} stayed, so Multi is empty.")
     tables = [table_of_counts(name, TITLES[name], counts_of(sets, name)) for name in DATA_SETS]
@@ -63,7 +65,7 @@ def table_of_counts(name: str, title: str, counts: SetCounts) -> Table:
         Row((LANGUAGES[language].title, *numbers, sum(numbers))) for language, numbers in counts.by_language.items()
     ]
     rows.append(Row(("Total", *counts.total, sum(counts.total)), kind="primary"))
-    columns = (Column("language"), *(Column(author, "count") for author in counts.authors), Column("total", "count"))
+    columns = (Column("language"), *map(partial(Column, kind="count"), counts.authors), Column("total", "count"))
     return Table(name=name, title=title, columns=columns, rows=tuple(rows))
 
 
@@ -79,11 +81,11 @@ def _removals(collected: Collected, sets: RewriteSets) -> Table:
     stayed = map(sub, came, map(Counter.total, removed))
     rows.append(Row(("stayed", *stayed), kind="primary"))
     authors = (HUMAN, *sets.generators)
-    rows.append(Row(("anonymised", *(sets.anonymised[author] for author in authors))))
+    rows.append(Row(("anonymised", *at_places(sets.anonymised, authors))))
     return Table(
         name="removed",
         title="What every rule removed, in the order of the rules",
-        columns=(Column("rule"), *(Column(author, "count") for author in authors)),
+        columns=(Column("rule"), *map(partial(Column, kind="count"), authors)),
         rows=tuple(rows),
         caption=("A text counts under the first rule that removes it.",),
     )

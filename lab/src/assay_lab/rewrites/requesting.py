@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, date, datetime
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 from assay import __version__
@@ -30,6 +32,8 @@ from assay.reports import Report
 from assay.scoring import generator_digest
 from assay.types import Rejected, Sample
 from assay_lab.classifiers.labelled import HUMAN
+from assay_lab.columns import attributes
+from assay_lab.mappings import enumerated, mapped
 from assay_lab.rewrites import (
     STORE,
     AssemblyRequest,
@@ -48,7 +52,7 @@ from assay_lab.rewrites import (
     write_sets,
 )
 
-_OF_SERVERS = frozenset({"concurrency", *(limit.name for limit in fields(SpendingLimits))})
+_OF_SERVERS = frozenset({"concurrency", *map(attrgetter("name"), fields(SpendingLimits))})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,11 +129,11 @@ def build_rewrites(
         check_settings_of_set(folder, settings)
     with ExitStack() as stack:
         opened = None if index is None else stack.enter_context(CodeIndex.open(index))
-        collected = collect([str(corpus) for corpus in corpora], request.collection, opened)
+        collected = collect(list(map(str, corpora)), request.collection, opened)
     if not collected.samples:
         counts = dict(collected.skipped)
         counts |= {rule.value: count for rule, count in collected.removed.items() if count}
-        listed = ", ".join(f"{reason} {count:,}" for reason, count in counts.items()) or "nothing was read"
+        listed = enumerated(counts, "{} {:,}") or "nothing was read"
         raise DataError(f"no text of a person is left: {listed}; see --allow-licence, --tokens and --before")
     with StatisticsCache(folder / STORE) as store:
         replies, models = _all_replies(collected.samples, generators, request=request, store=store, progress=progress)
@@ -138,7 +142,7 @@ def build_rewrites(
         "command": [Path(sys.argv[0]).stem.removeprefix("__main__") or "assay", *sys.argv[1:]],
         "assay": __version__,
         "python": platform.python_version(),
-        "corpora": [str(corpus) for corpus in corpora],
+        "corpora": list(map(str, corpora)),
         "index": None if index is None else str(index),
         "models": models,
         "settings": settings,
@@ -200,9 +204,9 @@ def _spending(name: str, sent: SpendingMeter | None, limits: SpendingLimits) -> 
 def _opened(model: str, settings: ModelSettings, limits: SpendingLimits, store: StatisticsCache) -> CachedGenerator:
     """Return a generator that keeps its replies in the folder."""
     remote = is_server(model)
-    names = {setting.name for setting in fields(ModelSettings)}
+    names = set(attributes(fields(ModelSettings), "name"))
     names = names & _OF_SERVERS if remote else names - _OF_SERVERS | {"concurrency"}
-    own = {name: getattr(settings, name) for name in names}
+    own = mapped(partial(getattr, settings), names)
     if remote:
         own |= asdict(limits)
     generator = open_model(model, ModelSettings(**own))

@@ -7,6 +7,7 @@ from operator import not_
 
 from assay.languages import LANGUAGES
 from assay.types import Generator, Rejected, Sample, TokenGenerator
+from assay_lab.columns import at_places
 from assay_lab.rewrites.rules import RemovalRule
 
 PROMPT = """\
@@ -109,7 +110,7 @@ def rewritten_by(
             replies[place] = reply
             if progress:
                 progress(len(replies), len(samples))
-    return [replies[place] for place in range(len(samples))]
+    return at_places(replies, range(len(samples)))
 
 
 def _that_fit(generator: Generator, prompts: Sequence[str], tokens: int) -> list[bool]:

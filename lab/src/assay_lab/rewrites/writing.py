@@ -11,6 +11,8 @@ from assay.errors import DataError
 from assay.files import check_target_folder, parse_json, write_json, write_text
 from assay.types import Sample
 from assay_lab.classifiers.labelled import HUMAN
+from assay_lab.columns import attributes, label_column
+from assay_lab.mappings import map_values
 from assay_lab.rewrites.building import DATA_SETS, DataSetName, ReplyOutcome, RewriteSets
 from assay_lab.rewrites.collecting import Collected
 from assay_lab.rewrites.rules import RemovalRule
@@ -43,7 +45,7 @@ class SetCounts:
 def counts_of(sets: RewriteSets, name: DataSetName) -> SetCounts:
     """Return the numbers of a data set; a language without a text of a person has no row."""
     authors = (HUMAN, *sets.generators)
-    languages = sorted({str(sample.language) for sample in sets.binary})
+    languages = sorted(set(map(str, attributes(sets.binary, "language"))))
     counts = sets.counts(name)
     by_language = {}
     for language in languages:
@@ -107,13 +109,13 @@ def write_sets(folder: Path, collected: Collected, sets: RewriteSets, facts: Map
 
 def described_counts(collected: Collected, sets: RewriteSets) -> dict[str, object]:
     """Return the numbers of texts at each step, and what every rule removed, for JSON."""
-    kept = Counter(str(sample.label) for sample in sets.binary)
+    kept = Counter(map(str, label_column(sets.binary)))
     generators, parts, tables = {}, {}, {}
     for name in sets.generators:
         removed = _by_rule(sets.removed(name))
         generators[name] = {"replies": sets.replies(name), "removed": removed, "kept": kept[name]}
     for data_set in DATA_SETS:
-        parts[data_set] = {part: len(own) for part, own in sets.parts(data_set).items()}
+        parts[data_set] = map_values(len, sets.parts(data_set))
         counts = counts_of(sets, data_set)
         languages = dict(counts.by_language)
         tables[data_set] = {"authors": counts.authors, "languages": languages, "total": counts.total}
@@ -139,7 +141,7 @@ def read_counts(folder: Path) -> dict[str, SetCounts]:
         table = parse_json(path.read_text("utf-8"))["table_1"]
         counts: dict[str, SetCounts] = {}
         for name in DATA_SETS:
-            by_language = {language: tuple(row) for language, row in table[name]["languages"].items()}
+            by_language = map_values(tuple, table[name]["languages"])
             counts[name] = SetCounts(tuple(table[name]["authors"]), by_language)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: expected the manifest of a folder of `assay lab build-authorship`") from error

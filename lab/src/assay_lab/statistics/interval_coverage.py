@@ -11,9 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import chain, product
 from multiprocessing import get_context
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,7 @@ def rivals(found: Study) -> Mapping[str, tuple[float, float]]:
     """Intervals of the AUROC by other methods."""
     sweep = Sweep.over(found.first, found.positive)
     draws = Resamples.of(found.groups.tolist(), found.positive, resamples=RESAMPLES)
-    replicates = np.concatenate([auroc_of(sweep, weights) for weights in draws.weights()])
+    replicates = np.concatenate(list(map(partial(auroc_of, sweep), draws.weights())))
     replicates = replicates[~np.isnan(replicates)]
     names = np.unique(found.groups)
     # a row of weights for each group that is left out
@@ -259,8 +260,8 @@ def run(scale: tuple[tuple[int, ...], tuple[float, ...], int, int], seed: int, d
     """How often does a 95 % interval hold the truth where samples come in groups?"""
     sizes, targets, studies, size = scale
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        tasks = [pool.submit(measure, cell, studies, size) for cell in cells(sizes, targets)]
-        return Result(list(chain.from_iterable(task.result() for task in tasks)))
+        tasks = [pool.submit(measure, cell, studies=studies, size=size) for cell in cells(sizes, targets)]
+        return Result(list(chain.from_iterable(map(methodcaller("result"), tasks))))
 
 
 EXPERIMENTS = (

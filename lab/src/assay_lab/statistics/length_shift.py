@@ -15,6 +15,7 @@ import assay
 from assay.evaluation import conformal_p_values, density_ratio, weighted_p_values
 from assay.ground_truth import known_dose_functions
 from assay.types import BooleanArray, Float64Array
+from assay_lab.columns import text_column
 from assay_lab.experiments.declaration import Data, Experiment, Result
 
 SCORES = ("mid_pit", "min_k_plus_plus", "gap_k", "loss", "min_k", "zlib")
@@ -32,7 +33,7 @@ def run(scale: tuple[int | None, int], seed: int, data: Data) -> Result:
     samples = [sample for sample in known_dose_functions().samples if not sample.metadata["dose"]][:most]
     table = assay.score("builtin:small", samples, ",".join(SCORES), progress=False).to_arrow()
     values = {name: table[name].to_numpy(zero_copy_only=False) for name in SCORES}
-    lengths = np.log([len(sample.text) for sample in samples])
+    lengths = np.log(list(map(len, text_column(samples))))
     random = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = []
     for slope in (*SLOPES, None):

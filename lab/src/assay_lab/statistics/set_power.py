@@ -70,7 +70,7 @@ def strict_min(samples: Sequence[Sample], model: TransformersModel, functions: i
         rewritings = variants(sample.text, max(MADE)).variants
         if len(rewritings) < max(MADE):
             continue
-        own, *others = mean_nlls([sample.text, *(rewriting.text for rewriting in rewritings)], model)
+        own, *others = mean_nlls([sample.text, *text_column(rewritings)], model)
         judged += 1
         for count in MADE:
             flagged[count] += own < min(others[:count])

@@ -25,6 +25,7 @@ from .evaluation_result import SampleView as SampleView
 from .judge import ALPHAS as ALPHAS
 from .plant import FOLDER as FOLDER
 from .plant import Planted as Planted
+from .plant import part_column as part_column
 from .plant import read_planted as read_planted
 from .result_tables import auroc_table as auroc_table
 from .running import ALONE as ALONE

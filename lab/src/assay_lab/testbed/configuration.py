@@ -18,6 +18,7 @@ from assay.errors import DataError, ScoreError, plain_reason
 from assay.files import parse_json
 from assay.scores import DETECTORS, detectors_of
 from assay.training import TrainingSettings
+from assay_lab.columns import without
 from assay_lab.methods.fitted import FittedDetector
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ def configured(detector: FittedDetector, values: Mapping[str, object]) -> "Datac
         ScoreError: there is no such setting, or a value is of the wrong kind.
     """
     defaults = asdict(detector.settings)
-    if unknown := [name for name in values if name not in defaults]:
+    if unknown := without(values, defaults):
         raise ScoreError(f"{unknown[0]!r} is no setting of {detector.name}, which takes {', '.join(defaults)}")
     try:
         # through JSON, so that pydantic checks settings of Python as strictly as those of a file

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import repeat
 from types import MappingProxyType
 
 from assay.evaluation import Estimate
@@ -52,7 +53,7 @@ def describe_evaluation(
 def _statement(evaluation: Evaluation) -> str:
     """The detector with the highest AUROC after the last epoch."""
     last = evaluation.epochs[-1]
-    cells = [evaluation.cell(name, last) for name in evaluation.detectors]
+    cells = list(map(evaluation.cell, evaluation.detectors, repeat(last)))
     measured = [cell for cell in cells if cell is not None and not math.isnan(cell.auroc.value)]
     if not measured:
         return "No detector could be judged."
@@ -69,7 +70,7 @@ def _part(evaluation: Evaluation, part: str, texts: int) -> Fact:
 
 
 def _auroc_figures(evaluation: Evaluation) -> list[Figure]:
-    return [_auroc_figure(evaluation, view) for view in views(evaluation)]
+    return list(map(partial(_auroc_figure, evaluation), views(evaluation)))
 
 
 def _auroc_figure(evaluation: Evaluation, view: SampleView) -> Figure:
@@ -110,7 +111,7 @@ def _loss_figures(losses: Sequence[Mapping[str, float]]) -> list[Figure]:
 
 
 def _drawn(evaluation: Evaluation) -> list[str]:
-    names = [name for name in IN_FIGURES if name in evaluation.detectors]
+    names = list(filter(evaluation.detectors.__contains__, IN_FIGURES))
     return (names or list(evaluation.detectors))[:MOST_SERIES]
 
 

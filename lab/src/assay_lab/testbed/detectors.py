@@ -14,6 +14,7 @@ from typing import Self
 from assay.errors import DataError
 from assay.scores import DETECTORS, Access, Detector, ScoreDefinition, ScoreRequest, request
 from assay.types import MEMBER
+from assay_lab.columns import among, keyed, outside
 
 WRITING: tuple[Access, ...] = ("black", "labelled")
 """Kinds of access that need only the text that the model generates."""
@@ -94,13 +95,13 @@ def chosen(names: Iterable[str]) -> tuple[ComparedDetector, ...]:
     compared: list[ComparedDetector] = []
     for name in names:
         compared += writing_detectors() if name == "black" else [ComparedDetector.of(name)]
-    compared = compared or [detector for detector in sample_detectors().values() if detector.access not in WRITING]
-    return tuple({detector.name: detector for detector in compared}.values())
+    compared = compared or outside(sample_detectors().values(), "access", WRITING)
+    return tuple(keyed(compared, "name").values())
 
 
 def writing_detectors() -> tuple[ComparedDetector, ...]:
     """Return the detectors that need only the text that the model generates."""
-    return tuple(detector for detector in sample_detectors().values() if detector.access in WRITING)
+    return tuple(among(sample_detectors().values(), "access", WRITING))
 
 
 def with_variants(detectors: Iterable[ComparedDetector], most: int) -> tuple[ComparedDetector, ...]:

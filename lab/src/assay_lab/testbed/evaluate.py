@@ -29,12 +29,14 @@ from assay.models import (
 from assay.scores import FrequencyTable, ModelRole, ScoreDefinition, request
 from assay.scoring import Deterministic, Progress, Rewriter, plan, score_samples
 from assay.types import Generator, Sample, TokenScorer
+from assay_lab.columns import among, attributes, having, id_column, outside
+from assay_lab.mappings import mapped
 from assay_lab.methods.fitted import FittedDetector
 from assay_lab.testbed.configuration import Configuration, EvaluationSettings, configured
 from assay_lab.testbed.detectors import FILTER, ComparedDetector, chosen, with_variants
 from assay_lab.testbed.evaluation_result import Blind, Contest, DetectorResult, Evaluation, SampleView
 from assay_lab.testbed.judge import blind, cells, contests
-from assay_lab.testbed.plant import PARTS, Planted
+from assay_lab.testbed.plant import PARTS, Planted, part_column
 from assay_lab.testbed.sources import general_texts
 from assay_lab.testbed.stored_scores import Columns, current_scores, write_scores
 from assay_lab.testbed.supervised import settings_notes, supervised_values
@@ -88,7 +90,7 @@ def judged(
     draws = {"resamples": configuration.judging.resamples, "seed": configuration.seed}
     views: dict[SampleView, NDArray[np.bool_]] = {"all": np.ones(len(planted.samples), np.bool_)}
     passed = passes_filter(scored[0])
-    notes = [*planted.notes, *settings_notes(configuration.judging, [detector.name for detector in detectors])]
+    notes = [*planted.notes, *settings_notes(configuration.judging, attributes(detectors, "name"))]
     if passed is not None and not configuration.data.filter:
         views["filtered"] = passed
     judged_cells: list[DetectorResult] = []
@@ -99,7 +101,7 @@ def judged(
             notes.append(f"No {view} view: a class is empty.")
             continue
         for epoch, values in scored.items():
-            mask = [detector for detector in detectors if detector.name in values]
+            mask = among(detectors, "name", values)
             judged_cells += cells(planted, values, mask, epoch=epoch, view=view, kept=kept, **draws)
             compared += contests(planted, values, epoch=epoch, view=view, kept=kept, **draws)
         if (baseline := blind(planted, view=view, kept=kept, **draws)) is not None:
@@ -133,15 +135,15 @@ def checkpoint_scores(
         AssayError: a model cannot be run, or a detector cannot be computed.
     """
     # the base model is its own reference: at epoch 0 scores that compare two models mean nothing
-    compared = [detector for detector in detectors if epoch or detector.access != "two models"]
-    path, ids = out / SCORES / f"epoch-{epoch}.parquet", [sample.id for sample in planted.samples]
+    compared = list(detectors) if epoch else outside(detectors, "access", ("two models",))
+    path, ids = out / SCORES / f"epoch-{epoch}.parquet", id_column(planted.samples)
     models = {"target": open_checkpoint(out, configuration, epoch)}
-    if any(detector.access == "two models" for detector in compared):
+    if having(compared, access="two models"):
         models["reference"] = open_checkpoint(out, configuration, 0)
     table = frequencies(out, configuration)
     origins = origins_of(compared, configuration, planted=planted, models=models, table=table)
     values = current_scores(path, ids, origins)
-    missing = [detector for detector in compared if detector.name not in values]
+    missing = outside(compared, "name", values)
     if missing:
         path.parent.mkdir(parents=True, exist_ok=True)
         with StatisticsCache(path.with_name(STATISTICS)) as cache:
@@ -149,8 +151,8 @@ def checkpoint_scores(
                 configuration, planted, detectors=missing, models=models, table=table, cache=cache, progress=progress
             )
             cache.clear(models["target"].digest if epoch else None)
-        write_scores(path, ids, values=values, origins={name: origins[name] for name in values})
-    return {detector.name: values[detector.name] for detector in compared}
+        write_scores(path, ids, values=values, origins=mapped(origins.__getitem__, values))
+    return mapped(values.__getitem__, attributes(compared, "name"))
 
 
 def origins_of(
@@ -195,14 +197,14 @@ def _computed(
     progress: Progress | None,
 ) -> Columns:
     """Return the values of detectors, computed with the models of one checkpoint."""
-    fitted = [detector.name for detector in detectors if detector.access == "labelled"]
-    scored = [detector for detector in detectors if detector.access != "labelled"]
+    fitted = attributes(having(detectors, access="labelled"), "name")
+    scored = outside(detectors, "access", ("labelled",))
     scorers: dict[ModelRole, TokenScorer] = {"target": CachedScorer(models["target"], cache)}
-    if any(detector.access == "two models" for detector in scored):
+    if having(scored, access="two models"):
         scorers["reference"] = CachedScorer(models["reference"], cache)
     generator = cached_generator(models["target"], cache, digest=models["target"].generation_digest)
     judging, seed = configuration.judging, configuration.seed
-    writing = any(detector.access == "black" for detector in scored)
+    writing = bool(having(scored, access="black"))
     supervised = supervised_values(planted, fitted, generator=generator, judging=judging, seed=seed)
     return supervised | values_of(
         planted,
@@ -228,13 +230,13 @@ def values_of(
     progress: Progress | None = None,
 ) -> dict[str, NDArray[np.float64]]:
     """Return detector → float64 [texts]; NaN where a text is unscorable or skipped (`unseen_one_pass`)."""
-    skipped = np.array([s.metadata["part"] == "unseen" and judging.unseen_one_pass for s in planted.samples])
+    skipped = (part_column(planted.samples) == "unseen") & judging.unseen_one_pass
     values = {detector.name: np.full(len(planted.samples), np.nan) for detector in detectors}
-    one_pass = [detector for detector in detectors if detector.request.definition.passes == 1]
+    one_pass = among(detectors, "request.definition.passes", (1,))
     for mask, requested in ((~skipped, detectors), (skipped, one_pass)):
         if mask.any() and requested:
             samples = list(compress(planted.samples, mask))
-            chosen_scores = [detector.request for detector in requested]
+            chosen_scores = attributes(requested, "request")
             scoring = plan(chosen_scores, models, table, generator=generator, rewriter=rewriter)
             for name, column in score_samples(samples, scoring, progress=progress).values.items():
                 values[name][mask] = column
@@ -322,7 +324,7 @@ def _sizes(planted: Planted, kept: NDArray[np.bool_]) -> dict[str, int]:
 
 
 def _part(planted: Planted, kept: NDArray[np.bool_], part: str) -> NDArray[np.bool_]:
-    chosen_part = [sample.metadata["part"] == part for sample in planted.samples]
+    chosen_part = part_column(planted.samples) == part
     return np.logical_and(kept, np.array(chosen_part, np.bool_))
 
 

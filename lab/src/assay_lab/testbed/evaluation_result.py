@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.evaluation import Estimate, FlagRate
+from assay_lab.columns import attributes
 from assay_lab.evaluation.differences import Difference
 
 SampleView = Literal["all", "filtered"]
@@ -136,9 +137,9 @@ class Evaluation:
     @property
     def epochs(self) -> tuple[int, ...]:
         """The checkpoints, the base model first."""
-        return tuple(sorted({cell.epoch for cell in self.cells}))
+        return tuple(sorted(set(attributes(self.cells, "epoch"))))
 
     @property
     def detectors(self) -> tuple[str, ...]:
         """Names of the detectors, in the order of the table."""
-        return tuple(dict.fromkeys(cell.detector for cell in self.cells))
+        return tuple(dict.fromkeys(attributes(self.cells, "detector")))

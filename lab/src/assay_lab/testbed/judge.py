@@ -9,20 +9,14 @@ from itertools import compress, product
 
 import numpy as np
 
-from assay.evaluation import (
-    MINIMUM_UNSEEN,
-    blind_baseline,
-    conformal_p_values,
-    flag_rate,
-    grouped_share,
-    rank_all,
-)
+from assay.evaluation import MINIMUM_UNSEEN, blind_baseline, conformal_p_values, flag_rate, grouped_share, rank_all
 from assay.types import MEMBER, BooleanArray, Float64Array, Sample
+from assay_lab.columns import group_column, is_labelled, text_column
 from assay_lab.evaluation.differences import paired_difference
 from assay_lab.evaluation.thresholds import at_threshold, best_threshold
 from assay_lab.testbed.detectors import BASELINES, CONTENDERS, ComparedDetector
 from assay_lab.testbed.evaluation_result import Blind, Contest, Decided, DetectorResult, Null, SampleView
-from assay_lab.testbed.plant import Planted
+from assay_lab.testbed.plant import Planted, part_column
 
 ALPHAS = (0.05, 0.1)
 
@@ -50,10 +44,10 @@ def cells(
         resamples: behind every interval.
         seed: of the resamples.
     """
-    part = np.array([str(sample.metadata["part"]) for sample in planted.samples])
+    part = part_column(planted.samples)
     judged = kept & np.isin(part, ("member", "nonmember"))
     fits = kept & np.isin(part, ("calibration-member", "calibration-nonmember"))
-    truths = np.array([sample.label == MEMBER for sample in planted.samples])
+    truths = is_labelled(planted.samples, MEMBER)
     groups = selected_groups(planted.samples, judged)
     rankings = rank_all(
         {detector.name: values[detector.name][judged] for detector in detectors},
@@ -131,9 +125,9 @@ def contests(
     seed: int,
 ) -> Iterator[Contest]:
     """Yield the paired difference of AUROC of each candidate and each rival."""
-    part = np.array([str(sample.metadata["part"]) for sample in planted.samples])
+    part = part_column(planted.samples)
     judged = kept & np.isin(part, ("member", "nonmember"))
-    truths = np.array([sample.label == MEMBER for sample in planted.samples])[judged]
+    truths = is_labelled(planted.samples, MEMBER)[judged]
     groups = selected_groups(planted.samples, judged)
     for candidate, rival in product(CONTENDERS, BASELINES):
         if candidate not in values or rival not in values:
@@ -148,12 +142,12 @@ def contests(
 
 def blind(planted: Planted, *, view: SampleView, kept: BooleanArray, resamples: int, seed: int) -> Blind | None:
     """Return the baseline that separates members from non-members without the model; None for too few texts."""
-    part = np.array([str(sample.metadata["part"]) for sample in planted.samples])
+    part = part_column(planted.samples)
     judged = kept & np.isin(part, ("member", "nonmember"))
     samples = list(compress(planted.samples, judged))
     outcome = blind_baseline(
-        [sample.text for sample in samples],
-        [sample.label == MEMBER for sample in samples],
+        text_column(samples),
+        is_labelled(samples, MEMBER).tolist(),
         selected_groups(planted.samples, judged),
         resamples=resamples,
         seed=seed,
@@ -165,7 +159,7 @@ def blind(planted: Planted, *, view: SampleView, kept: BooleanArray, resamples: 
 
 def selected_groups(samples: Sequence[Sample], chosen: BooleanArray) -> list[str | None]:
     """Return the group of each chosen sample; an interval treats a group as a unit."""
-    return [sample.group for sample in compress(samples, chosen)]
+    return group_column(compress(samples, chosen))
 
 
 def _threshold(detector: ComparedDetector, column: Float64Array, truths: BooleanArray) -> tuple[float | None, int]:

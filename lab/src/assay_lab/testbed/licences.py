@@ -8,6 +8,7 @@ import re
 from importlib.metadata import Distribution
 
 from assay.licences import stated_licence
+from assay_lab.columns import without
 
 PERMISSIVE = frozenset(
     {
@@ -42,5 +43,5 @@ def is_permissive(expression: str) -> bool:
     An exception after WITH only grants more than the licence itself does, so it does not count.
     """
     without_exceptions = re.sub(r"\bWITH\s+\S+", "", expression)
-    named = [word for word in re.findall(r"[\w.+-]+", without_exceptions) if word not in {"AND", "OR"}]
+    named = without(re.findall(r"[\w.+-]+", without_exceptions), {"AND", "OR"})
     return bool(named) and all(name in PERMISSIVE for name in named)

@@ -126,7 +126,7 @@ def handwritten_files(
     for entry in entries:
         path = PurePosixPath(entry)
         is_kept = path.suffix == ".py" or str(path).startswith(also)
-        if not is_kept or ".." in path.parts or any(_COPIES.match(part) for part in path.parts[:-1]):
+        if not is_kept or ".." in path.parts or any(map(_COPIES.match, path.parts[:-1])):
             continue
         try:
             text = entry.read_text(encoding="utf-8")

@@ -13,13 +13,15 @@ membership.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from assay.datasets import Dataset
 from assay.errors import DataError
@@ -27,6 +29,8 @@ from assay.evaluation import ShingleIndex
 from assay.files import atomic_path, write_text
 from assay.models import combined
 from assay.types import MEMBER, NONMEMBER, Sample
+from assay_lab.columns import having, text_column
+from assay_lab.mappings import enumerated
 from assay_lab.testbed.configuration import PlantSettings
 
 PARTS: Mapping[str, str] = {
@@ -69,7 +73,12 @@ class Planted:
     @property
     def trained(self) -> tuple[Sample, ...]:
         """The texts that the model is trained on."""
-        return tuple(sample for sample in self.samples if sample.label == MEMBER)
+        return tuple(having(self.samples, label=MEMBER))
+
+
+def part_column(samples: Iterable[Sample]) -> NDArray[np.str_]:
+    """Return the part of each sample."""
+    return np.array([str(sample.metadata["part"]) for sample in samples])
 
 
 def plant(dataset: Dataset, data: PlantSettings, *, seed: int, easiest: Sequence[bool | None] | None = None) -> Planted:
@@ -98,7 +107,7 @@ def plant(dataset: Dataset, data: PlantSettings, *, seed: int, easiest: Sequence
         else:
             sized.append(sample)
     ordered = sorted(sized, key=lambda sample: _draw(seed, sample.id))
-    fresh = ShingleIndex([sample.text for sample in ordered]).first_of_each_kind(data.near_duplicate)
+    fresh = ShingleIndex(text_column(ordered)).first_of_each_kind(data.near_duplicate)
     distinct = list(compress(ordered, fresh))
     left_out["near-duplicate of another"] += len(ordered) - len(distinct)
     assigned = _assigned(distinct, data, seed)
@@ -129,7 +138,7 @@ def _assigned(samples: Sequence[Sample], data: PlantSettings, seed: int) -> list
         chosen += [replace(s, label=PARTS[part], metadata={**s.metadata, "part": part}) for s in drawn]
     if any(missing.values()):
         room = sum(min(len(group), data.per_group) for group in groups.values())
-        requested = ", ".join(f"{n} {part}" for part, n in sizes.items())
+        requested = enumerated(sizes, "{1} {0}")
         raise DataError(
             f"{sum(sizes.values())} texts are requested ({requested}); "
             f"{room} are there, from {len(groups)} groups of at most {data.per_group} each"

@@ -1,10 +1,13 @@
 """The tables of a controlled experiment: detectors in rows, checkpoints or measures in columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, product
+from functools import partial
+from itertools import chain, product, repeat, starmap
+from operator import attrgetter
 
 from assay.evaluation import Estimate
 from assay.reports import Cell, Column, ColumnKind, Missing, Row, Table, percent
+from assay_lab.columns import attributes, having
 from assay_lab.testbed.evaluation_result import DetectorResult, Evaluation, SampleView
 
 VIEWS: Mapping[SampleView, str] = {"all": "", "filtered": ", samples that pass the paper's filter"}
@@ -22,21 +25,21 @@ def evaluation_tables(evaluation: Evaluation) -> tuple[Table, ...]:
     every: list[Table] = []
     for view in views(evaluation):
         every += [auroc_table(evaluation, view), null_table(evaluation, view)]
-        every += [checkpoint_table(evaluation, epoch, view) for epoch in evaluation.epochs if epoch]
+        every += map(partial(checkpoint_table, evaluation, view=view), filter(None, evaluation.epochs))
         every.append(contest_table(evaluation, view))
-    return tuple(table for table in every if table.rows)
+    return tuple(filter(attrgetter("rows"), every))
 
 
 def views(evaluation: Evaluation) -> Sequence[SampleView]:
     """Return the views that the run has, all samples first."""
-    present = {cell.view for cell in evaluation.cells}
+    present = set(attributes(evaluation.cells, "view"))
     return tuple(filter(present.__contains__, VIEWS))
 
 
 def auroc_table(evaluation: Evaluation, view: SampleView) -> Table:
     """Return the AUROC of every detector on every checkpoint, and of the baseline that never sees the model."""
     rows = [Row((name, *map(_auroc, _cells(evaluation, name, view)))) for name in evaluation.detectors]
-    baseline = next((blind for blind in evaluation.blind if blind.view == view), None)
+    baseline = next(iter(having(evaluation.blind, view=view)), None)
     if baseline is not None:
         name = f"{baseline.kind} (never sees the model)"
         rows.append(Row((name, *[baseline.auroc] * len(evaluation.epochs)), "baseline"))
@@ -65,7 +68,7 @@ def checkpoint_table(evaluation: Evaluation, epoch: int, view: SampleView) -> Ta
             *_columns(("accuracy", "precision", "recall", "macro-F1"), "share"),
             Column("threshold", "count"),
             Column("AUROC", "area"),
-            *(Column(f"TPR at {percent(rate)} FPR", "share") for rate in rates),
+            *map(partial(Column, kind="share"), map("TPR at {} FPR".format, map(percent, rates))),
             Column("coverage", "share"),
             Column("n", "count"),
         ),
@@ -81,19 +84,19 @@ def checkpoint_table(evaluation: Evaluation, epoch: int, view: SampleView) -> Ta
 
 def null_table(evaluation: Evaluation, view: SampleView) -> Table:
     """Return how many clean texts conformal decisions flag at each level, and how many a paper's own rule."""
-    every = chain.from_iterable(cell.nulls for cell in evaluation.cells)
-    alphas = sorted({null.alpha for null in every})
-    has_rules = any(cell.rule_on_unseen for cell in evaluation.cells)
-    heads = [f"at {percent(alpha)}, {_epoch(epoch)}" for alpha, epoch in product(alphas, evaluation.epochs)]
+    every = chain.from_iterable(attributes(evaluation.cells, "nulls"))
+    alphas = sorted(set(attributes(every, "alpha")))
+    has_rules = any(attributes(evaluation.cells, "rule_on_unseen"))
+    heads = list(starmap("at {}, {}".format, product(map(percent, alphas), map(_epoch, evaluation.epochs))))
     if has_rules:
-        heads += [f"its paper's rule, {_epoch(epoch)}" for epoch in evaluation.epochs]
+        heads += map("its paper's rule, {}".format, map(_epoch, evaluation.epochs))
     rows = []
     for name in evaluation.detectors:
         cells = _cells(evaluation, name, view)
         if any(cell is not None and (cell.nulls or cell.rule_on_unseen) for cell in cells):
             rates = [_false_positives(cell, alpha) for alpha, cell in product(alphas, cells)]
             rows.append(Row((name, *rates, *(map(_rule, cells) if has_rules else ()))))
-    null = next(chain.from_iterable(cell.nulls for cell in evaluation.cells if cell.view == view), None)
+    null = next(chain.from_iterable(attributes(having(evaluation.cells, view=view), "nulls")), None)
     sizes = f"{null.clean.samples:,} clean texts against {null.calibrated_on:,}" if null else "clean texts"
     return Table(
         name=f"null-{view}",
@@ -117,7 +120,7 @@ def contest_table(evaluation: Evaluation, view: SampleView) -> Table:
             of_pair[contest.epoch] = contest.difference.estimate
     rows = []
     for name, of_pair in differences.items():
-        rows.append(Row((name, *(of_pair.get(epoch, NOT_COMPARED) for epoch in evaluation.epochs))))
+        rows.append(Row((name, *map(of_pair.get, evaluation.epochs, repeat(NOT_COMPARED)))))
     return Table(
         name=f"contests-{view}",
         title=f"Differences of AUROC{VIEWS[view]}",
@@ -129,7 +132,7 @@ def contest_table(evaluation: Evaluation, view: SampleView) -> Table:
 
 
 def _columns(titles: Iterable[str], kind: ColumnKind) -> list[Column]:
-    return [Column(title, kind) for title in titles]
+    return list(map(Column, titles, repeat(kind)))
 
 
 def _cells(evaluation: Evaluation, name: str, view: SampleView) -> list[DetectorResult | None]:
@@ -154,7 +157,7 @@ def _decisions(cell: DetectorResult) -> list[Cell]:
 def _false_positives(cell: DetectorResult | None, alpha: float) -> Cell:
     if cell is None:
         return NOT_SCORED
-    return next((null.clean.rate for null in cell.nulls if null.alpha == alpha), NOT_CALIBRATED)
+    return next(iter(attributes(having(cell.nulls, alpha=alpha), "clean.rate")), NOT_CALIBRATED)
 
 
 def _rule(cell: DetectorResult | None) -> Cell:
@@ -168,6 +171,6 @@ def _epoch(epoch: int) -> str:
 
 
 def _sizes(evaluation: Evaluation, view: SampleView) -> str:
-    cells = [cell for cell in evaluation.cells if cell.view == view]
+    cells = having(evaluation.cells, view=view)
     most = max(cells, key=lambda cell: cell.members + cell.nonmembers)
     return f"{most.members:,} + {most.nonmembers:,} texts"

@@ -25,6 +25,7 @@ from assay.files import check_target_folder, parse_json, write_json, write_text
 from assay.models import Checkpoint, ModelSettings, combined, files_digest, load_checkpoint
 from assay.scoring import Progress
 from assay.training import Ids, TrainingProgress, member_rows
+from assay_lab.columns import text_column
 from assay_lab.testbed.configuration import Configuration, as_json, read_configuration
 from assay_lab.testbed.evaluate import evaluate, filter_verdicts
 from assay_lab.testbed.evaluation_result import Evaluation
@@ -213,14 +214,14 @@ def task_of(configuration: Configuration, planted: Planted, base: Checkpoint) ->
     """Return the rows to train on, and the facts on the general text for the record."""
     context = configuration.training.context or int(base.model.config.get_text_config().max_position_embeddings)
     tokenizer = base.tokenizer
-    members = member_rows(tokenizer, [sample.text for sample in planted.trained], context=context)
+    members = member_rows(tokenizer, text_column(planted.trained), context=context)
     general: list[Ids] = []
     facts: dict[str, object] = {}
     if configuration.mix.ratio:
         tokens_needed = round(configuration.mix.ratio * sum(map(len, members)))
         texts = without_planted(
             general_texts(configuration.mix, configuration.seed),
-            [sample.text for sample in planted.samples],
+            text_column(planted.samples),
             configuration.data.near_duplicate,
         )
         general, documents = general_rows(tokenizer, texts, tokens=tokens_needed, context=context)

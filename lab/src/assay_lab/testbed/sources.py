@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
-from itertools import chain, compress, islice
+from itertools import chain, compress, islice, repeat
 from pathlib import Path, PurePosixPath
 
 from assay.corpora import dated_files, project_named
@@ -26,6 +26,7 @@ from assay.ground_truth import (
 from assay.languages import languages_with
 from assay.models import default_control
 from assay.types import NONMEMBER, Sample
+from assay_lab.columns import at_places, attributes, group_column, having, keyed, text_column
 from assay_lab.testbed.configuration import FRESH, NEVER_SEEN, TRAINING_FILES, GeneralTextSettings, PlantSettings
 from assay_lab.testbed.package_files import PackageFile, canonical_name, handwritten_files, is_written_by_hand
 
@@ -77,7 +78,7 @@ def fresh_functions(near_duplicate: float) -> Dataset:
     functions = list(_package_functions(manifest))
     seen = [sample.text for sample in doses.samples if sample.label != NONMEMBER]
     trained = chain(seen, training_texts(manifest))
-    share = ShingleIndex([sample.text for sample in functions]).largest_containment(trained)
+    share = ShingleIndex(text_column(functions)).largest_containment(trained)
     clean = list(compress(functions, share < near_duplicate))
     note = (
         f"{len(library)} functions of the standard library and {len(clean)} of installed packages outside the training "
@@ -123,9 +124,9 @@ def folder_functions(folder: Path, near_duplicate: float) -> Dataset:
     functions: list[Sample] = []
     for language, _ in languages.most_common(1):
         functions = by_language[language]
-    texts = [sample.text for sample in functions]
+    texts = text_column(functions)
     index = ShingleIndex(texts)
-    seen = (sample.text for sample in known_dose_functions().samples)
+    seen = text_column(known_dose_functions().samples)
     copied = index.largest_containment(chain(seen, training_texts(manifest))) >= near_duplicate
     control = trained_texts(default_control())
     if control is not None:
@@ -134,7 +135,7 @@ def folder_functions(folder: Path, near_duplicate: float) -> Dataset:
     clean = list(compress(functions, kept))
     if not clean:
         raise DataError(f"{folder}: no function of a package that the built-in models were not trained on")
-    groups = {sample.group for sample in clean}
+    groups = set(group_column(clean))
     note = (
         f"{len(clean)} functions ({clean[0].language}) of {len(groups)} packages; "
         f"{len(functions) - len(clean)} left out."
@@ -152,13 +153,13 @@ def general_texts(mix: GeneralTextSettings, seed: int) -> Iterator[str]:
         yield from training_texts(read_manifest(shipped_manifest()), seed)
         return
     selection = DataSelection(data=mix.path, text=mix.text, limit=mix.limit)
-    texts = [sample.text for sample in read_dataset(mix.corpus, selection).samples]
+    texts = text_column(read_dataset(mix.corpus, selection).samples)
     yield from sorted(texts, key=lambda text: _draw(seed, text))
 
 
 def training_texts(manifest: Manifest, seed: int = 0) -> Iterator[str]:
     """Yield the package files of a training manifest that are installed unchanged, in an order given by the seed."""
-    entries = (entry for entry in manifest.entries if entry.kind == PACKAGE_FILE)
+    entries = having(manifest.entries, kind=PACKAGE_FILE)
     for entry in sorted(entries, key=lambda entry: _draw(seed, entry.sha256)):
         with suppress(PackageNotFoundError, OSError, UnicodeDecodeError):
             text = Path(str(distribution(entry.package).locate_file(entry.path))).read_text("utf-8")
@@ -181,13 +182,13 @@ def _package_functions(manifest: Manifest) -> Iterator[Sample]:
 
 def _trained_packages(manifest: Manifest) -> set[str]:
     """Return the packages of a training manifest, and assay."""
-    return {canonical_name(entry.package) for entry in manifest.entries} | {"assay"}
+    return set(map(canonical_name, attributes(manifest.entries, "package"))) | {"assay"}
 
 
 def _functions_in(files: Iterable[PackageFile], package: str) -> dict[str, Sample]:
     """Return functions of a package by id, a few of each file, in the order of the files."""
-    chosen = islice(chain.from_iterable(_functions_of_file(file, package) for file in files), FUNCTIONS_PER_PACKAGE)
-    return {sample.id: sample for sample in chosen}
+    chosen = islice(chain.from_iterable(map(_functions_of_file, files, repeat(package))), FUNCTIONS_PER_PACKAGE)
+    return keyed(chosen, "id")
 
 
 def _functions_of_file(file: PackageFile, package: str) -> Iterator[Sample]:
@@ -204,7 +205,7 @@ def _functions_of_file(file: PackageFile, package: str) -> Iterator[Sample]:
 def _files(package: Path) -> list[PackageFile]:
     """Return the source files of an archive or folder that people wrote, in a random order."""
     readable = languages_with("functions")
-    sources = [file.source for file in dated_files([str(package)], ANY_DAY)]
+    sources = attributes(dated_files([str(package)], ANY_DAY), "source")
     files = []
     for file in sorted(sources, key=lambda file: _draw(0, file.path)):
         if file.language in readable and is_written_by_hand(PurePosixPath(file.path), file.text):
@@ -219,7 +220,7 @@ def _installed() -> list[Distribution]:
     for package in distributions():
         if name := package.metadata["Name"]:
             named[canonical_name(name)] = package
-    return [named[name] for name in sorted(named)]
+    return at_places(named, sorted(named))
 
 
 def _by_package(sample: Sample) -> Sample:

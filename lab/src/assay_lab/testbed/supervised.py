@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from assay.scores import detectors_of
 from assay.types import MEMBER, Generator
+from assay_lab.columns import at_places, attributes, is_labelled
 from assay_lab.methods.fitted import FittedDetector
 from assay_lab.testbed.configuration import EvaluationSettings, configured
-from assay_lab.testbed.plant import Planted
+from assay_lab.testbed.plant import Planted, part_column
 
 FITTED_ON = ("calibration-member", "calibration-nonmember")
 """Parts of the texts whose labels a detector may use."""
@@ -33,12 +34,12 @@ def supervised_values(
     Raises:
         DataError: the calibration split is too small to fit a detector.
     """
-    part = [str(sample.metadata["part"]) for sample in planted.samples]
-    labelled = [sample for sample in planted.samples if sample.metadata["part"] in FITTED_ON]
-    labels = [sample.label == MEMBER for sample in labelled]
+    part = part_column(planted.samples).tolist()
+    labelled = planted.part(*FITTED_ON)
+    labels = is_labelled(labelled, MEMBER).tolist()
     spared = (*FITTED_ON, "unseen") if judging.unseen_one_pass else FITTED_ON
     places = [place for place, name in enumerate(part) if name not in spared]
-    judged = [planted.samples[i] for i in places]
+    judged = at_places(planted.samples, places)
     values = {}
     detectors = detectors_of(FittedDetector)
     for name in names:
@@ -46,7 +47,7 @@ def supervised_values(
         settings = {"settings": configured(detectors[name], own)} if own else {}
         fitted = detectors[name](labelled, labels, generator, unlabelled=judged, seed=seed, **settings)
         values[name] = np.full(len(part), np.nan)
-        values[name][places] = [score.value for score in fitted.scores(judged)]
+        values[name][places] = attributes(fitted.scores(judged), "value")
     return values
 
 

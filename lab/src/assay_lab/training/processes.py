@@ -70,7 +70,8 @@ class JoinedProcesses(Processes):
         # a single all-reduce: latency is paid once a step, not once a parameter
         flat = torch.cat([loss.reshape(1), *(grad.reshape(-1).float() for grad in grads)])
         torch.distributed.all_reduce(flat)
-        for parameter, grad in zip(parameters, flat[1:].split([p.numel() for p in parameters]), strict=True):
+        sizes = list(map(torch.numel, parameters))
+        for parameter, grad in zip(parameters, flat[1:].split(sizes), strict=True):
             parameter.grad = grad.view_as(parameter).to(parameter.dtype)
         return flat[0]
 

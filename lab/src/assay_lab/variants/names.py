@@ -25,7 +25,9 @@ import pickle
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, compress
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +43,10 @@ from assay.models import ModelSettings, TransformersModel, open_local
 from assay.scores import requests
 from assay.scoring import Deterministic, plan, score_samples
 from assay.types import BooleanArray, Float64Array, Sample
+from assay_lab.columns import among, at_places, of_length, own_group_column, text_column
 from assay_lab.control.plant_tasks import PLANTED as PLANTED_FOLDER
 from assay_lab.control.plant_tasks import tasks
-from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
+from assay_lab.experiments.declaration import Data, Experiment, Result, benchmark_data
 from assay_lab.result_rows import column, grouped, where
 
 PER_PACKAGE = 6
@@ -107,12 +110,12 @@ def run_sources(scale: tuple[tuple[str, ...], int], seed: int, data: Data) -> Re
     rows: list[dict[str, Any]] = []
     for language in languages:
         every = assay.load("humaneval-x", data=data["humaneval-x"], language=language).samples
-        samples = [sample for sample in every if SHORTEST <= len(sample.text) <= LONGEST][:most]
+        samples = of_length(every, SHORTEST, LONGEST)[:most]
         for names, rename in WAYS:
             rewriter = Deterministic(names=source(names, model), rename=rename)
             work = plan(requests("sr_rank"), {"target": model}, rewriter=rewriter)
             ranks = -score_samples(samples, work).values["sr_rank"]
-            result = Naturalness.of(ranks, N, [sample.group or sample.id for sample in samples])
+            result = Naturalness.of(ranks, N, own_group_column(samples))
             rows.append(
                 {
                     "model": model.name,
@@ -144,8 +147,8 @@ def measured(case: Case, data: Data) -> list[dict[str, Any]]:
     """Return the log-probabilities of each text and of its variants."""
     chosen = texts(case, data)
     model = open_local(str(data["planted"]), ModelSettings(dtype="bfloat16"))
-    samples = [sample for _, sample in chosen]
-    pools = source(case.names, model).pools([sample.text for sample in samples], language_of(samples[0]), KINDS)
+    samples = list(map(itemgetter(1), chosen))
+    pools = source(case.names, model).pools(text_column(samples), language_of(samples[0]), KINDS)
     entries = []
     for (kind, sample), pool in zip(chosen, pools, strict=True):
         names, rewritten = one_name_variants(sample, pool)
@@ -183,11 +186,11 @@ def language_of(sample: Sample) -> str:
 def unseen(case: Case, data: Data) -> list[Sample]:
     """Return functions that the model has certainly not seen, in the form of the benchmark; of MBPP as they stand."""
     like = None if case.benchmark == "mbpp" else assay.load(case.benchmark, data=data["benchmark"])
-    archives = sorted(path for path in data["packages"].iterdir() if path.suffix in (".whl", ".tgz"))
+    archives = sorted(among(data["packages"].iterdir(), "suffix", (".whl", ".tgz")))
     built = assay.build_unseen(
         archives, like=like, released="2025-08-01", most=None
     )  # new enough: that is up to the user
-    return [sample for sample in built.samples if len(sample.text) >= SHORTEST]
+    return of_length(built.samples, SHORTEST)
 
 
 def one_name_variants(sample: Sample, pool: NamePool) -> tuple[list[str], list[str]]:
@@ -217,14 +220,14 @@ def passes(model: TransformersModel, text: str, rewritten: Sequence[str]) -> dic
         probabilities = every.exp()
         below = (probabilities * (every < chosen)).sum(-1) + probabilities.gather(-1, targets)[:, 0] / 2
         log_probs = chosen[:, 0].numpy().astype(np.float64)
-        layers = [(layer.keys, layer.values) for layer in first.past_key_values.layers]
+        layers = list(map(attrgetter("keys", "values"), first.past_key_values.layers))
         totals, lengths = np.zeros(len(others)), np.array(list(map(len, others))) - 1
-        shared = np.array([_shared(own, ids) for ids in others])
+        shared = np.array(list(map(partial(_shared, own), others)))
         order = np.argsort(shared, kind="stable")
         for start in range(0, len(order), ROWS):
             batch = order[start : start + ROWS]
             before = max(0, int(shared[batch].min()) - 1)
-            rest = _rest(net, layers, rows=[others[i] for i in batch], before=before)
+            rest = _rest(net, layers, rows=at_places(others, batch), before=before)
             totals[batch] = log_probs[:before].sum() + rest
     return {"log_probs": log_probs, "tail_mass": below.numpy(), "totals": totals, "lengths": lengths}
 
@@ -278,10 +281,15 @@ def scores(entry: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
+def groups_of(entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the group of each text; one without is a group of its own."""
+    return [entry["group"] or entry["id"] for entry in entries]
+
+
 def figures(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return one row of figures for each score, and one for the rule of the paper."""
-    kinds = np.array([entry["kind"] for entry in entries])
-    groups = [entry["group"] or entry["id"] for entry in entries]
+    kinds = np.array(column(entries, "kind"))
+    groups = groups_of(entries)
     scored = list(map(scores, entries))
     columns = {name: np.array(column(scored, name)) for name in scored[0]}
     easier, least = columns.pop("easier variants"), columns["least gain"]
@@ -290,7 +298,11 @@ def figures(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     def share(hits: BooleanArray, kind: str) -> str:
         return str(grouped_share(hits[of[kind]], list(compress(groups, of[kind]))))
 
-    first: dict[str, Any] = {"texts": {}, "groups": {}, "variants": float(np.mean([len(e["totals"]) for e in entries]))}
+    first: dict[str, Any] = {
+        "texts": {},
+        "groups": {},
+        "variants": float(np.mean(list(map(len, column(entries, "totals"))))),
+    }
     first |= {"rule of the paper": {}, "easier variants": {}}
     for kind, own in of.items():
         first["texts"][kind] = int(own.sum())
@@ -313,9 +325,9 @@ def figures(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def named(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return one row for each score."""
-    kinds = np.array([entry["kind"] for entry in entries])
+    kinds = np.array(column(entries, "kind"))
     is_task = kinds != FUNCTION
-    groups = [entry["group"] or entry["id"] for entry in entries if entry["kind"] != FUNCTION]
+    groups = list(compress(groups_of(entries), is_task))
     scored = list(map(scores, entries))
     rows = []
     for score in NAMED:
@@ -382,7 +394,7 @@ EXPERIMENTS = (
         name="variants/name_sources",
         run=run_sources,
         scales={"smoke": (("python",), 4), "full": (("python", "java", "javascript"), 40)},
-        needs={"humaneval-x": SHARED_DATA["humaneval-x"]},
+        needs=benchmark_data("humaneval-x"),
         stored="real/name-sources",
     ),
 )

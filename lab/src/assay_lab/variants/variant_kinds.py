@@ -23,9 +23,11 @@ from assay.scores import requests
 from assay.scoring import CHANGES, NAMES, Change, Deterministic, Rewritten, plan, score_samples
 from assay.training import TrainingSettings, member_rows
 from assay.types import Sample
+from assay_lab.columns import at_places, group_column, text_column
 from assay_lab.evaluation.differences import paired_difference
 from assay_lab.evaluation.thresholds import at_threshold
-from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
+from assay_lab.experiments.declaration import Data, Experiment, Result, benchmark_data
+from assay_lab.mappings import map_values
 from assay_lab.training.finetuning import Task, checkpoint_folder, finetune
 
 MODEL = "builtin:small"
@@ -84,10 +86,10 @@ def chosen(size: Size, data: Data) -> tuple[list[Sample], dict[str, Made]]:
     """Tasks in random order that have enough variants of each kind, the first half to be trained on."""
     order = np.random.default_rng(size.seed).permutation
     everything = tasks(data)
-    drawn = (everything[i] for i in order(len(everything)))
+    drawn = at_places(everything, order(len(everything)))
     samples: list[Sample] = []
     made: dict[str, dict[str, Rewritten]] = {kind: {} for kind in KINDS}
-    engines = {kind: Deterministic(changes) for kind, changes in KINDS.items()}
+    engines = map_values(Deterministic, KINDS)
     while len(samples) < size.tasks and (batch := list(islice(drawn, min(50, 2 * size.tasks)))):
         of_kinds = zip(*(engine(batch, size.variants) for engine in engines.values()), strict=True)
         for sample, rewritings in zip(batch, of_kinds, strict=True):
@@ -103,7 +105,7 @@ def trained(folder: Path, members: Sequence[Sample], size: Size) -> None:
     """Checkpoints of a model that was trained on the members."""
     base = open_local(MODEL, device="cpu")
     training = TrainingSettings(method="full", rate=1e-3, epochs=size.epochs[-1], checkpoints=size.epochs, device="cpu")
-    rows = member_rows(base.checkpoint.tokenizer, [sample.text for sample in members], context=base.context)
+    rows = member_rows(base.checkpoint.tokenizer, text_column(members), context=base.context)
     task = Task(model=MODEL, revision=None, members=rows, general=[], training=training, seed=size.seed)
     finetune(folder, task)
 
@@ -129,7 +131,7 @@ def judged(
 ) -> list[Row]:
     """Each kind, on all texts and on those that pass its filter; and how far it is above names alone."""
     member = np.arange(len(samples)) < len(samples) // 2
-    groups = [sample.group for sample in samples]
+    groups = group_column(samples)
     draws = {"resamples": size.resamples, "seed": size.seed}
     rows = []
     for view, kind in product(("all", "filtered"), KINDS):
@@ -185,6 +187,6 @@ EXPERIMENTS = (
         name="variants/variant_kinds",
         run=run,
         scales={"smoke": Size(tasks=4, variants=2, resamples=50), "full": Size()},
-        needs={name: SHARED_DATA[name] for name in ("humaneval", "mbpp")},
+        needs=benchmark_data("humaneval", "mbpp"),
     ),
 )

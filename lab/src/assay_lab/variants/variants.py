@@ -34,7 +34,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import chain, islice
+from itertools import chain, islice, repeat
+from operator import attrgetter, methodcaller
 from pathlib import Path
 
 from assay import load
@@ -42,7 +43,8 @@ from assay.code import Limits, Problem, ReplacedTests, VariantSet, keywords_of, 
 from assay.errors import SandboxUnavailable
 from assay.languages import languages_with
 from assay.scoring import problem_of
-from assay_lab.experiments.declaration import SHARED_DATA, Data, Experiment, Result
+from assay_lab.columns import attributes
+from assay_lab.experiments.declaration import Data, Experiment, Result, benchmark_data
 from assay_lab.measuring import rates, spread
 
 N = 10
@@ -90,7 +92,7 @@ def library(_: Path) -> Iterator[Subject]:
         lines = text.splitlines(keepends=True)
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                start = min([node.lineno, *map(attrgetter("lineno"), node.decorator_list)])
                 yield Subject(textwrap.dedent("".join(lines[start - 1 : node.end_lineno])))
 
 
@@ -159,10 +161,10 @@ def measured(case: Case, subjects: Sequence[Subject], repeats: int) -> dict[str,
     seconds = []
     for _round in range(repeats):
         start = time.process_time()
-        found = [rewritten(each, case.language) for each in subjects]
+        found = list(map(rewritten, subjects, repeat(case.language)))
         seconds.append(time.process_time() - start)
-    made = sum(len(each.variants) for each in found)
-    reasons = Counter(reason_class(each.reason) for each in found)
+    made = sum(map(len, attributes(found, "variants")))
+    reasons = Counter(map(reason_class, attributes(found, "reason")))
     row = {
         "texts": case.texts,
         "samples": len(subjects),
@@ -172,7 +174,7 @@ def measured(case: Case, subjects: Sequence[Subject], repeats: int) -> dict[str,
         "with_ten": reasons.pop("", 0),
         "fewer_because": dict(reasons.most_common()),
         "kept_because": why_kept(found),
-        "rejected": sum(each.rejected for each in found),
+        "rejected": sum(attributes(found, "rejected")),
         "processor_seconds": spread(seconds),
         "variants_per_second": rates(made, seconds),
     }
@@ -188,13 +190,13 @@ def measured(case: Case, subjects: Sequence[Subject], repeats: int) -> dict[str,
 
 def why_kept(found: Sequence[VariantSet | ReplacedTests]) -> dict[str, int]:
     """Why something in the texts was not replaced → how often, the most frequent first."""
-    return dict(Counter(chain.from_iterable(rewritings.kept.values() for rewritings in found)).most_common())
+    return dict(Counter(chain.from_iterable(map(dict.values, attributes(found, "kept")))).most_common())
 
 
 def digest(found: Sequence[VariantSet]) -> str:
     """Of all variants: the same where each is the same byte for byte."""
     whole = sha256()
-    for variant in chain.from_iterable(rewritings.variants for rewritings in found):
+    for variant in chain.from_iterable(attributes(found, "variants")):
         whole.update(variant.text.encode("utf-8", "surrogatepass") + b"\0")
     return whole.hexdigest()
 
@@ -229,7 +231,7 @@ def under_tests(case: Case, subjects: Sequence[Subject], found: Sequence[Variant
         part = slice(start, start + case.batch)
         for subject, rewritings in zip(subjects[part], found[part], strict=True):
             tests, few = str(subject.tests), rewritings.variants[: case.tested]
-            programs += [f"{subject.text}\n\n{tests}", *(variant.followed_by(tests) for variant in few)]
+            programs += [f"{subject.text}\n\n{tests}", *map(methodcaller("followed_by", tests), few)]
             names += [subject.name] * (1 + len(few))
             owners += [len(owners)] * (1 + len(few))
         outcomes = passed(programs, language=case.language, limits=limits)
@@ -305,7 +307,7 @@ def run_test_cases(scale: int | None, seed: int, data: Data) -> Result:
     }
     rows = []
     for name, samples in tasks.items():
-        problems = [problem for problem in map(problem_of, samples) if problem]
+        problems = list(filter(None, map(problem_of, samples)))
         rows.append(replaced(name, problems[:scale]))
     return Result(rows)
 
@@ -327,9 +329,9 @@ def replaced(name: str, subjects: Sequence[Problem]) -> dict[str, object]:
         "texts": name,
         "samples": len(subjects),
         "with_ten": len(found) - reasons.total(),
-        "with_some": sum(bool(shown.variants) for shown in found),
+        "with_some": sum(map(bool, attributes(found, "variants"))),
         "fewer_because": dict(reasons.most_common()),
-        "stated_tests": count + sum(len(shown.kept) for shown in found),
+        "stated_tests": count + sum(map(len, attributes(found, "kept"))),
         "replaced": count,
         "stay_because": why_kept(found),
         "inputs_rejected_because": dict((+rejections).most_common()),
@@ -363,7 +365,7 @@ def python(output: str) -> str:
     return {"true": "True", "false": "False", "null": "None"}.get(output, output)
 
 
-TESTED = {name: SHARED_DATA[name] for name in ("humaneval", "mbpp")}
+TESTED = benchmark_data("humaneval", "mbpp")
 YIELD = ("texts", "samples", "with_ten", "variants", "variants_per_second")
 EXPERIMENTS = (
     Experiment(
@@ -371,14 +373,14 @@ EXPERIMENTS = (
         run=run,
         scales={"smoke": (PYTHON, 20, 1), "full": (PYTHON, None, 3)},
         columns=YIELD,
-        takes=TESTED | {"bigcodebench": SHARED_DATA["bigcodebench"]},
+        takes=TESTED | benchmark_data("bigcodebench"),
     ),
     Experiment(
         name="variants/variants_languages",
         run=run,
         scales={"smoke": (OTHERS, 2, 1), "full": (OTHERS, None, 3)},
         columns=YIELD,
-        needs={"humaneval-x": SHARED_DATA["humaneval-x"]},
+        needs=benchmark_data("humaneval-x"),
     ),
     Experiment(
         name="variants/test_cases",

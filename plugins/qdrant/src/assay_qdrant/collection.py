@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from qdrant_client import QdrantClient, models
@@ -38,27 +39,26 @@ class Collection:
         """Yield number and fields of the points that exist, in any order."""
         for start in range(0, len(ids), PAGE):
             page = list(ids[start : start + PAGE])
-            for point in self.calls(_retrieving(self.name, page, fields)):
-                yield point.id, point.payload or {}
+            yield from numbered_payloads(self.calls(_retrieving(self.name, page, fields)))
 
     def page(self, where: models.Filter | None, fields: Sequence[str]) -> list[tuple[Any, dict[str, Any]]]:
         """Return the first points that match a filter."""
-        points, _ = self.calls(_scrolling(self.name, where, fields, None))
-        return [(point.id, point.payload or {}) for point in points]
+        points, _ = self.calls(_scrolling(self.name, where, fields, offset=None))
+        return list(numbered_payloads(points))
 
     def scroll(self, where: models.Filter | None, fields: Sequence[str]) -> Iterator[tuple[Any, dict[str, Any]]]:
         """Yield all points that match a filter, page by page."""
         offset: Any = None
         while True:
-            points, offset = self.calls(_scrolling(self.name, where, fields, offset))
-            yield from ((point.id, point.payload or {}) for point in points)
+            points, offset = self.calls(_scrolling(self.name, where, fields, offset=offset))
+            yield from numbered_payloads(points)
             if offset is None:
                 return
 
     def facet(self, field: str) -> dict[Any, int]:
         """Return the number of points by value of an indexed field, the most frequent first."""
         facet = self.calls(lambda client: client.facet(self.name, field, limit=MOST_VALUES, exact=True))
-        return {hit.value: hit.count for hit in facet.hits}
+        return dict(map(attrgetter("value", "count"), facet.hits))
 
     def query(
         self, query: "list[float] | models.SparseVector", using: str, most: int, fields: Sequence[str] = ()
@@ -83,7 +83,9 @@ class Collection:
     ) -> list[list[models.ScoredPoint]]:
         """Return for each query the nearest points, without their payloads."""
         requests = [models.QueryRequest(query=query, using=using, limit=most, with_payload=False) for query in queries]
-        return [answer.points for answer in self.calls(lambda client: client.query_batch_points(self.name, requests))]
+        return list(
+            map(attrgetter("points"), self.calls(lambda client: client.query_batch_points(self.name, requests)))
+        )
 
     def upsert(self, points: Sequence[models.PointStruct]) -> None:
         """Store points; those of the same numbers are replaced."""
@@ -128,6 +130,12 @@ def _retrieving(
     name: str, ids: list[int | str], fields: Sequence[str]
 ) -> Callable[[QdrantClient], list[models.Record]]:
     return lambda client: client.retrieve(name, ids, with_payload=list(fields) or False)
+
+
+def numbered_payloads(points: Iterable[Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield number and fields of each point."""
+    for point in points:
+        yield point.id, point.payload or {}
 
 
 def _scrolling(

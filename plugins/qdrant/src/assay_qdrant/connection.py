@@ -57,8 +57,8 @@ class Address:
     server: str
     prefix: str | None
     collection: str
-    shards: int | None
-    replicas: int | None
+    shards: int | None = None
+    replicas: int | None = None
 
 
 def address_of(text: str) -> Address:
@@ -76,20 +76,14 @@ def address_of(text: str) -> Address:
         raise CorpusIndexError(f"--index {text}: {error}: {expected}") from error
     if parts.username or parts.password:
         raise CorpusIndexError(f"--index: the address contains a user name or password; expected the API key in {KEY}")
-    *before, name = [part for part in parts.path.split("/") if part] or [COLLECTION]
+    *before, name = list(filter(None, parts.path.split("/"))) or [COLLECTION]
     valid = set(options) <= {"shards", "replicas"} and all(map(_COUNT.fullmatch, options.values()))
     if not _is_server(parts) or not re.fullmatch(r"[\w.-]+", name) or not valid:
         raise CorpusIndexError(f"--index {text}: {expected}")
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    numbers = {key: int(value) for key, value in options.items()}
-    return Address(
-        text,
-        f"{parts.scheme}://{host}:{port}",
-        "/".join(before) or None,
-        name,
-        numbers.get("shards"),
-        numbers.get("replicas"),
-    )
+    numbers = dict(zip(options, map(int, options.values()), strict=True))
+    url = f"{parts.scheme}://{host}:{port}"
+    return Address(text, url, prefix="/".join(before) or None, collection=name, **numbers)
 
 
 def _is_server(parts: SplitResult) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import asdict
 from hashlib import blake2b
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -61,7 +62,7 @@ class Files:
 
     def seen(self, source: str) -> dict[str, SeenFile]:
         """Return the recorded files of a source, by path."""
-        rows = (payload for _, payload in self.collection.scroll(_of(source, None), ("path", *_FACTS)))
+        rows = map(itemgetter(1), self.collection.scroll(_of(source, None), ("path", *_FACTS)))
         files = {row["path"]: SeenFile(row["path"], *map(row.get, _FACTS)) for row in rows}
         return dict(sorted(files.items()))
 

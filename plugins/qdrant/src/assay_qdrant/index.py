@@ -9,6 +9,8 @@ at a time; nothing enforces it.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain, starmap
+from operator import attrgetter, itemgetter
 from typing import Self
 
 import numpy as np
@@ -200,7 +202,7 @@ class QdrantIndex:
             CorpusIndexError: the server refuses them, or the index was opened for reading.
         """
         self._check_writable()
-        return sum((self._add(*batch) for batch in batches(documents, hashes, vectors, size=_BATCH)), AddCounts())
+        return sum(starmap(self._add, batches(documents, hashes, vectors, size=_BATCH)), AddCounts())
 
     def remove(self, *, source: str, path: str | None = None) -> int:
         """Remove the origins in one file of a source, or in all of it, and documents without any other origin.
@@ -240,7 +242,7 @@ class QdrantIndex:
     def remove_documents(self, ids: Iterable[int]) -> int:
         """Remove documents with all their origins, and return how many there were."""
         self._check_writable()
-        numbers = [number for number, _ in self._documents.retrieve(list(ids), [])]
+        numbers = list(map(itemgetter(0), self._documents.retrieve(list(ids), [])))
         if numbers:
             self._documents.delete(numbers)
         return len(numbers)
@@ -261,12 +263,12 @@ class QdrantIndex:
 
     def documents(self, ids: Sequence[int]) -> list[StoredDocument]:
         """Return the documents of these numbers in that order; absent ones are left out."""
-        payloads = dict(self._documents.retrieve([int(number) for number in ids], _DOCUMENT))
+        payloads = dict(self._documents.retrieve(list(map(int, ids)), _DOCUMENT))
         return [document_in(int(number), payloads[number]) for number in ids if number in payloads]
 
     def ids(self) -> list[int]:
         """Return the numbers of all documents, ascending."""
-        return sorted(number for number, _ in self._documents.scroll(None, []))
+        return sorted(map(itemgetter(0), self._documents.scroll(None, [])))
 
     def overlap(self, form: Form, hashes: Hashes, *, candidates: int = CANDIDATES) -> Overlap:
         """Return documents that share these fingerprints, which are in text order; look-ups as the profile has them.
@@ -314,9 +316,9 @@ class QdrantIndex:
             raise CorpusIndexError(f"{self.address}: {reason}: it cannot be searched by vector")
         query = for_queries(self._encoder).encode([text]).tolist()
         points = self._documents.query(query if isinstance(self._encoder, ManyVectors) else query[0], VECTOR, n)
-        numbers = np.array([point.id for point in points], np.int64)
+        numbers = np.array(list(map(attrgetter("id"), points)), np.int64)
         # a server stores vectors in float16: the cosine of equal ones may be 1.0005
-        return numbers, np.clip(np.array([point.score for point in points], np.float32), -1, 1)
+        return numbers, np.clip(np.array(list(map(attrgetter("score"), points)), np.float32), -1, 1)
 
     def mark_seen(self, source: str, files: Iterable[SeenFile]) -> None:
         """Record files of a source, read or skipped; a later row of the same path replaces an earlier one."""
@@ -394,18 +396,15 @@ class QdrantIndex:
             merged[digest] = origins_in(of_origins([*(placed[digest][1] or ()), *added]))
         new = [digest for digest, (_, stored) in placed.items() if stored is None]
         chosen = [replace(batch[first[digest]], origins=merged[digest]) for digest in new]
-        texts = [document.text for document in chosen]
+        texts = list(map(attrgetter("text"), chosen))
+        rows = list(map(first.__getitem__, new))
         if hashes is None:
-            of_new = list(fingerprint_hashes(texts, [document.language for document in chosen], self.profile))
+            of_new = list(fingerprint_hashes(texts, list(map(attrgetter("language"), chosen)), self.profile))
         else:
-            of_new = [hashes[first[digest]] for digest in new]
-        dense: Sequence[Float32Array | None] = [None] * len(new)
-        if self._encoder is not None and new:
-            computed = [vectors[first[digest]] for digest in new] if vectors else None
-            rows = computed or document_vectors(self._encoder, texts)
-            dense = rows if isinstance(self._encoder, ManyVectors) else [row for (row,) in rows]
-        numbers = [placed[digest][0] for digest in new]
-        points = list(map(point_of, numbers, chosen, new, of_new, dense))
+            of_new = list(map(hashes.__getitem__, rows))
+        dense = self._dense_vectors(texts, list(map(vectors.__getitem__, rows)) if vectors else None)
+        numbers = list(map(itemgetter(0), map(placed.__getitem__, new)))
+        points = list(starmap(point_of, zip(numbers, chosen, new, of_new, dense, strict=True)))
         for group in requests_of(points, LARGEST_REQUEST):
             self._documents.upsert(group)
         further, changes = 0, {}
@@ -416,6 +415,15 @@ class QdrantIndex:
                 changes[number] = of_origins(merged[digest])
         self._documents.set_fields(changes)
         return AddCounts(len(new), len(batch) - len(new), further)
+
+    def _dense_vectors(
+        self, texts: Sequence[str], computed: Sequence[Float32Array] | None
+    ) -> Sequence[Float32Array | None]:
+        """Return the vectors of new texts, those computed before where there are some; None without an encoder."""
+        if self._encoder is None or not texts:
+            return [None] * len(texts)
+        rows = computed or document_vectors(self._encoder, texts)
+        return rows if isinstance(self._encoder, ManyVectors) else list(chain.from_iterable(rows))
 
     def _placed(self, digests: Sequence[str]) -> dict[str, tuple[int, tuple[Origin, ...] | None]]:
         """Return the number of each text and its stored origins; None if the text is new.
@@ -435,7 +443,7 @@ class QdrantIndex:
                     placed[digest] = (number, None if payload is None else origins_in(payload))
                     used.add(number)
                     del waiting[digest]
-        return {digest: placed[digest] for digest in digests}
+        return dict(zip(digests, map(placed.__getitem__, digests), strict=True))
 
 
 def _without(origins: Iterable[Origin], source: str, path: str | None) -> list[Origin]:

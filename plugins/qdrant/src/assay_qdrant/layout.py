@@ -1,5 +1,8 @@
 """The two collections of an index: their creation, and filters for documents."""
 
+from itertools import repeat
+from operator import attrgetter
+
 from qdrant_client import models
 
 from assay.errors import CorpusIndexError
@@ -31,7 +34,7 @@ def make_collections(
             raise CorpusIndexError(
                 f"{address.text}: collection {collection.name!r} is not empty; expected a new name for an index"
             )
-    forms = [channel.form for channel in profile.channels]
+    forms = list(map(attrgetter("form"), profile.channels))
     dense = {}
     if encoder is not None:
         dense[VECTOR] = models.VectorParams(
@@ -62,8 +65,8 @@ def make_collections(
             )
         )
     words = ("language", "origins[].source", "origins[].path", "origins[].licence", "origins[].repository")
-    numbers = ("places", *(f"sizes.{form}" for form in forms))
-    documents.index_fields([*((word, _KEYWORD) for word in words), *((number, _NUMBER) for number in numbers)])
+    numbers = ("places", *map("sizes.{}".format, forms))
+    documents.index_fields([*zip(words, repeat(_KEYWORD)), *zip(numbers, repeat(_NUMBER))])
     files.index_fields([("source", _KEYWORD), ("path", _KEYWORD), ("skipped", _KEYWORD)])
 
 

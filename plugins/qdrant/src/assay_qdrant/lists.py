@@ -4,7 +4,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, filterfalse
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -158,7 +159,7 @@ class FingerprintLists:
         frequent = np.flatnonzero(self.frequencies(form, hashes) >= FEWEST_HOLDERS)
         queries = [sparse(hashes[[at]]) for at in frequent]
         answers = self._documents.best_points(queries, form, MOST_HOLDERS) if queries else []
-        numbers = [int(point.id) for point in chain.from_iterable(answers)]
+        numbers = list(map(int, map(attrgetter("id"), chain.from_iterable(answers))))
         payloads = self._documents.retrieve(list(set(numbers)), ["origins", "kind", "text"])
         holders = {number: _holder(payload) for number, payload in payloads}
         at = np.repeat(frequent, list(map(len, answers))).astype(np.int64)
@@ -176,17 +177,17 @@ class FingerprintLists:
         by_document = self._answers().hashes
         for point in points:
             by_document[int(point.id)] = self._unpacked(point.payload or {})
-        return np.array([point.id for point in points], np.int64)
+        return np.array(list(map(attrgetter("id"), points)), np.int64)
 
     def _hashes_of(self, documents: DocumentIds) -> Mapping[int, Mapping[Form, Hashes]]:
         by_document = self._answers().hashes
-        unknown = [number for number in documents.tolist() if number not in by_document]
+        unknown = list(filterfalse(by_document.__contains__, documents.tolist()))
         payloads = dict(self._documents.retrieve(unknown, ["hashes"])) if unknown else {}
         by_document.update({number: self._unpacked(payloads.get(number, {})) for number in unknown})
         return by_document
 
     def _unpacked(self, payload: Mapping[str, Any]) -> dict[Form, Hashes]:
-        forms = [channel.form for channel in self._profile.channels]
+        forms = list(map(attrgetter("form"), self._profile.channels))
         return {form: unpack_hashes(payload.get("hashes", {}).get(form, "")) for form in forms}
 
 

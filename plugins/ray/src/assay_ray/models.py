@@ -241,7 +241,7 @@ def _opened_reply(reply: bytes) -> object:
 
 def _packed_texts(texts: Sequence[str], shard: Sequence[int]) -> bytes:
     """Return the texts of a shard as a worker reads them."""
-    return pickle.dumps([texts[index] for index in shard])
+    return pickle.dumps(list(map(texts.__getitem__, shard)))
 
 
 def _values(packed: object) -> Iterator[TokenLogProbs | Rejected]:

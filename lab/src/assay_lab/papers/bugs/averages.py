@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from operator import itemgetter, methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,10 @@ from assay_lab.bugs import (
 )
 from assay_lab.bugs.pairs import fixed_sides, read_pairs
 from assay_lab.bugs.scored import scored_sets
-from assay_lab.columns import text_column
+from assay_lab.columns import attributes, keyed, text_column, without
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.papers import paper
+from assay_lab.mappings import map_values
 from assay_lab.testbed import is_file
 
 PAPER = paper("bugs")
@@ -61,7 +63,7 @@ Averages = Mapping[str, SideAverages]
 
 def models_of(bench: Bench) -> tuple[str, ...]:
     """Return the models of a bench, each once."""
-    return tuple(dict.fromkeys(configuration.model for configuration in bench.configurations))
+    return tuple(dict.fromkeys(attributes(bench.configurations, "model")))
 
 
 def label_of(model: str) -> str:
@@ -119,7 +121,7 @@ def bug_set(bench: Bench, column: str, name: str, *, limit: int | None) -> tuple
 
 def lists_of(bench: Bench) -> tuple[str, ...]:
     """Return the names of the data that are lists of the repositories of a corpus: "the-stack-v1.0"."""
-    return tuple(name for name in bench.data if name.startswith("the-stack-"))
+    return tuple(filter(methodcaller("startswith", "the-stack-"), bench.data))
 
 
 def averages(bench: Bench) -> tuple[Mapping[str, Averages], tuple[str, ...]]:
@@ -139,7 +141,7 @@ def averages_of(bench: Bench, model: str, sets: Sequence[BugSet | ControlSet]) -
 
     Only the side that the paper's tables are about is scored.
     """
-    texts = {each.name: main_texts(each) for each in sets}
+    texts = map_values(main_texts, keyed(sets, "name"))
     contents = {}
     for name, samples in texts.items():
         contents[name] = text_column(samples)
@@ -147,7 +149,7 @@ def averages_of(bench: Bench, model: str, sets: Sequence[BugSet | ControlSet]) -
     path = bench.out / "bug-averages" / f"{combined([model, contents])[:16]}.json"
     if not path.exists():
         bench.watchers.begin(f"{label_of(model)} on {len(sets)} sets")
-        scores = ",".join(score for score, _ in MEASURES.values())
+        scores = ",".join(map(itemgetter(0), MEASURES.values()))
         chosen = plan(requests(scores), {"target": open_local(model)})
         measured = {}
         for name, columns in scored_sets(texts, chosen, progress=bench.watchers.scoring).items():
@@ -155,7 +157,7 @@ def averages_of(bench: Bench, model: str, sets: Sequence[BugSet | ControlSet]) -
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, measured)
     stored = json.loads(path.read_text("utf-8"))
-    return {column: _side_averages(content) for column, content in stored.items()}
+    return map_values(_side_averages, stored)
 
 
 def main_texts(each: BugSet | ControlSet) -> tuple[Sample, ...]:
@@ -166,7 +168,7 @@ def main_texts(each: BugSet | ControlSet) -> tuple[Sample, ...]:
 def _storable(value: object) -> object:
     """Return a value with None in place of NaN, which JSON does not have."""
     if isinstance(value, Mapping):
-        return {key: _storable(each) for key, each in value.items()}
+        return map_values(_storable, value)
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
@@ -175,7 +177,7 @@ def _side_averages(content: Mapping[str, Any]) -> SideAverages:
         texts=content["texts"],
         distinct=content["distinct"],
         characters=_number(content["characters"]),
-        averages={measure: _estimate(estimate) for measure, estimate in content["averages"].items()},
+        averages=map_values(_estimate, content["averages"]),
     )
 
 
@@ -192,8 +194,8 @@ def _number(stored: float | None) -> float:
 
 def missing_notes(sets: Sequence[BugSet | ControlSet], bench: Bench) -> tuple[str, ...]:
     """Return what of the paper is not at hand, and what takes its place."""
-    present = {each.name for each in sets}
-    absent = [column for column in (*BENCHMARKS, *CONTROLS) if column not in present]
+    present = set(attributes(sets, "name"))
+    absent = without((*BENCHMARKS, *CONTROLS), present)
     texts = "Texts are the fixed side of each patch, not the whole file"
     if SOURCE_ROOT in bench.data:
         texts = "Texts are whole files of the bugs"

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 from assay.evaluation import Estimate
 from assay.reports import MOST_SERIES, Axes, Series, listed
 from assay_lab.bugs.study import ratios_between
+from assay_lab.columns import at_places
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Chart, Finding, HeatMap, Value, ValueRow
 from assay_lab.experiments.reproduction import Reproduction
@@ -50,7 +52,7 @@ def by_set(bench: Bench, name: str, table: str, measure: str) -> Finding:
         lines[f"{model} (paper)"] = printed_values(printed, model)
     # the figure has a few lines: ours first, then as many of the paper as are left
     mine = list(ours)[: MOST_SERIES - 1]
-    beside = [f"{model} (paper)" for model in SHOWN[: MOST_SERIES - len(mine)]]
+    beside = list(map("{} (paper)".format, SHOWN[: MOST_SERIES - len(mine)]))
     series = tuple(Series(model, points_of(lines[model])) for model in (*mine, *beside))
     axes = Axes("set", measure, labels={float(at): SHORT[column] for at, column in enumerate(columns)})
     legend = "Sets of the figure: " + ", ".join(f"{SHORT[column]} {column}" for column in columns) + "."
@@ -94,7 +96,7 @@ def ratio_figure(bench: Bench) -> Finding:
         title = f"NLL of the column over the row, {model}"
         rows = []
         for row in of_set:
-            in_row = [ratios[row, column] for column in of_set]
+            in_row = at_places(ratios, product((row,), of_set))
             rows.append(ValueRow(row, tuple(in_row)))
         tables.append(value_table(f"ratios-{at}", title, head="set", columns=of_set, rows=rows))
         maps.append(HeatMap(f"ratios-{at}", title, ratios))

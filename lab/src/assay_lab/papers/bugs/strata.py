@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, compress
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,7 @@ from assay_lab.experiments.finding import Finding, ValueRow, over_seeds, seeds_n
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.papers.bugs.averages import label_of, models_of
 from assay_lab.papers.printed import value_table
+from assay_lab.result_rows import column
 from assay_lab.testbed import fresh_functions, is_file, never_seen_functions
 
 NEITHER, BUG, FIX, BOTH = "neither", "bug", "fix", "both"
@@ -174,7 +175,7 @@ def size_of(bench: Bench) -> StrataSize:
 def mean_rows(runs: Sequence[Shares]) -> Iterator[ValueRow]:
     """Yield the means over seeds, a row for each name of the first run."""
     for name, columns in runs[0].items():
-        of_name = [run[name] for run in runs]
+        of_name = column(runs, name)
         means = [over_seeds(list(map(itemgetter(column), of_name)), share=True) for column in columns]
         yield ValueRow(name, tuple(means))
 
@@ -260,7 +261,7 @@ def planted(model: str, pairs: Sequence[SamplePair], *, size: StrataSize, seed: 
 
 def side_likelihoods(model: TransformersModel, pairs: Sequence[SamplePair]) -> Float64Array:
     """Return the mean log-likelihood of fix and bug, float64 [pairs, 2]."""
-    sides = chain.from_iterable((pair.fixed, pair.buggy) for pair in pairs)
+    sides = chain.from_iterable(map(attrgetter("fixed", "buggy"), pairs))
     return likelihoods(sides, model).reshape(-1, 2)
 
 
@@ -280,8 +281,8 @@ def recovered(run: StrataValues) -> Shares:
         rows = np.flatnonzero(np.isin(run.strata, (*first, *second)) & ~run.calibrates)
         positive = np.isin(run.strata[rows], first)
         groups = bug_groups(map(run.pairs.__getitem__, rows))
-        for column, values in (("gain over the reference", run.gains), ("without reference", run.after)):
-            result[name][column] = rank_score(name, statistic(values[rows], name), positive, groups=groups).auroc
+        for title, values in (("gain over the reference", run.gains), ("without reference", run.after)):
+            result[name][title] = rank_score(name, statistic(values[rows], name), positive, groups=groups).auroc
     return result
 
 
@@ -315,8 +316,8 @@ def preferred(run: StrataValues) -> Shares:
     for name in STRATA:
         is_judged = (run.strata == name) & ~run.calibrates
         groups = bug_groups(compress(run.pairs, is_judged))
-        for column, values in (("after", run.after), ("before", run.before), ("gain", run.gains)):
-            result[name][column] = grouped_share(values[is_judged, 0] > values[is_judged, 1], groups)
+        for title, values in (("after", run.after), ("before", run.before), ("gain", run.gains)):
+            result[name][title] = grouped_share(values[is_judged, 0] > values[is_judged, 1], groups)
     return result
 
 

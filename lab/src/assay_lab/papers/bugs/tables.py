@@ -7,6 +7,7 @@ from assay.models import open_local
 from assay.types import Sample
 from assay_lab.bugs import BugSet, read_repositories, repository_membership
 from assay_lab.bugs.pairs import fixed_sides
+from assay_lab.columns import without
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
 from assay_lab.experiments.reproduction import Reproduction
@@ -65,7 +66,7 @@ def stack_table(bench: Bench) -> Finding:
         columns=("repositories", "bugs without a repository"),
         rows=counts,
     )
-    missing = [version for version in versions if version not in lists]
+    missing = without(versions, lists)
     first_notes = ["The paper asked a service about each repository. The lists of The Stack do not ship with assay."]
     if missing:
         how = f"--data {STACK}{missing[0]}=FILE, one owner/name a line"

@@ -19,7 +19,7 @@ from sklearn.metrics import confusion_matrix, f1_score
 from assay.datasets import split_by_group
 from assay.evaluation import Estimate
 from assay.types import Float64Array, Sample
-from assay_lab.columns import text_column
+from assay_lab.columns import attributes, label_column, text_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.papers import PrintedTable
@@ -60,7 +60,7 @@ def attributed(samples: Sequence[Sample], authors: Sequence[str], seed: int) -> 
     texts, labels = {}, {}
     for name, part in parts.items():
         texts[name] = text_column(part)
-        labels[name] = [str(sample.label) for sample in part]
+        labels[name] = list(map(str, label_column(part)))
     if min(len(set(labels["training"])), len(set(labels["test"]))) < FEWEST:
         return None
     vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(1, 3), min_df=2, sublinear_tf=True, max_features=50_000)
@@ -79,7 +79,7 @@ def attributed(samples: Sequence[Sample], authors: Sequence[str], seed: int) -> 
     truths = labels["test"]
     answers = best.predict(vectorizer.transform(texts["test"]))
     # an author without a text in the test part does not count in the mean
-    present = [author for author in authors if author in truths]
+    present = list(filter(truths.__contains__, authors))
     return Result(
         f1=float(f1_score(truths, answers, labels=present, average="macro", zero_division=0)),
         accuracy=float(np.mean(answers == np.array(truths))),
@@ -213,7 +213,7 @@ def confusion(bench: Bench, number: int, *, comments: bool) -> Finding:
     """Return the confusion matrix over all languages, the mean over seeds and languages."""
     whole = collection(bench)
     by_language = results(bench, whole if comments else whole.bare())
-    matrices = [result.confusion for result in chain.from_iterable(by_language.values())]
+    matrices = attributes(chain.from_iterable(by_language.values()), "confusion")
     mean = np.mean(matrices, axis=0) if matrices else np.full((len(whole.authors),) * 2, np.nan)
     table = value_table(
         "confusion",

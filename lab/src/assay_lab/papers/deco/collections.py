@@ -11,7 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, islice, repeat
+from operator import itemgetter
 from pathlib import Path
 
 from assay.authorship import without_comments
@@ -22,6 +23,7 @@ from assay.languages import LANGUAGES, language_named
 from assay.models import StatisticsCache, cached_generator, open_model
 from assay.scoring import generator_digest
 from assay.types import Sample
+from assay_lab.columns import label_column, without
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.papers import paper
 
@@ -106,7 +108,7 @@ class AuthorTexts:
     @cached_property
     def authors(self) -> tuple[str, ...]:
         """People first, then the generators by name."""
-        labels = {str(sample.label) for sample in self.samples}
+        labels = set(map(str, label_column(self.samples)))
         return tuple(sorted(labels, key=lambda label: (label != HUMAN, label)))
 
     def of(self, stratum: str, author: str | None = None) -> list[Sample]:
@@ -115,7 +117,7 @@ class AuthorTexts:
 
     def labels(self, stratum: str) -> set[str | None]:
         """Return the authors of a stratum."""
-        return {sample.label for sample in self.of(stratum)}
+        return set(label_column(self.of(stratum)))
 
     def tasks(self, stratum: str) -> list[dict[str, Sample]]:
         """Return author → text of each task of a stratum that at least two authors solved."""
@@ -161,12 +163,12 @@ def collection(bench: Bench) -> AuthorTexts:
     notes = []
     for name, path in bench.data.items():
         samples = _limited(list(_read(name, path)), settings)
-        authors = {sample.label for sample in samples}
+        authors = set(label_column(samples))
         if len(authors) < 2:  # noqa: PLR2004  nothing to tell apart
             raise DataError(f"{name}: {len(samples)} texts of one author, expected at least 2 authors")
         notes.append(f"{name}: {len(samples):,} texts of {len(authors)} authors.")
         if len(bench.data) > 1:
-            samples = [_with_stratum(sample, name) for sample in samples]
+            samples = list(map(_with_stratum, samples, repeat(name)))
         texts += samples
     return AuthorTexts(tuple(texts), tuple(notes))
 
@@ -234,9 +236,9 @@ def _limited(samples: Sequence[Sample], settings: ScaleSizes) -> list[Sample]:
     """Return the texts of the first tasks of each language, and of the generators with most texts."""
     if settings.tasks is None:
         return list(samples)
-    counts = Counter(str(sample.label) for sample in samples if sample.label != HUMAN)
+    counts = Counter(map(str, without(label_column(samples), (HUMAN,))))
     generators = counts.most_common(settings.authors)
-    kept_authors = {HUMAN, *(name for name, _ in generators)}
+    kept_authors = {HUMAN, *map(itemgetter(0), generators)}
     kept: list[Sample] = []
     tasks: defaultdict[tuple[str | None, ...], set[str]] = defaultdict(set)
     for sample in samples:

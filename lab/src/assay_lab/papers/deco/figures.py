@@ -8,7 +8,7 @@ from sklearn.manifold import TSNE
 
 from assay.retrieval import open_encoder
 from assay.types import BooleanArray, Float32Array, Sample
-from assay_lab.columns import own_group_column, text_column
+from assay_lab.columns import label_column, own_group_column, text_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.reproduction import Reproduction
@@ -91,7 +91,7 @@ def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
 
 def separations(samples: Sequence[Sample], vectors: Float32Array, flat: Float32Array) -> list[Value]:
     """Return the shares of `embedded` for people against generators, and among generators."""
-    labels = np.array([str(sample.label) for sample in samples])
+    labels = np.array(list(map(str, label_column(samples))))
     tasks = np.array(own_group_column(samples))
     person = labels == HUMAN
     values: list[Value] = []

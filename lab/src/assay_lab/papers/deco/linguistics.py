@@ -18,6 +18,7 @@ from assay.errors import AssayError
 from assay.evaluation import Estimate, grouped_mean
 from assay.retrieval import Form, TooShort, fingerprint
 from assay.types import LogProbScorer, Rejected, Sample
+from assay_lab.mappings import map_values
 
 FORM: Form = "tokens"
 """Fingerprints that ignore names: a rewriting that only renames counts as the same text, as for MOSS."""
@@ -96,13 +97,13 @@ def similarities(tasks: Sequence[Mapping[str, Sample]]) -> dict[tuple[str, str],
     """
     values: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for task in tasks:
-        prints = {author: hashes_of(sample) for author, sample in task.items()}
+        prints = map_values(hashes_of, task)
         for first, second in combinations(sorted(prints), 2):
             own, other = prints[first], prints[second]
             if own and other:
                 # Jaccard: common fingerprints over all
                 values[first, second].append(len(own & other) / len(own | other))
-    return {pair: grouped_mean(column) for pair, column in values.items()}
+    return map_values(grouped_mean, values)
 
 
 def hashes_of(sample: Sample) -> frozenset[int]:

@@ -10,7 +10,7 @@ from assay.models import open_model
 from assay.scores import Deriver, ModelRole, ScoreRequest, request
 from assay.scoring import plan, score_samples
 from assay.types import Float64Array, LogProbScorer, TokenScorer
-from assay_lab.columns import text_column
+from assay_lab.columns import at_places, attributes, id_column, outside, present, text_column, without
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.reproduction import Reproduction
@@ -52,8 +52,8 @@ def computable(bench: Bench, target: LogProbScorer) -> tuple[dict[str, ScoreRequ
     rows: dict[str, ScoreRequest] = {}
     for row, name in PAPER.methods.items():
         definition = request(name).definition
-        needed = {derivation.name for derivation in definition.derivations.values()}
-        if needed <= set(derivers) and all(view.role == "target" for view in definition.views.values()):
+        needed = set(attributes(definition.derivations.values(), "name"))
+        if needed <= set(derivers) and not outside(definition.views.values(), "role", ("target",)):
             rows[row] = request(f"{name}:n={copies}" if needed and copies else name)
     return rows, derivers
 
@@ -75,7 +75,7 @@ def deco_table_2(bench: Bench) -> Finding:
             ours = [*areas, mean_over(areas)]
         lines.append(ValueRow(row, (*ours, *printed_values(printed, row))))
     failed = [f"{name}: {count:,} {words}." for (name, words), count in table.counts.items() if count]
-    missing = ", ".join(row for row in PAPER.methods if row not in rows)
+    missing = ", ".join(without(PAPER.methods, rows))
     heads = columns + paper_headings(printed.columns)
     return Finding(
         name="deco/table-2",
@@ -109,11 +109,11 @@ def area(texts: AuthorTexts, language: str, values: Float64Array) -> Estimate | 
 
 def mean_over(areas: Sequence[Estimate | None]) -> Estimate | None:
     """Return the unweighted mean over languages; its interval adds the variances of the languages."""
-    measured = [each for each in areas if each is not None]
+    measured = present(areas)
     if not measured:
         return None
-    value = float(np.mean([each.value for each in measured]))
-    if not all(each.has_interval for each in measured):
+    value = float(np.mean(attributes(measured, "value")))
+    if not all(attributes(measured, "has_interval")):
         return Estimate(value, math.nan, math.nan, reason="a language without an interval")
     # independent languages: the variances of a mean add up
     half = math.sqrt(sum(((each.high - each.low) / 2) ** 2 for each in measured)) / len(measured)
@@ -126,7 +126,7 @@ def language_table(bench: Bench, number: str, measures: Sequence[str], *, commen
     if not comments:
         texts = texts.bare()
     all_bits = bits_of(text_column(texts.samples), target)
-    bits = {sample.id: value for sample, value in zip(texts.samples, all_bits, strict=True)}
+    bits = dict(zip(id_column(texts.samples), all_bits, strict=True))
     printed = PAPER.tables[number]
     titles = {language: heading(str(texts.of(language)[0].language)) for language in texts.strata}
     heads = [*texts.authors, *paper_headings(printed.columns)]
@@ -161,7 +161,7 @@ def measure_of(texts: AuthorTexts, language: str, author: str, *, measure: str, 
     samples = texts.of(language, author)
     if not samples:
         return None
-    result = linguistics_of(text_column(samples), [bits[sample.id] for sample in samples])
+    result = linguistics_of(text_column(samples), at_places(bits, id_column(samples)))
     values_of: dict[str, Value] = {
         "Density": result.density,
         "Vocabulary": float(result.vocabulary),

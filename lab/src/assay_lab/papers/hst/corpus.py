@@ -14,6 +14,8 @@ from assay.corpora import Document, Origin
 from assay.evaluation import ShingleIndex, shingles
 from assay.ground_truth import library_root
 from assay_lab.clones import TokenizedText
+from assay_lab.columns import at_places, attributes, text_column, without
+from assay_lab.mappings import map_values
 
 SHORTEST = 7
 """Tokens: the shortest window."""
@@ -118,7 +120,7 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
             cuts[at] = cut
         if len(cuts) == longest:
             break
-    arranged = [*cuts, *(at for at in order if at not in cuts)]
+    arranged = [*cuts, *without(order, cuts)]
     ordered = tuple(map(documents.__getitem__, arranged))
     searched: list[Target] = []
     for at, document in enumerate(ordered[:smallest]):
@@ -129,12 +131,12 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
         cut = cuts.get(arranged[at]) or TokenizedText.of(document.text, document.language)
         if len(cut) >= SHORTEST:
             searched.append(Target(at, cut, package_of(document)))
-    return SearchSpace(ordered, tuple(searched), _right(ordered, [target.at for target in searched]))
+    return SearchSpace(ordered, tuple(searched), _right(ordered, attributes(searched, "at")))
 
 
 def _right(documents: Sequence[Document], targets: Sequence[int]) -> dict[int, frozenset[int]]:
     """Return the positions of each target's near-duplicates, itself among them."""
-    index = ShingleIndex([documents[at].text for at in targets])
+    index = ShingleIndex(text_column(at_places(documents, targets)))
     right = {at: {at} for at in targets}
     crc: dict[str, int] = {}
     for other, document in enumerate(documents):
@@ -143,4 +145,4 @@ def _right(documents: Sequence[Document], targets: Sequence[int]) -> dict[int, f
         near = shared >= NEAR * np.maximum(np.maximum(index.sizes, len(own)), 1)
         for target in np.flatnonzero(near).tolist():
             right[targets[target]].add(other)
-    return {at: frozenset(positions) for at, positions in right.items()}
+    return map_values(frozenset, right)

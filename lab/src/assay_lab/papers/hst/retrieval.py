@@ -1,22 +1,27 @@
 """Section IV of HybridSourceTracker: how well each way of searching finds the origin of a fragment, and its cost."""
 
 from collections.abc import Mapping, Sequence
-from itertools import islice, product
+from functools import partial
+from itertools import islice, product, starmap
+from operator import attrgetter, itemgetter
 
 from assay.errors import DataError
 from assay.evaluation import Estimate
 from assay.files import write_text
 from assay.reports import Axes, Series
 from assay.retrieval import open_encoder
+from assay_lab.columns import attributes, having, keyed, present, without
 from assay_lab.experiments.bench import RUNS, Bench
 from assay_lab.experiments.finding import Chart, Finding, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.mappings import map_values
 from assay_lab.papers.hst.corpus import installed_functions, search_space
 from assay_lab.papers.hst.queries import ALTERATIONS, Alteration
 from assay_lab.papers.hst.search import WAYS
 from assay_lab.papers.hst.trial import SIZES, TracingTrial, TrialCell, run_trial
 from assay_lab.papers.printed import value_table
+from assay_lab.result_rows import column
 
 PAPER = paper("hst")
 TRIAL = "trial.json"
@@ -44,9 +49,9 @@ def retrieval(bench: Bench) -> Finding:
 
     The paper's numbers are of its own encoder, corpus and models, which cannot be had; its main claim stands in a note.
     """
-    trials = [trial(bench, seed) for seed in bench.seeds]
+    trials = list(map(partial(trial, bench), bench.seeds))
     cells = cells_of_seeds(trials)
-    spaces = sorted({space for space, _ in cells}, reverse=True)
+    spaces = sorted(set(map(itemgetter(0), cells)), reverse=True)
     tables = [quality_table(cells.get((space, kind), {}), space, kind) for space, kind in product(spaces, ALTERATIONS)]
     return Finding(
         name="hst/retrieval",
@@ -78,19 +83,19 @@ def trial(bench: Bench, seed: int) -> TracingTrial:
 
 def quality_table(cells: "WindowCells", space: int, kind: Alteration) -> ValueTable:
     """Return the mean reciprocal ranks of one space and kind: ways in rows, lengths of fragments in columns."""
-    windows = sorted({window for window, _ in cells})
+    windows = sorted(set(map(itemgetter(0), cells)))
     rows: dict[str, list[Estimate | None]] = {name: [] for name in (*WAYS, UNION_GAIN, PAPER_GAIN)}
     for window in windows:
         for way in WAYS:
-            rows[way].append(over_seeds([cell.quality["mrr"] for cell in cells[window, way]]))
+            rows[way].append(over_seeds(column(attributes(cells[window, way], "quality"), "mrr")))
         rows[UNION_GAIN].append(least_gain(cells[window, "union"]))
         rows[PAPER_GAIN].append(paper_gain(cells[window, "HST (paper)"]))
     return value_table(
         f"mrr-{space}-{kind.replace(' ', '-')}",
         f"Mean reciprocal rank among {space:,} functions, fragments {WORDS[kind]}",
         head="way",
-        columns=[f"{window} tokens" for window in windows],
-        rows=[ValueRow(way, tuple(values)) for way, values in rows.items()],
+        columns=list(map("{} tokens".format, windows)),
+        rows=list(starmap(ValueRow, map_values(tuple, rows).items())),
     )
 
 
@@ -110,23 +115,23 @@ def cells_of_seeds(trials: Sequence[TracingTrial]) -> Mapping[tuple[int, Alterat
 
 def least_gain(union: Sequence[TrialCell]) -> Estimate | None:
     """Return the paired gain of the union over that other way over which it is smallest."""
-    gains = [gain_over(union, way) for way in union[0].gain]
-    return min((gain for gain in gains if gain is not None), key=lambda gain: gain.value, default=None)
+    gains = list(map(partial(gain_over, union), union[0].gain))
+    return min(present(gains), key=lambda gain: gain.value, default=None)
 
 
 def gain_over(cells: Sequence[TrialCell], way: str) -> Estimate | None:
     """Return the paired gain over another way, over seeds."""
-    return over_seeds([cell.gain[way] for cell in cells])
+    return over_seeds(column(attributes(cells, "gain"), way))
 
 
 def paper_gain(hybrid: Sequence[TrialCell]) -> Estimate | None:
     """Return the paired gain of the paper's hybrid search over the paper's winnowing."""
-    return over_seeds([cell.gain["winnowing (paper)"] for cell in hybrid])
+    return over_seeds(column(attributes(hybrid, "gain"), "winnowing (paper)"))
 
 
 def quality_chart(table: ValueTable) -> Chart:
     """Return mean reciprocal ranks by length of the fragment."""
-    values_of = {row.name: row.values for row in table.rows}
+    values_of = map_values(attrgetter("values"), keyed(table.rows, "name"))
     windows = [float(column.split()[0]) for column in table.columns]
     series = []
     for way in DRAWN:
@@ -138,9 +143,9 @@ def quality_chart(table: ValueTable) -> Chart:
 
 def cost_tables(trials: Sequence[TracingTrial]) -> list[ValueTable]:
     """Return one table for each cost of a trace, of the first seed: ways in rows, search spaces in columns."""
-    costs = {(cost.way, cost.space): cost for cost in trials[0].costs}
-    spaces = sorted({space for _, space in costs})
-    columns = [f"{space:,} functions" for space in spaces]
+    costs = keyed(trials[0].costs, "way", "space")
+    spaces = sorted(set(map(itemgetter(1), costs)))
+    columns = list(map("{:,} functions".format, spaces))
     tables = []
     for field, (title, scale) in COSTS.items():
         rows = []
@@ -157,9 +162,9 @@ def notes(trials: Sequence[TracingTrial]) -> list[str]:
     first = trials[0]
     claim = PAPER.tables["abstract"]
     gain = claim.value("HST over winnowing", column="60 tokens and more, at most")
-    union = [cell for cell in first.cells if cell.way == "union" and cell.space == first.cells[0].space]
+    union = having(first.cells, way="union", space=first.cells[0].space)
     queries = {cell.window: f"{cell.queries} of {cell.window} tokens" for cell in union}
-    changed: dict[Alteration, list[str]] = {kind: [] for kind in ALTERATIONS if kind != "type 1"}
+    changed: dict[Alteration, list[str]] = {kind: [] for kind in without(ALTERATIONS, ("type 1",))}
     for cell in union:
         if cell.kind in changed:
             changed[cell.kind].append(f"{cell.changed:.0%} at {cell.window}")

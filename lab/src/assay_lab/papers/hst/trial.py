@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import product
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from assay import __version__
 from assay.evaluation import Estimate
 from assay.provenance import CodeIndex, trace
 from assay.types import Encoder
+from assay_lab.columns import attributes
 from assay_lab.evaluation.retrieval import reciprocal_rank_gain, retrieval_quality
 from assay_lab.papers.hst.corpus import SearchSpace
 from assay_lab.papers.hst.queries import ALTERATIONS, WINDOWS, Alteration, queries
@@ -228,7 +230,7 @@ class RankFile:
 
 def index_of(space: SearchSpace, documents: int, *, profile: str, encoder: Encoder, folder: Path) -> CodeIndex:
     """Return the index over the first documents; document number n + 1 is the one at position n."""
-    content = "".join(document.digest for document in space.documents[:documents])
+    content = "".join(map(attrgetter("digest"), space.documents[:documents]))
     digest = hashlib.sha256(f"{__version__} {content}".encode()).hexdigest()[:16]
     place = folder / f"index-{profile}-{documents}-{encoder.digest[:8]}-{digest}"
     if place.is_dir():
@@ -268,8 +270,8 @@ def ranks_of(
         space=documents,
         window=window,
         kind=kind,
-        groups=[query.group for query in fragments],
-        changed=sum(query.changed for query in fragments) / max(1, len(fragments)),
+        groups=attributes(fragments, "group"),
+        changed=sum(attributes(fragments, "changed")) / max(1, len(fragments)),
         ranks=ranks,
     )
 

@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -19,20 +20,13 @@ from assay.evaluation import (
 from assay.models import open_local
 from assay.reports import Axes, Series
 from assay.types import Float64Array
+from assay_lab.columns import attributes
 from assay_lab.evaluation.independent import spearman
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Chart, Finding, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.papers.kds.tables import KDS_ROW, PAPER, setting_notes
-from assay_lab.papers.kds.trials import (
-    TrialSource,
-    embeddings_of,
-    names_of,
-    settings_of,
-    sources,
-    trial_set,
-    trials,
-)
+from assay_lab.papers.kds.trials import TrialSource, embeddings_of, names_of, settings_of, sources, trial_set, trials
 from assay_lab.papers.printed import value_table
 
 PAIRS = ("seen-seen", "seen-unseen", "unseen-unseen")
@@ -84,7 +78,7 @@ def figure(bench: Bench, number: int, title: str, table: ValueTable, charts: tup
         name=f"kds/figure-{number}",
         title=f"{title} ({PAPER.title}, Figure {number})",
         tables=(table,),
-        notes=(PICTURE, *setting_notes(bench, [source.name for source in sources(bench)])),
+        notes=(PICTURE, *setting_notes(bench, attributes(sources(bench), "name"))),
         seeds=bench.seeds,
         charts=charts,
     )
@@ -109,7 +103,7 @@ def kds_figure_3(bench: Bench) -> Finding:
         means = [over_seeds(measured[name, share]) for share in shares]
         lines.append(ValueRow(name, tuple(means)))
         drawn.append(Series(name, {share: mean for share, mean in zip(shares, means, strict=True) if mean is not None}))
-    heads = [f"λ {share:g}" for share in shares]
+    heads = list(map("λ {:g}".format, shares))
     table = value_table("trend", "Score", head="source", columns=heads, rows=lines)
     chart = Chart(
         name="trend",
@@ -126,7 +120,7 @@ def kds_figure_4(bench: Bench) -> Finding:
     lines = []
     for source in sources(bench):
         layers = int(open_local(source.model).checkpoint.model.config.get_text_config().num_hidden_layers)
-        sets = [trial_set(source, settings, share, subset=0) for share in settings.shares]
+        sets = list(map(partial(trial_set, source, settings, subset=0), settings.shares))
         for layer in range(1, layers + 1):
             values = [kernel_divergence(*embeddings_of(bench, source, samples, layer=layer)) for samples in sets]
             lines.append(ValueRow(f"{source.name}, layer {layer} of {layers}", (spearman(settings.shares, values),)))
@@ -149,7 +143,7 @@ def kds_figure_6(bench: Bench) -> Finding:
         sums = np.array([decomposition(before[:size], before[:size])[0].sum() for size in sizes])
         fit = [float(np.corrcoef(sizes**power, sums)[0, 1] ** 2) for power in (1, 2)]
         lines.append(ValueRow(source.name, (*fit, *map(float, sums))))
-    heads = ("R² of a line", "R² of n²", *(f"n = {size}" for size in sizes))
+    heads = ("R² of a line", "R² of n²", *map("n = {}".format, sizes))
     return Finding(
         name="kds/figure-6",
         title=f"Sum of kernel entries by number of samples ({PAPER.title}, Figure 6: R² of a line .977)",
@@ -167,7 +161,7 @@ def kds_figure_7(bench: Bench) -> Finding:
         for kind in PAIRS:
             quantiles = np.quantile(changes[kind], QUANTILES) if len(changes[kind]) else [np.nan] * len(QUANTILES)
             lines.append(ValueRow(f"{source.name}, {kind}", tuple(map(float, quantiles))))
-    heads = [f"{share:.0%} quantile" for share in QUANTILES]
+    heads = list(map("{:.0%} quantile".format, QUANTILES))
     table = value_table("changes", "Change of squared distance", head="pairs", columns=heads, rows=lines)
     return figure(bench, 7, title="Change of squared distances by fine-tuning", table=table)
 

@@ -4,7 +4,9 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
+from operator import methodcaller
 
 import numpy as np
 from scipy.stats import pearsonr
@@ -12,6 +14,7 @@ from scipy.stats import pearsonr
 from assay.evaluation import Estimate
 from assay.training import KERNEL_DIVERGENCE
 from assay.types import Float64Array
+from assay_lab.columns import at_places, attributes
 from assay_lab.evaluation.independent import spearman
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, over_seeds
@@ -19,6 +22,7 @@ from assay_lab.experiments.papers import PrintedTable, paper
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.papers.kds.trials import Trial, names_of, settings_of, trials
 from assay_lab.papers.printed import headings, paper_headings, paper_rows, printed_values, value_table
+from assay_lab.result_rows import column
 
 PAPER = paper("kds")
 KDS_ROW = "Kernel Divergence Score"
@@ -73,7 +77,7 @@ def present_values(printed: PrintedTable, row: str) -> list[float | None]:
 
 def requested_methods(rows: Iterable[str]) -> list[str]:
     """Return the methods of rows, each once."""
-    return list(dict.fromkeys(PAPER.methods[row] for row in rows))
+    return list(dict.fromkeys(at_places(PAPER.methods, rows)))
 
 
 def correlation(measured: Sequence[Trial], source: str, method: str, measure: str) -> Estimate | None:
@@ -107,7 +111,7 @@ def negated(estimate: Estimate | None) -> Estimate | None:
 def setting_notes(bench: Bench, names: Sequence[str]) -> tuple[str, ...]:
     """Return what was measured on the sources of these names, and how it differs from the paper."""
     settings = settings_of(bench)
-    shares = ", ".join(f"{share:g}" for share in settings.shares)
+    shares = ", ".join(map("{:g}".format, settings.shares))
     sizes = (
         f"Sources: {', '.join(names)}. Sets of {settings.n} texts at λ = {shares}, "
         f"{settings.subsets} subsets; the paper has sets of 700 or 4,000 at 21 shares and five subsets."
@@ -124,7 +128,7 @@ def setting_notes(bench: Bench, names: Sequence[str]) -> tuple[str, ...]:
 
 def kds_table_1(bench: Bench) -> Finding:
     """Correlation of data-set scores with the contaminated share."""
-    rows = [row for row in PAPER.tables["table-1"].values if row in PAPER.methods]
+    rows = list(filter(PAPER.methods.__contains__, PAPER.tables["table-1"].values))
     return monotonicity(bench, "table-1", rows=[*rows, *EXTRA], title="Monotonicity of data-set scores")
 
 
@@ -183,7 +187,7 @@ def kds_table_8(bench: Bench) -> Finding:
     methods = [PAPER.methods[KDS_ROW], PAPER.methods["1.0"]]
     measured = trials(bench, methods)
     printed = PAPER.tables["table-8"]
-    seconds = [median_seconds(measured, method) for method in methods]
+    seconds = list(map(partial(median_seconds, measured), methods))
     ours = ValueRow("ours, this machine", (float(settings_of(bench).n), *seconds))
     timing = (
         "Ours: the first method of a set, which pays for embeddings, fine-tuning and the pass after it; scoring is the "
@@ -198,7 +202,7 @@ def kds_table_8(bench: Bench) -> Finding:
 
 def median_seconds(measured: Sequence[Trial], method: str) -> float:
     """Return the median of the seconds of a method over all trials."""
-    return float(np.median([trial.seconds[method] for trial in measured]))
+    return float(np.median(column(attributes(measured, "seconds"), method)))
 
 
 def kds_table_9(bench: Bench) -> Finding:
@@ -232,7 +236,7 @@ def kds_table_10(bench: Bench) -> Finding:
         method = PAPER.methods[row]
         ours = [measure(measured, name, method) for name, measure in product(names, measures.values())]
         lines.append(ValueRow(row, (*ours, *present_values(printed, row))))
-    heads = headings(names, measures) + paper_headings(f"{column}, MAPE" for column in printed.columns)
+    heads = headings(names, measures) + paper_headings(map("{}, MAPE".format, printed.columns))
     table = value_table("consistency", "Spread over subsets", head="score", columns=heads, rows=lines)
     undefined = "MAPE is undefined where a score crosses 0 between subsets; the other measure is not."
     notes = undefined, *setting_notes(bench, names)
@@ -256,10 +260,10 @@ def has_no_spread(column: Float64Array) -> bool:
 def percentage_error(measured: Sequence[Trial], source: str, method: str) -> float | None:
     """Return the mean absolute percentage error over subsets, averaged over λ; None where a score changes its sign."""
     errors = []
-    for column in by_share(measured, source, method):
-        if has_no_spread(column) or column.min() <= 0 <= column.max():
+    for values in by_share(measured, source, method):
+        if has_no_spread(values) or values.min() <= 0 <= values.max():
             return None
-        errors.append(np.abs((column - column.mean()) / column.mean()).mean())
+        errors.append(np.abs((values - values.mean()) / values.mean()).mean())
     return float(np.mean(errors))
 
 
@@ -268,8 +272,8 @@ def relative_spread(measured: Sequence[Trial], source: str, method: str) -> floa
     columns = by_share(measured, source, method)
     if any(map(has_no_spread, columns)):
         return None
-    width = float(np.ptp([column.mean() for column in columns]))
-    return float(np.mean([column.std(ddof=1) for column in columns])) / width if width else None
+    width = float(np.ptp(list(map(methodcaller("mean"), columns))))
+    return float(np.mean(list(map(partial(np.std, ddof=1), columns)))) / width if width else None
 
 
 RUNS = (

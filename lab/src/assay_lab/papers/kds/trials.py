@@ -16,7 +16,7 @@ from assay.leakage import MeasuredModel, TuningOptions
 from assay.models import combined, open_local
 from assay.scores import DatasetInputs, FineTuning, dataset_requests
 from assay.types import MEMBER, NONMEMBER, Float32Array, Sample
-from assay_lab.columns import text_column
+from assay_lab.columns import attributes, having, text_column, without
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.papers import paper
 from assay_lab.reliability.planted_pools import CONVERGED, PlantedPool, pools
@@ -88,7 +88,7 @@ class Trial:
 
 def names_of(measured: Iterable[Trial]) -> list[str]:
     """Return the names of the sources of trials, each once."""
-    return list(dict.fromkeys(trial.source for trial in measured))
+    return list(dict.fromkeys(attributes(measured, "source")))
 
 
 def settings_of(bench: Bench) -> TrialSettings:
@@ -131,8 +131,8 @@ def planted_source(plant: str, pool: PlantedPool) -> TrialSource:
 def labelled(name: str, path: Path, bench: Bench) -> TrialSource:
     """Return a source from a data set with labels, for the first model of the bench."""
     samples = read_dataset(name, DataSelection(data=path)).samples
-    members = tuple(sample for sample in samples if sample.label == MEMBER)
-    others = tuple(sample for sample in samples if sample.label == NONMEMBER)
+    members = tuple(having(samples, label=MEMBER))
+    others = tuple(having(samples, label=NONMEMBER))
     if not members or not others:
         raise DataError(f"{name}: {len(members)} members and {len(others)} non-members; expected labels of both")
     return TrialSource(name=name, model=bench.configurations[0].model, members=members, others=others)
@@ -174,7 +174,7 @@ def measured_trial(bench: Bench, source: TrialSource, share: float, subset: int,
     path = bench.out / "kds-trials" / f"{source.name.replace(' ', '-')}-{share:g}-{subset}-{key}.json"
     stored = json.loads(path.read_text("utf-8")) if path.exists() else {"values": {}, "seconds": {}}
     if not stored["values"].keys() >= set(methods):  # what shares a fine-tuning is measured with it
-        missing = [method for method in dict.fromkeys([*methods, *ONE_TUNING]) if method not in stored["values"]]
+        missing = without(dict.fromkeys([*methods, *ONE_TUNING]), stored["values"])
         bench.watchers.begin(f"{source.name}, λ {share:g}, subset {subset}")
         model = measured_model(bench, source, samples)
         for request in dataset_requests(",".join(missing)):

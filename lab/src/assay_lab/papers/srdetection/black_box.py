@@ -6,7 +6,8 @@ a CPU, twelve texts for each one that is judged, and so gets fewer to judge; how
 
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, repeat
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from assay.evaluation import Estimate
 from assay.models import StatisticsCache, cached_generator, combined
 from assay.scores import requests
 from assay.scoring import plan, score_samples
-from assay_lab.columns import group_column, id_column
+from assay_lab.columns import attributes, group_column, having, id_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow, over_seeds
 from assay_lab.experiments.papers import paper
@@ -36,6 +37,7 @@ from assay_lab.testbed import (
     Evaluation,
     current_scores,
     open_checkpoint,
+    part_column,
     read_planted,
     read_scores,
     settings_notes,
@@ -57,7 +59,7 @@ def table_2(bench: Bench) -> Finding:
     """Accuracy, precision, recall and macro-F1 of the black-box detectors after 1, 3 and 5 epochs."""
     black = writing(bench)
     runs = runs_of(black)
-    learning = [detector.name for detector in writing_detectors() if detector.access == "labelled"]
+    learning = attributes(having(writing_detectors(), access="labelled"), "name")
     changed = chain.from_iterable(settings_notes(chosen.judging, learning) for chosen in black.configurations)
     return Finding(
         name="srdetection/table-2",
@@ -96,7 +98,7 @@ def table_9(bench: Bench) -> Finding:
             shares = leaked_shares(black, chosen, epoch=epoch, runs=runs[chosen.name])
             columns[f"{chosen.name}, {epoch_heading(epoch)}"] = shares
     names = next(iter(columns.values()))
-    rows = map(ValueRow, names, zip(*(column.values() for column in columns.values()), strict=True))
+    rows = map(ValueRow, names, zip(*map(methodcaller("values"), columns.values()), strict=True))
     printed = PAPER.tables["table-9"]
     title = "Share called leaked"
     return Finding(
@@ -136,7 +138,7 @@ def table_11(bench: Bench) -> Finding:
     black = writing(bench)
     runs = runs_of(black)
     notes = list(black_setting(black, runs))
-    most = min(chosen.judging.variants for chosen in black.configurations)
+    most = min(attributes(black.configurations, "judging.variants"))
     if most < max(NUMBERS):
         notes.append(f"Only {most} variants of each text were asked for: the row of {max(NUMBERS)} has those.")
     notes.append(
@@ -196,7 +198,7 @@ def leaked_shares(
 ) -> dict[str, Value]:
     """Return texts and decision → the share called leaked under one checkpoint, over seeds."""
     by_rule = [rule_rates(bench, bench.configured(configuration, seed), epoch) for seed in bench.seeds]
-    calibrated = [calibrated_rates(run, epoch) for run in runs]
+    calibrated = list(map(calibrated_rates, runs, repeat(epoch)))
     planted, clean = map(partial(over_seeds, share=True), zip(*by_rule, strict=True))
     planted_calibrated, clean_calibrated = map(partial(over_seeds, share=True), zip(*calibrated, strict=True))
     values: dict[str, Value] = {
@@ -216,7 +218,7 @@ def rule_rates(bench: Bench, configuration: Configuration, epoch: int) -> tuple[
     planted = read_planted(folder / FOLDER)
     values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", id_column(planted.samples))
     column = values[variant_rule(configuration)]
-    parts = np.array([sample.metadata["part"] for sample in planted.samples])
+    parts = part_column(planted.samples)
     groups = np.array(group_column(planted.samples), object)
     members, others = parts == "member", parts == "nonmember"
     return rule_share(column[members], groups[members].tolist()), rule_share(column[others], groups[others].tolist())

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.runs import cell_of
+from assay_lab.mappings import map_values
 from assay_lab.papers.printed import value_table
 from assay_lab.papers.srdetection.detectors import gray_rows, paper_score
 from assay_lab.testbed import FOLDER, SCORES, Configuration, Evaluation, open_checkpoint, read_planted, read_scores
@@ -60,7 +62,7 @@ def table_4(bench: Bench) -> Finding:
         papers.append("yes" if detector == paper_score("gray") else in_paper)
         rows.append(ValueRow(label, (own.value, own.threshold, "yes" if own.is_member else "no", *papers)))
     heads = ("score", "threshold", "found")
-    columns = (*heads, *(f"#1061 of APPS (paper), {head}" for head in heads))
+    columns = (*heads, *map("#1061 of APPS (paper), {}".format, heads))
     return Finding(
         name="srdetection/table-4",
         title="One member that thresholds miss (SrDetection, Table 4)",
@@ -132,7 +134,7 @@ def choose(bench: Bench, configuration: Configuration, evaluation: Evaluation) -
     if not candidates:
         raise DataError(f"{folder}: SrDetection finds no member after epoch {epoch}; expected one for the case study")
     _, _, best = max(candidates)
-    return StudiedSample(planted.samples[best], {detector: column[best] for detector, column in columns.items()})
+    return StudiedSample(planted.samples[best], map_values(itemgetter(best), columns))
 
 
 def classifications_of(

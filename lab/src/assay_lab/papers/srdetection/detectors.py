@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from assay.scores import DETECTORS, Access, default_scores
+from assay_lab.columns import attributes, without
 from assay_lab.experiments.papers import paper
+from assay_lab.mappings import mapped
 from assay_lab.testbed import CONTENDERS, writing_detectors
 
 PAPER = paper("srdetection")
@@ -28,7 +30,7 @@ def in_paper(*accesses: Access) -> dict[str, str]:
     """Return the paper's name of a method → our detector, in the order of its Tables 2 and 1."""
     order = *printed_methods("table-2"), *printed_methods("table-1")
     rows = {row: name for name, row in NAMES.items() if DETECTORS[name].access in accesses}
-    return {row: rows[row] for row in sorted(rows, key=order.index)}
+    return mapped(rows.__getitem__, sorted(rows, key=order.index))
 
 
 def printed_methods(table: str) -> Iterable[str]:
@@ -49,7 +51,7 @@ def gray_rows() -> dict[str, str]:
 def black_rows() -> dict[str, str]:
     """Return row → detector of generated text: the paper's methods, then the others."""
     methods = in_paper(*WRITING)
-    others = [detector.name for detector in writing_detectors() if detector.name not in methods.values()]
+    others = without(attributes(writing_detectors(), "name"), methods.values())
     return methods | dict(zip(others, others, strict=True))
 
 

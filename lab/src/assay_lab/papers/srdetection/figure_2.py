@@ -1,6 +1,7 @@
 """Figure 2: models × benchmarks, the share that a gray-box detector calls leaked, by the audits of `assay audit`."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import compress
 
 import numpy as np
@@ -12,11 +13,12 @@ from assay.models import CachedScorer, StatisticsCache
 from assay.scores import headline_score, requests
 from assay.scoring import plan
 from assay.types import Float64Array, Sample
-from assay_lab.columns import group_column
+from assay_lab.columns import group_column, outside
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, over_seeds, seeds_note
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.runs import epoch_heading
+from assay_lab.mappings import enumerated, map_values
 from assay_lab.papers.printed import headings, value_table
 from assay_lab.papers.srdetection.detectors import paper_score
 from assay_lab.testbed import STATISTICS, Configuration, manifest_of, open_checkpoint
@@ -45,12 +47,12 @@ def figure_2(bench: Bench) -> Finding:
                 prefix = f"{configuration.name}-seed-{seed}-epoch-{epoch}"
                 audits |= {f"{prefix}-{name.replace(' ', '-')}": result for name, result in audited.items()}
                 shares.append(called_leaked(audited.values(), configuration))
-            means = [over_seeds(of_text, share=True) for of_text in zip(*shares, strict=True)]
+            means = list(map(partial(over_seeds, share=True), zip(*shares, strict=True)))
             columns[f"{configuration.name}, {epoch_heading(epoch)}"] = means
     (bench.out / STATISTICS).unlink(missing_ok=True)
     names = headings((*PLANTED, *benchmarks), DECISIONS)
     rows = map(ValueRow, names, zip(*columns.values(), strict=True))
-    counts = ", ".join(f"{name} {count}" for name, count in sizes(audits).items())
+    counts = enumerated(sizes(audits))
     return Finding(
         name="srdetection/figure-2",
         title="Models × benchmarks: the share called leaked (SrDetection, Figure 2)",
@@ -83,7 +85,7 @@ def audits_of(bench: Bench, configuration: Configuration, epoch: int, *, benchma
     Statistics are kept until the figure is finished, 36 bytes a token: a run that was killed goes on where it was.
     """
     folder, planted = bench.folder(configuration), bench.planted(configuration)
-    sets = {name: planted.part(part) for name, part in PLANTED.items()} | {**benchmarks}
+    sets = map_values(planted.part, PLANTED) | {**benchmarks}
     unseen = list(map(without_label, planted.part("calibration-nonmember")))
     comparison = ComparisonData(unseen=unseen, unseen_source="texts held out")
     decision = DecisionSettings(seed=configuration.seed, resamples=configuration.judging.resamples)
@@ -137,7 +139,7 @@ def sizes(audits: Mapping[str, Audit]) -> dict[str, str]:
     """Return benchmark → the number of its texts, and of those with variants, in words."""
     counts = {}
     for result in audits.values():
-        own = next(summary for summary in result.summaries if summary.score != CALIBRATED)
+        own = outside(result.summaries, "score", (CALIBRATED,))[0]
         counts[result.benchmark] = f"{own.total} ({own.scored} with variants)"
     return counts
 

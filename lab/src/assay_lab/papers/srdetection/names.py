@@ -3,14 +3,16 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import product
+from operator import attrgetter
 
 from assay.code import Extent
 from assay.evaluation import Estimate
 from assay.scores import SCORES
+from assay_lab.columns import attributes
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
+from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable
 from assay_lab.experiments.reproduction import Reproduction
-from assay_lab.experiments.runs import Runs, cell_of, epoch_heading, epochs_of, runs_of, setting
+from assay_lab.experiments.runs import Runs, epoch_heading, epochs_of, over_cells, runs_of, setting
 from assay_lab.papers.printed import headings, value_table
 from assay_lab.testbed import Configuration, DetectorResult, NamesFrom
 
@@ -33,7 +35,7 @@ def name_sources(bench: Bench) -> Finding:
     return Finding(
         name="srdetection/names",
         title="SrDetection with names from other sources (Tables 1 and 3 of SrDetection have the first)",
-        tables=tuple(table for table in tables if table.rows),
+        tables=tuple(filter(attrgetter("rows"), tables)),
         notes=(
             *setting(bench, old),
             "Names: source; whether a variant changes all names or one. The checkpoints are the same in all rows.",
@@ -62,15 +64,14 @@ def names_table(measure: str, bench: Bench, runs: Mapping[NameChoice, Runs]) -> 
     for score, (way, evaluations) in product(compared(), runs.items()):
         values: list[Value] = []
         for name, epoch in product(evaluations, epochs):
-            cells = [cell_of(run, score, epoch, view="all") for run in evaluations[name]]
-            values.append(over_seeds([of_cell(cell) if cell else None for cell in cells], share=True))
-        if any(value is not None for value in values):
+            values.append(over_cells(evaluations[name], score, epoch, view="all", get=of_cell))
+        if values.count(None) < len(values):
             rows.append(ValueRow(f"{score}, {way[0]}, {way[1]}", tuple(values)))
     return value_table(
         measure,
         title,
         head="score, names",
-        columns=headings([chosen.name for chosen in bench.configurations], map(epoch_heading, epochs)),
+        columns=headings(attributes(bench.configurations, "name"), map(epoch_heading, epochs)),
         rows=rows,
         unit="number" if measure == "auroc" else "percent",
     )

@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Sequence
-from itertools import product
+from functools import partial
+from itertools import product, repeat
 
 from assay.evaluation import Estimate
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
-from assay_lab.experiments.runs import Runs, cell_of, epoch_heading, epochs_of, runs_of, setting, views_of
+from assay_lab.experiments.runs import Runs, epoch_heading, epochs_of, over_cells, runs_of, setting, views_of
 from assay_lab.papers.printed import headings, paper_headings, printed_values, value_table
 from assay_lab.papers.srdetection.detectors import gray_rows
-from assay_lab.testbed import Evaluation
+from assay_lab.testbed import DetectorResult, Evaluation
 
 PAPER = paper("srdetection")
 PARTS = {"training": "member", "test": "nonmember"}
@@ -46,12 +47,11 @@ def threshold_table(runs: Runs) -> ValueTable:
             continue
         values: list[Value] = []
         for seeds, epoch in product(runs.values(), epochs):
-            cells = [cell_of(run, detector, epoch, view=view) for run in seeds]
-            values.append(over_seeds([exact(cell.decided.threshold) for cell in cells if cell and cell.decided]))
+            values.append(over_cells(seeds, detector, epoch, view=view, get=threshold_of, share=False))
         for model in PAPER.models:
             values += printed_values(printed, model, label)
         rows.append(ValueRow(label, tuple(values)))
-    theirs = headings(paper_headings(PAPER.models), [f"epoch {column}" for column in printed.columns])
+    theirs = headings(paper_headings(PAPER.models), list(map("epoch {}".format, printed.columns)))
     columns = headings(runs, map(epoch_heading, epochs)) + theirs
     return value_table("thresholds", "Thresholds", head="detector", columns=columns, rows=rows)
 
@@ -61,8 +61,8 @@ def size_table(runs: Runs) -> ValueTable:
     printed = PAPER.tables["table-5"]
     rows = []
     for label, part in PARTS.items():
-        values: list[Value] = [texts_left(seeds, part) for seeds in runs.values()]
-        values += [printed.value(model, column=label) for model in PAPER.models]
+        values: list[Value] = list(map(texts_left, runs.values(), repeat(part)))
+        values += list(map(partial(printed.value, column=label), PAPER.models))
         rows.append(ValueRow(f"{label} texts", tuple(values)))
     columns = (*runs, *paper_headings(PAPER.models))
     return value_table("texts", "Texts after the filter", head="set", columns=columns, rows=rows)
@@ -71,6 +71,11 @@ def size_table(runs: Runs) -> ValueTable:
 def texts_left(seeds: Sequence[Evaluation], part: str) -> Estimate | None:
     """Return the number of texts of a part that the filter leaves, over seeds."""
     return over_seeds([exact(run.passed_filter.get(part, math.nan)) for run in seeds])
+
+
+def threshold_of(cell: DetectorResult) -> Estimate | None:
+    """Return the threshold of a cell's decisions; None without decisions."""
+    return exact(cell.decided.threshold) if cell.decided else None
 
 
 def exact(value: float) -> Estimate:

@@ -130,7 +130,7 @@ def _checked(path: Path, _changed: int, _size: int) -> None:
     if growth > MOST_GROWTH:
         raise ModelError(f"{path}: makes up to {growth:,} characters of one, expected at most {MOST_GROWTH}")
     # a search cannot be stopped from inside this process: the expressions are tried where the kernel can
-    if "Regex" in json.dumps([content.get(part) for part in ("normalizer", "pre_tokenizer", "decoder")]):
+    if "Regex" in json.dumps(list(map(content.get, ("normalizer", "pre_tokenizer", "decoder")))):
         child_value(probe, path, expected=EXPECTED, error=ModelError, in_all=SECONDS)
 
 

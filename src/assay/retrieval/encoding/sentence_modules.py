@@ -5,7 +5,7 @@ not ignored.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,17 +47,17 @@ class SentenceModules:
         files: all files that were read, for the digest.
     """
 
-    folder: str
-    poolings: tuple[str, ...]
-    dense: tuple[nn.Module, ...]
-    max_length: int | None
-    lower_case: bool
-    prompts: Mapping[str, str]
-    files: tuple[Path, ...]
+    folder: str = ""
+    poolings: tuple[str, ...] = ("mean",)
+    dense: tuple[nn.Module, ...] = ()
+    max_length: int | None = None
+    lower_case: bool = False
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
 
 
-def read_modules(name: str, find: Find) -> SentenceModules | None:
-    """Return the modules of a model; None if it is not a sentence-transformers model.
+def read_modules(name: str, find: Find) -> SentenceModules:
+    """Return the modules of a model; the defaults if it is not a sentence-transformers model.
 
     Raises:
         ModelError: a module of another kind, or a file that is missing or damaged.
@@ -65,7 +65,7 @@ def read_modules(name: str, find: Find) -> SentenceModules | None:
     reader = _Reader(name, find, [])
     listing = reader.path("modules.json")
     if listing is None:
-        return None
+        return SentenceModules()
     try:
         modules = [
             (str(module["type"]).rpartition(".")[2], str(module["path"]).rstrip("/")) for module in reader.json(listing)

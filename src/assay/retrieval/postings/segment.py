@@ -139,7 +139,9 @@ class Segment(SegmentFile):
             ranks = rank_type(contents["documents"][1])
             types = {"lengths": np.dtype("u1"), "postings": ranks}
             sections: dict[str, NDArray[Any]] = {
-                section: np.frombuffer(data, types.get(section.rpartition(".")[2], np.dtype("<u4")), length, offset)
+                section: np.frombuffer(
+                    data, types.get(section.rpartition(".")[2], np.dtype("<u4")), count=length, offset=offset
+                )
                 for section, (offset, length, _) in contents.items()
             }
             names: tuple[Form, ...] = ("characters", "tokens")

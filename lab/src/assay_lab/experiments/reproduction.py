@@ -88,7 +88,9 @@ def check_used(name: str, experiments: Sequence[Reproduction], bench: Bench) -> 
         raise DataError(f"{name}: received --data {unused[0]}, expected {' or '.join(patterns) or 'no data'}")
     most = [experiment.most_models(bench) for experiment in experiments]
     if None not in most and len(bench.models) > (largest := max(present(most))):
-        words = f"at most {largest}" if largest else "none, as no model of the user is run"
+        words = f"at most {largest}"
+        if not largest:
+            words = "none with these data" if bench.data else "none without --data"
         raise DataError(f"{name}: received {len(bench.models)} models ({', '.join(bench.models)}), expected {words}")
     family = experiments[0].paper
     allowed = {"name", "model", "models", family} if family in FAMILIES else {*TESTBED_KEYS, "models"}

@@ -19,7 +19,7 @@ NOTES = {
     "demo": "the demonstration",
     "api": "what the commands do, as functions",
     "release": "a lot, secret copies, the exact test",
-    "annotation": "logs of evaluations · the gate on a change",
+    "agent_runs": "runs of agents · logs of evaluations · the gate on a change",
     "scan": "benchmarks looked up in a corpus",
     "authorship": "who wrote it, audits and indexes: each describes its own result",
     "training": "the one training loop · corpora become documents · texts of known truth",

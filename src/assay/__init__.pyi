@@ -1,5 +1,6 @@
 from . import release as release
 from ._version import __version__ as __version__
+from .api.agent_runs import annotate_runs as annotate_runs
 from .api.annotating import annotate as annotate
 from .api.auditing import audit as audit
 from .api.auditing import calibrate as calibrate

@@ -1,4 +1,4 @@
-"""Evaluation logs, written by the harnesses themselves, annotated by an audit and by an index."""
+"""Evaluation logs, written by the harnesses themselves, annotated by an audit and by a scan."""
 
 import importlib.util
 import json
@@ -9,17 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from assay.annotation import LogColumns, TaskResult, annotate_tasks, read_task_results, split_by_audit
+from assay.annotation import (
+    LogColumns,
+    TaskResult,
+    annotate_tasks,
+    read_task_results,
+    split_by_audit,
+    split_by_evidence,
+)
 from assay.annotation.annotating import TaskSplit
 from assay.api import annotate
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
 from assay.evaluation import difference_of_means, grouped_mean, grouped_share
+from assay.scan import ScanEvidence, ScanPlace, TaskEvidence, write_evidence
 from support.harness_runs import ITEMS
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = ROOT / "src" / "assay" / "models" / "builtin" / "small"
-PACKAGES = {"lm-eval": "lm_eval", "inspect": "inspect_ai", "score": "inspect_ai"}
+PACKAGES = {"lm-eval": "lm_eval", "inspect": "inspect_ai", "inspect-dict": "inspect_ai", "score": "inspect_ai"}
 
 
 INSPECT_TASKS = """
@@ -69,21 +77,39 @@ def inspect_logs(tmp_path_factory):
     return run_harness("inspect", tmp_path_factory.mktemp("inspect"), MODEL)
 
 
+PLACE = ScanPlace(
+    part="solution",
+    how="word for word",
+    share=0.9,
+    source="shard.jsonl",
+    row=3,
+    first_line=1,
+    last_line=2,
+    task_text="total",
+    source_text="total",
+)
+EVIDENCE = ScanEvidence(
+    tuple(
+        TaskEvidence("toy", item["task_id"], "found" if place < 8 else "not found", (PLACE,) if place < 8 else ())
+        for place, item in enumerate(ITEMS)
+    ),
+    compared=100,
+)
+"""Evidence for the first eight tasks."""
+
+
 @pytest.fixture(scope="module")
-def index(tmp_path_factory):
-    """An index of the texts of the first eight tasks."""
-    from assay import build_index
-
-    folder = tmp_path_factory.mktemp("index")
-    corpus = folder / "corpus"
-    corpus.mkdir()
-    for item in ITEMS[:8]:
-        (corpus / f"{item['task_id'].replace('/', '_')}.py").write_text(item["prompt"] + "    return total\n")
-    build_index([str(corpus)], str(folder / "code.index"), encoder=None)
-    return str(folder / "code.index")
+def evidence(tmp_path_factory):
+    path = tmp_path_factory.mktemp("scan") / "evidence.parquet"
+    write_evidence(path, EVIDENCE)
+    return str(path)
 
 
-def split(statuses, basis="index"):
+def plain(text):
+    return text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def split(statuses, basis="scan"):
     return TaskSplit(statuses, {}, basis, "By hand.")
 
 
@@ -109,15 +135,23 @@ class TestLmEval:
         assert (task.id, task.text) == ("0", "T/0")
 
     def test_an_unknown_metric_is_refused(self, lm_eval_log):
-        with pytest.raises(DataError, match="expected one of acc"):
+        with pytest.raises(DataError, match="--metric f1: expected acc"):
             read_task_results([lm_eval_log], LogColumns(metric="f1"), [].append)
 
-    def test_the_index_splits_the_tasks(self, lm_eval_log, index):
-        annotated = annotate(lm_eval_log, index=index, progress=False)
-        pairs = zip(annotated.tasks, annotated.statuses, strict=True)
-        statuses = {task.id: status for task, status in pairs}
-        assert {statuses[item["task_id"]] for item in ITEMS[:8]} == {"contaminated"}
-        assert "index" in annotated.describe().tables[0].caption[1]
+    def test_a_scan_splits_the_tasks(self, lm_eval_log, evidence):
+        annotated = annotate(lm_eval_log, scan=evidence)
+        statuses = dict(zip((task.id for task in annotated.tasks), annotated.statuses, strict=True))
+        assert [statuses[item["task_id"]] for item in ITEMS] == ["contaminated"] * 8 + ["clean"] * 16
+
+    def test_another_score_than_the_stated_one_is_an_error(self, lm_eval_log, tmp_path):
+        results = next(lm_eval_log.parent.glob("results_*.json"))
+        stated = json.loads(results.read_text())
+        stated["results"]["local_functions"]["acc,none"] += 0.05
+        (tmp_path / results.name).write_text(json.dumps(stated))
+        log = tmp_path / lm_eval_log.name
+        log.write_bytes(lm_eval_log.read_bytes())
+        with pytest.raises(DataError, match=r"results_.* states .* but the 24 outcomes read as lm-eval have a mean"):
+            read_task_results([log], LogColumns(), [].append)
 
     def test_a_task_of_the_harness_is_a_data_set(self, lm_eval_log):
         folder = next(parent for parent in lm_eval_log.parents if (parent / "task.yaml").exists())
@@ -135,6 +169,22 @@ class TestInspect:
         assert first == second
         assert sorted(task.id for task in first) == sorted(item["task_id"] for item in ITEMS)
         assert {task.correct for task in first} <= {0.0, 1.0}
+
+    def test_a_scorer_that_returns_values_by_key_has_a_metric_for_each(self, tmp_path):
+        (log,) = run_harness("inspect-dict", tmp_path, MODEL)
+        notes = []
+        tasks = read_task_results([log], LogColumns(), notes.append)
+        by_id = {task.id: task for task in tasks}
+        assert [by_id[f"T/{number}"].correct for number in range(4)] == [1.0, 0.0, None, 1.0]
+        assert by_id["T/2"].problem == "errored, which leaves them without an outcome"
+        (chosen,) = [note for note in notes if "--metric NAME" in note]
+        assert chosen.startswith("the outcomes are those of by_key.correct; --metric NAME takes another of by_key.")
+        assert any(note.startswith("1 task errored") for note in notes)
+        assert read_task_results([log], LogColumns(metric="correct"), [].append) == tasks
+        with pytest.raises(DataError, match=r"by_key\.length has the outcome .*, expected by_key\.correct, named with"):
+            read_task_results([log], LogColumns(metric="length"), [].append)
+        with pytest.raises(DataError, match=r"--metric nosuch: expected by_key\.correct"):
+            read_task_results([log], LogColumns(metric="nosuch"), [].append)
 
     def test_a_nested_column_is_the_text(self, inspect_logs):
         (task, *_) = read_task_results(inspect_logs[:1], LogColumns(text="output.model"), [].append)
@@ -158,8 +208,8 @@ class TestInspect:
         assert "tasks.py@third" in refusal
 
     @pytest.mark.slow
-    def test_the_scorer_annotates_a_finished_log(self, inspect_logs, index):
-        (path,) = run_harness("score", inspect_logs[0], index)
+    def test_the_scorer_annotates_a_finished_log(self, inspect_logs, evidence):
+        (path,) = run_harness("score", inspect_logs[0], evidence)
         samples = json.loads(path.read_text())["samples"]
         by_id = {sample["id"]: sample["scores"]["contamination"] for sample in samples}
         assert len(by_id) == len(ITEMS)
@@ -180,7 +230,7 @@ def test_predictions_and_their_outcomes_are_one_task_each(harness, tmp_path):
     assert [task.correct for task in tasks] == [1.0, 0.0] * 12
     assert all(task.correct is None for task in read_task_results(files[:1], LogColumns(), [].append))
     with pytest.raises(DataError, match="without an outcome, so there are no results to split"):
-        annotate(files[:1], index="never opened")
+        annotate(files[:1], scan="never opened")
 
 
 class TestSplits:
@@ -210,6 +260,40 @@ class TestSplits:
     def test_a_log_of_other_tasks_is_refused(self, unlabelled):
         with pytest.raises(DataError, match="no task of the log is in the audit"):
             split_by_audit(unlabelled, [TaskResult("nowhere", "nothing")])
+        with pytest.raises(DataError, match="no task of the log is in the evidence, which is on toy"):
+            split_by_evidence(EVIDENCE, [TaskResult("nowhere")])
+
+    def test_the_corrected_score_stands_beside_the_score(self):
+        tasks = [TaskResult(item["task_id"], correct=float(place < 8)) for place, item in enumerate(ITEMS)]
+        tasks.append(TaskResult("T/99", correct=0.0))
+        notes = []
+        annotated = annotate_tasks("log", tasks, split_by_evidence(EVIDENCE, tasks, notes.append), notes)
+        assert (annotated.score.value, annotated.corrected.value) == (8 / 25, 0.0)
+        assert annotated.change.value == pytest.approx(annotated.corrected.value - annotated.score.value)
+        report = annotated.describe()
+        assert "The score is 32 % on all tasks and 0 % without the 8 found tasks: -32.0" in plain(report.statement)
+        assert "of 25 tasks with an outcome, 8 were found in the scanned training data" in report.data["for_a_paper"]
+        assert "8 by their solution" in annotated.split.explanation
+        assert notes == ["1 task is not in the evidence on toy"]
+        rows = annotated.rows()
+        assert (rows[0]["status"], rows[0]["places"][0]["row"]) == ("found", 3)
+        assert (rows[8]["status"], rows[24]["status"]) == ("not found", "not in the evidence")
+
+    def test_the_interval_of_the_change_is_that_of_the_difference_in_proportion(self):
+        tasks = [TaskResult(f"{place}", correct=float(place % 3 == 0)) for place in range(120)]
+        statuses = {f"{place}": "contaminated" if place < 40 else "clean" for place in range(120)}
+        annotated = annotate_tasks("log", tasks, split(statuses))
+        assert annotated.change.high - annotated.change.low == pytest.approx(
+            (annotated.difference.high - annotated.difference.low) / 3
+        )
+
+    def test_tasks_are_matched_by_their_ids_in_another_spelling_or_by_their_number(self):
+        spelt = [TaskResult("t/3", correct=1.0), TaskResult("5", correct=1.0)]
+        assert split_by_evidence(EVIDENCE, spelt).statuses == {"t/3": "contaminated", "5": "contaminated"}
+        notes = []
+        numbered = [TaskResult("9", correct=1.0, number=9)]
+        assert split_by_evidence(EVIDENCE, numbered, notes.append).statuses == {"9": "clean"}
+        assert notes == ["the log numbers its tasks: number N was taken as the N-th task of toy, from 0"]
 
     def test_the_cleaned_list_leaves_out_the_contaminated_tasks_alone(self):
         tasks = [TaskResult("a", correct=1.0), TaskResult("b", correct=0.0), TaskResult("c")]
@@ -250,7 +334,7 @@ class TestDifference:
         ("predictions.jsonl", '{"instance_id": "a", "model_patch": ""}\n{"model_patch": ""}'),
         ("predictions.json", '[{"task_id": "a", "solution": ""}, 5]'),
         ("report.json", '{"resolved_ids": 5}'),
-        ("eval_results.json", '{"eval": {"a": 5}}'),
+        ("eval_results.json", '{"eval": {"a": [{"base_status": "pass"}, 5]}}'),
         ("samples.jsonl", '{"doc_id": 0, "doc": {"prompt": ""}, "metrics": ["a"], "a": 1}\n{"doc": {"prompt": ""}}'),
         ("samples2.jsonl", '{"doc_id": 0, "doc": 5, "metrics": ["acc"], "acc": 1}'),
     ],
@@ -258,6 +342,8 @@ class TestDifference:
 def test_a_damaged_entry_is_refused_in_one_line(tmp_path, name, content):
     path = tmp_path / name
     path.write_text(content)
-    with pytest.raises(DataError, match=r"an entry is damaged \(.+\); expected an lm-eval sample log") as caught:
+    with pytest.raises(
+        DataError, match=r"an entry is damaged \(.+\); expected a file of a harness|expected pass"
+    ) as caught:
         read_task_results([path], LogColumns(), lambda _: None)
     assert "\n" not in str(caught.value)

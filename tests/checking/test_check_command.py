@@ -1,7 +1,11 @@
 """`assay check`: a change is judged by the rules of the commit that it is merged into."""
 
+import html
+import io
 import json
 import os
+import textwrap
+import zipfile
 
 import pytest
 
@@ -179,20 +183,145 @@ def test_a_change_cannot_bring_its_own_index(branch, rules, index):
     assert (refused.code, "a change that writes the index" in refused.err) == (2, True)
 
 
-def test_a_comment_that_the_base_has_accepts_a_finding(branch):
-    text = f"# assay: ignore ours\n{OWN}"
+def base(branch, files):
     branch.git("checkout", "-q", "main")
-    branch.save({"new.py": text})
+    branch.save(files)
     branch.git("checkout", "-qB", "work")
+
+
+def test_a_comment_that_the_base_has_accepts_nothing_in_code_that_the_change_adds(branch):
+    text = f"# assay: ignore ours\n{OWN}"
+    base(branch, {"new.py": text})
     branch.save({"new.py": text.replace(OWN, COPIED)})
+    assert verdict() == (1, "Findings")
+
+
+def test_a_block_that_the_change_leaves_alone_is_no_finding(branch):
+    text = f"# assay: ignore ours\n{COPIED}"
+    base(branch, {"new.py": text})
+    branch.save({"new.py": f"{text}\n\n{OWN}"})
     assert verdict() == (0, "Clean")
+
+
+def quoted(text, mark='"""'):
+    return f"{mark}\n{text}{mark}\n"
+
+
+def notebook(source):
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "source": source}
+    return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+
+
+BECAME_CODE = {
+    "a text that gets the name of a language": ({"notes.txt": COPIED}, {"notes.txt": None, "code.py": COPIED}),
+    "quotes around lines": ({"a.py": quoted(COPIED)}, {"a.py": COPIED}),
+    "one quote of two": ({"a.py": f'x = 1\n"""\n{COPIED}"""\n'}, {"a.py": f'x = 1\n""" """\n{COPIED}'}),
+    "marks of a comment": ({"a.js": f"/*\n{COPIED}*/\n"}, {"a.js": COPIED}),
+    "a cell that was prose": (
+        {"a.ipynb": notebook(quoted(COPIED)).replace("code", "markdown")},
+        {"a.ipynb": notebook(COPIED)},
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), BECAME_CODE.values(), ids=BECAME_CODE)
+def test_lines_that_become_code_are_judged(branch, before, after):
+    base(branch, before)
+    for name, text in after.items():
+        if text is None:
+            (branch.path / name).unlink()
+    branch.save({name: text for name, text in after.items() if text is not None})
+    assert verdict() == (1, "Findings")
+
+
+def zipped(**files):
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return raw.getvalue()
+
+
+PLACES = {
+    "cell": {"a.ipynb": notebook(COPIED)},
+    "cell of lines": {"a.ipynb": notebook(COPIED.splitlines(keepends=True))},
+    "fence": {"README.md": f"# Title\n\n```python\n{COPIED}```\n"},
+    "fence of a list": {"README.md": "- item\n\n  ```\n" + textwrap.indent(COPIED, "  ") + "  ```\n"},
+    "directive": {"a.rst": "Text.\n\n.. code-block:: python\n\n" + textwrap.indent(COPIED, "   ") + "\nEnd.\n"},
+    "prose": {"notes.txt": f"Some words come first.\n\n{COPIED}\nand some after it.\n"},
+    "component": {"a.vue": f'<template/>\n<script lang="python">\n{COPIED}</script>\n'},
+    "page": {"a.html": f"<pre>\n{html.escape(COPIED)}</pre>\n"},
+    "suffix of no language": {"a.unheard-of": COPIED},
+    "no suffix": {"run": f"#!/usr/bin/env python3\n{COPIED}"},
+    "value": {"a.json": json.dumps({"code": COPIED})},
+    "patch": {"a.patch": "--- a\n+++ b\n@@ -1,0 +1,8 @@\n" + textwrap.indent(COPIED, "+", lambda _: True)},
+    "archive": {"a.zip": zipped(**{"b/c.py": COPIED})},
+    "wheel inside an archive": {"a.zip": zipped(**{"b.whl": zipped(**{"c.py": COPIED})})},
+    "image that goes on as a text": {"a.gif": b"GIF89a\0\0\1;\n" + COPIED.encode()},
+}
+
+
+@pytest.mark.parametrize("files", PLACES.values(), ids=PLACES)
+def test_a_copy_is_found_wherever_it_stands(branch, files):
+    branch.save(files)
+    assert verdict() == (1, "Findings")
+
+
+NOT_READ = {
+    "compiled": {"a.so": b"\x7fELF\0\1\2" * 99},
+    "document": {"a.pdf": b"%PDF-1.7\n\0\1\2\xff" * 99},
+    "encrypted or broken archive": {"a.zip": b"PK\3\4" + b"\0" * 99},
+    "minified": {"a.min.js": "function a(b){return b.map(c=>c+1)}\n"},
+    "minified without a name": {"a.js": "function a(b,c){for(var d=0;d<b.length;d++){b[d]=c(b[d]);}return b;}" * 9},
+    "too large": {"a.py": "x = 1\n" * 200_000},
+    "LFS pointer": {"a.bin": f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 9\n"},
+}
+
+
+@pytest.mark.parametrize("files", NOT_READ.values(), ids=NOT_READ)
+def test_a_file_that_could_hold_code_and_is_not_read_leaves_the_rule_undecided(branch, tmp_path, files):
+    branch.save(files)
+    finished = run_assay("check", "--write-baseline", tmp_path / "accepted.json")
+    assert (finished.code, finished.out.partition("\n")[0]) == (3, "Undecided")
+    (name,) = files
+    assert f"next: read {name} yourself" in finished.out
+    base(branch, {"accepted.json": (tmp_path / "accepted.json").read_text()})
+    branch.save(files)
+    assert verdict() == (0, "Clean")
+
+
+def test_what_cannot_hold_code_is_counted_and_changes_no_answer(branch):
+    branch.save({"a.png": b"\x89PNG\r\n\x1a\n\0\1\2" * 99, "b.ttf": b"\0\1\0\0\0" * 99, "empty.py": ""})
+    (branch.path / "link.py").symlink_to("old.py")
+    branch.save({})
+    finished = run_assay("check")
+    assert (finished.code, "Cannot hold code: 1 empty, 1 link to a judged file, 2 media." in finished.out) == (0, True)
+
+
+def test_a_link_gives_a_text_the_name_of_a_language(branch):
+    base(branch, {"notes.txt": COPIED})
+    (branch.path / "deep").mkdir()
+    (branch.path / "deep/x.py").symlink_to("../notes.txt")
+    branch.save({})
+    assert verdict() == (1, "Findings")
+
+
+def test_the_files_of_a_submodule_are_judged_where_they_are(branch):
+    branch.git("init", "-q", "sub.py")
+    (branch.path / "sub.py/new.py").write_text(COPIED)
+    branch.git("-C", "sub.py", "add", "-A")
+    branch.git("-C", "sub.py", "-c", "user.name=n", "-c", "user.email=a@b.c", "commit", "-qm", "x")
+    branch.save({})
+    finished = run_assay("check")
+    assert (finished.code, "look at sub.py/new.py:1" in finished.out) == (1, True)
+    (branch.path / "sub.py").rename(branch.path.parent / "away")
+    assert verdict() == (3, "Undecided")
 
 
 def test_what_cannot_be_decided_does_not_pass(branch, rules, monkeypatch):
     branch.save({"new.py": FENCE})
     assert verdict() == (3, "Undecided")
-    monkeypatch.setattr("assay.corpora.change.LARGEST_TEXT", 10)
-    monkeypatch.setattr("assay.corpora.texts.LARGEST_TEXT", 10)
+    monkeypatch.setattr("assay.corpora.change_reading.LARGEST_TEXT", 10)
     finished = run_assay("check")
     assert (finished.code, "next: read new.py yourself" in finished.out) == (3, True)
 
@@ -424,7 +553,7 @@ def test_a_field_that_names_no_known_licence_is_undecided_and_words_about_tags_a
     branch.save({"a.md": "Write SPDX-License-Identifier: GPL-3.0-only in files.\n", "package.json": "{}"})
     assert verdict() == (0, "Clean")
     assert statements() == [("package.json", "notice", "")]
-    branch.save({"package.json": '{"license": "UNLICENSED"}'})
+    branch.save({"package.json": '{"license": "Terms of Acme"}'})
     assert verdict() == (3, "Undecided")
 
 
@@ -443,10 +572,9 @@ def words(*arguments):
 def test_the_output_names_the_base_the_rules_and_what_was_not_judged(branch):
     branch.save({f"{name}.md": "text\n" for name in "abcdefg"})
     shown = words()
-    assert "no added line of source code" in shown
+    assert "0 findings in 7 changed lines of 7 files" in shown
     assert "Base: main (" in shown
     assert "rules of assay.toml there: fail-on-licence copyleft; index" in shown
-    assert "a.md, b.md, c.md, d.md, e.md and 2 more" in shown
     assert "The change writes" not in shown
     branch.save({"assay.toml": "[check]\n", "accepted.json": "{}"})
     assert "The change writes assay.toml and accepted.json" in words()
@@ -457,7 +585,9 @@ def test_a_link_and_a_submodule_are_named(branch, tmp_path):
     branch.git("init", "-q", "sub")
     branch.git("-C", "sub", "-c", "user.name=n", "-c", "user.email=a@b.c", "commit", "-qm", "x", "--allow-empty")
     branch.save({})
-    assert "Not judged: link.py (link), sub (submodule)." in words()
+    shown = words()
+    assert "link.py Not judged: a link that leads outside, or to nothing" in shown
+    assert "Undecided" in shown
 
 
 def test_a_staged_change_says_that_its_writer_comes_with_the_commit(branch):

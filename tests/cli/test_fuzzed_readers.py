@@ -23,6 +23,7 @@ PACKAGE = b'{"name": "p", "license": "MIT", "author": {"name": "A"}, "repository
 PROJECT = b'[project]\nname = "p"\nlicense = { text = "MIT" }\nauthors = [{ name = "A" }]\n'
 BASELINE = b'{"version": 1, "findings": []}'
 SETTINGS = b'columns = { text = "prompt" }\nformat = "json"\n'
+RESULTS = b'{"eval": {"a": [{"base_status": "pass", "plus_status": "fail"}], "b": [{"base_status": "timeout"}]}}'
 HOSTILE = (
     b"", b"\0", b"\xff\xfe\0", b"[" * 100_000, b'{"a":' * 100_000, b"9" * 5_000, b"null", b"[]", b'""', b"NaN",
     b"\x1b[2J", "\u202e\u2028".encode(), b'{"text": ["a"], "path": ["b"], "license": {"c": 1}}', b'"\\ud800"',
@@ -60,7 +61,7 @@ READERS = {
     "assay.toml": ("assay.toml", SETTINGS, ["config"]),
     "a run folder": ("run/manifest.json", b'{"schema": 1, "kind": "audit"}', ["report", "run"]),
     "a baseline": ("b.json", BASELINE, ["trace", "c", "--index", "i", "--baseline", "b.json"]),
-    "results of an evaluation": ("r.json", b'{"results": {}, "samples": []}', ["annotate", "r.json", "--index", "i"]),
+    "results of an evaluation": ("r.json", RESULTS, ["annotate", "r.json", "--scan", "nowhere.jsonl"]),
 }
 
 

@@ -30,12 +30,12 @@ def test_build_add_remove_info_compact(assay, corpus):
     built = assay("index", "build", corpus, "--index", "i", "--jobs", 1)
     assert built.code == 0
     assert "4 files: 2 read, 0 unchanged, 0 gone, 2 skipped; 4 new documents, 0 known ones" in built.out
-    assert re.search(r"no known language +2\n", built.out)
+    assert re.search(r"prose or data +2\n", built.out)
     assert "\r" not in built.err
     found = info(assay)
     assert (found["documents"], found["languages"], found["licences"]) == (4, {"python": 4}, {"MIT": 2})
     assert found["sources"] == [str(corpus)]
-    assert found["skipped"] == {"no known language": 2}
+    assert found["skipped"] == {"prose or data": 2}
 
     (corpus / "gamma.py").write_text('"""New."""\n\n' + FUNCTION.format("gamma"))
     added = json.loads(assay("index", "add", corpus, "--index", "i", "--jobs", 1, "--json").out)
@@ -169,11 +169,28 @@ def test_a_sparse_file_of_2_gb_costs_nothing(assay, corpus):
     assert (done.code, bool(re.search(r"too large.* 1\n", done.out))) == (0, True)
 
 
+def test_archives_in_a_folder_are_opened(assay, tmp_path):
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    for name in ("alpha", "beta"):
+        with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as wheel:
+            wheel.writestr(f"{name}/__init__.py", FUNCTION.format(name))
+            wheel.writestr(f"{name}-1.0.dist-info/RECORD", f"{name}/__init__.py,,\n")
+            wheel.writestr(f"{name}-1.0.dist-info/METADATA", f"Name: {name}\nLicense-Expression: GPL-3.0-only\n")
+    (folder / "broken.zip").write_bytes(b"PK\3\4")
+    built = assay("index", "build", folder, "--index", "i", "--jobs", 1)
+    assert (built.code, bool(re.search(r"corrupt +1\n", built.out))) == (0, True)
+    assert info(assay)["licences"] == {"GPL-3.0-only": 2}
+    again = json.loads(assay("index", "add", folder, "--index", "i", "--jobs", 1, "--json").out)
+    assert (again["read"], again["documents"], again["gone"]) == (0, 0, 0)
+
+
 def test_a_build_without_code_and_a_trace_in_an_empty_index_say_what_they_need(assay, tmp_path):
     (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "read.me").write_text("no code\n")
+    (tmp_path / "notes" / "read.md").write_text("no code\n")
     built = assay("index", "build", tmp_path / "notes", "--index", tmp_path / "code.index")
-    assert "No code was read" in built.out
+    assert built.code == 2
+    assert "no code was read, so nothing was added: received 1 prose or data; expected code" in built.err
     code = tmp_path / "code.py"
     code.write_text("def double(x):\n    return 2 * x\n")
     traced = assay("trace", code, "--index", tmp_path / "code.index")

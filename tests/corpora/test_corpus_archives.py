@@ -134,13 +134,15 @@ def test_a_path_that_comes_twice_counts_once(tmp_path):
     assert read(tmp_path / "t.tar")[1] == {"a.py": "repeated path"}
 
 
-def test_an_archive_inside_an_archive_is_counted_and_not_opened(tmp_path):
-    with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
-        archive.writestr("inner.zip", zip_of(FILES))
-        archive.writestr("a.py", "1")
-    entries, skipped = read(tmp_path / "z.zip")
-    assert set(entries) == {"a.py"}
-    assert skipped == {"inner.zip": "nested archive"}
+def test_an_archive_inside_an_archive_is_opened_as_far_as_a_package_goes(tmp_path):
+    nested = zip_of({"a.py": "1"})
+    for name in ("d.zip", "c.zip", "b.zip"):
+        nested = zip_of({name: nested, "x.py": "1"})
+    (tmp_path / "z.zip").write_bytes(nested)
+    entries, _ = read(tmp_path / "z.zip")
+    assert set(entries) == {"x.py", "b.zip/x.py", "b.zip/c.zip/x.py", "b.zip/c.zip/d.zip/a.py"}
+    (tmp_path / "z.zip").write_bytes(zip_of({"a.zip": nested, "broken.zip": "PK\3\4"}))
+    assert read(tmp_path / "z.zip")[1] == {"a.zip/b.zip/c.zip/d.zip": "nested archive", "broken.zip": "corrupt"}
 
 
 @pytest.mark.parametrize("name", ["p.zip", "p.tar.gz", "p.tar.xz", "p.tar.bz2", "p.tar.zst"])

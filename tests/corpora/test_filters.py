@@ -25,7 +25,7 @@ from assay.errors import DataError
         ("a/b.py", 10, None),
         ("a/b.py", 0, "empty"),
         ("a/b.py", 2_000_000, "too large"),
-        ("a/b.txt", 10, "no known language"),
+        ("a/b.txt", 10, None),
         ("run", 10, None),
         ("a/poetry.lock", 10, "generated"),
         ("a/x_pb2.py", 10, "generated"),

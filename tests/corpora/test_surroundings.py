@@ -1,11 +1,12 @@
 """What lies around a file says under which licence it stands."""
 
 import json
+import shutil
 
 import pytest
 from identify.vendor.licenses import LICENSES
 
-from assay.corpora import describes_neighbours
+from assay.corpora import CorpusSettings, Entry, describes_neighbours, open_sources
 from assay.corpora.folders import Folder
 from assay.corpora.surroundings import Surroundings
 
@@ -150,3 +151,81 @@ def test_the_texts_of_reuse_reach_the_files_beside_their_folder(tmp_path):
     (tmp_path / "a.py").write_text("x = 1\n")
     entries = {entry.path: entry for entry in Folder(tmp_path, "here").files()}
     assert entries["a.py"].facts.nearest == "GPL-3.0-or-later"
+
+
+NOT_UNDERSTOOD = "unknown"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "licence"),
+    [
+        (
+            "pom.xml",
+            "<licenses><license><name>GNU Lesser General Public License, Version 2.1</name></license></licenses>",
+            "LGPL-2.1-only",
+        ),
+        (
+            "pom.xml",
+            "<licenses><license><url>https://www.gnu.org/licenses/agpl-3.0.txt</url></license></licenses>",
+            "AGPL-3.0-only",
+        ),
+        ("a.gemspec", "Gem::Specification.new do |s|\n  s.licenses = ['MIT', 'GPL-2.0']\nend\n", "GPL-2.0-only OR MIT"),
+        (
+            "a.csproj",
+            "<Project><PackageLicenseExpression>LGPL-3.0-or-later</PackageLicenseExpression></Project>",
+            "LGPL-3.0-or-later",
+        ),
+        ("composer.json", '{"name": "a/b", "license": "GPL-2.0+"}', "GPL-2.0-or-later"),
+        ("composer.json", '{"license": "proprietary"}', "LicenseRef-scancode-proprietary-license"),
+        ("DESCRIPTION", "Package: a\nLicense: GPL (>= 2)\n", "GPL-2.0-or-later"),
+        ("DESCRIPTION", "Package: a\nLicense: GPL-2 | GPL-3\n", "GPL-2.0-only OR GPL-3.0-only"),
+        ("package.json", '{"license": "UNLICENSED"}', "LicenseRef-scancode-proprietary-license"),
+        ("package.json", '{"license": "Acme Terms"}', NOT_UNDERSTOOD),
+        ("setup.py", 'setup(license="GPL v3 or later")', "GPL-3.0-or-later"),
+        ("Cargo.toml", '[package]\nlicense = "LGPLv2+"\n', "LGPL-2.0-or-later"),
+        ("README.md", "# a\n\n- License: [MIT License](http://opensource.org/licenses/MIT)\n", "MIT"),
+        ("README.md", "[![License](https://img.shields.io/badge/License-AGPLv3-blue.svg)](x)\n", "AGPL-3.0-only"),
+    ],
+)
+def test_manifests_of_many_kinds_state_the_licence_of_their_folder(name, text, licence):
+    surroundings = Surroundings()
+    surroundings.notice(f"pkg/{name}", text.encode())
+    assert surroundings.facts_of("pkg/src/a.py").nearest == licence
+
+
+def test_debian_copyright_is_about_the_folder_around_it():
+    surroundings = Surroundings()
+    text = "Format: x\n\nFiles: *\nLicense: GPL-2+\n\nFiles: debian/*\nLicense: Expat\n"
+    surroundings.notice("a/debian/copyright", text.encode())
+    assert surroundings.facts_of("a/b.c").nearest == "GPL-2.0-or-later"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Cargo.toml", '[package]\nname = "r"\nlicense-file = "terms/GPL.txt"\n'),
+        ("package.json", '{"name": "o", "license": "SEE LICENSE IN terms/GPL.txt"}'),
+        ("pyproject.toml", '[project]\nlicense = {file = "terms/GPL.txt"}\n'),
+        ("DESCRIPTION", "Package: a\nLicense: file terms/GPL.txt\n"),
+    ],
+)
+def test_a_manifest_names_the_file_with_its_licence(tmp_path, name, text):
+    (tmp_path / "terms").mkdir()
+    (tmp_path / name).write_text(text)
+    (tmp_path / "terms" / "GPL.txt").write_text("This is under the GNU General Public License, version 3 or later.\n")
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (source,) = open_sources([tmp_path], CorpusSettings())
+    entries = {entry.path: entry for entry in source.files() if isinstance(entry, Entry)}
+    assert entries["a.py"].facts.nearest == "GPL-3.0-or-later"
+    archive = shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path)
+    (source,) = open_sources([archive], CorpusSettings())
+    entries = {entry.path: entry for entry in source.files() if isinstance(entry, Entry)}
+    assert entries["a.py"].facts.nearest == "GPL-3.0-or-later"
+
+
+def test_a_manifest_names_its_package():
+    surroundings = Surroundings()
+    content = {"name": "@a/b", "version": "1.0.0", "author": {"name": "Ada"}, "repository": "github:a/b"}
+    surroundings.notice("b/package.json", json.dumps(content).encode())
+    facts = surroundings.facts_of("b/index.js")
+    assert (facts.purl, facts.author, facts.url) == ("pkg:npm/%40a/b@1.0.0", "Ada", "https://github.com/a/b")

@@ -113,12 +113,11 @@ def test_the_licence_section_of_a_readme_is_read(text, licence):
     [
         f'NOTICE = """{GNU.format(kind="", version="3")}"""\n',
         "# See the GNU General Public License for more details.\n",
-        "import os\n\nKEY = ASTERISK_GPL_KEY\n",
         "# Permission to use, copy, modify, and distribute this software and its documentation is hereby granted\n",
         "# The contents are subject to the Frobnicator Public License.\n",
         "# Licensed under the Frobnicator Software License.\n",
         "# See frobnicator.c for detailed license information.\n",
-        "import os\n\nNOTE = 'Mozilla Public License'\n",
+        "import os\n\nNOTE = 'under the terms of the Mozilla Public License'\n",
     ],
 )
 def test_a_mention_of_copyleft_and_an_unrecognised_notice_are_unknown_and_not_what_the_folder_says(text):
@@ -141,7 +140,8 @@ def test_a_mention_of_copyleft_and_an_unrecognised_notice_are_unknown_and_not_wh
         (f"<p>Title</p>\n<p>\n{GNU.format(kind='', version='3')}\n</p>\n", "GPL-3.0-or-later"),
         (f"..\n   {GNU.format(kind='', version='3')}\n\nTitle\n=====\n", "GPL-3.0-or-later"),
         (f"=head1 NAME\n\n{GNU.format(kind='', version='3')}\n\n=cut\n\nuse strict;\n", "GPL-3.0-or-later"),
-        ("import os\nif license == 'GPL' or license(GPL_LICENSE):\n    pass\n", "unknown"),
+        ("import os\nif license == 'GPL' or license(GPL_LICENSE):\n    pass\n", "MIT"),
+        ("import os\n\nKEY = ASTERISK_GPL_KEY\n", "MIT"),
     ],
 )
 def test_a_gnu_licence_counts_wherever_a_file_says_that_it_is_under_it(text, licence):
@@ -188,9 +188,91 @@ def test_short_forms_name_copyleft_with_its_version_or_the_lowest_one(notice, li
     assert set(stated.split(" AND ")) == set(licence.split(" AND "))
 
 
-@pytest.mark.parametrize("words", ["Compatible with the GPL.", "This is not the GPL."])
-def test_what_is_compatible_with_a_licence_is_not_under_it(words):
-    assert licence_of_file(None, hashes(words), "MIT") == "unknown"
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Compatible with the GPL.",
+        "This is not the GPL.",
+        "Thanks to N. N. for making gdevold.c available under a dual AFPL/GPL license.",
+        "Must not be combined with the GPL.",
+        "A rewrite of foo (GPLv3); no code of it was used.",
+        "Licences such as GPL-3.0 are refused.",
+    ],
+)
+def test_a_mention_is_no_statement(words):
+    assert licence_of_file(None, hashes(words), "MIT") == "MIT"
+
+
+def test_the_past_of_a_licence_is_a_mention_where_another_one_took_its_place():
+    assert licence_notice(hashes("This used to be GPLv3, and is now licensed under Apache 2.0.")) == "Apache-2.0"
+    assert licence_notice(hashes("Formerly under the GPL.")) == "unknown"
+    assert licence_notice(hashes("Thanks to N. N.; this file is under the GPLv2.")) == "GPL-2.0-only"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'TAG = "# SPDX-License-Identifier: GPL-3.0-only"\n',
+        "const notice = `\nSPDX-License-Identifier: AGPL-3.0-only\n`;\n",
+        "# REUSE-IgnoreStart\n# SPDX-License-Identifier: GPL-3.0-only\n# REUSE-IgnoreEnd\nimport os\n",
+    ],
+)
+def test_a_tag_in_a_string_or_where_reuse_ignores_it_is_a_mention(text):
+    assert licence_of_file(None, text, "MIT") == "MIT"
+
+
+def test_blocks_of_one_file_apply_together_and_the_words_of_a_block_leave_a_choice():
+    packaged = "/*!\n * Licensed GPLv3 for open source use\n * or Commercial License for commercial use\n */\n\n"
+    assert licence_notice(packaged + "/**\n * bridge\n * MIT license\n */\nvar a;\n") == "GPL-3.0-only AND MIT"
+    assert licence_notice("// Dual licensed under the MIT and GPLv2 licenses.\nvar a;\n") == "GPL-2.0-only OR MIT"
+    assert licence_notice("// sorter - MIT & GPL\nvar a;\n") == "GPL-1.0-or-later AND MIT"
+
+
+@pytest.mark.parametrize(
+    ("notice", "licence"),
+    [
+        ("Business Source License 1.1; Change Date: 2029-01-01; Change License: Apache License 2.0", "BUSL-1.1"),
+        ("Licensed under the Elastic License 2.0.", "Elastic-2.0"),
+        ("under the terms of the Server Side Public License, version 1", "SSPL-1.0"),
+        ("Apache License 2.0 with the Commons Clause", "Apache-2.0 AND LicenseRef-scancode-commons-clause"),
+        ("Licensed under CC BY-NC 4.0", "CC-BY-NC-4.0"),
+        ("From https://stackoverflow.com/a/1 (CC BY-SA 4.0)", "CC-BY-SA-4.0"),
+        ("CONFIDENTIAL - do not copy without written permission.", "LicenseRef-scancode-proprietary-license"),
+        ("Free for non-commercial use only.", "LicenseRef-NonCommercial"),
+        ("Distribué sous licence publique générale GNU, version 2 ou ultérieure.", "GPL-2.0-or-later"),
+        ("GNU General Public License, Version 2 der Lizenz oder jeder späteren Version", "GPL-2.0-or-later"),
+        ("Licencia Pública General GNU, versión 3, o cualquier versión posterior", "GPL-3.0-or-later"),
+        ("на условиях Стандартной общественной лицензии GNU версии 2", "GPL-2.0-only"),
+        ("Vous pouvez redistribuer ce fichier selon la licence de son auteur.", "unknown"),
+        ("GPL v3 or later", "GPL-3.0-or-later"),
+        ("License: GPL-2", "GPL-2.0-only"),
+        ("LGPLv2+", "LGPL-2.0-or-later"),
+        ("AGPLv3", "AGPL-3.0-only"),
+    ],
+)
+def test_restricted_foreign_and_short_notices_are_named(notice, licence):
+    assert licence_of_file(None, hashes(notice), "MIT") == licence
+
+
+def test_all_rights_reserved_by_another_holder_than_that_of_the_licence_is_proprietary():
+    head = "// Copyright 2022 Zed AG. All rights reserved.\npackage a\n"
+    assert (
+        licence_of_file(None, head, "MIT", holders=frozenset({"somebody"})) == "LicenseRef-scancode-proprietary-license"
+    )
+    assert licence_of_file(None, head, "MIT", holders=frozenset({"zed", "ag"})) == "MIT"
+    assert licence_of_file(None, head, "MIT") == "unknown"
+    assert licence_of_file(None, head.replace("reserved.", "reserved. MIT license."), "MIT") == "MIT"
+
+
+def test_the_manifest_says_what_a_head_leaves_open():
+    assert (
+        licence_of_file(None, "# Licensed under the MIT and Apache-2.0 licenses.\nx = 1\n", "Apache-2.0 OR MIT")
+        == "Apache-2.0 OR MIT"
+    )
+    head = "# Licensed under the GPL: https://www.gnu.org/licenses/old-licenses/gpl-2.0.html\nx = 1\n"
+    assert licence_of_file(None, head, "GPL-2.0-or-later") == "GPL-2.0-or-later"
+    assert licence_of_file(None, head, "MIT") == "GPL-2.0-only"
+    assert licence_of_file(None, "# under the GPL version 2 only\nx = 1\n", "GPL-2.0-or-later") == "GPL-2.0-only"
 
 
 MIT = (

@@ -18,6 +18,7 @@ from assay.licences import (
 )
 
 TEXTS = dict(LICENSES)
+PROPRIETARY = "LicenseRef-scancode-proprietary-license"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ PYTHON = (
 
 def test_pythons_own_licence_file_is_known_by_its_history():
     assert licence_of_text(PYTHON.encode()) == "PSF-2.0"
-    assert licence_of_text(("Ours is MIT. What follows is of others.\n\n" + PYTHON).encode()) is None
+    assert licence_of_text(("Ours is MIT. What follows is of others.\n\n" + PYTHON).encode()) == "MIT AND PSF-2.0"
 
 
 def test_the_standard_library_says_its_licence_where_the_installation_does():
@@ -113,7 +114,11 @@ def test_all_of_several_is_an_and_with_alternatives_in_brackets():
     ("known", "clause", "licence"),
     [
         ("MIT", "The Software shall be used for Good, not Evil.", "JSON"),
-        ("Apache-2.0", '"Commons Clause" License Condition: the right to sell is not granted.', "unknown"),
+        (
+            "Apache-2.0",
+            '"Commons Clause" License Condition: the right to sell is not granted.',
+            "Apache-2.0 AND LicenseRef-scancode-commons-clause",
+        ),
         ("BSD-3-Clause", "All advertising materials mentioning this software must name us.", "BSD-4-Clause"),
         (
             "BSD-3-Clause",
@@ -157,7 +162,7 @@ def test_short_spellings(words, licence):
     [
         ([("License-Expression", "mit")], "MIT"),
         ([("Classifier", "License :: OSI Approved :: GNU General Public License v3 (GPLv3)")], "GPL-3.0-only"),
-        ([("Classifier", "License :: Other/Proprietary License"), ("License", "MIT")], None),
+        ([("Classifier", "License :: Other/Proprietary License"), ("License", "MIT")], PROPRIETARY),
         ([("License", "MPL-2.0")], "MPL-2.0"),
         ([("License", "UNKNOWN")], None),
     ],

@@ -1,6 +1,6 @@
 """Run a local task on `builtin:small` with a real evaluation harness, in a process of its own; return the log.
 
-Usage: python harness_runs.py lm-eval|inspect|evalplus|swebench FOLDER MODEL, or score LOG INDEX
+Usage: python harness_runs.py lm-eval|inspect|inspect-dict|evalplus|swebench FOLDER MODEL, or score LOG EVIDENCE
 """
 
 import json
@@ -74,14 +74,44 @@ def inspect_logs(folder: Path, model: str) -> list[Path]:
     return [Path(log.location), as_json]
 
 
-def scored_log(log: Path, index: str) -> Path:
+def inspect_dict_log(folder: Path) -> Path:
+    """Write a log whose scorer returns a dict, and whose third sample errors."""
+    import inspect_ai
+    from inspect_ai.dataset import Sample
+    from inspect_ai.scorer import Score, accuracy, mean, scorer
+    from inspect_ai.solver import solver
+
+    @scorer(metrics={"correct": [accuracy()], "length": [mean()]})
+    def by_key():
+        async def score(state, target):
+            number = int(state.sample_id.partition("/")[2])
+            return Score(value={"correct": "I" if number == 1 else "C", "length": 7 + number})
+
+        return score
+
+    @solver
+    def fails():
+        async def solve(state, generate):
+            if state.sample_id == "T/2":
+                raise ValueError("no answer")
+            return state
+
+        return solve
+
+    samples = [Sample(id=item["task_id"], input=item["prompt"]) for item in ITEMS]
+    task = inspect_ai.Task(dataset=samples, solver=fails(), scorer=by_key(), name="by_key")
+    log = inspect_ai.eval(task, model="mockllm/model", log_dir=str(folder), display="none", fail_on_error=False)[0]
+    return Path(log.location)
+
+
+def scored_log(log: Path, evidence: str) -> Path:
     """Add the scorer `assay/contamination` to a finished log."""
     import inspect_ai
     from inspect_ai.log import read_eval_log, write_eval_log
 
     from assay.api.inspect_extension import contamination
 
-    scored = inspect_ai.score(read_eval_log(str(log)), contamination(index=index), action="append", display="none")
+    scored = inspect_ai.score(read_eval_log(str(log)), contamination(scan=evidence), action="append", display="none")
     path = log.with_name("scored.json")
     write_eval_log(scored, str(path))
     return path
@@ -132,7 +162,8 @@ RUNS = {
     "inspect": inspect_logs,
     "evalplus": lambda folder, _: evalplus_files(folder),
     "swebench": lambda folder, _: swebench_files(folder),
-    "score": lambda log, index: [scored_log(log, index)],
+    "inspect-dict": lambda folder, _: [inspect_dict_log(folder)],
+    "score": lambda log, evidence: [scored_log(log, evidence)],
 }
 
 if __name__ == "__main__":

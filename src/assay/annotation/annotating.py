@@ -1,20 +1,21 @@
-"""The accuracy of a model on contaminated, clean and unknown tasks, from an evaluation log and a run or an index."""
+"""The accuracy of a model on contaminated, clean and unknown tasks, from an evaluation log and an audit or a scan."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import compress
 from typing import Literal
 
 import numpy as np
 
+from assay.annotation.matching import matched_ids
 from assay.annotation.task_results import TaskResult
 from assay.errors import DataError
-from assay.evaluation import Estimate, difference_of_means, grouped_mean
+from assay.evaluation import Estimate, difference_of_means, grouped_mean, unknown
 from assay.leakage import Audit, named_samples
-from assay.provenance import Searchable
 from assay.reports import TabularResult
-from assay.scan.contamination import PRESENT_KINDS, SAME_TASK, trace_benchmark
-from assay.types import MEMBER, NONMEMBER, Float64Array, Sample
+from assay.scan import ScanEvidence, TaskEvidence
+from assay.types import MEMBER, NONMEMBER, Float64Array
 
 TaskStatus = Literal["contaminated", "clean", "unknown"]
 TASK_STATUSES: tuple[TaskStatus, ...] = ("contaminated", "clean", "unknown")
@@ -24,8 +25,20 @@ ORDER_NAMES: Mapping[TaskStatus, str] = {
     "unknown": "unknown",
 }
 """Status → its name where the split is only one by the order of the scores, which accuses no task."""
+EVIDENCE_NAMES: Mapping[TaskStatus, str] = {
+    "contaminated": "found",
+    "clean": "not found",
+    "unknown": "too short or not scanned",
+}
+"""Status → its name where a scan of training data decides: what was not found is not clean."""
+EVIDENCE_STATUSES: Mapping[str, TaskStatus] = {
+    "found": "contaminated",
+    "not found": "clean",
+    "too short to tell": "unknown",
+}
 LABEL_STATUSES: Mapping[str | None, TaskStatus] = {MEMBER: "contaminated", NONMEMBER: "clean"}
-SplitBasis = Literal["index", "labels", "q-values", "order"]
+SplitBasis = Literal["scan", "labels", "q-values", "order"]
+NAMES: Mapping[SplitBasis, Mapping[TaskStatus, str]] = {"order": ORDER_NAMES, "scan": EVIDENCE_NAMES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +50,14 @@ class TaskSplit:
         groups: id of a task → its group, if it has one.
         basis: on which the split rests.
         explanation: the same in a sentence or two.
+        evidence: id of a task → what a scan says of it; empty for an audit.
     """
 
     statuses: Mapping[str, TaskStatus]
     groups: Mapping[str, str | None]
     basis: SplitBasis
     explanation: str
+    evidence: Mapping[str, TaskEvidence] = field(default_factory=dict)
 
     @property
     def names_tasks(self) -> bool:
@@ -62,6 +77,9 @@ class AnnotatedTasks(TabularResult):
         accuracy: status → accuracy over the tasks with an outcome, with its interval.
         counts: status → number of tasks, and how many of them have an outcome.
         difference: accuracy on contaminated minus accuracy on clean tasks, with its interval over groups.
+        score: accuracy over all tasks with an outcome.
+        corrected: the same without the contaminated tasks; not measured where the split names no task.
+        change: corrected minus score, with its interval.
         notes: what was guessed.
     """
 
@@ -72,11 +90,28 @@ class AnnotatedTasks(TabularResult):
     accuracy: Mapping[TaskStatus, Estimate]
     counts: Mapping[TaskStatus, tuple[int, int]]
     difference: Estimate
+    score: Estimate
+    corrected: Estimate
+    change: Estimate
     notes: tuple[str, ...] = ()
 
     def named(self, status: TaskStatus) -> str:
         """Return the status as it may be printed: where no task is named, the half of the scores that it lies in."""
-        return status if self.split.names_tasks else ORDER_NAMES[status]
+        return NAMES.get(self.split.basis, {}).get(status, status)
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return what is known of each task, for a file: outcome, status, and the places that hold it."""
+        rows = []
+        for task, status in zip(self.tasks, self.statuses, strict=True):
+            row: dict[str, object] = {"id": task.id, "correct": task.correct, "status": self.named(status)}
+            if task.problem is not None:
+                row["problem"] = task.problem
+            if self.split.basis == "scan":
+                entry = self.split.evidence.get(task.id)
+                row["status"] = "not in the evidence" if entry is None else entry.status
+                row["places"] = [] if entry is None else list(map(asdict, entry.places))
+            rows.append(row)
+        return rows
 
     def clean_ids(self) -> list[str]:
         """Return the ids of the tasks that are not contaminated, the unknown ones included.
@@ -86,8 +121,7 @@ class AnnotatedTasks(TabularResult):
         """
         if not self.split.names_tasks:
             raise DataError(
-                "no cleaned list: the audit names no single task; expected --index, or an audit in which tasks stand "
-                "out"
+                "no cleaned list: the audit names no single task; expected --scan, or an audit in which tasks stand out"
             )
         is_clean = (status != "contaminated" for status in self.statuses)
         return [task.id for task in compress(self.tasks, is_clean)]
@@ -106,32 +140,49 @@ def annotate_tasks(
     """
     statuses: tuple[TaskStatus, ...] = tuple(split.statuses.get(task.id, "unknown") for task in tasks)
 
-    def part(*chosen: TaskStatus) -> tuple[list[float], list[str | None], list[bool]]:
-        """Return value, group and whether it has the first status, of each task with an outcome."""
-        values, groups, is_first = [], [], []
-        for task, status in zip(tasks, statuses, strict=True):
-            if status in chosen and task.correct is not None:
-                values.append(task.correct)
-                groups.append(split.groups.get(task.id))
-                is_first.append(status == chosen[0])
-        return values, groups, is_first
+    has_outcome = np.array([task.correct is not None for task in tasks])
+    scored = list(compress(tasks, has_outcome))
+    scored_statuses = np.array(statuses)[has_outcome]
+    values = np.array([task.correct for task in scored], np.float64)
+    groups = [split.groups.get(task.id) for task in scored]
 
-    accuracy, counts = {}, {}
-    for status in TASK_STATUSES:
-        values, groups, _ = part(status)
-        accuracy[status] = grouped_mean(values, groups)
-        counts[status] = statuses.count(status), len(values)
-    compared, groups, is_contaminated = part("contaminated", "clean")
+    def mean(*chosen: TaskStatus) -> Estimate:
+        inside = np.isin(scored_statuses, chosen)
+        return grouped_mean(values[inside], list(compress(groups, inside)))
+
+    def difference(*chosen: TaskStatus) -> Estimate:
+        """Return the mean of the first status minus that of the others."""
+        inside = np.isin(scored_statuses, chosen)
+        is_first = scored_statuses[inside] == chosen[0]
+        return difference_of_means(values[inside], is_first, list(compress(groups, inside)))
+
+    with_outcome = Counter(scored_statuses.tolist())
+    named = split.names_tasks
     return AnnotatedTasks(
         name=name,
         tasks=tuple(tasks),
         statuses=statuses,
         split=split,
-        accuracy=accuracy,
-        counts=counts,
-        difference=difference_of_means(compared, is_contaminated, groups),
+        accuracy={status: mean(status) for status in TASK_STATUSES},
+        counts={status: (statuses.count(status), with_outcome[status]) for status in TASK_STATUSES},
+        difference=difference("contaminated", "clean"),
+        score=mean(*TASK_STATUSES),
+        corrected=mean("clean", "unknown") if named else unknown(),
+        change=_change(difference(*TASK_STATUSES), with_outcome["contaminated"] / max(1, len(scored))),
         notes=tuple(notes),
     )
+
+
+def _change(difference: Estimate, share: float) -> Estimate:
+    """Return the mean without a part minus the mean of all, from the mean of the part minus that of the rest.
+
+    With a share p of tasks in the part, the mean of all is p · part + (1 - p) · rest, so that rest minus all is
+    p · (rest - part).
+    """
+    if share == 0:
+        return Estimate(0.0, reason="no task is contaminated")
+    ends = -share * difference.high, -share * difference.low
+    return replace(difference, value=-share * difference.value, low=ends[0], high=ends[1])
 
 
 def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:
@@ -200,45 +251,55 @@ def _samples_of(audit: Audit, tasks: Sequence[TaskResult]) -> dict[str, int]:
     return samples
 
 
-def split_by_index(
-    index: Searchable,
-    tasks: Sequence[TaskResult],
-    samples: Sequence[Sample] = (),
-    *,
-    progress: Callable[[int, int], None] | None = None,
+def split_by_evidence(
+    evidence: ScanEvidence, tasks: Sequence[TaskResult], note: Callable[[str], None] = lambda _: None
 ) -> TaskSplit:
-    """Split tasks by their presence in an index of training data.
+    """Split tasks by what `assay scan` found in training data.
 
-    Args:
-        index: of the corpus.
-        tasks: with texts, or with the ids of `samples`.
-        samples: texts of the tasks by id, where the log has none.
-        progress: is called with the tasks done and their total.
+    Of several benchmarks in the evidence, the one with most of the tasks is taken.
 
     Raises:
-        DataError: no task has a text.
+        DataError: no task of the log is in the evidence.
     """
-    by_id = {task.id: Sample(task.id, task.text) for task in tasks if task.text.strip()}
-    # the text of a log may be a whole prompt with examples; the sample of the benchmark is the task alone
-    by_id |= {sample.id: sample for sample in samples}
-    texts = [by_id[task.id] for task in tasks if task.id in by_id]
-    if not texts:
-        raise DataError("the log has no texts of its tasks: expected --benchmark, which names them by their ids")
-    traced = trace_benchmark(texts, index, benchmark="the log", progress=progress)
-    statuses = {}
-    for place in traced.samples:
-        if place.kind not in ("too short", SAME_TASK):
-            statuses[place.sample_id] = _status(place.kind in PRESENT_KINDS)
-    explanation = (
-        f"The split rests on an index of {traced.documents:,} documents: a task is contaminated where its text occurs "
-        "there (type 1, type 2 or near-duplicate), clean where it does not, unknown where it is too short or only the "
-        "words of the task occur. An index of a part of the training data misses the rest."
+    scanned: dict[str, dict[str, TaskEvidence]] = {}
+    for entry in evidence.tasks:
+        scanned.setdefault(entry.benchmark, {})[entry.task_id] = entry
+    name, matches, guessed = "", dict[str, str](), list[str]()
+    for benchmark, entries_of in scanned.items():
+        notes: list[str] = []
+        matched = matched_ids(tasks, list(entries_of), benchmark, notes.append)
+        if len(matched) > len(matches):
+            name, matches, guessed = benchmark, matched, notes
+    if not matches:
+        raise DataError(
+            f"no task of the log is in the evidence, which is on {', '.join(scanned)}: ids such as {tasks[0].id!r} and "
+            f"{evidence.tasks[0].task_id!r} differ; expected a scan for the same benchmark, or --columns id=NAME"
+        )
+    for sentence in guessed:
+        note(sentence)
+    entries = {task: scanned[name][match] for task, match in matches.items()}
+    absent = len(tasks) - len(entries)
+    if absent:
+        note(f"{absent:,} {'tasks are' if absent > 1 else 'task is'} not in the evidence on {name}")
+    if evidence.unread:
+        note(f"{evidence.unread:,} texts and files of the data were not read, and may hold tasks that were not found")
+    return TaskSplit(
+        {task: EVIDENCE_STATUSES[entry.status] for task, entry in entries.items()},
+        groups={},
+        basis="scan",
+        explanation=f"The split rests on a scan of {evidence.compared:,} texts for {name}. "
+        f"{_compared(entries.values())} A task that was not found may stand in other data, or in other words.",
+        evidence=entries,
     )
-    groups = {sample.id: sample.group for sample in texts}
-    return TaskSplit(statuses, groups, basis="index", explanation=explanation)
 
 
-def with_texts(tasks: Sequence[TaskResult], samples: Sequence[Sample]) -> tuple[TaskResult, ...]:
-    """Return the tasks with the texts of a benchmark, by id."""
-    texts = {sample.id: sample.text for sample in samples}
-    return tuple(replace(task, text=texts.get(task.id, task.text)) for task in tasks)
+def _compared(entries: Iterable[TaskEvidence]) -> str:
+    """Return a sentence on the text by which tasks were found: prompts alone stand in many places."""
+    parts: Counter[str] = Counter()
+    for task in entries:
+        parts[" and ".join(sorted({place.part for place in task.places}))] += 1
+    del parts[""]  # tasks without a place
+    if not parts:
+        return "No task was found."
+    listed = ", ".join(f"{count:,} by their {part}" for part, count in parts.most_common())
+    return f"Tasks were found by the text of their parts: {listed}."

@@ -1,3 +1,4 @@
+from .agent_runs import annotate_runs as annotate_runs
 from .annotating import annotate as annotate
 from .auditing import audit as audit
 from .auditing import calibrate as calibrate

@@ -1,69 +1,76 @@
-"""`assay.api.annotate`: an evaluation log, split by an audit or an index."""
+"""`assay.api.annotate`: an evaluation log, split by an audit or by a scan of training data."""
 
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 from assay.annotation import (
     AnnotatedTasks,
     LogColumns,
+    TaskSplit,
     annotate_tasks,
     read_task_results,
     split_by_audit,
-    split_by_index,
+    split_by_evidence,
     with_texts,
+    younger_than,
 )
 from assay.datasets import Dataset
 from assay.errors import DataError
 from assay.leakage import Audit, read_run
-from assay.progress import progress_bar
-from assay.provenance import open_for_search
+from assay.scan import ScanEvidence, read_evidence
 
 
 def annotate(
     results: Sequence[Path | str] | Path | str,
     *,
     audit: Audit | Path | str | None = None,
-    index: str | Path | None = None,
+    scan: ScanEvidence | Path | str | None = None,
     benchmark: Dataset | None = None,
-    text: str | None = None,
-    id: str | None = None,  # noqa: A002  the column is called what `Sample` calls it
-    metric: str | None = None,
-    progress: bool = True,
+    columns: LogColumns | None = None,
+    after: date | str | None = None,
 ) -> AnnotatedTasks:
-    """Return the accuracy of an evaluation on contaminated, clean and unknown tasks.
+    """Return the accuracy of an evaluation on contaminated, clean and unknown tasks, and the score without the first.
 
     Args:
-        results: a log of lm-eval or inspect, or predictions and results of EvalPlus or SWE-bench.
+        results: files of one evaluation: a log, or predictions and the file with their outcomes.
         audit: of the same tasks, or its run folder.
-        index: instead of `audit`: folder or address of an index of training data.
-        benchmark: texts of the tasks by their ids, where the log has none.
-        text: column of the text in the log; dots lead into nested columns.
-        id: column of the id in the log.
-        metric: metric of lm-eval or scorer of inspect; None for the first one.
-        progress: show progress.
+        scan: instead of `audit`: evidence of `assay scan` for the same benchmark, or its file.
+        benchmark: the tasks with their texts and days, where the log has none.
+        columns: places of the fields in the log; None for the usual ones.
+        after: keep the tasks that were published after this day.
 
     Raises:
         AssayError: bad input; one line.
     """
-    if (audit is None) == (index is None):
-        raise DataError("expected one of an audit and an index")
+    if (audit is None) == (scan is None):
+        raise DataError("expected one of an audit and a scan")
     if isinstance(results, str | Path):
         results = [results]
     paths = list(map(Path, results))
     notes: list[str] = []
-    tasks = read_task_results(paths, LogColumns(text, id, metric), notes.append)
+    tasks = read_task_results(paths, columns or LogColumns(), notes.append)
     if all(task.correct is None for task in tasks):
         raise DataError(
             f"{', '.join(map(str, paths))}: {len(tasks)} tasks without an outcome, so there are no results to split; "
             "expected the file with the outcomes too (…_eval_results.json of EvalPlus, the report of SWE-bench)"
         )
-    samples = getattr(benchmark, "samples", ())
-    name = paths[0].name
-    if index is not None:
-        with open_for_search(str(index)) as opened, progress_bar(f"looking for {name}", shown=progress) as report:
-            split = split_by_index(opened, tasks, samples, progress=report)
+    if benchmark is not None:
+        tasks = with_texts(tasks, benchmark.samples, benchmark.name, notes.append)
+    if after is not None:
+        tasks = younger_than(_day(after), tasks, notes.append)
+    split: TaskSplit
+    if scan is not None:
+        evidence = scan if isinstance(scan, ScanEvidence) else read_evidence(Path(scan))
+        split = split_by_evidence(evidence, tasks, notes.append)
     else:
-        if not isinstance(audit, Audit):
-            audit, _ = read_run(Path(str(audit)))
-        split = split_by_audit(audit, with_texts(tasks, samples))
-    return annotate_tasks(name, tasks, split, notes=notes)
+        run = audit if isinstance(audit, Audit) else read_run(Path(str(audit)))[0]
+        split = split_by_audit(run, tasks)
+    return annotate_tasks(paths[0].name, tasks, split, notes=notes)
+
+
+def _day(text: date | str) -> date:
+    try:
+        return text if isinstance(text, date) else date.fromisoformat(text)
+    except ValueError:
+        raise DataError(f"--after: received {text!r:.40}, expected a day such as 2025-06-30") from None

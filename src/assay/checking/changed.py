@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
-from assay.corpora import SourceChange, SourceText, WrittenPath
+from assay.corpora import SourceChange, SourceText, Unread, WrittenPath, read_change
+from assay.languages import language_of
 
 
 @dataclass(frozen=True)
@@ -14,15 +15,17 @@ class ChangedCode:
 
     Attributes:
         change: of a branch or of the index.
-        files: source files, each with the numbers of the lines that are added.
-        unread: source files that could not be read, each with the reason.
-        others: changed paths that are no source code.
+        files: texts, each with the numbers of the lines that are judged: added ones, and those that became code.
+        unread: files that could hold code and were not read.
+        others: changed paths that are no source code by their names, but may state a licence.
+        no_code: number of files that cannot hold code, by reason.
     """
 
     change: SourceChange
     files: tuple[tuple[SourceText, frozenset[int]], ...]
-    unread: tuple[tuple[WrittenPath, str], ...]
+    unread: tuple[Unread, ...]
     others: tuple[WrittenPath, ...]
+    no_code: Mapping[str, int]
 
     @classmethod
     def of(cls, change: SourceChange) -> "ChangedCode":
@@ -31,17 +34,28 @@ class ChangedCode:
         Raises:
             DataError: git cannot read it.
         """
-        files, unread, others = change.source_texts()
-        return cls(change, files=tuple(files), unread=tuple(unread), others=tuple(others))
+        read = read_change(change)
+        return cls(
+            change,
+            files=tuple(read.files),
+            unread=tuple(read.unread),
+            others=tuple(read.others),
+            no_code=MappingProxyType(read.no_code),
+        )
 
     @cached_property
     def texts(self) -> Mapping[str, str]:
-        """Path → text of a source file."""
+        """Path → text of a file."""
         return MappingProxyType({file.path: file.text for file, _ in self.files})
 
     @cached_property
+    def sources(self) -> Mapping[str, str]:
+        """Path → text of a source file: by its name, written by a person or an agent, with a licence of its own."""
+        return MappingProxyType({path: text for path, text in self.texts.items() if language_of(path)})
+
+    @cached_property
     def added(self) -> Mapping[str, frozenset[int]]:
-        """Path → numbers of the lines that are added."""
+        """Path → numbers of the lines that are judged."""
         return MappingProxyType({file.path: lines for file, lines in self.files})
 
     @cached_property

@@ -10,7 +10,6 @@ from assay.checking.judging import TOP
 from assay.checking.result import REASONS, CheckedChange
 from assay.checking.settings import CheckSettings
 from assay.checking.statements import JudgedStatement
-from assay.corpora import WrittenPath
 from assay.provenance import sarif
 from assay.provenance.findings import describe_files, gate_sentences
 from assay.reports import (
@@ -30,9 +29,6 @@ from assay.settings import declared
 
 SHOWN = 20
 """Statements that a table shows."""
-
-NAMED = 5
-"""Files that are named in a sentence."""
 
 _RULES = [{"id": rule, "shortDescription": {"text": text}} for rule, text in REASONS.items()]
 
@@ -99,7 +95,7 @@ def _data(result: CheckedChange, traced: Report, written: Report) -> dict[str, A
         "head": change.head,
         "rules": asdict(result.rules.settings),
         "lines": {path: len(lines) for path, lines in result.code.added.items()},
-        "no_source_code": list(map(str, result.code.others)),
+        "no_code": dict(result.code.no_code),
         "statements": list(map(asdict, result.statements)),
         "undecided": list(result.undecided),
         "provenance": traced.data if result.files else None,
@@ -133,19 +129,11 @@ def _settings(result: CheckedChange) -> Iterator[str]:
 
 
 def _left_out(result: CheckedChange) -> Iterator[str]:
-    """Yield which changed files are no source code."""
-    texts: list[WrittenPath] = []
-    further: list[WrittenPath] = []
-    for file in result.code.others:
-        (texts if file.is_new_text else further).append(file)
-    settings = result.rules.settings
-    has_licences = settings.fail_on_licence or settings.allow_licence
-    read = "Read for licences alone, as no source code" if has_licences else "Not judged, as no source code"
-    for words, files in ((read, texts), ("Not judged", further)):
-        if files:
-            names = ", ".join(map(str, files[:NAMED]))
-            more = f" and {len(files) - NAMED:,} more" if len(files) > NAMED else ""
-            yield f"{words}: {names}{more}."
+    """Yield which changed files cannot hold code."""
+    counts = result.code.no_code
+    if counts:
+        names = ", ".join(f"{counts[reason]:,} {reason}" for reason in sorted(counts))
+        yield f"Cannot hold code: {names}."
 
 
 def _answer(result: CheckedChange) -> Answer:
@@ -172,9 +160,9 @@ def _measured(result: CheckedChange) -> str:
     added = result.code.added
     count = number_of(len(result.failures), "finding")
     if not added:
-        return f"{count}, and no added line of source code."
+        return f"{count}, and no added line."
     lines = number_of(sum(map(len, added.values())), "changed line")
-    return f"{count} in {lines} of {number_of(len(added), 'source file')}."
+    return f"{count} in {lines} of {number_of(len(added), 'file')}."
 
 
 def check_sarif(result: CheckedChange) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from assay.corpora import SourceChange, added_parts, commit_messages, lines_of
 from assay.errors import DataError
 from assay.files import parse_json
 from assay.provenance import Thresholds, TracedFile, TraceSettings, judge, open_for_search, trace_files
-from assay.provenance.findings import accept_findings
+from assay.provenance.findings import accept_findings, without_own
 
 TOP = 5
 """Sources of a file that are shown; denied ones are never left out."""
@@ -45,7 +45,7 @@ def check_change(change: SourceChange, rules: ChangeRules, *, event: Sequence[Si
         AssayError: the index or the repository cannot be read, or the change writes the index.
     """
     code = ChangedCode.of(change)
-    files = _traced(code, rules)
+    files = without_own(_traced(code, rules), rules.settings.own)
     judgement = accept_findings(judge(files, rules.licences), code.texts, rules.baseline, added=code.added)
     # a staged change has no commit yet, so no record and no message is about it
     store = RecordStore(change.repository) if change.head else None
@@ -98,7 +98,7 @@ def _declared(code: ChangedCode, store: RecordStore | None) -> list[Signal]:
     """Return the declarations of a change: in its paths, in its added lines, and in its commits."""
     change = code.change
     signals = list(in_paths(file.path for file in change.written if not file.is_removed))
-    for path, text in code.texts.items():
+    for path, text in code.sources.items():
         signals += [signal for signal in in_text(text, path) if signal.line in code.added[path]]
     if store is not None:
         for fields in commit_messages(change.repository, revisions=(change.head, f"^{change.fork}")):
@@ -109,7 +109,7 @@ def _declared(code: ChangedCode, store: RecordStore | None) -> list[Signal]:
 def _recorded(store: RecordStore, code: ChangedCode, rules: ChangeRules) -> RecordedLines:
     """Return the changed lines by who wrote them, blank ones left out."""
     files, unread = [], []
-    for path, text in code.texts.items():
+    for path, text in code.sources.items():
         try:
             lines = store.lines(code.change.head, path, _filled(text, code.added[path]))
         except DataError as error:  # a name that is not UTF-8

@@ -14,7 +14,7 @@ from assay.provenance.findings import Denial
 REASONS = {
     "stated-licence": "A changed file states a denied licence.",
     "declared-agent": "An agent is declared to have written a part of the change.",
-    "not-judged": "A changed source file could not be read.",
+    "not-judged": "A changed file that could hold code could not be judged.",
 }
 """Rule of a statement → why it fails."""
 

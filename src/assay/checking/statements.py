@@ -73,14 +73,14 @@ def _accepted(statement: JudgedStatement, baseline: frozenset[str]) -> JudgedSta
 def _not_read(code: ChangedCode, rules: ChangeRules) -> Iterator[JudgedStatement]:
     """Yield the files that could not be read: where there is a rule, it cannot be decided."""
     level: Level = "warning" if rules.can_fail else "notice"
-    for file, reason in code.unread:
+    for file in code.unread:
         yield JudgedStatement(
             rule="not-judged",
-            text=f"Not judged: {reason}",
+            text=f"Not judged: {file.reason}",
             path=file.path,
             line=0,
             level=level,
-            key=accepted_key(file.path, file.after),
+            key=accepted_key(file.path, file.content),
         )
 
 
@@ -108,7 +108,7 @@ def _licences(code: ChangedCode, rules: LicenceRules) -> list[JudgedStatement]:
     """Return the statements on licences: of licence texts and manifests, of source files, of tags in other files."""
     statements = list(_licence_files(code.change, rules))
     paths = {statement.path for statement in statements}
-    statements += _stated(code.texts, code.added, rules)
+    statements += _stated(code.sources, code.added, rules)
     if rules:
         others = [file for file in code.others if file.path not in paths]
         statements += _tags(code.change, others, rules)

@@ -1,33 +1,53 @@
 """`assay annotate`: the accuracy of an evaluation on contaminated, clean and unknown tasks."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import STANDARD_OUTPUT, further_file, output_file
+from assay.cli.unused import refuse_unused
 from assay.datasets import DataSelection
 from assay.errors import DataError
-
-if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.annotation import AnnotatedTasks
+from assay.settings import COLUMNS, Setting, Settings
 
 SPLIT = "Split"
-SOLUTION = "solution"
-"""The part of a benchmark that is code: it is what a corpus of code holds."""
+LOG = "Log"
+AGENTS = "Runs of agents"
+UNUSED_OF_RUNS = (
+    *("data", "subset", "language", "limit", "split", "part", "label", "group", "labels", "repeated"),
+    *("outcome", "date"),
+)
+"""Settings of a data set and of a log that say nothing about runs of agents."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPaths(Settings):
+    """Paths of fields that a log has and a table of texts has not."""
+
+    PANEL: ClassVar[str] = "Data"
+    outcome: Annotated[
+        str | None, Setting("Path of the outcome in a log of any layout.", safe_when_found=True, inside=COLUMNS)
+    ] = None
+    date: Annotated[
+        str | None, Setting("Path of the day of a task in a log.", safe_when_found=True, inside=COLUMNS)
+    ] = None
 
 
 @grouped
 def annotate_command(
+    context: typer.Context,
     results: Annotated[
         list[Path],
         typer.Argument(
             metavar="RESULTS …",
-            help="lm-eval sample log (--log_samples), inspect log (.eval, .json), or predictions and results of "
-            "EvalPlus or SWE-bench.",
+            help="Log of lm-eval, inspect, lighteval, EvalScope, OpenCompass, HELM or every_eval_ever; results of "
+            "EvalPlus, BigCodeBench, LiveCodeBench, bigcode-evaluation-harness or SWE-bench (also Pro, Multi); or any "
+            "JSON or Parquet with --columns id=PATH,outcome=PATH. With --tasks: files or folders of runs of agents.",
             show_default=False,
         ),
     ],
@@ -36,80 +56,159 @@ def annotate_command(
         Path | None,
         typer.Option(metavar="RUN", help="Split by an audit of the same tasks: its run folder.", rich_help_panel=SPLIT),
     ] = None,
+    scan: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="EVIDENCE",
+            help="Split by what `assay scan` found in training data: the file of its -o.",
+            rich_help_panel=SPLIT,
+        ),
+    ] = None,
     index: Annotated[
         str | None,
-        typer.Option(
-            metavar="DIR|URL", help="Split by an index of code that the model was trained on.", rich_help_panel=SPLIT
-        ),
+        typer.Option(metavar="DIR", help="Replaced by --scan.", rich_help_panel=SPLIT, hidden=True),
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="Keep the tasks that were published after this day.", rich_help_panel=SPLIT),
     ] = None,
     benchmark: Annotated[
         str | None,
         typer.Option(
             metavar="BENCHMARK",
             autocompletion=complete_benchmarks,
-            help="Texts of the tasks by their ids, where the log has none (--data names its file).",
-            rich_help_panel=SPLIT,
+            help="Texts and days of the tasks by their ids, where the log has none (--data names its file).",
+            rich_help_panel=LOG,
+        ),
+    ] = None,
+    tasks: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TASKS",
+            help="Table of tasks with their gold patches: had the agents read the fix before they wrote it?",
+            rich_help_panel=AGENTS,
+        ),
+    ] = None,
+    repositories: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Git mirrors or checkouts: what they have at a task's base commit is no evidence.",
+            rich_help_panel=AGENTS,
         ),
     ] = None,
     metric: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Metric of lm-eval or scorer of inspect (the first one).", rich_help_panel=SPLIT
+            metavar="NAME",
+            help="Metric or scorer that holds the outcomes (the first one); scorer.key of a scorer of several.",
+            rich_help_panel=LOG,
         ),
+    ] = None,
+    every_eval_ever: Annotated[
+        Path | None,
+        further_file("Write samples of every_eval_ever again, with what is known of their contamination."),
     ] = None,
     clean: Annotated[
         Path | None,
         further_file("Write the ids of the tasks that are not contaminated; - is standard output.", printable=True),
     ] = None,
     output: Annotated[
-        Path | None, output_file("Write a JSON line for each task; - is standard output.", printable=True)
+        Path | None,
+        output_file(
+            "Write a JSON line for each task or run; - is standard output. .html: the page of runs.", printable=True
+        ),
     ] = None,
     which: Annotated[DataSelection, Shown("data", "columns")],
+    paths: LogPaths,
 ) -> None:
-    """Compare an evaluation on contaminated and clean tasks, and write a cleaned list.
+    """Compare an evaluation on contaminated and clean tasks, correct its score, and write a cleaned list.
 
-    The tasks are split by an audit or by an index; the output says on what the split rests. --columns names the
-    columns of the log, with dots for nested ones: text=doc.prompt.
+    The tasks are split by an audit or by a scan of training data; the output says on what the split rests. --columns
+    names the fields of the log by paths: text=doc.prompt, outcome=attempts[].passed.
 
-    **Example**: `assay annotate samples_humaneval.jsonl --audit runs/humaneval --clean clean_ids.txt`
+    With --tasks it says which agents read the fix before they wrote it; --columns text=NAME is then the gold patch.
+
+    **Example**: `assay annotate samples_humaneval.jsonl --scan humaneval.parquet -o tasks.jsonl`
+
+    **Example**: `assay annotate trajectories/ report.json --tasks swe-bench.jsonl -o runs.jsonl`
     """
+    from assay.annotation import LogColumns, write_every_eval_ever
     from assay.api import annotate
     from assay.cli.present import show
     from assay.datasets import read_dataset
+    from assay.escaping import json_text
 
-    if (audit is None) == (index is None):
-        raise DataError("expected one of --audit RUN and --index DIR")
-    if benchmark is not None and which.part is None and index is not None:
-        which = _with_solutions(benchmark, which)
+    if tasks is not None or repositories is not None:
+        split = {"--audit": audit, "--scan": scan, "--index": index, "--benchmark": benchmark, "--metric": metric}
+        _refuse_others(context, {**split, "--clean": clean})
+        _annotate_runs(results, tasks, repositories, output=output, which=which)
+        return
+    if index is not None:
+        raise DataError(
+            f"received --index {index}, expected --scan EVIDENCE: `assay scan CORPUS --for BENCHMARK -o EVIDENCE` asks "
+            "the training data themselves"
+        )
+    if (audit is None) == (scan is None):
+        raise DataError("expected one of --audit RUN, --scan EVIDENCE and --tasks TASKS")
+    # the columns are those of the log, unless it needs none and a table of tasks is named
+    in_log = benchmark is None or paths.outcome is not None
+    columns = LogColumns(metric=metric, outcome=paths.outcome, date=paths.date)
+    if in_log:
+        columns = replace(columns, text=which.text, id=which.id)
+        which = replace(which, text=None, id=None)
+    if benchmark is None and which != DataSelection():
+        raise DataError("received options of a benchmark without --benchmark, expected both or neither")
     annotated = annotate(
         results,
         audit=audit,
-        index=index,
+        scan=scan,
         benchmark=None if benchmark is None else read_dataset(benchmark, which),
-        text=None if benchmark else which.text,
-        id=None if benchmark else which.id,
-        metric=metric,
+        columns=columns,
+        after=after,
     )
     if STANDARD_OUTPUT not in (clean, output):
         show(annotated.describe())
     if output is not None:
-        _write(_lines(annotated), output)
+        _write("".join(f"{json_text(row, ensure_ascii=False)}\n" for row in annotated.rows()), output)
+    if every_eval_ever is not None:
+        write_every_eval_ever(every_eval_ever, results, annotated)
     if clean is not None:  # last: a split that names no task has no cleaned list, but it has been printed
         _write("".join(f"{name}\n" for name in annotated.clean_ids()), clean)
 
 
-def _with_solutions(name: str, which: DataSelection) -> DataSelection:
-    from assay.datasets import benchmark, is_benchmark
-
-    return replace(which, part=SOLUTION) if is_benchmark(name) and SOLUTION in benchmark(name).parts else which
-
-
-def _lines(annotated: "AnnotatedTasks") -> str:
+def _annotate_runs(
+    runs: list[Path], tasks: Path | None, repositories: Path | None, *, output: Path | None, which: DataSelection
+) -> None:
+    from assay.api import annotate_runs
+    from assay.cli.present import show
     from assay.escaping import json_text
+    from assay.reports import write_report
 
-    pairs = zip(annotated.tasks, annotated.statuses, strict=True)
-    rows = [{"id": task.id, "correct": task.correct, "status": annotated.named(status)} for task, status in pairs]
-    return "".join(f"{json_text(row, ensure_ascii=False)}\n" for row in rows)
+    if tasks is None:
+        raise DataError("received --repositories without --tasks, which names the table of the gold patches")
+    annotated = annotate_runs(runs, tasks, repositories=repositories, id=which.id, patch=which.text)
+    described = annotated.describe()
+    if output != STANDARD_OUTPUT:
+        show(described)
+    if output is not None and output.suffix == ".html":
+        write_report(described, output)
+    elif output is not None:
+        rows = described.data["per_run"]  # type: ignore[index]  # see assay.agent_runs.describing
+        _write("".join(f"{json_text(row, ensure_ascii=False)}\n" for row in rows), output)
+
+
+def _refuse_others(context: typer.Context, options: Mapping[str, object]) -> None:
+    """Refuse the options that split tasks, and those of a data set that say nothing about runs of agents.
+
+    Raises:
+        DataError: one of them is given.
+    """
+    reason = "of a table of tasks only the columns of ids and of gold patches are used: --columns id=NAME,text=NAME"
+    refuse_unused(context, dict.fromkeys(UNUSED_OF_RUNS, reason))
+    received = [name for name, value in options.items() if value is not None]
+    if received:
+        raise DataError(f"received {received[0]} and --tasks, expected one of them: runs are judged, not split")
 
 
 def _write(text: str, path: Path) -> None:

@@ -1,51 +1,85 @@
-"""The source files that `assay trace` and `assay pairs` read."""
+"""The files that `assay trace` and `assay pairs` read, and what of them was not judged."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import DataError
 
-_NO_CODE = frozenset({"empty", "too short", "no known language", "other language"})
-"""Reasons to skip a file that are not worth a word."""
-
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.corpora import SourceText
+    from assay.corpora import FilesRead
+
+NAMED = 20
+"""Files that were not judged and are named; the others are counted."""
 
 
-def source_files(code: Sequence[Path], language: str | None) -> "list[SourceText]":
-    """Read files, folders and standard input; one binary file among several arguments is skipped with a note.
+def source_files(code: Sequence[Path], language: str | None, *, programs: bool = False) -> "FilesRead":
+    """Read files, folders, archives and standard input.
+
+    Args:
+        code: to read.
+        programs: leave out the prose and the data in folders.
+        language: of standard input and of files without a known suffix; in a folder only files in it are read.
 
     Raises:
-        DataError: a file cannot be read, a folder has no source file, or there is no such language.
+        DataError: a file cannot be read, nothing in a folder can be judged, or there is no such language.
     """
-    from assay.cli.terminal import echo
-    from assay.corpora import CorpusSettings, SourceText, read_source_text, source_texts
+    from assay.corpora import FilesRead
     from assay.languages import checked_language
 
     language = None if language is None else checked_language(language)
-    # a comment that calls code generated, or one long line, must not keep it from being traced
-    settings = CorpusSettings(generated=True, max_file_size="10MB")
-    files: list[SourceText] = []
-    skipped = Counter[str]()
+    every = FilesRead()
     for path in code:
-        if path.is_dir():
-            inside = [
-                SourceText(f"{path.as_posix().rstrip('/')}/{file.path}".removeprefix("./"), file.text, file.language)
-                for file in source_texts([str(path)], settings, skipped)
-                if language is None or file.language == language
-            ]
-            if not inside:
-                raise DataError(f"{path}: no source file in it; expected files with the suffix of a known language")
-            files += inside
-            continue
-        try:
-            files.append(read_source_text(path, language))
-        except DataError as error:
-            if len(code) == 1 or not path.is_file():
-                raise
-            echo(f"assay: note: skipped {error}", err=True)
-    if unread := ", ".join(f"{skipped[why]:,} {why}" for why in sorted(skipped.keys() - _NO_CODE)):
-        echo(f"assay: note: files and folders that were not read: {unread}", err=True)
-    return list({file.path: file for file in files}.values())  # a file may be named beside its folder
+        read = _read(path, language)
+        if programs and path.is_dir():
+            read = _without_prose(read)
+        if not read.texts and (len(code) == 1 or not path.is_file()):
+            reasons = "; ".join([*map(str, read.unread[:NAMED]), *read.remarks]) or "no file"
+            raise DataError(f"{path}: nothing in it can be judged: received {reasons}; expected code")
+        every.add(read)
+    # a file may be named beside its folder
+    every.texts = list({file.path: file for file in every.texts}.values())
+    return every
+
+
+def _read(path: Path, language: str | None) -> "FilesRead":
+    from assay.corpora import FilesRead, is_archive, read_folder, read_named_file
+
+    if not path.is_dir() and (str(path) == "-" or not path.exists() or not is_archive(path)):
+        return read_named_file(path, language)
+    read = read_folder(path)
+    if language is not None:
+        kept = [file for file in read.texts if file.language == language]
+        read.left_out["other language"] += len(read.texts) - len(kept)
+        read.texts = kept
+    prefix = f"{path.as_posix().rstrip('/')}/".removeprefix("./")
+    return FilesRead(
+        texts=[file.below(prefix) for file in read.texts],
+        unread=[file.below(prefix) for file in read.unread],
+        no_code=read.no_code,
+        left_out=read.left_out,
+    )
+
+
+def _without_prose(read: "FilesRead") -> "FilesRead":
+    from assay.code import languages_of_text
+    from assay.corpora import is_prose_or_data
+
+    texts = []
+    for file in read.texts:
+        if file.language or not is_prose_or_data(file.path) or languages_of_text(file.text):
+            texts.append(file)
+        else:
+            read.left_out["prose or data"] += 1
+    read.texts = texts
+    return read
+
+
+def not_judged(read: "FilesRead") -> Iterator[str]:
+    """Yield what was not judged, a sentence each: files that could hold code, then those that cannot."""
+    for file in read.unread[:NAMED]:
+        yield f"not judged: {file}"
+    if len(read.unread) > NAMED:
+        yield f"not judged: {len(read.unread) - NAMED:,} more; --json names them"
+    if read.remarks:
+        yield f"without code, or left out: {', '.join(read.remarks)}"

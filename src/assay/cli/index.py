@@ -217,7 +217,7 @@ def show_counts(counts: "BuildCounts", at: str) -> None:
     """Print what was read.
 
     Raises:
-        DataError: a corpus could not be read to its end; the line of the last one.
+        DataError: a corpus could not be read to its end, with the line of the last one; or there was no code in any.
     """
     from assay.progress import warn
 
@@ -226,15 +226,15 @@ def show_counts(counts: "BuildCounts", at: str) -> None:
         warn(fault)
     if counts.faults:
         raise DataError(counts.faults[-1])
+    if not (counts.documents or counts.duplicates or counts.unchanged):
+        reasons = ", ".join(f"{counts.skipped[reason]:,} {reason}" for reason in sorted(counts.skipped))
+        raise DataError(f"{at}: no code was read, so nothing was added: received {reasons or 'no file'}; expected code")
 
 
 def _show_report(report: "Report") -> None:
     from assay.cli.present import show
 
     show(report)
-
-
-NOTHING_READ = "No code was read, so nothing was added: expected files with the suffix of a known language."
 
 
 def described_counts(counts: "BuildCounts", at: str) -> "Report":
@@ -245,14 +245,13 @@ def described_counts(counts: "BuildCounts", at: str) -> "Report":
     reasons = sorted([*counts.skipped.items(), *counts.notes.items()], key=lambda pair: -pair[1])
     columns = (Column("reason"), Column("files", "count"))
     table = Table("reasons", "Skipped files and notes", columns, rows=tuple(map(Row, reasons)))
-    any_code = counts.documents or counts.duplicates or counts.unchanged
     return Report(
         title="Build",
         statement=f"{counts.files:,} files: {counts.read:,} read, {counts.unchanged:,} unchanged, "
         f"{counts.gone:,} gone, {sum(counts.skipped.values()):,} skipped; {counts.documents:,} new documents, "
         f"{counts.duplicates:,} known ones; {counts.seconds:.1f} s{rate}",
         tables=(table,) if reasons else (),
-        notes=(f"The index is {at}.", *(() if any_code else (NOTHING_READ,))),
+        notes=(f"The index is {at}.",),
         data=asdict(counts),
     )
 

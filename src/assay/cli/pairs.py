@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.code_files import source_files
+from assay.cli.code_files import not_judged, source_files
 from assay.cli.completing import complete_languages
 from assay.cli.options import output_file
 from assay.cli.terminal import echo
@@ -39,9 +39,11 @@ def pairs_command(
     from assay.provenance.search import add_templates, default_boilerplate
     from assay.reports import number_of, render_csv
 
-    files = source_files(code, language)
+    read = source_files(code, language, programs=True)
+    files = read.texts
     if len(files) < 2:  # noqa: PLR2004  a pair
-        raise DataError(f"received {len(files)} source file, expected at least 2")
+        left = "; ".join(not_judged(read))
+        raise DataError(f"received {len(files)} source file{left and f' ({left})'}, expected at least 2")
     boilerplate = add_templates(default_boilerplate(), template) if template else None
     result = all_pairs(files, least=min_similarity, boilerplate=boilerplate)
     report, form = result.describe(), chosen_format()
@@ -52,6 +54,8 @@ def pairs_command(
         return
     for line in result.lines():
         echo(line)
+    for sentence in not_judged(read):
+        echo(f"assay: note: {sentence}", err=True)
     short = f", {len(result.too_short)} too short" if result.too_short else ""
     echo(
         f"assay: {number_of(len(result.paths), 'file')} compared{short}: {number_of(len(result.pairs), 'pair')} of at "

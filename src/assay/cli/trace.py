@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.code_files import source_files
+from assay.cli.code_files import not_judged, source_files
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import STANDARD_OUTPUT, At, further_file
@@ -20,14 +21,14 @@ from assay.files import write_json
 from assay.provenance.settings import MatchSettings
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.corpora import SourceText
+    from assay.corpora import FilesRead, Unread
     from assay.licences import LicenceRules
     from assay.provenance import Judgement, TracedFile
 
 NEEDS_VECTORS = {"hst": True, "vector": True, "winnowing": False}
 """Methods that search by vector, and one that does not; `union` uses vectors if there are any."""
 UNDECIDED = 3
-"""Exit code where the licence of a copy is unknown, and none is denied."""
+"""Exit code where none is denied, and the licence of a copy is unknown or a file could not be judged."""
 
 TRACING = "the tracing of code"
 USED: Mapping[str, frozenset[str]] = MappingProxyType(
@@ -83,10 +84,11 @@ def trace_command(
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence copyleft`
     """
     from assay.cli.present import chosen_format
-    from assay.cli.terminal import BILLS
+    from assay.cli.terminal import BILLS, echo
     from assay.cli.trace_modes import print_passages, trace_whole_benchmark
-    from assay.corpora import parts_of
+    from assay.corpora import blocks_and_whole, parts_of
     from assay.provenance import TraceSettings, open_for_search, trace_files
+    from assay.provenance.findings import without_own
     from assay.provenance.search import add_templates, default_boilerplate
 
     if (verbatim or benchmark) and chosen_format() in BILLS:
@@ -106,16 +108,19 @@ def trace_command(
         if benchmark is not None:
             trace_whole_benchmark(benchmark, which, index, settings=search, clean=write_clean)
             return
+        read = source_files(code, which.language)
         if verbatim:
-            print_passages(source_files(code, which.language), index, search.top)
+            print_passages(read.texts, index, search.top)
+            for sentence in not_judged(read):
+                echo(f"assay: note: {sentence}", err=True)
             return
-        templates, parts = None, _whole
+        templates, parts = None, blocks_and_whole
         if search.template:
             templates = add_templates(default_boilerplate(), search.template)
         if search.by == "function":
             parts = parts_of
         files = trace_files(
-            source_files(code, which.language),
+            read.texts,
             index,
             rules=rules,
             parts=parts,
@@ -123,7 +128,8 @@ def trace_command(
             top=search.top,
             settings=TraceSettings(thresholds=search, boilerplate=templates),
         )
-    _finish(files, rules, gate, sarif=sarif, top=search.top)
+    files = without_own(files, gate.own)
+    _finish(files, read, rules, gate, sarif=sarif, top=search.top)
 
 
 def _check(
@@ -156,46 +162,54 @@ def _rules(gate: GateSettings) -> "LicenceRules | None":
     return read_rules(gate.fail_on_licence, gate.allow_licence)
 
 
-def _whole(file: "SourceText") -> "Sequence[SourceText]":
-    return (file,)
+def _acceptable(file: "Unread") -> dict[str, str]:
+    """Return a file that was not judged as an entry of a baseline, which accepts this content alone."""
+    from assay.provenance.findings import accepted_key
+
+    return {"key": accepted_key(file.path, file.content), "path": file.path, "licence": ""}
 
 
 def _finish(
     files: "list[TracedFile]",
+    read: "FilesRead",
     rules: "LicenceRules | None",
     gate: GateSettings,
     *,
     sarif: Path | None,
     top: int,
 ) -> None:
-    """Judge the findings, write and print them, and exit with 1 if one fails, with 3 if only its licence is unknown."""
+    """Judge the findings, write and print them; exit with 1 if one fails, with 3 if something cannot be decided."""
     from assay.cli.present import chosen_format, show
-    from assay.cli.terminal import echo_json
+    from assay.cli.terminal import echo, echo_json
     from assay.cli.trace_output import print_files
     from assay.provenance import describe_files
     from assay.provenance import sarif as as_sarif
     from assay.provenance.findings import BILLS
 
-    judgement, form = _judged(files, rules, gate), chosen_format()
+    judgement, form = _judged(files, read, rules, gate), chosen_format()
     if sarif == STANDARD_OUTPUT:
         echo_json(as_sarif(files, judgement))
     else:
         if sarif is not None:
             write_json(sarif, as_sarif(files, judgement))
         if form in ("table", "json"):
-            print_files(files, judgement, top, as_json=form == "json")
+            print_files(files, judgement, top, unread=read.unread, as_json=form == "json")
         elif form in BILLS:
             echo_json(BILLS[form](files))
         else:
-            show(describe_files(files, top, judgement), form)
+            show(describe_files(files, top, judgement, unread=read.unread), form)
+    for sentence in not_judged(read):
+        echo(f"assay: note: {sentence}", err=True)
     if judgement is not None and judgement.failures:
         raise typer.Exit(1)
-    if judgement is not None and judgement.open:
+    if judgement is not None and (judgement.open or read.unread):
         raise typer.Exit(UNDECIDED)
 
 
-def _judged(files: "list[TracedFile]", rules: "LicenceRules | None", gate: GateSettings) -> "Judgement | None":
-    """Judge the findings, and write the baseline of those that fail; None without rules."""
+def _judged(
+    files: "list[TracedFile]", read: "FilesRead", rules: "LicenceRules | None", gate: GateSettings
+) -> "Judgement | None":
+    """Judge the findings, write the baseline, and leave out unread files that it accepts; None without rules."""
     from assay.cli.terminal import OUTPUT_SETTINGS, echo
     from assay.provenance import judge
     from assay.provenance.findings import accept_findings, read_baseline, write_baseline
@@ -207,9 +221,16 @@ def _judged(files: "list[TracedFile]", rules: "LicenceRules | None", gate: GateS
     if gate.baseline is not None:
         baseline = read_baseline(gate.baseline)
     judgement = accept_findings(judge(files, rules), texts, baseline)
-    if gate.write_baseline is None:
-        return judgement
-    copies = (*judgement.denials, *judgement.undecided)
-    written = write_baseline(gate.write_baseline, copies, texts, replace_it=OUTPUT_SETTINGS.get().force)
-    echo(f"assay: note: {written}", err=True)
-    return accept_findings(judgement, texts, read_baseline(gate.write_baseline))
+    if gate.write_baseline is not None:
+        written = write_baseline(
+            gate.write_baseline,
+            denials=(*judgement.denials, *judgement.undecided),
+            texts=texts,
+            stated=list(map(_acceptable, filter(attrgetter("content"), read.unread))),
+            replace_it=OUTPUT_SETTINGS.get().force,
+        )
+        echo(f"assay: note: {written}", err=True)
+        baseline = read_baseline(gate.write_baseline)
+        judgement = accept_findings(judgement, texts, baseline)
+    read.unread = [file for file in read.unread if _acceptable(file)["key"] not in baseline]
+    return judgement

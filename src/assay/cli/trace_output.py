@@ -11,17 +11,26 @@ from assay.cli.terminal import OUTPUT_SETTINGS, Terminal, echo, echo_json
 from assay.reports import number_of
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
+    from assay.corpora import Unread
     from assay.provenance import Judgement, TracedFile
     from assay.provenance.findings import Denial
 
 
-def print_files(files: "Sequence[TracedFile]", judgement: "Judgement | None", top: int, *, as_json: bool) -> None:
+def print_files(
+    files: "Sequence[TracedFile]",
+    judgement: "Judgement | None",
+    top: int,
+    *,
+    unread: "Sequence[Unread]",
+    as_json: bool,
+) -> None:
     """Print the answer: headlines on a terminal (all findings with -v), `path:line: …` in a pipe, one object as JSON.
 
     Args:
         files: with their findings.
         judgement: of the licence gate; None without rules.
         top: findings of each file at most; denied ones are never left out.
+        unread: files that could hold code and were not judged.
         as_json: print JSON; denied findings then go to standard error as lines.
     """
     from assay.provenance import describe_files
@@ -30,18 +39,18 @@ def print_files(files: "Sequence[TracedFile]", judgement: "Judgement | None", to
     console = Terminal()
     denials = {id(denial.finding): denial for denial in judgement.denials} if judgement else {}
     if as_json:
-        echo_json(describe_files(files, top, judgement).data)
+        echo_json(describe_files(files, top, judgement, unread=unread).data)
         for denial in judgement.failures if judgement else ():
             echo(f"assay: finding: {finding_line(denial.finding, denial)}", err=True)
     elif console.is_terminal:
-        first, *rest = answer_lines(files, judgement)
+        first, *rest = answer_lines(files, judgement, unread)
         console.print(Text(first, style="bold"), soft_wrap=True)
         for line in rest:
             console.print(Text(line), soft_wrap=True)
         if OUTPUT_SETTINGS.get().verbose:
             _print_details(console, files, denials, top=top, judgement=judgement)
     else:
-        _print_lines(files, denials, top=top, judgement=judgement)
+        _print_lines(files, denials, top=top, judgement=judgement, unread=unread)
     for note in dict.fromkeys(chain.from_iterable(map(attrgetter("notes"), files))):
         echo(f"assay: note: {note}", err=True)
     for sentence in gate_sentences(judgement) if judgement else ():
@@ -72,7 +81,12 @@ def _print_details(
 
 
 def _print_lines(
-    files: "Sequence[TracedFile]", denials: "Mapping[int, Denial]", *, top: int, judgement: "Judgement | None"
+    files: "Sequence[TracedFile]",
+    denials: "Mapping[int, Denial]",
+    *,
+    top: int,
+    judgement: "Judgement | None",
+    unread: "Sequence[Unread]",
 ) -> None:
     from assay.provenance.findings import finding_line, shown_findings, trace_verdict
 
@@ -80,9 +94,9 @@ def _print_lines(
         for finding in shown_findings(file, top, judgement):
             echo(finding_line(finding, denials.get(id(finding))))
     if len(files) == 1 and not files[0].findings:
-        echo(f"{files[0].file.path}: {trace_verdict(files)}")
+        echo(f"{files[0].file.path}: {trace_verdict(files, unread)}")
     else:
         parts = chain.from_iterable(map(attrgetter("parts"), files))
         functions = sum(part.kind == "function" for part, _ in parts)
         count = f"{number_of(len(files), 'file')} with {number_of(functions, 'function')} traced"
-        echo(f"assay: {count}: {trace_verdict(files)}", err=True)
+        echo(f"assay: {count}: {trace_verdict(files, unread)}", err=True)

@@ -1,3 +1,4 @@
+from .archives import is_archive as is_archive
 from .blame import BlamedLines as BlamedLines
 from .blame import blame as blame
 from .change import LicenceChange as LicenceChange
@@ -5,6 +6,8 @@ from .change import SourceChange as SourceChange
 from .change import WrittenPath as WrittenPath
 from .change import added_lines as added_lines
 from .change import added_parts as added_parts
+from .change_reading import ChangeRead as ChangeRead
+from .change_reading import read_change as read_change
 from .commits import Age as Age
 from .commits import GitHistory as GitHistory
 from .commits import PastPatch as PastPatch
@@ -20,6 +23,7 @@ from .entry import Entry as Entry
 from .entry import Origin as Origin
 from .entry import Reason as Reason
 from .entry import Skipped as Skipped
+from .filters import is_prose_or_data as is_prose_or_data
 from .filters import languages_named as languages_named
 from .filters import skip_by_name as skip_by_name
 from .filters import skip_by_text as skip_by_text
@@ -42,6 +46,12 @@ from .open import open_sources as open_sources
 from .open import project_named as project_named
 from .open import short_name as short_name
 from .open import source_name as source_name
+from .reading import FilesRead as FilesRead
+from .reading import Unread as Unread
+from .reading import read_content as read_content
+from .reading import read_file as read_file
+from .reading import read_folder as read_folder
+from .reading import read_named_file as read_named_file
 from .settings import CorpusSettings as CorpusSettings
 from .settings import Granularity as Granularity
 from .settings import TableColumns as TableColumns
@@ -49,6 +59,7 @@ from .size import FileCount as FileCount
 from .stated import with_licences as with_licences
 from .surroundings import describes_neighbours as describes_neighbours
 from .texts import SourceText as SourceText
+from .texts import blocks_and_whole as blocks_and_whole
 from .texts import by_function as by_function
 from .texts import parts_of as parts_of
 from .texts import pieces as pieces

@@ -4,21 +4,22 @@ import bz2
 import gzip
 import io
 import lzma
+import posixpath
 import re
 import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, Self, cast
 
 import pyarrow as pa
 
-from assay.corpora.entry import Entry, Facts, InMemory, Skipped, SourceFile
+from assay.corpora.entry import NEVER_ENTERED, NO_FACTS, Entry, Facts, InMemory, Reason, Skipped, SourceFile
 from assay.corpora.surroundings import Surroundings, describes_neighbours
 from assay.datasets import file_error
 from assay.errors import DataError, plain_reason
@@ -33,6 +34,7 @@ from assay.guard import (
     MOST_RECORDS,
     MOST_UNPACKED,
     RATIO_FROM,
+    MiB,
 )
 
 _MAGIC: Final = {
@@ -59,7 +61,15 @@ MOST_EMPTY_READS = 100
 """Reads after the end of a stream; tarfile needs a few to find the end."""
 _HEAD = 512
 
-NAMED_ARCHIVE = re.compile(r"\.(?:whl|egg|zip|jar|war|tar|tgz|tbz2?|txz|tar\.(?:gz|bz2|xz|zst))$", re.IGNORECASE)
+MOST_NESTED = 3
+"""Archives inside one another that are opened."""
+LARGEST_NESTED = 64 * MiB
+"""Bytes of an archive inside another file, which is kept in memory while its members are read."""
+
+NAMED_ARCHIVE = re.compile(
+    r"\.(?:whl|egg|zip|jar|war|ear|aar|apk|nupkg|vsix|xpi|crate|gem|tar|tgz|tbz2?|txz|tar\.(?:gz|bz2|xz|zst))$",
+    re.IGNORECASE,
+)
 """Names that promise an archive."""
 
 
@@ -108,12 +118,16 @@ class Archive:
         name: see `CorpusSource`.
         largest: bytes of a member; larger ones are not read.
         limits: see `ArchiveLimits`.
+        data: its bytes, of an archive inside another file, whose path is a name only; None reads them from the disk.
+        depth: archives around it.
     """
 
     path: Path
     name: str
     largest: int
     limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS
+    data: bytes | None = field(default=None, repr=False)
+    depth: int = 0
     whole: bool = field(default=True, init=False)
     indivisible: bool = field(default=True, init=False)
 
@@ -123,38 +137,49 @@ class Archive:
         return file_stamp(self.path)
 
     def files(self) -> Iterator[SourceFile]:
-        """See `CorpusSource`. The archive is read twice: for its metadata, and for its files.
+        """See `CorpusSource`. The archive is read for its metadata, and then for its files.
 
         Raises:
             DataError: it is corrupt, truncated, or beyond the limits.
         """
-        form = archive_form(self.path)
+        form = archive_form(self.path) if self.data is None else content_form(self.data)
         members = self._zip if form == "zip" else self._tar
         # no member is ever written to the disk, so no path of a member can lead anywhere
         surroundings = Surroundings()
         # a licence file may come after the files that it covers, hence the first pass
-        for member in members(only_metadata=True):
-            if isinstance(member, _Member):
-                surroundings.notice(member.path, member.content)
+        for is_metadata in (describes_neighbours, surroundings.is_named_text):
+            if is_metadata is describes_neighbours or surroundings.named_texts:
+                for member in members(is_metadata):
+                    if isinstance(member, _Member):
+                        surroundings.notice(member.path, member.content)
         seen: set[str] = set()
-        for member in members(only_metadata=False):
+        for member in members(None):
             if isinstance(member, Skipped):
                 yield member
-            elif NAMED_ARCHIVE.search(member.path):
-                yield Skipped(member.path, "nested archive")
             elif member.path in seen:
                 yield Skipped(member.path, "repeated path")
             else:
                 seen.add(member.path)
                 facts = surroundings.facts_of(member.path).over(Facts())
+                if content_form(member.content):
+                    yield from members_of(
+                        member.path, member.content, largest=self.largest, facts=facts, depth=self.depth + 1
+                    )
+                    continue
                 content = InMemory(member.content)
                 yield Entry(member.path, member.stamp, member.size, content=content, facts=facts, share=member.share)
 
-    def _zip(self, *, only_metadata: bool) -> "Iterator[_Member | Skipped]":
-        with _one_line(self.path), zipfile.ZipFile(self.path) as archive:
+    def _opened(self) -> IO[bytes]:
+        return self.path.open("rb") if self.data is None else io.BytesIO(self.data)
+
+    def _packed(self) -> int:
+        return self.path.stat().st_size if self.data is None else len(self.data)
+
+    def _zip(self, is_metadata: Callable[[str], bool] | None) -> "Iterator[_Member | Skipped]":
+        with _one_line(self.path), self._opened() as raw, zipfile.ZipFile(raw) as archive:
             members = archive.infolist()
             total = sum(map(attrgetter("file_size"), members))
-            packed = self.path.stat().st_size
+            packed = self._packed()
             self.limits.check(self.path, entries=len(members), total=total, packed=packed)
             for member in members:
                 path = inside(member.filename)
@@ -163,11 +188,12 @@ class Archive:
                 if path is None:
                     yield Skipped(member.filename, "path leads outside")
                 elif (member.external_attr >> 16) & 0o170000 == 0o120000:  # noqa: PLR2004  Unix mode of a symbolic link
-                    yield Skipped(path, "link")
+                    target = archive.read(member)[:LONGEST_PATH] if member.file_size <= LONGEST_PATH else b"/"
+                    yield Skipped(path, link_reason(path, target.decode("utf-8", "replace")))
                 elif member.flag_bits & 1:
                     yield Skipped(path, "encrypted")
-                elif not only_metadata or describes_neighbours(path):
-                    largest = LARGEST_METADATA if only_metadata else self.largest
+                elif is_metadata is None or is_metadata(path):
+                    largest = self._largest(path) if is_metadata is None else LARGEST_METADATA
                     yield self._zip_member(archive, member, path, largest=largest)
 
     def _zip_member(
@@ -182,10 +208,14 @@ class Archive:
             return Skipped(path, "corrupt")
         return _Member(path, f"{member.file_size}:{member.CRC:08x}", size=member.file_size, content=content)
 
-    def _tar(self, *, only_metadata: bool) -> "Iterator[_Member | Skipped]":
-        packed = self.path.stat().st_size
+    def _largest(self, path: str) -> int:
+        """Return the bytes of a member that are read: more of an archive, whose members have limits of their own."""
+        return max(self.largest, LARGEST_NESTED) if NAMED_ARCHIVE.search(path) else self.largest
+
+    def _tar(self, is_metadata: Callable[[str], bool] | None) -> "Iterator[_Member | Skipped]":
+        packed = self._packed()
         entries = 0
-        with _one_line(self.path), self.path.open("rb") as raw, decompressed(raw) as stream:
+        with _one_line(self.path), self._opened() as raw, decompressed(raw) as stream:
             counted = _Counted(stream, self, packed)
             with tarfile.open(fileobj=cast("IO[bytes]", counted), mode="r|", tarinfo=_GuardedInfo) as archive:
                 for member in archive:
@@ -199,12 +229,13 @@ class Archive:
                     if path is None:
                         yield Skipped(member.name, "path leads outside")
                     elif member.issym() or member.islnk():
-                        yield Skipped(path, "link")
+                        # a hard link names its target from the root of the archive, a symbolic one from its folder
+                        yield Skipped(path, link_reason(path if member.issym() else "", member.linkname))
                     elif not member.isfile():
                         yield Skipped(path, "not a plain file")
-                    elif not only_metadata or describes_neighbours(path):
+                    elif is_metadata is None or is_metadata(path):
                         share = raw.tell() / max(packed, 1)
-                        largest = LARGEST_METADATA if only_metadata else self.largest
+                        largest = self._largest(path) if is_metadata is None else LARGEST_METADATA
                         yield self._tar_member(archive, member, path, largest=largest, share=share)
 
     @staticmethod
@@ -312,6 +343,75 @@ def inside(name: str) -> str | None:
         return None
     path = "/".join(parts).encode("utf-8", "backslashreplace").decode()
     return path if len(path) <= LONGEST_PATH else None
+
+
+def link_reason(path: str, target: str) -> Reason:
+    """Return the reason to skip a link: its target is read under its own name, or lies outside.
+
+    Args:
+        path: of the link, with forward slashes.
+        target: as the link states it.
+    """
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+    is_inside = target and not target.startswith("/") and place.partition("/")[0] not in {"..", *NEVER_ENTERED}
+    return "link to a judged file" if is_inside else "link"
+
+
+def members_of(
+    path: str, content: Path | bytes, *, largest: int, facts: Facts = NO_FACTS, depth: int = 1
+) -> Iterator[SourceFile]:
+    """Yield the members of an archive inside another source, below its own path; a corrupt one is skipped.
+
+    Args:
+        path: of the archive within the source.
+        content: a file on the disk, or the bytes of one.
+        largest: bytes of a member.
+        facts: of the archive, for members about which it states nothing itself.
+        depth: archives around the members.
+    """
+    if depth > MOST_NESTED:
+        yield Skipped(path, "nested archive")
+        return
+    raw = content if isinstance(content, bytes) else None
+    shown = Path(path) if raw is not None else content
+    assert isinstance(shown, Path)  # noqa: S101  a path where there are no bytes
+    try:
+        if single := _decompressed_file(path, content, largest):
+            yield single
+            return
+        inside_it = Archive(shown, path, largest, data=raw, depth=depth)
+        for file in inside_it.files():
+            below = f"{path}/{file.path}"
+            if isinstance(file, Skipped):
+                yield Skipped(below, file.reason)
+            else:
+                yield replace(file, path=below, facts=file.facts.over(facts), share=None)
+    except DataError:
+        yield Skipped(path, "corrupt")
+
+
+def _decompressed_file(path: str, content: Path | bytes, largest: int) -> Entry | None:
+    """Return the file in a compressed stream; None of an archive.
+
+    Raises:
+        DataError: the stream is broken.
+    """
+    with content.open("rb") if isinstance(content, Path) else io.BytesIO(content) as raw:
+        if _form(raw.read(_HEAD)) in {"zip", "tar"}:
+            return None
+        raw.seek(0)
+        with _one_line(Path(path)), decompressed(raw) as stream:
+            unpacked = stream.read(largest + 1)
+    if _form(unpacked[:_HEAD]) == "tar":
+        return None
+    name = PurePosixPath(path).stem
+    stamp = f"{len(unpacked)}:{zlib.crc32(unpacked):08x}"
+    return Entry(f"{path}/{name}", stamp, len(unpacked), content=InMemory(unpacked))
+
+
+def content_form(content: bytes) -> str | None:
+    """Return the format of an archive or a compressed file by its first bytes; None for any other."""
+    return _form(content[:_HEAD])
 
 
 def archive_form(path: Path) -> str | None:

@@ -11,19 +11,18 @@ from pathlib import Path, PurePosixPath
 from assay.corpora.git import Blob, git_output, git_records, is_shallow, tree_files
 from assay.corpora.lines import lines_of
 from assay.corpora.surroundings import Surroundings, describes_neighbours, is_licence_text, is_readme
-from assay.corpora.texts import LARGEST_TEXT, SourceText, parts_of, text_of_bytes
+from assay.corpora.texts import SourceText, parts_of
 from assay.datasets import hunks
 from assay.errors import DataError
 from assay.guard import LARGEST_METADATA
-from assay.languages import language_of
 from assay.licences import UNKNOWN_LICENCE
 
 DEFAULT_BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
-_LONE_RETURN = re.compile(r"\r(?!\n)")
 _DELIMITER = re.compile(r'"""|\'\'\'|/\*|\*/|`')
 
 
-_REGULAR, _SUBMODULE = "100", "160000"
+REGULAR, SUBMODULE, FOLDER_MODE = "100", "160000", "040000"
+"""Modes of git; of a regular file its beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +51,12 @@ class WrittenPath:
     @property
     def is_new_text(self) -> bool:
         """True for a regular file with another content than before."""
-        return self.mode.startswith(_REGULAR) and self.after != self.before
+        return self.mode.startswith(REGULAR) and self.after != self.before
 
     def __str__(self) -> str:
-        if self.mode.startswith(_REGULAR):
+        if self.mode.startswith(REGULAR):
             return self.path
-        return f"{self.path} (submodule)" if self.mode == _SUBMODULE else f"{self.path} (link)"
+        return f"{self.path} (submodule)" if self.mode == SUBMODULE else f"{self.path} (link)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +189,7 @@ class SourceChange:
             if not is_new:
                 before = _stated(file.path, self._content(file.before, file.path))
             if not file.is_removed:
-                content = b"" if file.mode == _SUBMODULE else self._content(file.after, file.path)
+                content = b"" if file.mode == SUBMODULE else self._content(file.after, file.path)
                 is_field = before and not is_readme(file.path) and b"licen" in content.lower()
                 after = _stated(file.path, content) or (UNKNOWN_LICENCE if is_text or is_field else None)
             if is_text and before is None and not is_new:
@@ -220,34 +219,26 @@ class SourceChange:
         plain = ("--find-renames", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
         return ("diff", *plain, *options, *ends, "--")
 
-    def source_texts(
-        self,
-    ) -> tuple[list[tuple[SourceText, frozenset[int]]], list[tuple[WrittenPath, str]], list[WrittenPath]]:
-        """Return the source files with the lines that are added, those that cannot be read and why, and other files.
+    def entry(self, path: str) -> tuple[str, str]:
+        """Return mode and digest of a path after the change; the mode of a folder, or "" where nothing is there.
 
         Raises:
             DataError: git cannot read the change.
         """
-        added, files, unread = self.added, list[tuple[SourceText, frozenset[int]]](), list[tuple[WrittenPath, str]]()
-        others = []
-        for written in self.written:
-            # a name that is not UTF-8 reads like another one with the escapes of its bytes: all of it is judged
-            path, lines = written.path, None if "\\" in written.path else added.get(written.path)
-            if written.is_removed or written.before == written.after or lines == frozenset():
-                continue
-            if not written.is_new_text or not language_of(path):
-                others.append(written)
-                continue
-            try:
-                file = text_of_bytes(path, Blob(self.repository, written.after).read(LARGEST_TEXT + 1))
-            except (OSError, DataError) as error:
-                unread.append((written, str(error).removeprefix(f"{path}: ")))
-                continue
-            # a carriage return alone ends a line of a source, and none of git: the numbers would not be the same
-            if lines is None or _LONE_RETURN.search(file.text):
-                lines = frozenset(range(1, len(lines_of(file.text)) + 1))
-            files.append((file, lines))
-        return files, unread, others
+        if path == "." or path.startswith(("../", "/")) or path == "..":
+            return "", ""
+        listed = tree_files(self.repository, self.head, path) if self.head else self._staged_files(path)
+        for mode, digest, name in listed:
+            if name == path:
+                return mode, digest
+            return FOLDER_MODE, ""
+        return "", ""
+
+    def _staged_files(self, path: str) -> Iterator[tuple[str, str, str]]:
+        for record in git_records(self.repository, "--literal-pathspecs", "ls-files", "--stage", "-z", "--", path):
+            described, _, name = record.partition("\t")
+            mode, digest, _ = described.split()
+            yield mode, digest, name
 
 
 def _stated(path: str, content: bytes) -> str | None:

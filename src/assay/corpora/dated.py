@@ -121,6 +121,8 @@ def _dated(
     text = text_or_reason(entry, settings)
     if not isinstance(text, SourceText):
         return text
-    licence = licence_of_file(entry.facts.metadata, text.text, entry.facts.nearest)
+    licence = licence_of_file(
+        entry.facts.metadata, text.text, entry.facts.nearest, holders=entry.facts.holders or frozenset()
+    )
     repository = entry.facts.repository or name
     return DatedFile(text, repository, licence=licence, age=age, history=history)

@@ -25,6 +25,8 @@ class Origin:
         url: of a page that shows the file, or None.
         first_line: line of the file at which the text begins, from 1.
         content: of the file, its digest as git and Software Heritage have it (SHA-1 of a blob), hexadecimal, or None.
+        purl: package URL of the package that the file belongs to, or None.
+        declared: licence that the package or the folder around the file states, or None.
     """
 
     source: str
@@ -36,6 +38,8 @@ class Origin:
     url: str | None = None
     first_line: int = 1
     content: str | None = None
+    purl: str | None = None
+    declared: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +68,22 @@ class Document:
 
 Reason = Literal[
     "binary", "broken row", "corrupt", "crashes the reader", "empty", "encrypted", "excluded", "generated",
-    "git LFS pointer", "ignored", "link", "minified", "missing from the repository", "nested archive",
-    "no known language", "no text in the row", "not a plain file", "other language", "path leads outside",
+    "git LFS pointer", "ignored", "link", "link to a judged file", "media", "minified", "missing from the repository",
+    "nested archive", "no known language", "no text in the row", "not a plain file", "other language",
+    "path leads outside", "prose or data",
     "repeated path", "submodule", "too large", "too short", "undecodable", "unreadable",
 ]  # fmt: skip
 """Why a file, a member or a row did not become a document."""
+
+HOLDS_NO_CODE: frozenset[Reason] = frozenset({"empty", "link to a judged file", "media"})
+"""Reasons of files that cannot hold code: they are counted, and change no answer."""
+
+LEFT_OUT: frozenset[Reason] = frozenset({"excluded", "ignored", "other language", "repeated path"})
+"""Reasons that the user stated, by a setting or by .gitignore. Every other file could hold code and was not read."""
+
+
+NEVER_ENTERED = frozenset({".git", ".hg", ".svn", "__pycache__"})
+"""Folders of version control and of compiled files, in which no source is written."""
 
 
 class Content(Protocol):
@@ -130,6 +145,8 @@ class Facts:
         url: of a page that shows the file.
         language: as the source states it, spelled as `Sample.language`.
         stated: licence of this file that another tool found.
+        purl: package URL of the package that the file belongs to.
+        holders: words of the names of the copyright holders of the nearest folder with a licence text.
     """
 
     metadata: str | None = None
@@ -140,6 +157,8 @@ class Facts:
     url: str | None = None
     language: str | None = None
     stated: str | None = None
+    purl: str | None = None
+    holders: frozenset[str] | None = None
 
     def over(self, other: Self) -> Self:
         """Return these facts, completed by the other ones."""
@@ -155,6 +174,8 @@ class Facts:
             licence=licence,
             author=self.author,
             url=self.url,
+            purl=self.purl,
+            declared=self.metadata or self.nearest,
         )
 
 

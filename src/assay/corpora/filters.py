@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from identify import identify
 from pathspec import GitIgnoreSpec
 
+from assay.corpora.content import is_media
 from assay.corpora.entry import Reason
 from assay.corpora.settings import CorpusSettings
 from assay.datasets import is_binary, wide_encoding
@@ -37,6 +38,20 @@ _GENERATED_MARK = re.compile(
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 _MARK_WITHIN = 2000  # characters from the top
+_PUNCTUATION = re.compile(r"[;{}()=,:]")
+_DENSE_LINE = 200
+"""Characters from which a line can be minified code."""
+_DENSE = (0.1, 0.1)
+"""Share of punctuation at least, and of white space at most, in a line of minified code."""
+_PROSE_OR_DATA = frozenset({
+    ".adoc", ".asc", ".asciidoc", ".bib", ".cfg", ".conf", ".crt", ".csv", ".dat", ".desktop", ".diff", ".dtd",
+    ".env", ".geojson", ".htm", ".html", ".ics", ".ini", ".ipynb", ".json", ".json5", ".jsonl", ".key",
+    ".license", ".lock", ".log", ".map", ".markdown", ".md", ".mdx", ".ndjson", ".org", ".out", ".patch",
+    ".pem", ".plist", ".po", ".pot", ".properties", ".qmd", ".rdf", ".rmd", ".rst", ".rtf", ".sig", ".snap",
+    ".spdx", ".srt", ".sum", ".svg", ".tex", ".text", ".toml", ".tsv", ".ttl", ".txt", ".vtt", ".webmanifest",
+    ".xhtml", ".xml", ".xsd", ".yaml", ".yml",
+})  # fmt: skip
+"""Suffixes of texts that hold prose or data, and code in blocks at most."""
 LONG_LINE = 1000
 """Characters; a text of which such lines make up more than half was not written by hand."""
 
@@ -55,8 +70,7 @@ def skip_by_name(path: str, size: int | None, settings: CorpusSettings) -> Reaso
         return "empty"
     if size is not None and size > settings.largest:
         return "too large"
-    # a file without a suffix may state its language in the first line
-    return skip_by_language(language_of_file(path), settings) if "." in name.lstrip(".") else None
+    return None
 
 
 def skip_by_bytes(content: bytes | str, largest: int) -> Reason | None:
@@ -68,6 +82,8 @@ def skip_by_bytes(content: bytes | str, largest: int) -> Reason | None:
         return "empty"
     if raw.startswith(b"version https://git-lfs.github.com/spec/"):
         return "git LFS pointer"
+    if is_media(raw):
+        return "media"
     return "binary" if is_binary(raw) else None
 
 
@@ -99,6 +115,27 @@ def is_minified(text: str) -> bool:
     if len(text) <= LONG_LINE:
         return False
     return 2 * sum(len(line) for line in text.split("\n") if len(line) > LONG_LINE) > len(text)
+
+
+def is_minified_code(path: str, text: str, language: str | None) -> bool:
+    """Return True if a program made most of a text short: its copies do not look like their source."""
+    if _MINIFIED_NAME.search(path) and text.strip():
+        return True
+    if language is None:
+        return False
+    dense = sum(len(line) for line in text.split("\n") if len(line) > _DENSE_LINE and _is_dense(line))
+    return 2 * dense > len(text)
+
+
+def _is_dense(line: str) -> bool:
+    marks, spaces = len(_PUNCTUATION.findall(line)), sum(map(str.isspace, line))
+    least, most = _DENSE
+    return marks >= least * len(line) and spaces <= most * len(line)
+
+
+def is_prose_or_data(path: str) -> bool:
+    """Return True for the name of a text that is no program: a document, or a file without a suffix."""
+    return PurePosixPath(path).suffix.lower() in {"", *_PROSE_OR_DATA}
 
 
 def language_of_file(path: str, head: str = "") -> str | None:

@@ -10,14 +10,15 @@ from typing import Literal
 
 from pathspec import GitIgnoreSpec
 
-from assay.corpora.entry import NO_FACTS, Entry, Facts, OnDisk, Skipped, SourceFile
+from assay.corpora.archives import archive_form, members_of
+from assay.corpora.entry import NEVER_ENTERED, NO_FACTS, Entry, Facts, OnDisk, Reason, Skipped, SourceFile
 from assay.corpora.filters import patterns
-from assay.corpora.surroundings import REUSE_FOLDER, Surroundings, describes_neighbours
+from assay.corpora.surroundings import DEBIAN_FOLDER, REUSE_FOLDER, Surroundings, describes_neighbours
 from assay.datasets import file_error
 from assay.errors import DataError
 from assay.guard import LARGEST_METADATA
+from assay.languages import language_of
 
-NEVER_ENTERED = frozenset({".git", ".hg", ".svn", "__pycache__"})
 IGNORE_FILE = ".gitignore"
 
 
@@ -30,12 +31,14 @@ class Folder:
         name: see `CorpusSource`.
         honour_ignore: skip files that .gitignore files on the way down exclude.
         exclude: patterns as in .gitignore; a folder that matches is not entered.
+        largest: bytes of a member of an archive in the folder.
     """
 
     path: Path
     name: str
     honour_ignore: bool = True
     exclude: tuple[str, ...] = ()
+    largest: int = LARGEST_METADATA
     stamp: str | None = field(default=None, init=False)
     whole: bool = field(default=True, init=False)
     indivisible: bool = field(default=False, init=False)
@@ -90,12 +93,29 @@ class Folder:
             elif kind == "folder":
                 yield _Waiting(Path(item.path), f"{path}/", rules)
             elif kind == "file":
-                try:
-                    yield _entry(Path(item.path), path, item.stat(follow_symlinks=False), surroundings.facts_of(path))
-                except OSError:
-                    yield Skipped(path, "unreadable")
+                yield from self._file(item, path, surroundings.facts_of(path))
+            elif kind == "link":
+                yield Skipped(path, self._link_reason(item))
             else:
                 yield Skipped(path, kind)
+
+    def _file(self, item: "os.DirEntry[str]", path: str, facts: Facts) -> Iterator[SourceFile]:
+        """Yield a file, or the members of an archive."""
+        place = Path(item.path)
+        try:
+            # a source file is never an archive: it is opened once, by the one who reads it
+            if not language_of(path) and archive_form(place):
+                yield from members_of(path, place, largest=self.largest, facts=facts)
+            else:
+                yield _entry(place, path, item.stat(follow_symlinks=False), facts)
+        except (OSError, DataError):
+            yield Skipped(path, "unreadable")
+
+    def _link_reason(self, item: "os.DirEntry[str]") -> Reason:
+        target = Path(os.path.realpath(item.path))
+        root = Path(os.path.realpath(self.path))
+        is_inside = target.exists() and target.is_relative_to(root)
+        return "link to a judged file" if is_inside and NEVER_ENTERED.isdisjoint(target.parts) else "link"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +197,15 @@ def _notice(inside: list[os.DirEntry[str]], below: str, surroundings: Surroundin
                 _show(Path(item.path, name), f"{_path(below, item.name)}/{name}", surroundings)
         elif item.name == REUSE_FOLDER and _kind(item) == "folder":
             _notice_texts(item.path, _path(below, item.name), surroundings)
+        elif item.name == DEBIAN_FOLDER and _kind(item) == "folder":
+            _show(Path(item.path, "copyright"), f"{_path(below, item.name)}/copyright", surroundings)
         elif describes_neighbours(item.name) and _kind(item) == "file":
             _show(Path(item.path), _path(below, item.name), surroundings)
+    if not inside:
+        return
+    for path in surroundings.named_texts:  # files that a manifest names lie in its folder or below
+        if path.startswith(below):
+            _show(Path(inside[0].path).parent / path[len(below) :], path, surroundings)
 
 
 def _notice_texts(folder: str, path: str, surroundings: Surroundings) -> None:

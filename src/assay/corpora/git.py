@@ -15,10 +15,19 @@ from threading import Event, Timer
 from typing import IO
 from urllib.parse import urlsplit
 
+from assay.corpora.archives import LARGEST_NESTED, NAMED_ARCHIVE, content_form, link_reason, members_of
 from assay.corpora.entry import Entry, Facts, Skipped, SourceFile
 from assay.corpora.surroundings import Surroundings, describes_neighbours
 from assay.errors import DataError
-from assay.guard import CHILD_MEMORY, LARGEST_METADATA, LARGEST_UNPACKED, SIGXCPU, MiB, limit_process
+from assay.guard import (
+    CHILD_MEMORY,
+    LARGEST_METADATA,
+    LARGEST_UNPACKED,
+    LONGEST_PATH,
+    SIGXCPU,
+    MiB,
+    limit_process,
+)
 
 # A repository is somebody else's: none of its settings starts a program, and a partial clone stays partial. An option
 # overrides the setting of the same name only: a repository's protocol.ext.allow is stronger than our protocol.allow.
@@ -124,10 +133,14 @@ class GitRepository:
             for mode, digest, path, commit in self._history() if self.all_history else self._head():
                 if mode == _SUBMODULE:
                     yield Skipped(path, "submodule")
-                elif mode == _LINK:
-                    yield Skipped(path, "link")
                 elif (size := size_of(digest)) is None:
                     yield Skipped(path, "missing from the repository")
+                elif mode == _LINK:
+                    target = Blob(self.path, digest).read(LONGEST_PATH).decode("utf-8", "replace")
+                    yield Skipped(path, link_reason(path, target))
+                elif NAMED_ARCHIVE.search(path) and not self.all_history:
+                    facts = _facts(web, path, commit).over(surroundings.facts_of(path))
+                    yield from self._members(path, digest, size, facts)
                 else:
                     facts = _facts(web, path, commit).over(surroundings.facts_of(path))
                     version = digest if self.all_history else ""
@@ -135,6 +148,16 @@ class GitRepository:
                     yield Entry(
                         path, digest, size, content=Blob(self.path, digest), facts=facts, version=version, share=share
                     )
+
+    def _members(self, path: str, digest: str, size: int, facts: Facts) -> Iterator[SourceFile]:
+        if size > LARGEST_NESTED:
+            yield Skipped(path, "too large")
+            return
+        content = Blob(self.path, digest).read(size)
+        if content_form(content):
+            yield from members_of(path, content, largest=LARGEST_METADATA, facts=facts)
+        else:
+            yield Entry(path, digest, size, content=Blob(self.path, digest), facts=facts)
 
     def _missing(self) -> frozenset[str]:
         """Return the digests of objects that a partial clone lacks; a request for one of them would end git."""
@@ -153,6 +176,11 @@ class GitRepository:
                     is_stated = mode not in {_LINK, _SUBMODULE} and describes_neighbours(path)
                     if is_stated and (size_of(digest) or LARGEST_METADATA + 1) <= LARGEST_METADATA:
                         surroundings.notice(path, Blob(self.path, digest).read(LARGEST_METADATA))
+                # files that manifests name as those with their licences
+                for named in surroundings.named_texts:
+                    for mode, digest, path in tree_files(self.path, self.revision, named):
+                        if path == named and mode not in {_LINK, _SUBMODULE, _FOLDER}:
+                            surroundings.notice(path, Blob(self.path, digest).read(LARGEST_METADATA))
         return surroundings
 
     def _head(self) -> "Iterator[_Version]":

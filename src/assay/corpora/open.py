@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 from assay.corpora.archives import NAMED_ARCHIVE, Archive, is_archive
-from assay.corpora.entry import CorpusSource
+from assay.corpora.entry import NEVER_ENTERED, CorpusSource
 from assay.corpora.filters import languages_named
-from assay.corpora.folders import NEVER_ENTERED, Folder
+from assay.corpora.folders import Folder
 from assay.corpora.git import GitRepository, is_repository
 from assay.corpora.rows import ColumnNames, Stream, TableFile, is_table
 from assay.corpora.settings import CorpusForm, CorpusSettings, TableColumns
@@ -94,7 +94,13 @@ def _opened(path: Path, name: str, settings: CorpusSettings, columns: ColumnName
         case "table":
             return TableFile(path, name, columns)
         case _:
-            return Folder(path, name, honour_ignore=not settings.no_ignore, exclude=settings.exclude)
+            return Folder(
+                path,
+                name,
+                honour_ignore=not settings.no_ignore,
+                exclude=settings.exclude,
+                largest=settings.largest,
+            )
 
 
 _FORGE = re.compile(r"https?://(?:www\.)?(?:git[^/]*|codeberg\.org|bitbucket\.org)/([^/]+/[^/]+?)(?:\.git)?/?")

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.corpora.archives import Archive, archive_form
-from assay.corpora.entry import CorpusSource
-from assay.corpora.folders import NEVER_ENTERED, Folder
+from assay.corpora.entry import NEVER_ENTERED, CorpusSource
+from assay.corpora.folders import Folder
 from assay.corpora.git import GitRepository
 from assay.corpora.rows import TableFile, is_parquet
 from assay.errors import DataError

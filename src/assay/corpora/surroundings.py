@@ -6,21 +6,25 @@ outranks a free-text field. Files in a distribution's RECORD belong to that dist
 """
 
 import csv
+import posixpath
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.message import Message
 from email.parser import HeaderParser
 from pathlib import PurePosixPath
 
 from assay.corpora.entry import NO_FACTS, Facts
 from assay.licences import (
-    MANIFESTS,
+    UNKNOWN_LICENCE,
+    ProjectFile,
     all_of,
-    licence_of_manifest,
+    holders_of,
+    is_manifest,
     licence_of_readme,
     licence_of_reuse_file,
     licence_of_text,
+    read_project_file,
     stated_licence,
 )
 
@@ -33,6 +37,9 @@ _README = re.compile(r"^README(?:\.(?:md|rst|txt|markdown))?$", re.IGNORECASE)
 _CHOICE = re.compile(
     r"^(?:UN)?(?:LICEN[CS]E|COPYING)[-_.](?P<after>[a-z]+)|^(?P<before>[a-z]+)[-_.]LICEN[CS]E", re.IGNORECASE
 )
+DEBIAN_FOLDER = "debian"
+"""Folder of the packaging of Debian; its file `copyright` is about the folder around it."""
+
 REUSE_FOLDER = "LICENSES"
 """Folder of licence texts by the REUSE specification; each file is named after its SPDX identifier."""
 _INSTALLED = (".dist-info", ".egg-info")
@@ -40,13 +47,21 @@ _HOSTED = re.compile(r"https?://(www\.)?(github\.com|gitlab\.com|codeberg\.org|b
 """Home page that is a repository."""
 _REPOSITORY_LABELS = ("source", "source code", "sourcecode", "repository", "code", "github", "gitlab")
 
-_FIELD, _TEXT, _LOOSE, _WORDS = range(4)  # how binding a statement is
+# how binding a statement is; a field that nobody understands is at least none of the folders above
+_FIELD, _TEXT, _LOOSE, _WORDS, _NOT_UNDERSTOOD = range(5)
+_LOOSE_MANIFESTS = frozenset({"setup.cfg", "setup.py", "CITATION.cff", "meta.yaml"})
 
 
 def describes_neighbours(path: str) -> bool:
     """Return True if a file of this name may state facts about its neighbours."""
     name = PurePosixPath(path).name
-    return name in _DISTRIBUTION or name in MANIFESTS or is_readme(path) or is_licence_text(path)
+    return name in _DISTRIBUTION or is_manifest(path) or is_readme(path) or is_licence_text(path)
+
+
+def _states_otherwise(path: str) -> bool:
+    """Return True for a file that states something by its name; any other one was named by a manifest."""
+    name = PurePosixPath(path).name
+    return describes_neighbours(path) or name in _DISTRIBUTION
 
 
 def is_readme(path: str) -> bool:
@@ -75,6 +90,9 @@ class Surroundings:
     _distributions: dict[str, Facts] = field(default_factory=dict)
     _listed: dict[str, str] = field(default_factory=dict)
     _by_folder: dict[str, Facts] = field(default_factory=dict)
+    _homes: dict[str, str] = field(default_factory=dict)
+    _texts: dict[str, str] = field(default_factory=dict)
+    _holders: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def notice(self, path: str, raw: bytes) -> None:
         """Read a file for which `describes_neighbours` is True; a broken one has no effect."""
@@ -86,17 +104,19 @@ class Surroundings:
                 self._notice_distribution(folder, HeaderParser().parsestr(raw.decode("utf-8", "replace")))
             case "RECORD":
                 self._notice_record(folder, raw)
-            case "setup.cfg" | "setup.py":
-                self._state(folder, _LOOSE, licence_of_manifest(where.name, raw))
-            case name if name in MANIFESTS:
-                self._state(folder, _FIELD, licence_of_manifest(name, raw))
+            case _ if path in self._homes or not _states_otherwise(path):
+                self._notice_text(folder, where.name, raw, path)
+            case _ if is_manifest(path):
+                home = _folder(where.parent) if where.parent.name == DEBIAN_FOLDER else folder
+                strength = _LOOSE if where.name in _LOOSE_MANIFESTS or home != folder else _FIELD
+                self._notice_manifest(home, strength, read_project_file(path, raw))
             case name if _README.match(name):
                 self._state(folder, _WORDS, licence_of_readme(raw.decode("utf-8", "replace")))
             case _ if where.parent.name == REUSE_FOLDER:
                 self._state(_folder(where.parent), _LOOSE, licence_of_reuse_file(path))
             case name:
                 home = folder.removesuffix("/licenses") if folder.endswith(".dist-info/licenses") else folder
-                self._notice_text(home, name, licence_of_text(raw))
+                self._notice_text(home, name, raw, path)
 
     def facts_of(self, path: str) -> Facts:
         """Return the facts about the file at `path`."""
@@ -106,7 +126,9 @@ class Surroundings:
             facts = Facts()
             for ancestor in (PurePosixPath(folder), *PurePosixPath(folder).parents):
                 at = "" if str(ancestor) == "." else str(ancestor)
-                stated = Facts(nearest=self._licence_in(at)).over(self._distributions.get(at, Facts()))
+                stated = Facts(nearest=self._licence_in(at), holders=self._holders.get(at)).over(
+                    self._distributions.get(at, NO_FACTS)
+                )
                 facts = facts.over(stated)  # the nearer folder has precedence
             self._by_folder[folder] = facts.over(self.above)
         return self._by_folder[folder]
@@ -126,8 +148,34 @@ class Surroundings:
         others = [licence for licence in licences if licence not in choices]
         return all_of([" OR ".join(sorted(choices)), *others])
 
-    def _notice_text(self, folder: str, name: str, licence: str | None) -> None:
+    def is_named_text(self, path: str) -> bool:
+        """Return True if a manifest names this file as that with its licence, and nobody has read it."""
+        return path in self._homes and path not in self._texts
+
+    @property
+    def named_texts(self) -> tuple[str, ...]:
+        """Paths of the files that manifests name as those with their licences, and that nobody has read."""
+        return tuple(filter(self.is_named_text, self._homes))
+
+    def _notice_manifest(self, folder: str, strength: int, manifest: ProjectFile) -> None:
+        if manifest.licence == UNKNOWN_LICENCE:
+            strength = _NOT_UNDERSTOOD
+        self._state(folder, strength, manifest.licence)
+        facts = Facts(author=manifest.author, url=manifest.url, repository=manifest.url, purl=manifest.purl)
+        self._distributions[folder] = self._distributions.get(folder, NO_FACTS).over(facts)
+        if manifest.file and (path := posixpath.normpath(posixpath.join(folder, manifest.file))):
+            self._homes[path] = folder
+            self._state(folder, strength, self._texts.get(path))
+
+    def _notice_text(self, folder: str, name: str, raw: bytes, path: str) -> None:
         """Read a licence text; files named after their licences, as LICENSE-MIT and LICENSE-APACHE, leave a choice."""
+        licence = licence_of_text(raw)
+        self._texts[path] = licence or ""
+        self._holders[folder] = self._holders.get(folder, frozenset()) | holders_of(raw.decode("utf-8", "replace"))
+        if path in self._homes:
+            self._state(self._homes[path], _FIELD, licence)
+        if not _LICENCE_FILE.match(name):
+            return
         self._state(folder, _TEXT, licence)
         named = _CHOICE.match(name)
         if licence and named:
@@ -145,7 +193,10 @@ class Surroundings:
     def _notice_distribution(self, folder: str, metadata: Message) -> None:
         strength = _FIELD if metadata.get("License-Expression") else _LOOSE
         self._state(folder, strength, stated_licence(metadata))
-        self._distributions[folder] = Facts(author=_author(metadata), **_addresses(metadata))
+        name, version = metadata.get("Name"), metadata.get("Version")
+        plain = re.sub(r"[-_.]+", "-", str(name)).lower()
+        purl = f"pkg:pypi/{plain}@{version}" if name and version else None
+        self._distributions[folder] = replace(_addresses(metadata), author=_author(metadata), purl=purl)
 
     def _notice_record(self, folder: str, raw: bytes) -> None:
         # RECORD lists paths from the folder in which the .dist-info folder lies
@@ -167,7 +218,7 @@ def _author(metadata: Message) -> str | None:
     return name if name and "@" not in name else None
 
 
-def _addresses(metadata: Message) -> dict[str, str | None]:
+def _addresses(metadata: Message) -> Facts:
     addresses = {}
     for value in map(str, metadata.get_all("Project-URL", [])):
         label, _, address = value.partition(",")
@@ -177,4 +228,4 @@ def _addresses(metadata: Message) -> dict[str, str | None]:
     home = addresses.get("homepage") if stated == "UNKNOWN" else stated
     if home and _HOSTED.fullmatch(home):
         repository = repository or home
-    return {"repository": repository, "url": repository or home}
+    return Facts(repository=repository, url=repository or home)

@@ -5,10 +5,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from assay.code import Function, Unparsable, functions_in
+from assay.corpora.blocks import CodeBlock, view_of
 from assay.corpora.entry import DocumentKind, Entry, Reason
 from assay.corpora.filters import (
     decode_source,
@@ -23,8 +25,8 @@ from assay.corpora.settings import CorpusSettings, Granularity
 from assay.errors import DataError
 from assay.languages import languages_with
 
-LARGEST_TEXT = 10_000_000
-"""Bytes of a file that the user names itself."""
+LARGEST_TEXT = 1_000_000
+"""Bytes of a file that is traced: as many as the index reads."""
 
 
 _IMPORT = re.compile(
@@ -50,6 +52,9 @@ class SourceText:
         name: dotted name of the function; None for a file or a remainder.
         first_line: line of the file at which the text begins.
         kind: of the piece. In a remainder functions and imports are blank, so that its lines are those of the file.
+        blocks: of code inside the text, of a whole file.
+        is_aligned: True if the lines of a whole file are those of the disk.
+        behind: text whose lines are counted after those of the whole; see `TextView`.
     """
 
     path: str
@@ -58,6 +63,26 @@ class SourceText:
     name: str | None = None
     first_line: int = 1
     kind: SourceKind = "file"
+    blocks: tuple[CodeBlock, ...] = ()
+    is_aligned: bool = True
+    behind: str = ""
+
+    def below(self, prefix: str) -> "SourceText":
+        """Return the text with a prefix before its path."""
+        return replace(self, path=prefix + self.path)
+
+    @classmethod
+    def of(cls, path: str, text: str, language: str | None) -> "SourceText":
+        """Return the text of a file as it is judged: of a notebook its cells, of a page with its blocks."""
+        view = view_of(path, text, language)
+        return cls(
+            path,
+            view.text,
+            view.language,
+            blocks=view.blocks,
+            is_aligned=view.is_aligned,
+            behind=view.behind,
+        )
 
 
 def source_texts(
@@ -92,24 +117,41 @@ def by_function(texts: Iterable[SourceText]) -> Iterator[SourceText]:
 def parts_of(file: SourceText) -> tuple[SourceText, ...]:
     """Return the functions of a file, its remainder and the whole: each is traced by itself.
 
-    The remainder is without imports, which are alike in all users of a library.
-    A file whose functions are not known gives itself alone; so does a file that is one function, under its name.
+    The remainder is without imports, which are alike in all users of a library. A file whose functions are not known
+    gives itself alone; so does a file that is one function, under its name. Blocks inside it come before the rest.
     """
+    inside = chain.from_iterable(_divided(_of_block(file, block)) for block in file.blocks)
+    return (*inside, *_divided(replace(file, blocks=())))
+
+
+def blocks_and_whole(file: SourceText) -> tuple[SourceText, ...]:
+    """Return the blocks inside a file, and the whole."""
+    return (*(_of_block(file, block) for block in file.blocks), replace(file, blocks=()))
+
+
+def _of_block(file: SourceText, block: CodeBlock) -> SourceText:
+    name = f"the block at line {block.first_line}"
+    return SourceText(file.path, block.text, block.language, name=name, first_line=block.first_line)
+
+
+def _divided(file: SourceText) -> tuple[SourceText, ...]:
     if file.language is None or file.language not in languages_with("functions"):
         return (file,)
     try:
         functions = functions_in(file.text, file.language)
     except Unparsable:
         return (file,)
+    above = file.first_line - 1
     inside = [
-        replace(file, text=function.text, name=function.name, first_line=function.first_line, kind="function")
+        replace(file, text=function.text, name=function.name, first_line=above + function.first_line, kind="function")
         for function in functions
     ]
     outside = outside_functions(file.text, functions)
     if not inside or (len(inside) == 1 and not outside.strip()):
         return tuple(inside) or (file,)
     own = without_imports(outside)
-    remainder = (SourceText(file.path, own, file.language, kind="remainder"),) if own.strip() else ()
+    rest = SourceText(file.path, own, file.language, first_line=file.first_line, kind="remainder")
+    remainder = (rest,) if own.strip() else ()
     return (*inside, *remainder, file)
 
 
@@ -127,6 +169,11 @@ def entry_text(entry: Entry, settings: CorpusSettings) -> SourceText | None:
 def text_or_reason(entry: Entry, settings: CorpusSettings) -> SourceText | Reason:
     """Return the text of a file, or the reason why the settings skip it or it cannot be read."""
     if reason := skip_by_name(entry.path, entry.size, settings):
+        return reason
+    # a file without a suffix may state its language in the first line
+    if "." in PurePosixPath(entry.path).name.lstrip(".") and (
+        reason := skip_by_language(language_of_file(entry.path), settings)
+    ):
         return reason
     try:
         raw = entry.content.read(settings.largest + 1)
@@ -148,15 +195,22 @@ def read_source_text(path: Path, language: str | None = None) -> SourceText:
     Raises:
         DataError: it cannot be read, is binary, or is too large.
     """
+    return text_of_bytes("stdin" if str(path) == "-" else path.as_posix(), bytes_of(path), language)
+
+
+def bytes_of(path: Path) -> bytes:
+    """Return the bytes of a file, or of standard input for "-", at most one more than `LARGEST_TEXT`.
+
+    Raises:
+        DataError: it cannot be read.
+    """
     try:
         if str(path) == "-":
-            raw = sys.stdin.buffer.read(LARGEST_TEXT + 1)
-        else:
-            with path.open("rb") as file:
-                raw = file.read(LARGEST_TEXT + 1)
+            return sys.stdin.buffer.read(LARGEST_TEXT + 1)
+        with path.open("rb") as file:
+            return file.read(LARGEST_TEXT + 1)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-    return text_of_bytes("stdin" if str(path) == "-" else path.as_posix(), raw, language)
 
 
 def text_of_bytes(name: str, raw: bytes, language: str | None = None) -> SourceText:
@@ -172,7 +226,7 @@ def text_of_bytes(name: str, raw: bytes, language: str | None = None) -> SourceT
     reason = skip_by_bytes(raw, LARGEST_TEXT)
     if reason is not None and reason != "empty":  # an empty file is code too, and too short to be traced
         raise DataError(f"{name}: {reason}; expected source code of at most {LARGEST_TEXT:,} bytes")
-    return SourceText(name, text, language or language_of_file(PurePosixPath(name).name, text[:200]))
+    return SourceText.of(name, text, language or language_of_file(PurePosixPath(name).name, text[:200]))
 
 
 _NOT_A_LINE_END = re.compile(r"[^\r\n]")

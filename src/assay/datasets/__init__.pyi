@@ -41,6 +41,7 @@ from .sources.columnar import column_names as column_names
 from .sources.columnar import decoded_table as decoded_table
 from .sources.stream import check_ratio as check_ratio
 from .sources.stream import file_error as file_error
+from .sources.stream import opened as opened
 from .sources.stream import require_exists as require_exists
 from .sources.stream import walk as walk
 from .sources.text import is_binary as is_binary

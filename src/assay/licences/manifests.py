@@ -1,29 +1,64 @@
-"""Licences in the files that describe a project: setup.cfg, setup.py, pyproject.toml, package.json, REUSE.toml."""
+"""Licences in the files that describe a project, with the name of the package: setup.py, package.json, pom.xml."""
 
 import ast
 import configparser
 import json
+import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cache
 from itertools import chain
 from pathlib import PurePosixPath
+from urllib.parse import quote
 
 from assay.files import parse_toml
-from assay.licences.expressions import canonical_licence, of_classifiers, spelt_licence
+from assay.licences.expressions import canonical_licence
+from assay.licences.fields import file_named, of_fields, spelt_licence
+from assay.licences.names import UNKNOWN_LICENCE, all_of, named_licences
+from assay.licences.statements import debian_licence
+from assay.licences.texts import licence_of_text
 
-MANIFESTS = frozenset({"pyproject.toml", "Cargo.toml", "package.json", "setup.cfg", "setup.py", "REUSE.toml"})
+_QUOTED = r"(?:%q[{(\[]|['\"])(?P<words>[^'\"})\]\n]+)"
+_LISTED = re.compile(r"['\"]([^'\"]+)['\"]")
+_XML_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFile:
+    """Statements of a project file.
+
+    Attributes:
+        licence: SPDX expression; "unknown" where it states one that is not understood; None where it states none.
+        file: path of the file with the licence, from the folder of this one.
+        purl: package URL, or None.
+        author: name.
+        url: of the repository, else of the home page.
+    """
+
+    licence: str | None = None
+    file: str | None = None
+    purl: str | None = None
+    author: str | None = None
+    url: str | None = None
+
+
+def is_manifest(path: str) -> bool:
+    """Return True for the name of a project file."""
+    return _reader(path) is not None
+
+
+def read_project_file(path: str, raw: bytes) -> ProjectFile:
+    """Return what a project file states; nothing where it is broken."""
+    reader = _reader(path)
+    return ProjectFile() if reader is None else reader(raw.decode("utf-8", "replace"))
 
 
 def licence_of_manifest(name: str, raw: bytes) -> str | None:
     """Return the licence that a project file of this name states; None where it states none, or is broken."""
-    text = raw.decode("utf-8", "replace")
-    if name == "setup.cfg":
-        return _in_setup_cfg(text)
-    if name == "setup.py":
-        return _in_setup_py(text)
-    if name == "REUSE.toml":
-        return _in_reuse_toml(text)
-    return _in_json(text) if name.endswith(".json") else _in_toml(text)
+    licence = read_project_file(name, raw).licence
+    return None if licence == UNKNOWN_LICENCE else licence
 
 
 def licence_of_reuse_file(path: str) -> str | None:
@@ -34,30 +69,63 @@ def licence_of_reuse_file(path: str) -> str | None:
     return canonical_licence(where.stem)
 
 
-def _in_setup_cfg(text: str) -> str | None:
+def _field(words: str | None, file: str | None = None) -> ProjectFile:
+    """Return what a field with a licence states: an expression, or a file with its text."""
+    if not words or not words.strip():
+        return ProjectFile(file=file)
+    licence, named = spelt_licence(words), file_named(words)
+    if licence is None and not named and "\n" in words.strip():
+        licence = licence_of_text(words.encode())
+    if licence is not None:
+        return ProjectFile(licence, file=file)
+    place = file or named
+    return ProjectFile(file=place) if place else ProjectFile(UNKNOWN_LICENCE)
+
+
+def _several(words: Iterable[str]) -> ProjectFile:
+    """Return what a list of licences states: a choice; an unknown one makes all of it unknown."""
+    licences = list(map(spelt_licence, words))
+    if not licences:
+        return ProjectFile()
+    return ProjectFile(" OR ".join(sorted(map(str, licences))) if all(licences) else UNKNOWN_LICENCE)
+
+
+def _package(kind: str, name: object, version: object = None, group: object = None) -> str | None:
+    """Return the package URL of a name, see https://github.com/package-url/purl-spec; None without a plain name."""
+    if not isinstance(name, str) or not name or "$" in name:
+        return None
+    parts = filter(None, [group if isinstance(group, str) else "", *name.split("/")])
+    purl = f"pkg:{kind}/" + "/".join(quote(part, safe="-._~") for part in parts)
+    is_plain = isinstance(version, str) and version and "$" not in version
+    return f"{purl}@{quote(str(version), safe='-._~')}" if is_plain else purl
+
+
+def _setup_cfg(text: str) -> ProjectFile:
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string(text)
         fields = dict(parser.items("metadata"))
     except configparser.Error:
-        return None
+        return ProjectFile()
     classifiers = fields.get("classifiers", fields.get("classifier", "")).splitlines()
-    return _of_fields(fields.get("license", ""), map(str.strip, classifiers))
+    return ProjectFile(of_fields(fields.get("license", ""), map(str.strip, classifiers)))
 
 
-def _in_setup_py(text: str) -> str | None:
-    """Return the licence that the call of `setup` states in literals; nothing of the file is run."""
+def _setup_py(text: str) -> ProjectFile:
+    """Return what the call of `setup` states in literals; nothing of the file is run."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in other people's strings
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+        return ProjectFile()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "setup":
             fields = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
-            return _of_fields(" ".join(_strings(fields.get("license"))), _strings(fields.get("classifiers")))
-    return None
+            return ProjectFile(
+                of_fields(" ".join(_strings(fields.get("license"))), _strings(fields.get("classifiers")))
+            )
+    return ProjectFile()
 
 
 def _strings(node: ast.expr | None) -> list[str]:
@@ -68,35 +136,45 @@ def _strings(node: ast.expr | None) -> list[str]:
     return []
 
 
-def _of_fields(words: str, classifiers: Iterable[str]) -> str | None:
-    """Return the licence of classifiers, else of a short field."""
-    names = [name for name in classifiers if name.startswith("License ::")]
-    return of_classifiers(names) if names else spelt_licence(words)
-
-
-def _in_reuse_toml(text: str) -> str | None:
+def _reuse_toml(text: str) -> ProjectFile:
     """Return the licence that REUSE.toml gives to all files of its folder."""
     annotations = _toml(text).get("annotations")
     for entry in annotations if isinstance(annotations, list) else ():
         match entry:
             case {"path": "**" | ["**"], "SPDX-License-Identifier": str(words)}:
-                return canonical_licence(words)
-    return None
+                return ProjectFile(canonical_licence(words))
+    return ProjectFile()
 
 
-def _in_toml(text: str) -> str | None:
+def _pyproject(text: str) -> ProjectFile:
     content = _toml(text)
-    for table in ("project", "package"):
-        match content.get(table):
-            case {"license": str(words)} | {"license": {"text": str(words)}}:
-                # Cargo once wrote MIT/Apache-2.0
-                return spelt_licence(words) or canonical_licence(words.replace("/", " OR "))
-            case {"classifiers": [*classifiers]}:
-                return _of_fields("", [name for name in classifiers if isinstance(name, str)])
-    match content.get("tool"):
-        case {"poetry": {"license": str(words)}}:
-            return spelt_licence(words)
-    return None
+    match content:
+        case {"project": {"license": {"file": str(file)}}}:
+            return ProjectFile(file=file)
+        case {"project": {"license": str(words)}} | {"project": {"license": {"text": str(words)}}}:
+            return _field(words)
+        case {"project": {"classifiers": [*classifiers]}}:
+            return ProjectFile(of_fields("", filter(_is_text, classifiers)))
+        case {"tool": {"poetry": {"license": str(words)}}}:
+            return _field(words)
+    return ProjectFile()
+
+
+def _cargo(text: str) -> ProjectFile:
+    match _toml(text):
+        case {"package": {"license": str(words), **package}} | {
+            "workspace": {"package": {"license": str(words), **package}}
+        }:
+            stated = _field(words)
+        case {"package": {"license-file": str(file), **package}} | {
+            "workspace": {"package": {"license-file": str(file), **package}}
+        }:
+            stated = ProjectFile(file=file)
+        case {"package": {**package}}:
+            stated = ProjectFile()
+        case _:
+            return ProjectFile()
+    return replace(stated, purl=_package("cargo", package.get("name"), package.get("version")))
 
 
 def _toml(text: str) -> Mapping[str, object]:
@@ -106,20 +184,181 @@ def _toml(text: str) -> Mapping[str, object]:
         return {}
 
 
-def _in_json(text: str) -> str | None:
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _json(text: str, kind: str) -> ProjectFile:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
-        return None
+        return ProjectFile()
+    if not isinstance(content, dict):
+        return ProjectFile()
     match content:
         case {"license": str(words)} | {"license": {"type": str(words)}}:
-            return spelt_licence(words)
+            stated = _field(words)
         case {"license": [*several]} | {"licenses": [*several]}:
-            licences = []
-            for entry in several:
-                name = entry.get("type") if isinstance(entry, dict) else entry
-                if isinstance(name, str):
-                    licences.append(spelt_licence(name) or "")
-            # one unknown licence makes the whole choice unknown
-            return " OR ".join(sorted(licences)) if all(licences) and licences else None
-    return None
+            stated = _several(filter(None, map(_name_in, several)))
+        case _:
+            stated = ProjectFile()
+    author, repository = content.get("author"), content.get("repository")
+    name = _name_in(author) if isinstance(author, dict) else author
+    address = repository.get("url") if isinstance(repository, dict) else repository
+    return replace(
+        stated,
+        purl=_package(kind, content.get("name"), content.get("version")),
+        author=re.sub(r"\s*[<(].*", "", name) or None if isinstance(name, str) else None,
+        url=_address(address) or _address(content.get("homepage")),
+    )
+
+
+def _name_in(entry: object) -> str | None:
+    if isinstance(entry, dict):
+        entry = entry.get("type") or entry.get("name")
+    return entry if isinstance(entry, str) else None
+
+
+def _address(value: object) -> str | None:
+    """Return the address of a page, from the forms that npm allows for a repository."""
+    if not isinstance(value, str) or not value:
+        return None
+    if re.fullmatch(r"(?:github:)?[\w.-]+/[\w.-]+", value):
+        return f"https://github.com/{value.removeprefix('github:')}"
+    value = re.sub(r"^(?:git\+)?(?:git|ssh|https?)://(?:[\w.-]+@)?|^git@(?=[\w.-]+:)", "https://", value)
+    value = re.sub(r"^(https://[\w.-]+):(?!\d)", r"\1/", value)
+    return value.removesuffix(".git") if value.startswith("https://") else None
+
+
+def _xml(text: str, tag: str) -> Iterator[str]:
+    """Yield the text of each element of this name; pom.xml and project files of .NET are written without surprises."""
+    for match in re.finditer(rf"<{tag}\b[^>]*>\s*(.*?)\s*</{tag}>", text, re.DOTALL):
+        yield match[1].removeprefix("<![CDATA[").removesuffix("]]>")
+
+
+def _pom(text: str) -> ProjectFile:
+    plain = _XML_COMMENT.sub("", text)
+    licences = []
+    for entry in _xml(next(_xml(plain, "licenses"), ""), "license"):
+        licences.append(_of_name_and_address(" ".join(_xml(entry, "name")), " ".join(_xml(entry, "url"))))
+    own = re.sub(r"<(parent|dependenc\w+|build|profiles|modules|properties)>.*?</\1>", "", plain, flags=re.DOTALL)
+    group = next(chain(_xml(own, "groupId"), _xml(plain, "groupId")), None)
+    version = next(chain(_xml(own, "version"), _xml(plain, "version")), None)
+    joined = " OR ".join(sorted(set(licences))) if UNKNOWN_LICENCE not in licences else UNKNOWN_LICENCE
+    return ProjectFile(joined or None, purl=_package("maven", next(_xml(own, "artifactId"), None), version, group))
+
+
+def _of_name_and_address(name: str, address: str) -> str:
+    licence = spelt_licence(name)
+    by_address = named_licences(address.lower(), is_field=True).stated
+    if (licence is None or licence.endswith("-1.0-or-later") or licence == "LGPL-2.0-or-later") and by_address:
+        return all_of(by_address)
+    return licence or UNKNOWN_LICENCE
+
+
+def _dotnet(text: str) -> ProjectFile:
+    plain = _XML_COMMENT.sub("", text)
+    expression = next(chain(_xml(plain, "PackageLicenseExpression"), _xml(plain, "license")), None)
+    if expression and 'type="file"' in plain:
+        return ProjectFile(file=expression.replace("\\", "/"))
+    file = next(_xml(plain, "PackageLicenseFile"), None)
+    stated = _field(expression, file and file.replace("\\", "/"))
+    address = next(chain(_xml(plain, "licenseUrl"), _xml(plain, "PackageLicenseUrl")), None)
+    if stated == ProjectFile() and address:
+        licence = _of_name_and_address("", address)
+        stated = ProjectFile(None if licence == UNKNOWN_LICENCE else licence)
+    name = next(chain(_xml(plain, "id"), _xml(plain, "PackageId")), None)
+    return replace(
+        stated, purl=_package("nuget", name, next(chain(_xml(plain, "version"), _xml(plain, "Version")), None))
+    )
+
+
+def _in_code(text: str, pattern: str) -> ProjectFile:
+    """Return what the first assignment states, of one string or a list of them."""
+    match = re.search(pattern, text, re.MULTILINE)
+    if match is None:
+        return ProjectFile()
+    listed = match.groupdict().get("list")
+    if listed is None:
+        return _field(match["words"])
+    return _several(_LISTED.findall(listed) or listed.split())
+
+
+def _lines(text: str, kind: str) -> ProjectFile:
+    """Return what "License: …" states, in a file of lines such as DESCRIPTION."""
+    fields = dict(
+        re.findall(
+            r"^[ \t]*(Package|Name|name|Version|version|Licen[cs]e|licen[cs]e):[ \t]*[\"']?(.*?)[\"']?[ \t]*$",
+            text,
+            re.MULTILINE,
+        )
+    )
+    lower = {name.lower().replace("licence", "license"): value for name, value in fields.items()}
+    name = lower.get("package") or lower.get("name")
+    purl = _package(kind, name, lower.get("version")) if kind else None
+    return replace(_field(lower.get("license")), purl=purl)
+
+
+def _debian(text: str) -> ProjectFile:
+    licence = debian_licence(text)
+    return ProjectFile(licence or licence_of_text(text.encode()))
+
+
+_SEPARATOR = r"[ \t]*(?:=>|[:=])?[ \t(]*"
+_READERS: Mapping[str, Callable[[str], ProjectFile]] = {
+    "pyproject.toml": _pyproject,
+    "Cargo.toml": _cargo,
+    "setup.cfg": _setup_cfg,
+    "setup.py": _setup_py,
+    "REUSE.toml": _reuse_toml,
+    "package.json": lambda text: _json(text, "npm"),
+    "bower.json": lambda text: _json(text, "bower"),
+    "composer.json": lambda text: _json(text, "composer"),
+    "jsr.json": lambda text: _json(text, "jsr"),
+    "vcpkg.json": lambda text: _json(text, "vcpkg"),
+    "codemeta.json": lambda text: _json(text, "generic"),
+    "pom.xml": _pom,
+    "*.csproj": _dotnet,
+    "*.fsproj": _dotnet,
+    "*.vbproj": _dotnet,
+    "*.nuspec": _dotnet,
+    "Directory.Build.props": _dotnet,
+    "package.xml": lambda text: _field(next(_xml(text, "license"), None)),
+    "*.gemspec": lambda text: _in_code(
+        text, rf"\.licenses?[ \t]*=[ \t]*(?:(?:%w)?[\[({{](?P<list>[^\])}}]*)[\])}}]|{_QUOTED})"
+    ),
+    "*.podspec": lambda text: _in_code(text, rf"\.license[ \t]*=[ \t]*(?:\{{[^}}\n]*?:?type{_SEPARATOR})?{_QUOTED}"),
+    "mix.exs": lambda text: _in_code(text, r"\blicenses:[ \t]*\[(?P<list>[^\]]*)\]"),
+    "meson.build": lambda text: _in_code(text, rf"\blicense[ \t]*:[ \t]*(?:\[(?P<list>[^\]]*)\]|{_QUOTED})"),
+    "build.sbt": lambda text: _in_code(text, rf"\blicenses[^\n\"]*{_QUOTED}"),
+    "build.gradle": lambda text: _in_code(text, rf"\blicense[ \t\n]*\{{[^}}]*?name{_SEPARATOR}{_QUOTED}"),
+    "build.gradle.kts": lambda text: _in_code(text, rf"\blicense[ \t\n]*\{{[^}}]*?name(?:\.set)?{_SEPARATOR}{_QUOTED}"),
+    "project.clj": lambda text: _in_code(text, rf":license[ \t]*\{{[^}}]*?:name[ \t]*{_QUOTED}"),
+    "*.rockspec": lambda text: _in_code(text, rf"\blicense[ \t]*=[ \t]*{_QUOTED}"),
+    "*.nimble": lambda text: _in_code(text, rf"^license[ \t]*=[ \t]*{_QUOTED}"),
+    "DESCRIPTION": lambda text: _lines(text, "cran"),
+    "*.cabal": lambda text: _lines(text, "hackage"),
+    "*.spec": lambda text: _lines(text, "rpm"),
+    "*.opam": lambda text: _lines(text, ""),
+    "shard.yml": lambda text: _lines(text, ""),
+    "CITATION.cff": lambda text: _lines(text, ""),
+    "meta.yaml": lambda text: _lines(text, ""),
+    "debian/copyright": _debian,
+}
+"""Reader by the pattern of the file's name."""
+
+
+def _reader(path: str) -> Callable[[str], ProjectFile] | None:
+    where = PurePosixPath(path)
+    return _reader_of("/".join(where.parts[-2:]) if where.name == "copyright" else where.name)
+
+
+@cache
+def _patterns() -> tuple[str, ...]:
+    return tuple(pattern for pattern in _READERS if "*" in pattern)
+
+
+def _reader_of(name: str) -> Callable[[str], ProjectFile] | None:
+    if name in _READERS:
+        return _READERS[name]
+    return next((_READERS[pattern] for pattern in _patterns() if fnmatchcase(name, pattern)), None)

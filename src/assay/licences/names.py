@@ -1,112 +1,72 @@
 """Licences that are named in words, with their versions: "the GNU Lesser General Public License, version 2.1 or later".
 
-Words are lower case, without marks of comments, separated by single spaces. A name is a statement where it has a
-version or stands behind words such as "under the terms of"; else it is a mention, which says that a licence plays a
-part, and not which one. So mentions make the answer "unknown", and never that of the folder.
+Words are lower case, without marks of comments, separated by single spaces. A name is a statement where it is strong,
+has a version, stands behind words such as "under the terms of", or in a list with one that is a statement. It is a
+mention where the words around say so ("thanks to", "compatible with", "used to be"): then it says nothing. Any other
+name is unclear: a licence plays a part, and not which one, so the answer is "unknown", never that of the folder.
 """
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from operator import attrgetter
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import filterfalse
+from operator import attrgetter, ne
 
-from assay.licences.phrases import EXCEPTIONS, VERSIONED
+from assay.licences.phrases import EXCEPTIONS, GNU, GNU_KINDS, NAMES, PATTERNS, VERSIONS, LicenceName
 
 UNKNOWN_LICENCE = "unknown"
 """Of a file for which nothing states a licence."""
+
+LICENCE_READER = "assay 2"
+"""Name and version of the rules: an index records which ones read its licences."""
 
 IS_GNU = re.compile(r"(?:[AL]?GPL|GFDL)-")
 
 _LONGEST_GAP = 160
 """Characters between the name of a licence and its version."""
 
-_BEFORE_NAME = 60
-"""Characters before a name in which words state the licence, or say that it does not apply."""
+_BEFORE_NAME = 160
+"""Characters before a name in which words state the licence, or make it a mention."""
 
 _LATER_WITHIN = 120
 """Characters behind a version in which "or any later version" may stand."""
 
+_SENTENCE = re.compile(r"(?<!\b\w)[.;!?] (?!\d)")
+_ANY_PUBLIC = re.compile(r"(?<!general )(?<!gnu )\bpublic (?:source )?licen[cs]e")
+_LIST = re.compile(r"(?:[ ,/&+()]|\band\b|\bor\b|\bthe\b|licen[cs]es?\b|>|\|)*")
+"""Between the names of a list."""
+_MAY_NAME = re.compile(
+    r"licen|gpl|fdl|public|permi|redistribut|\bcc|commons|lizenz|лицензи|mit\b|bsd|cddl|许可|許諾"
+    r"|same terms|unencumbered|everyone is|apache|polyform|elv2|sspl|busl|fsl-|\bbsl|\bmpl|eupl|cecill|wtfpl|\bisc\b"
+)
+_MAY_BE_GNU = re.compile(r"gpl|fdl|public|gnu|öffentlich|общ|публич|public|公")
+
 
 @dataclass(frozen=True, slots=True)
-class _Family:
-    """Versions of one licence.
+class Naming:
+    """Where a text names a licence.
 
     Attributes:
-        identifier: SPDX identifier without the version.
-        versions: that exist, the lowest first.
-        any_version: identifier of a statement without version; None: it is unknown.
-        has_later: True if SPDX has `-only` and `-or-later` of it.
+        start: first character of the name.
+        end: behind the last one.
+        name: entry of the table.
+        licence: SPDX identifier; None without a version that exists.
+        is_stated: it is the licence of the file.
+        is_past: it was, before another one took its place.
     """
-
-    identifier: str
-    versions: tuple[str, ...]
-    any_version: str | None = None
-    has_later: bool = False
-
-
-def _gnu(identifier: str, *versions: str) -> _Family:
-    return _Family(identifier, versions, f"{identifier}-{versions[0]}-or-later", has_later=True)
-
-
-_GPL = _gnu("GPL", "1.0", "2.0", "3.0")
-_LGPL = _gnu("LGPL", "2.0", "2.1", "3.0")
-_AGPL = _gnu("AGPL", "1.0", "3.0")
-_GFDL = _gnu("GFDL", "1.1", "1.2", "1.3")
-_OTHERS = tuple(
-    _Family(entry["identifier"], tuple(entry["versions"]), any_version=entry.get("any")) for entry in VERSIONED
-)
-
-_KIND = r"(?:affero|lesser|library|less|free|documentation|the|or|and|\(|\)|/|,|linux| ){0,9}"
-_GNU_LONG = r"\b(?:(?:lesser |library |affero )?gnu(?: ?v ?[123](?:\.\d)?)?[ ,']{0,3}(?:s )?"
-_GNU_LONG += rf"{_KIND}(?:general )?public(?: software)? licen[cs]e"
-_GNU_LONG += rf"|{_KIND}\bgeneral public licen[cs]e|gnu free documentation licen[cs]e)s?"
-_GNU_SHORT = r"(?:\bgnu[ /-])?(?:\b(?:lesser|library|affero) )?(?<![a-z+])(?:[al]?gpl|g?fdl)(?!(?!v ?[1-3])[a-z])"
-_GNU_AGAIN = r"(?:[ ,]*\(? ?(?:the )?(?:gnu )?(?:[al]?gpl|gfdl)(?![a-z\d+ -]*\d)(?![a-z+]) ?\)?)?"
-_GNU = re.compile(f"(?:{_GNU_LONG}|{_GNU_SHORT}){_GNU_AGAIN}")
-_OTHER = re.compile("|".join(f"(?P<f{number}>{entry['words']})" for number, entry in enumerate(VERSIONED)))
-_ANY_PUBLIC = re.compile(r"(?<!general )(?<!gnu )\bpublic (?:source )?licen[cs]e")
-
-_NUMBER = r"(?P<version>[1-3](?:\.[0-3])?)(?![\d.]*\d)"
-_JOINED = re.compile(rf"[ -]?(?:licen[cs]es? ?,? ?)?[(\[]?(?: ?-?/?v(?:ersions?|er\.?|\.)? ?\.?)?[ -]?{_NUMBER}")
-_VERSION = re.compile(rf"\bv(?:ersions?|er\.?|\.)? ?{_NUMBER}")
-_BEFORE = re.compile(
-    rf"\bv(?:ersion|\.)? ?{_NUMBER}(?P<later>\+|[ ,]*(?:\(?at your option\)? ?)?or (?:\(at your option\) )?"
-    r"(?:any )?(?:later|newer|greater)(?: versions?)?)?,? of the (?:\S+ ){0,3}$"
-)
-_INSIDE = re.compile(rf"gnu ?v ?{_NUMBER}")
-_PLUS = re.compile(r"\+|[ -]?(?:or|and)[ -](?:any[ -])?(?:later|newer|greater|higher|above)")
-_LATER = re.compile(
-    r"\b(?:any|or|and) (?:\(?at your option\)? )?(?:any )?(?:later|newer|greater|higher|above)\b|or later"
-)
-_FOREIGN = re.compile(
-    r"mozilla|apache|eclipse|artistic|\bmit\b|\bbsd\b|\bmpl\b|cddl|common public|academic free|python|perl|ruby"
-)
-_GRANT = re.compile(
-    r"(?:\bunder|\bterms|licen[cs]e[ds]?(?: ?[:=]| under| as| by| :: osi approved ::)?|covered by|governed by"
-    r"|released|distributed|subject to|pursuant to|protected by|conditions of|either|falls? under|conform to|\bby"
-    r"|dual|tri|/|is|mit|bsd)"
-    r"(?: (?:the|a|an|of|under|terms|conditions|either|and|to|current|standard|normal|latest|version))*[ (:']*$"
-)
-_REFUSED = re.compile(r"(?:\bnot|\bnon-?|unlike|instead of|compatible with|rather than)(?: \S+){0,3} $|\bnon-?$")
-_COMPATIBLE = re.compile(r"[ -]?(?:compatible|incompatible|compatibility|'d\b)")
-
-
-@dataclass(frozen=True, slots=True)
-class _Name:
-    """Where a text names a licence."""
 
     start: int
     end: int
-    family: _Family
+    name: LicenceName
+    licence: str | None = None
+    is_stated: bool = False
+    is_past: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class _Naming:
-    """Meaning of a name; `licence` is None without a version that exists."""
-
-    family: _Family
-    licence: str | None
-    is_stated: bool
+    @property
+    def identifier(self) -> str:
+        """SPDX identifier; "unknown" where it needs a version, and none is given."""
+        return self.licence or self.name.without_version or UNKNOWN_LICENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +75,13 @@ class NamedLicences:
 
     Attributes:
         stated: SPDX identifiers, in the order of the text; "unknown" for a stated licence without a clear version.
-        mentioned: True if a licence is named otherwise: without version and without words that state it.
+        is_unclear: True if a copyleft licence is named, and neither stated nor a mention.
+        texts: of these, those of which the grant itself stands there.
     """
 
     stated: tuple[str, ...]
-    mentioned: bool
+    is_unclear: bool
+    texts: frozenset[str] = frozenset()
 
 
 def all_of(licences: Iterable[str]) -> str:
@@ -143,100 +105,161 @@ def is_named_again(licence: str, stated: str) -> bool:
 
     The last counts where the licence is that of a name without version.
     """
-    names = [licence, licence.replace("-or-later", "-only")]
-    names += [f"{family.identifier}-" for family in (_GPL, _LGPL, _AGPL, _GFDL) if family.any_version == licence]
+    names = [licence, licence.replace("-or-later", "-only"), licence.replace("-only", "-or-later")]
+    names += [f"{name.identifier}-" for _, name in GNU_KINDS if name.without_version == licence]
     return re.search(rf"\b(?:{'|'.join(map(re.escape, names))})", stated) is not None
 
 
-def named_licences(words: str, *, only_grants: bool = False) -> NamedLicences:
-    """Return the licences of the GNU project, and others with versions, that words name.
+def named_licences(words: str, *, only_grants: bool = False, is_field: bool = False) -> NamedLicences:
+    """Return the licences that words name.
 
     Args:
         words: see the head of this module.
-        only_grants: a version alone states nothing, as in code that is about licences.
+        only_grants: a name or version alone states nothing, as in code that is about licences.
+        is_field: each name is a statement, as in a field of a manifest.
     """
-    namings = list(_namings(words, only_grants=only_grants))
-    # "the GPL" beside "GPL version 2" is the same licence, named again
-    versioned = {naming.family.identifier for naming in namings if naming.licence}
-    namings = [naming for naming in namings if naming.licence or naming.family.identifier not in versioned]
-    stated = dict.fromkeys(
-        naming.licence or naming.family.any_version or UNKNOWN_LICENCE for naming in namings if naming.is_stated
-    )
-    # "version 3 or later … a copy of version 3" allows later versions
-    for licence in list(stated):
-        later = licence.replace("-only", "-or-later")
-        if later != licence and later in stated:
-            del stated[licence]
-    repeated = set(map(_identifier_without_version, stated))
-    unstated = {naming.family.identifier for naming in namings if not (naming.is_stated or naming.licence)}
-    is_public = _ANY_PUBLIC.search(words) is not None and not any(_names(words))
+    if not _MAY_NAME.search(words) and not is_field:
+        return NamedLicences((), is_unclear=False)
+    namings = _present(list(namings_in(words, only_grants=only_grants, is_field=is_field)))
+    stated = _latest(naming.identifier for naming in namings if naming.is_stated)
     if "CDDL-1.0" in stated and "gpl 1 1" in words:  # the notices of Oracle have the version in an address alone
-        stated = dict.fromkeys("CDDL-1.1" if licence == "CDDL-1.0" else licence for licence in stated)
-    licences = tuple(_with_exception(licence, words) for licence in stated)
-    return NamedLicences(licences, mentioned=is_public or not unstated <= repeated)
+        stated = ["CDDL-1.1", *filter(partial(ne, "CDDL-1.0"), stated)]
+    repeated = set(map(_identifier_without_version, stated))
+    unclear = {naming.name.identifier for naming in filter(_is_unclear, namings)}
+    is_public = _ANY_PUBLIC.search(words) is not None and not _names(words)
+    texts = frozenset(naming.name.identifier for naming in namings if naming.name.is_text)
+    licences = tuple(map(partial(_with_exception, words), stated))
+    return NamedLicences(licences, is_unclear=is_public or not unclear <= repeated, texts=texts)
 
 
-def _namings(words: str, *, only_grants: bool) -> Iterator[_Naming]:
-    """Yield what each name says, in the order of the text; those of licences that do not apply are left out."""
-    names = sorted(_names(words), key=attrgetter("start"))
+def _present(namings: list[Naming]) -> list[Naming]:
+    """Return the namings that count today, each licence with its version where one of them has it."""
+    present = list(filterfalse(attrgetter("is_past"), namings))
+    if any(map(attrgetter("is_stated"), present)):
+        namings = present
+    else:
+        namings = [replace(naming, is_stated=naming.is_stated and not naming.is_past) for naming in namings]
+    # what a licence turns to at a later date does not apply before it
+    namings = [naming for naming in namings if naming.name.is_alone and naming.is_stated] or namings
+    # "the GPL" beside "GPL version 2" is the same licence, named again
+    versioned = {naming.name.identifier for naming in namings if naming.licence}
+    return [naming for naming in namings if naming.licence or naming.name.identifier not in versioned]
+
+
+def _latest(licences: Iterable[str]) -> list[str]:
+    """Return distinct licences: "version 3 or later … a copy of version 3" allows later versions."""
+    distinct = dict.fromkeys(licences)
+    for licence in list(distinct):
+        later = licence.replace("-only", "-or-later")
+        if later != licence and later in distinct:
+            del distinct[licence]
+    return list(distinct)
+
+
+def _is_unclear(naming: Naming) -> bool:
+    """Return True for a name that is not stated, of a licence that may be copyleft."""
+    return naming.name.versions is not None and (naming.is_past or not (naming.is_stated or naming.licence))
+
+
+def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False) -> Iterator[Naming]:
+    """Yield what each name says, in the order of the text; mentions are left out."""
+    names = _names(words)
     ends = [*map(attrgetter("start"), names[1:]), len(words)]
+    before_is_stated, behind = False, 0
     for name, end in zip(names, ends, strict=False):  # without a name there is one end more
         before = words[max(0, name.start - _BEFORE_NAME) : name.start]
-        if _REFUSED.search(before) or _COMPATIBLE.match(words, name.end):
+        if not is_field and _is_mention(words, before, name):
             continue
-        version, later = _version(words, name, end)
-        is_stated = (version is not None and not only_grants) or _GRANT.search(before) is not None
-        yield _Naming(name.family, _identifier(name.family, version, later=later), is_stated)
+        has_versions = name.name.versions is not None
+        version, later = _version(words, name, end) if has_versions else (None, False)
+        is_strong = not (only_grants or name.name.is_weak or (has_versions and version is None))
+        is_listed = behind > 0 and _LIST.fullmatch(words, behind, name.start) is not None
+        # a list of names is a statement by itself: "MIT & GPL"; the text of a licence names it at length
+        is_in_list = end < len(words) and _LIST.fullmatch(words, name.end, end) is not None
+        is_short = "general" not in words[name.start : name.end]
+        is_stated = (
+            is_field
+            or name.name.is_text
+            or is_strong
+            or PATTERNS["grant"].search(before) is not None
+            or (is_listed and before_is_stated)
+            or (is_short and not only_grants and (is_listed or is_in_list))
+        )
+        before_is_stated, behind = is_stated, name.end
+        yield replace(
+            name,
+            licence=_identifier(name.name, version, later=later),
+            is_stated=is_stated,
+            is_past=_is_behind("history", before),
+        )
 
 
-def _names(words: str) -> Iterator[_Name]:
-    if "gpl" in words or "public" in words or "fdl" in words or "gnu free doc" in words:
-        for match in _GNU.finditer(words):
-            yield _Name(match.start(), match.end(), _gnu_family(match[0]))
-    for match in _OTHER.finditer(words):
-        yield _Name(match.start(), match.end(), _OTHERS[int((match.lastgroup or "f0")[1:])])
+def _is_behind(pattern: str, before: str) -> bool:
+    """Return True if the last sentence has words of a pattern, and no new statement behind them."""
+    sentence = _SENTENCE.split(before)[-1]
+    ends = [match.end() for match in PATTERNS[pattern].finditer(sentence)]
+    return bool(ends) and not PATTERNS["restart"].search(sentence, ends[-1])
 
 
-def _gnu_family(name: str) -> _Family:
-    if "fdl" in name or "documentation" in name:
-        return _GFDL
-    if "affero" in name or "agpl" in name:
-        return _AGPL
-    return _LGPL if re.search(r"less|library|lgpl", name) else _GPL
+def _is_mention(words: str, before: str, name: Naming) -> bool:
+    is_refused = PATTERNS["refused"].search(before) or PATTERNS["mention_after"].match(words, name.end)
+    return bool(is_refused) or _is_behind("mention", before)
 
 
-def _version(words: str, name: _Name, until: int) -> tuple[str | None, bool]:
+def _names(words: str) -> list[Naming]:
+    """Return the names in words, in their order; of those that overlap the first, and GNU licences before others."""
+    names = []
+    for match in GNU.finditer(words) if _MAY_BE_GNU.search(words) else ():
+        kind = next(name for pattern, name in GNU_KINDS if pattern.search(match[0]))
+        names.append(Naming(match.start(), match.end(), kind))
+    others = []
+    for pattern, needed, name in NAMES:
+        if not needed or any(map(words.__contains__, needed)):
+            others += [Naming(match.start(), match.end(), name) for match in pattern.finditer(words)]
+    others.sort(key=attrgetter("start"))  # the sort is stable: at one place the order of the table stays
+    for naming in others:
+        if not any(other.start < naming.end and naming.start < other.end for other in names):
+            names.append(naming)
+    return sorted(names, key=attrgetter("start"))
+
+
+def _version(words: str, name: Naming, until: int) -> tuple[str | None, bool]:
     """Return the version of a licence, and True if later ones are allowed."""
     after = words[name.end : until]
-    near = _JOINED.match(after) or _VERSION.search(after[:_LONGEST_GAP])
+    near = VERSIONS["joined"].match(after) or VERSIONS["near"].search(after[:_LONGEST_GAP])
     # the words of another licence end those of this one; a version that is joined to the name has none before it
-    if near is not None and not _FOREIGN.search(after[: near.start()]):
-        behind, *_ = _FOREIGN.split(after[near.end() : near.end() + _LATER_WITHIN], maxsplit=1)
-        return near["version"], bool(_PLUS.match(behind) or _LATER.search(behind))
-    before = _BEFORE.search(words[max(0, name.start - 80) : name.start])
+    if near is not None and not VERSIONS["foreign_name"].search(after[: near.start()]):
+        behind, *_ = VERSIONS["foreign_name"].split(after[near.end() : near.end() + _LATER_WITHIN], maxsplit=1)
+        is_least = near.re is VERSIONS["joined"] and near["least"] is not None
+        later = is_least or VERSIONS["plus"].match(behind) or VERSIONS["later"].search(behind)
+        return near["version"], bool(later)
+    before = VERSIONS["before"].search(words[max(0, name.start - 80) : name.start])
     if before is not None:
         return before["version"], before["later"] is not None
-    inside = _INSIDE.search(words[name.start : name.end])
+    inside = VERSIONS["inside"].search(words[name.start : name.end])
     return inside and inside["version"], False
 
 
-def _identifier(family: _Family, version: str | None, *, later: bool) -> str | None:
-    if version is not None and "." not in version:
-        version = f"{version}.0"
-    if version == "1.0" and family is _LGPL:
+def _identifier(name: LicenceName, version: str | None, *, later: bool) -> str | None:
+    if name.versions is None:
+        return name.identifier
+    if version is not None:
+        version = version.removesuffix(".0") if version.count(".") > 1 else version
+        version = version if "." in version else f"{version}.0"
+    if version == "1.0" and name.identifier == "LGPL":
         version = "2.0"
-    if version not in family.versions:
+    if version not in name.versions:
         return None
-    if not family.has_later:
-        return f"{family.identifier}-{version}"
-    return f"{family.identifier}-{version}-{'or-later' if later else 'only'}"
+    if not name.is_gnu:
+        return f"{name.identifier}-{version}"
+    return f"{name.identifier}-{version}-{'or-later' if later else 'only'}"
 
 
 def _identifier_without_version(licence: str) -> str:
     return re.sub(r"-\d.*$", "", licence)
 
 
-def _with_exception(licence: str, words: str) -> str:
+def _with_exception(words: str, licence: str) -> str:
     if licence.startswith("GPL-") and "exception" in words:
         for phrase, exception in EXCEPTIONS.items():
             if phrase in words:

@@ -21,16 +21,42 @@ from license_expression import (
 )
 
 from assay.errors import DataError
-from assay.licences.expressions import spelt_licence
+from assay.licences.fields import spelt_licence
 from assay.licences.names import UNKNOWN_LICENCE
 
 FAMILIES: Mapping[str, frozenset[str]] = {
     "copyleft": frozenset({"Copyleft", "Copyleft Limited"}),
     "strong-copyleft": frozenset({"Copyleft"}),
     "weak-copyleft": frozenset({"Copyleft Limited"}),
+    "network-copyleft": frozenset(),
+    "source-available": frozenset({"Source-available"}),
+    "non-commercial": frozenset(),
+    "proprietary": frozenset({"Commercial", "Proprietary Free"}),
     "permissive": frozenset({"Permissive", "Public Domain"}),
 }
 """Name of a family in a rule → categories of the licence database."""
+
+MEMBERS: Mapping[str, tuple[str, ...]] = {
+    "network-copyleft": (
+        "*agpl-*",
+        "sspl-*",
+        "osl-*",
+        "nposl-*",
+        "eupl-*",
+        "cpal-*",
+        "rpsl-*",
+        "rpl-*",
+        "apsl-2.0",
+        "parity-*",
+    ),
+    "source-available": ("licenseref-polyform*", "licenseref-fsl*", "polyform-*", "licenseref-scancode-rsal*"),
+    "non-commercial": ("*-nc-*", "*noncommercial*", "*non-commercial*", "aladdin*"),
+    "proprietary": ("licenseref-proprietary*",),
+}
+"""Name of a family → patterns of licences that belong to it whatever their category is."""
+
+_SHOWN = ("non-commercial", "source-available", "proprietary", "network-copyleft", "copyleft", "permissive")
+"""Families that describe a licence to a reader, the first that applies."""
 
 _OWN = "licenseref-"
 _SUGGESTIONS = 3
@@ -67,6 +93,16 @@ class LicenceRules:
         """Return True if an expression is not denied, and would be if unknown licences were."""
         unknown = LicenceRules((UNKNOWN_LICENCE,), self.allowed)
         return bool(self.denied) and not self.deny(expression) and unknown.deny(expression)
+
+    def pass_over(self, expression: str) -> str | None:
+        """Return the family of an expression that passes, and that a reader would not call permissive; else None.
+
+        The rules deny something else, as `copyleft` alone says nothing of what is only source-available.
+        """
+        permissive = LicenceRules(allowed=("permissive", *self.allowed))
+        if not self.denied or self.deny(expression) or self.leave_open(expression) or not permissive.deny(expression):
+            return None
+        return next((family for family in _SHOWN if LicenceRules((family,)).deny(expression)), "other terms")
 
 
 def read_rules(denied: Sequence[str] = (), allowed: Sequence[str] = ()) -> LicenceRules:
@@ -114,7 +150,10 @@ def _not_a_licence(rule: str) -> DataError:
 def _suggestions(rule: str) -> list[str]:
     if spelt := spelt_licence(rule):
         return [spelt]
-    names, squeezed = _categories(), _squeezed(rule)
+    names = [name for name in _categories() if not name.casefold().startswith(_OWN)]
+    squeezed = _squeezed(rule)
+    if near_families := get_close_matches(rule.casefold(), FAMILIES, _SUGGESTIONS, 0.7):
+        return near_families
     begin = [name for name in names if squeezed and _squeezed(name).startswith(squeezed)]
     near = get_close_matches(rule.casefold(), _categories_by_name(), _SUGGESTIONS, 0.7)
     return sorted(begin, key=len)[:_SUGGESTIONS] or [name for name in names if name.casefold() in near]
@@ -145,7 +184,8 @@ def _any_denied(names: set[str], rules: LicenceRules) -> bool:
 
 def _meets(name: str, pattern: str) -> bool:
     if pattern in FAMILIES:
-        return _categories_by_name().get(name) in FAMILIES[pattern]
+        is_member = any(fnmatchcase(name, member) for member in MEMBERS.get(pattern, ()))
+        return is_member or _categories_by_name().get(name) in FAMILIES[pattern]
     if pattern == UNKNOWN_LICENCE:
         return name.partition(" with ")[0] not in _categories_by_name() and not name.startswith(_OWN)
     return fnmatchcase(name, pattern)
@@ -169,12 +209,9 @@ def _licensing() -> Licensing:
 @cache
 def _categories() -> Mapping[str, str]:
     """Category of each SPDX identifier, by the identifier as it is spelled."""
-    categories = {}
-    for entry in get_license_index():
-        name = entry.get("spdx_license_key") or _OWN
-        if not name.casefold().startswith(_OWN):
-            categories[name] = entry["category"]
-    return categories
+    return {
+        entry["spdx_license_key"]: entry["category"] for entry in get_license_index() if entry.get("spdx_license_key")
+    }
 
 
 @cache

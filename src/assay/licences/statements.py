@@ -193,6 +193,13 @@ def _of_dep5(text: str) -> StatedLicences:
     return StatedLicences({}, tuple(pairs))
 
 
+def debian_licence(text: str) -> str | None:
+    """Return the licence that debian/copyright gives to all files but those of the packaging; None without one."""
+    stated = _of_dep5(text)
+    licences = [licence for pattern, licence in stated.by_pattern if pattern == "*"]
+    return licences[-1] if licences else None
+
+
 def _debian(words: str) -> str:
     """Return the SPDX expression of a short name of Debian: `GPL-2+ or Expat`."""
     words = re.sub(r"\b([AL]?GPL|GFDL)-(\d)(?![\d.])", r"\1-\2.0", words)

@@ -69,3 +69,7 @@ class LicenceSettings(Settings):
             options=("--allow-licence", "--allow-license"),
         ),
     ] = ()
+    own: Annotated[
+        tuple[str, ...],
+        Setting("Source, repository, package URL or author that is ours: its code is no finding.", metavar="NAME"),
+    ] = ()

@@ -25,6 +25,7 @@ from .report import Column as Column
 from .report import ColumnKind as ColumnKind
 from .report import Fact as Fact
 from .report import Figure as Figure
+from .report import Juxtaposition as Juxtaposition
 from .report import Method as Method
 from .report import Missing as Missing
 from .report import Report as Report

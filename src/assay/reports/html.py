@@ -5,7 +5,7 @@ import hashlib
 import re
 import shlex
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -134,6 +134,7 @@ def _contents(report: Report, page_sections: tuple[Section, ...]) -> list[tuple[
     entries = (
         *((section.anchor, section.title, section) for section in page_sections),
         ("excerpts", "Side by side", report.excerpts),
+        ("evidence", "Evidence", report.juxtapositions),
         ("sample-list", "Samples", report.samples),
         ("methods", "Methods", report.methods),
         ("notes", "Notes", report.notes),
@@ -187,8 +188,17 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"place": _place, "as_text": as_text, "with_code": _with_code}
+    environment.filters |= {"place": _place, "as_text": as_text, "with_code": _with_code, "marked": _marked}
     return environment
+
+
+def _marked(text: str, lines: Sequence[str]) -> Markup:
+    """Return a text in which the rows that hold one of some lines stand out."""
+    rows = []
+    for row in text.splitlines():
+        holds = any(line in " ".join(row.split()) for line in lines)
+        rows.append(Markup("<mark>{}</mark>").format(row) if holds else Markup.escape(row))
+    return Markup("\n").join(rows)
 
 
 def _with_code(line: str) -> Markup:

@@ -258,6 +258,29 @@ class Annotation:
     level: Literal["notice", "warning", "error"] = "warning"
 
 
+@dataclass(frozen=True, slots=True)
+class Juxtaposition:
+    """Two texts side by side, with what led to them; drawn on the page only.
+
+    Attributes:
+        title: of both.
+        about: where they come from, on one line.
+        entries: (when, what) in their order.
+        chosen: number of the entry that stands out, from 0; None without one.
+        left: heading and text.
+        right: heading and text.
+        marked: lines that both have; white space in them is one blank.
+    """
+
+    title: str
+    about: str
+    entries: tuple[tuple[str, str], ...]
+    chosen: int | None
+    left: tuple[str, str]
+    right: tuple[str, str]
+    marked: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
     """A result described.
@@ -276,6 +299,7 @@ class Report:
         methods: how scores and figures are defined.
         samples: the samples for the page's list; None without one.
         excerpts: texts shown side by side, each token shaded.
+        juxtapositions: texts shown side by side, equal lines marked.
         sections: section heading → a sentence that introduces it.
         manifest: how the result was made; an entry "command" is printed first.
         annotations: findings at lines of files, for build logs.
@@ -296,6 +320,7 @@ class Report:
     methods: tuple[Method, ...] = ()
     samples: SampleList | None = None
     excerpts: tuple[Excerpt, ...] = ()
+    juxtapositions: tuple[Juxtaposition, ...] = ()
     sections: Mapping[str, str] = field(default_factory=dict)
     manifest: Mapping[str, object] = field(default_factory=dict)
     annotations: tuple[Annotation, ...] = ()

@@ -10,7 +10,7 @@ import pytest
 from assay import build_index
 from assay.corpora import LineRange, SourceText
 from assay.provenance import open_index, sarif, trace_file
-from assay.provenance.findings import BILLS, cyclonedx_bill, finding_line, place_swhid, spdx_document
+from assay.provenance.findings import BILLS, cyclonedx_bill, finding_line, place_swhid, spdx_document, without_own
 
 SOURCE = "\ufeff# Licensed under the GPL, version 2 or later.\r\n\r\n\r\ndef share_of(total, parts):\r\n" + "".join(
     f"    part_{at} = total * {at} + parts[{at}]\r\n    print('é', part_{at}, total - {at * 7})\r\n" for at in range(8)
@@ -77,7 +77,8 @@ def test_spdx_has_the_lines_and_the_source(traced):
     assert COPY.encode()[first - 1 : last].decode().startswith("def share_of")
     assert last == len(COPY.encode())
     assert document["packages"][0]["licenseConcluded"] == "GPL-2.0-or-later"
-    assert {relation["relationshipType"] for relation in document["relationships"]} == {"DESCRIBES", "COPY_OF"}
+    kinds = {relation["relationshipType"] for relation in document["relationships"]}
+    assert kinds == {"DESCRIBES", "CONTAINS", "COPY_OF"}
     assert spdx_document([traced])["documentNamespace"] == document["documentNamespace"]
 
 
@@ -110,9 +111,48 @@ def test_the_library_of_cyclonedx_finds_nothing_wrong(traced, licence):
 
 
 def test_cyclonedx_has_the_evidence(traced):
-    (component,) = cyclonedx_bill([traced, traced])["components"]
-    assert component["licenses"] == [{"expression": "GPL-2.0-or-later"}]
+    (package,) = cyclonedx_bill([traced, traced])["components"]
+    (component,) = package["components"]
+    assert component["licenses"] == [{"expression": "GPL-2.0-or-later", "acknowledgement": "concluded"}]
     evidence = component["evidence"]
     assert [(place["location"], place["line"]) for place in evidence["occurrences"]] == [("src/own.py", 4)]
     assert evidence["identity"][0]["methods"][0]["technique"] == "source-code-analysis"
     assert 0 <= evidence["identity"][0]["confidence"] <= 1
+
+
+def test_a_package_is_one_component_with_its_files_beneath_and_joins_the_bill_of_another_tool(tmp_path):
+    """By package URL, as npm and pip write it; the declared licence stands beside the concluded one."""
+    folder = tmp_path / "node_modules" / "@acme" / "share"
+    folder.mkdir(parents=True)
+    manifest = {"name": "@acme/share", "version": "1.2.0", "license": "MIT", "author": "Ada <a@b.c>"}
+    manifest["repository"] = {"url": "git+https://github.com/acme/share.git"}
+    (folder / "package.json").write_text(json.dumps(manifest))
+    for name in ("a.py", "b.py"):
+        (folder / name).write_bytes(SOURCE.replace("total", f"total_{name[0]}").encode())
+    build_index([tmp_path / "node_modules"], tmp_path / "i", encoder=None, jobs=1, progress=False)
+    copies = [SourceText(f"own_{name}.py", COPY.replace("total", f"total_{name}"), "python") for name in "ab"]
+    with open_index(str(tmp_path / "i")) as index:
+        files = [trace_file(file, index) for file in copies]
+    origin = files[0].findings[0].places[0].origin
+    assert (origin.author, origin.url) == ("Ada", "https://github.com/acme/share")
+    (component,) = cyclonedx_bill(files)["components"]
+    of_npm = {"components": [{"purl": "pkg:npm/%40acme/share@1.2.0", "name": "share"}]}
+    assert component["purl"] in {entry["purl"] for entry in of_npm["components"]}
+    assert component["licenses"] == [{"expression": "MIT", "acknowledgement": "declared"}]
+    assert component["evidence"]["licenses"] == [{"expression": "GPL-2.0-or-later", "acknowledgement": "concluded"}]
+    assert {file["name"] for file in component["components"]} == {"@acme/share/a.py", "@acme/share/b.py"}
+    package = spdx_document(files)["packages"][0]
+    assert package["externalRefs"][0]["referenceLocator"] == component["purl"]
+    assert (package["licenseDeclared"], package["licenseConcluded"]) == ("MIT", "GPL-2.0-or-later")
+    assert (package["name"], package["versionInfo"]) == ("@acme/share", "1.2.0")
+
+
+@pytest.mark.parametrize("name", ["acme/share", "https://github.com/Acme/share", "ADA", "corpus"])
+def test_code_of_our_own_is_no_finding(traced, name):
+    place = place_of(traced, repository="https://github.com/acme/share.git", author="Ada", source="corpus")
+    (finding,) = traced.findings
+    both = replace(finding, places=(place, place_of(traced, author="Bob", source="other")))
+    (file,) = without_own([replace(traced, findings=(both,))], [name])
+    assert [left.origin.author for left in file.findings[0].places] == ["Bob"]
+    (file,) = without_own([replace(traced, findings=(replace(finding, places=(place,)),))], [name])
+    assert file.findings == ()

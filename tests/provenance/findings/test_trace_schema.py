@@ -16,6 +16,7 @@ from assay.provenance.findings.schema import FindingFields
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 PUBLISHED = {
     "1.0": "21d646fddb6810f6ae0e7e1875024e0e9e787d9f0ab73ce4a33e175ee3bc8122",
+    "1.1": "11f5aa140921020f482201e2b45f3b6e016a6f3f15a737910001879811467449",
 }
 """Version → digest of its schema. A line here is never changed: a new schema gets a new version and a new line."""
 

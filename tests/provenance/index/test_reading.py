@@ -1,5 +1,6 @@
 """One file becomes documents, or a reason why not; the same for every builder."""
 
+import json
 import pickle
 
 import pytest
@@ -10,6 +11,14 @@ from assay.provenance.index.reading import NOT_PARSED, NOT_UTF8, SHORT_FUNCTIONS
 from assay.retrieval import TooShort, fingerprint
 
 FUNCTION = "def distance(first, second):\n    return sum((a - b) ** 2 for a, b in zip(first, second)) ** 0.5\n"
+SCRIPT = """function total(list, rate) {
+  let sum = 0;
+  for (const item of list) {
+    sum += item.price * rate;
+  }
+  return sum;
+}
+"""
 TEXT = f'"""A module."""\n\nimport math\n\n\n{FUNCTION}\n\nx = [math.sin(0.1 * at) for at in range(100)]\n'
 
 
@@ -89,9 +98,28 @@ def test_what_a_table_says_of_the_language_counts():
 def test_the_first_line_tells_the_language_of_a_file_without_suffix():
     found = read_entry("corpus", entry(b"#!/usr/bin/env python3\n" + TEXT.encode(), "run"), IndexSettings())
     assert {document.language for document in found.documents} == {"python"}
-    assert read_entry("corpus", entry(TEXT.encode(), "run"), IndexSettings()).skipped == "no known language"
-    taken = read_entry("corpus", entry(TEXT.encode(), "run"), IndexSettings(CorpusSettings(all_text=True)))
+    prose = b"Words about code, and none of it. " * 20
+    assert read_entry("corpus", entry(prose, "run"), IndexSettings()).skipped == "prose or data"
+    taken = read_entry("corpus", entry(prose, "run"), IndexSettings(CorpusSettings(all_text=True)))
     assert [document.language for document in taken.documents] == [None]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "language", "first_lines"),
+    [
+        ("notes.txt", TEXT, "python", {1}),
+        ("a.unheard-of", TEXT, "python", {1}),
+        ("read.md", f"# Title\n\n```\n{TEXT}```\n", "python", {4}),
+        ("a.vue", "<template/>\n<script>\n" + SCRIPT + "</script>\n", "javascript", {1, 3}),
+        ("a.ipynb", json.dumps({"cells": [{"cell_type": "code", "source": TEXT}]}), "python", {1}),
+    ],
+)
+def test_code_is_read_wherever_it_stands(path, text, language, first_lines):
+    found = read_entry("corpus", entry(text.encode(), path), IndexSettings())
+    assert found.skipped is None
+    languages = {document.language for document in found.documents}
+    assert language in languages
+    assert {document.origins[0].first_line for document in found.documents} >= first_lines
 
 
 def test_notes_are_counted():

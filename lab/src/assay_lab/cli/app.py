@@ -10,6 +10,7 @@ from assay_lab.cli.render import render_command
 from assay_lab.cli.run import list_command, run_command
 from assay_lab.cli.study import study_app
 from assay_lab.cli.testbed import testbed_app
+from assay_lab.cli.toy_logs import toy_logs_command
 
 app = typer.Typer(name="lab", help="The laboratory: how far can the answers be trusted?", no_args_is_help=True)
 
@@ -23,6 +24,7 @@ app.command("list")(list_command)
 app.command("run")(run_command)
 app.command("render")(render_command)
 app.command("fitted")(fitted_command)
+app.command("toy-logs")(toy_logs_command)
 app.add_typer(testbed_app)
 app.add_typer(study_app)
 app.add_typer(builtin_app)

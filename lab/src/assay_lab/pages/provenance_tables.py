@@ -230,6 +230,18 @@ def licence_heads(file: File) -> str:
     return table_of(file["results"], columns)
 
 
+def licence_cases(file: File) -> str:
+    """Heads and manifests read as a reader with the law in mind does, by reader and half."""
+    columns: dict[str, Cell] = {
+        "": "{reader}, {part}s, half {half}",
+        "cases": "{cases:,}",
+        "right": "{right:,}",
+        "share": "{share:.1%} ({interval[0]:.0%}–{interval[1]:.0%})",
+        "as permissive": "{permissive:,}",
+    }
+    return table_of(file["results"][:-1], columns)
+
+
 def pairs(file: File) -> str:
     """Copies among all pairs of files, beside copydetect."""
     columns: dict[str, Cell] = {
@@ -240,3 +252,18 @@ def pairs(file: File) -> str:
     }
     columns |= {kind: f"{{found[{kind}]}}" for kind in file["results"][0]["found"]}
     return table_of(file["results"], columns)
+
+
+def agent_readings(file: File) -> str:
+    """Return the planted readings that were found, by form and size of the patch, and the runs that were accused."""
+    cells = []
+    for row in file["results"]:
+        if row["form"] == "as recorded":
+            most = f"{row['accused']} of {row['strangers']} accused (at most {row['accused_at_most']:.1%})"
+            cells.append(("no plant", f"{row['tasks']}, 3 and more", most))
+        elif row["planted"]:
+            place = f"{row['tasks']}, {row['lines']}"
+            exact = "" if row["at_step_and_channel"] == row["found"] else f", {row['at_step_and_channel']} exact"
+            strangers = "" if not row["accused"] else f", {row['accused']} of {row['strangers']} strangers accused"
+            cells.append((row["form"], place, f"{row['found']} of {row['planted']}{exact}{strangers}"))
+    return pivot("form", cells)

@@ -15,6 +15,7 @@ from .finding import Place as Place
 from .finding import SourceFinding as SourceFinding
 from .finding import TracedFile as TracedFile
 from .finding import trace_file as trace_file
+from .finding import without_own as without_own
 from .gate import Denial as Denial
 from .gate import Judgement as Judgement
 from .gate import accept_findings as accept_findings

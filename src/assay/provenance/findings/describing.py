@@ -12,7 +12,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from assay.corpora import lines_text, short_name
+from assay.corpora import Unread, lines_text, short_name
 from assay.licences import UNKNOWN_LICENCE
 from assay.provenance.findings.finding import Place, SourceFinding, TracedFile
 from assay.provenance.findings.gate import Denial, Judgement, denials_by_finding
@@ -22,7 +22,7 @@ from assay.reports import Annotation, Column, Report, Row, Table, number_of
 
 FINDING_COLUMNS = (Column("place", "name"), Column("finding"), Column("source"))
 
-TRACE_VERSION = "1.0"
+TRACE_VERSION = "1.1"
 """Of the JSON of `assay trace`; see `assay.provenance.findings.schema`."""
 
 MOST_HEADLINES = 20
@@ -68,6 +68,9 @@ def _details(finding: SourceFinding, place: Place) -> Iterator[str | None]:
     yield _confidence(finding)
     if len(finding.places) > 1:
         yield f"and {number_of(len(finding.places) - 1, 'more place')}"
+    declared = place.origin.declared
+    if declared and place.origin.licence not in {declared, UNKNOWN_LICENCE}:
+        yield f"conflict: its package declares {declared}"
     if finding.conflict:
         yield f"conflict: this code occurs under {' and '.join(finding.conflict)}"
 
@@ -99,8 +102,14 @@ def place_text(place: Place) -> str:
     return f"{code} in {place.origin.repository or place.origin.source}"
 
 
-def trace_verdict(files: Sequence[TracedFile]) -> str:
-    """Return the answer in one sentence: the copy of one file, or the files that have copies and their licences."""
+def trace_verdict(files: Sequence[TracedFile], unread: Sequence[Unread] = ()) -> str:
+    """Return the answer in one sentence: the copies, and how many files could hold code and were not judged."""
+    verdict = _verdict(files)
+    return f"{verdict}; {number_of(len(unread), 'file')} not judged" if unread else verdict
+
+
+def _verdict(files: Sequence[TracedFile]) -> str:
+    """Return the copy of one file, or the files that have copies and their licences."""
     findings = list(chain.from_iterable(map(attrgetter("findings"), files)))
     copies = list(filter(attrgetter("is_copy"), findings))
     if not findings:
@@ -123,9 +132,11 @@ def _no_source(files: Sequence[TracedFile]) -> str:
     return f"no source; {number_of(short, 'file')} too short to be judged" if short else "no source"
 
 
-def answer_lines(files: Sequence[TracedFile], judgement: Judgement | None = None) -> Iterator[str]:
+def answer_lines(
+    files: Sequence[TracedFile], judgement: Judgement | None = None, unread: Sequence[Unread] = ()
+) -> Iterator[str]:
     """Yield the first screen: a headline for each file with a copy and what to do next, then similar code."""
-    yield trace_verdict(files)
+    yield trace_verdict(files, unread)
     denials = denials_by_finding(judgement)
     # what the gate denies comes first, so that it is not among the files that a long list leaves out
     copied = sorted(filter(_has_copy, files), key=lambda file: denials.keys().isdisjoint(map(id, file.findings)))
@@ -157,13 +168,16 @@ def shown_findings(file: TracedFile, top: int, judgement: Judgement | None) -> l
     return [finding for at, finding in enumerate(file.findings) if at < top or id(finding) in denials]
 
 
-def describe_files(files: Sequence[TracedFile], top: int, judgement: Judgement | None = None) -> Report:
+def describe_files(
+    files: Sequence[TracedFile], top: int, judgement: Judgement | None = None, *, unread: Sequence[Unread] = ()
+) -> Report:
     """Return the report of traced files: a row and an annotation for each finding.
 
     Args:
         files: with their findings.
         top: findings of each file at most; denied ones are never left out.
         judgement: of the licence gate; None without rules.
+        unread: files that could hold code and were not judged.
     """
     denials = denials_by_finding(judgement)
     rows, annotations, data = [], [], []
@@ -195,7 +209,7 @@ def describe_files(files: Sequence[TracedFile], top: int, judgement: Judgement |
                     level="error" if denial is not None and denial.excuse is None else "notice",
                 )
             )
-    verdict = trace_verdict(files)
+    verdict = trace_verdict(files, unread)
     return Report(
         title="Which files of the corpus does this code come from?",
         statement=verdict,
@@ -206,6 +220,7 @@ def describe_files(files: Sequence[TracedFile], top: int, judgement: Judgement |
             "verdict": verdict,
             "gate": None if judgement is None else _gate_data(judgement),
             "files": data,
+            "not_judged": [{"path": file.path, "reason": file.reason} for file in unread],
         },
         kind="provenance report",
         annotations=tuple(annotations),

@@ -5,7 +5,7 @@ it whole or one of its functions, are evidence for one source. Sources with the 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -173,12 +173,52 @@ def trace_file(
     Raises:
         AssayError: see `trace`.
     """
-    language = file.language or find_language(file.text, index)
-    labelled = SourceText(file.path, file.text, language)
+    labelled = _labelled(file, index, parts)
     documents = top * DOCUMENTS_FOR_A_SOURCE
-    search = partial(trace, language=language, method=method, top=documents, settings=settings, also=also)
-    traced = tuple((part, search(part.text, index)) for part in parts(labelled))
-    return TracedFile(file, language, parts=traced, findings=findings_of(file.path, traced))
+    search = partial(trace, method=method, top=documents, settings=settings, also=also)
+    traced = tuple((part, search(part.text, index, language=part.language)) for part in parts(labelled))
+    return TracedFile(file, labelled.language, parts=traced, findings=findings_of(file.path, traced))
+
+
+def _labelled(file: SourceText, index: Searchable, parts: Callable[[SourceText], Sequence[SourceText]]) -> SourceText:
+    """Return a file with a language of the whole and of each block, as far as their texts show one."""
+    blocks = []
+    for block in file.blocks:
+        blocks.append(block if block.language else replace(block, language=find_language(block.text, index)))
+    whole = parts(replace(file, blocks=()))
+    language = file.language
+    if language is None and whole:  # of a long file that is changed in a few lines, these show the language
+        language = find_language(whole[-1].text, index)
+    return replace(file, language=language, blocks=tuple(blocks))
+
+
+def without_own(files: Iterable[TracedFile], own: Collection[str]) -> list[TracedFile]:
+    """Return files without the places that are ours, and without findings that have no other.
+
+    Args:
+        files: with their findings.
+        own: names of sources, repositories (as addresses or `owner/name`), package URLs without version, or authors.
+    """
+    names = frozenset(map(str.casefold, own))
+    if not names:
+        return list(files)
+    return [replace(file, findings=tuple(_of_others(file.findings, names))) for file in files]
+
+
+def _of_others(findings: Iterable[SourceFinding], names: frozenset[str]) -> Iterator[SourceFinding]:
+    for finding in findings:
+        places = tuple(place for place in finding.places if names.isdisjoint(_names_of(place.origin)))
+        if places:
+            licences = tuple(dict.fromkeys(place.origin.licence for place in places))
+            yield replace(finding, places=places, licences=licences)
+
+
+def _names_of(origin: Origin) -> Iterator[str]:
+    """Yield what a user may call a place."""
+    repository = (origin.repository or "").casefold().rstrip("/").removesuffix(".git")
+    purl = (origin.purl or "").casefold().partition("@")[0]
+    names = (origin.source, repository, "/".join(repository.split("/")[-2:]), origin.author or "", purl)
+    yield from filter(None, map(str.casefold, names))
 
 
 def findings_of(path: str, traced: Sequence[tuple[SourceText, Trace]]) -> tuple[SourceFinding, ...]:

@@ -100,12 +100,16 @@ def judge(files: Sequence[TracedFile], rules: "LicenceRules") -> Judgement:
     threshold = _threshold(p_values)
     denials: list[Denial] = []
     undecided: list[Denial] = []
+    passed_over: dict[str, str] = {}
     weak = 0
     for finding in chain.from_iterable(map(attrgetter("findings"), files)):
         # a denied place decides, whatever the other places of the same code are under
         denied_place = _first_place(finding, rules.deny)
         place = denied_place or _first_place(finding, rules.leave_open)
         if place is None:
+            for licence in finding.licences if finding.is_copy else ():
+                if family := rules.pass_over(licence):
+                    passed_over[licence] = family
             continue
         evidence = next((match for match in finding.evidence if _fails(match, threshold)), None)
         if evidence is None:
@@ -120,6 +124,9 @@ def judge(files: Sequence[TracedFile], rules: "LicenceRules") -> Judgement:
         weak=weak,
         uncalibrated=sum(denial.evidence.p_value is None for denial in denials),
         false_alarms=FALSE_ALARMS * len(p_values) if denials else 0.0,
+        remarks=tuple(
+            f"copies under {licence} ({family}): no rule covers it" for licence, family in passed_over.items()
+        ),
         undecided=tuple(undecided),
     )
 
@@ -176,16 +183,22 @@ def accept_findings(
         judgement: without excuses.
         texts: of the traced files, by path.
         baseline: keys of the accepted findings; see `read_baseline`.
-        added: lines that the judged change adds itself, by path: a comment in one of them accepts nothing.
+        added: lines that the judged change adds itself, by path: a comment on a finding with one of them accepts
+            nothing.
     """
     remarks = list(judgement.remarks)
 
     def excused(denial: Denial) -> Denial:
         path = denial.finding.path
         reason, line = _comment(denial.finding, texts[path])
-        if line in added.get(path, ()):
+        if line is not None and not added.get(path, frozenset()).isdisjoint(
+            {line, *line_numbers(denial.finding.lines)}
+        ):
+            # the comment was written about other code than what the change makes of the block
             reason = ""
-            remarks.append(f"{path}:{line}: `assay: ignore` is new in this change, so it accepts nothing")
+            remarks.append(
+                f"{path}:{line}: `assay: ignore` stands in code that this change adds, so it accepts nothing"
+            )
         elif line is not None and not reason:
             remarks.append(f"{path}:{line}: `assay: ignore` without a reason, so it accepts nothing")
         if not reason and finding_key(denial, texts[path]) in baseline:

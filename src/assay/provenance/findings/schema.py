@@ -32,6 +32,10 @@ class PlaceData(BaseModel):
     first_line: int
     content: str | None
     """SHA-1 of the file as git has it for a blob; null where it is not known."""
+    purl: str | None
+    """Package URL of the package that the file belongs to; null where it is not known."""
+    declared: str | None
+    """Licence that the package or folder around the file states; another one than `licence` is a conflict."""
     swhid: str | None
     """Identifier of the matched lines, as Software Heritage has them."""
 

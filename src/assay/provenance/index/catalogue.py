@@ -48,24 +48,27 @@ SELECT id FROM documents WHERE base IN (SELECT value FROM bases) AND id NOT IN (
 
 _ORIGINS = """
 SELECT origins.document, origins.file, files.checksum, sources.name, files.path, files.repository, files."commit",
-    files.licence, files.author, files.url, files.content, origins.first_line
+    files.licence, files.author, files.url, files.content, files.purl, files.declared, origins.first_line
 FROM origins JOIN files ON files.id = origins.file JOIN sources ON sources.id = files.source
 WHERE origins.document IN (SELECT value FROM json_each(?))
 ORDER BY origins.document, origins.file, origins.first_line
 """
+
+_ADD_FILE = "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 _PLACES = "SELECT document, file, first_line FROM origins WHERE document IN (SELECT value FROM json_each(?))"
 
 _LISTS = "SELECT document, checksum FROM places WHERE document IN (SELECT value FROM json_each(?))"
 
 _FILES = """
-SELECT files.id, files.checksum, sources.name, path, repository, "commit", licence, author, url, content
+SELECT files.id, files.checksum, sources.name, path, repository, "commit", licence, author, url, content, purl,
+    declared
 FROM files JOIN sources ON sources.id = files.source WHERE files.id IN (SELECT value FROM json_each(?))
 """
 
 _FILE = """
 SELECT id FROM files WHERE source = ? AND path = ? AND repository IS ? AND "commit" IS ? AND licence = ?
-    AND author IS ? AND url IS ? AND content IS ?
+    AND author IS ? AND url IS ? AND content IS ? AND purl IS ? AND declared IS ?
 """
 
 MOST_REMEMBERED = 10_000
@@ -218,8 +221,20 @@ class Catalogue:
                 # xor of the rows that were found, compared below with the one that triggers kept: a lost row is noticed
                 # too
                 places[document] = places.get(document, 0) ^ origin_checksum(document, file, first_line)
-                *described, content = described
-                origin = Origin(*(*described, first_line, content.hex() if content else None))
+                source, path, repository, commit, licence, author, url, content, purl, declared = described
+                origin = Origin(
+                    source=source,
+                    path=path,
+                    repository=repository,
+                    commit=commit,
+                    licence=licence,
+                    author=author,
+                    url=url,
+                    first_line=first_line,
+                    content=content.hex() if content else None,
+                    purl=purl,
+                    declared=declared,
+                )
                 origins.setdefault(document, []).append(origin)
             for (number, _, language, kind, name, *_), plain in self._with_texts(numbers, places):
                 text = plain.decode("utf-8", "surrogatepass")
@@ -454,14 +469,14 @@ class Catalogue:
     def _file(self, origin: Origin) -> int:
         described = [origin.path, origin.repository, origin.commit, origin.licence, origin.author, origin.url]
         content = bytes.fromhex(origin.content) if origin.content else None
-        fields = [*map(storable, described), content]
+        fields = [*map(storable, described), content, storable(origin.purl), storable(origin.declared)]
         row = (self._source(origin.source), *fields)
         if row not in self._files:
             numbers = self._column(_FILE, *row)
             if not numbers:
                 numbers = self._column("SELECT coalesce(max(id), 0) + 1 FROM files")
                 checksum = row_checksum(*numbers, storable(origin.source), *fields)
-                self._all("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *numbers, *row, checksum)
+                self._all(_ADD_FILE, *numbers, *row, checksum)
             if len(self._files) > MOST_REMEMBERED:
                 self._files.clear()
             self._files[row] = int(numbers[0])

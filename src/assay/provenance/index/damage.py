@@ -13,7 +13,8 @@ _BATCH = 512
 """Documents that are read together."""
 
 _FILES = """
-SELECT files.id, sources.name, path, repository, "commit", licence, author, url, content, files.checksum
+SELECT files.id, sources.name, path, repository, "commit", licence, author, url, content, purl, declared,
+    files.checksum
 FROM files LEFT JOIN sources ON sources.id = source
 """
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from assay.errors import AssayError, CorpusIndexError, plain_reason
 from assay.files import check_target_folder, parse_json, sole_process, sync_folder
+from assay.licences import LICENCE_READER
 from assay.provenance.index.catalogue import Catalogue
 from assay.provenance.index.damage import reset_state
 from assay.retrieval import Postings, Profile, VectorIndex, durable_writer, generations_in
@@ -41,17 +42,20 @@ class Description:
         profile: of the fingerprints.
         encoder: name of the encoder; None without vectors.
         encoder_digest: its digest.
+        licence_reader: name and version of the rules by which licences were read; None of an older index.
     """
 
     profile: Profile
     encoder: str | None
     encoder_digest: str | None
+    licence_reader: str | None = None
 
     @property
     def content(self) -> dict[str, Any]:
         """The description as JSON has it."""
         encoder = None if self.encoder is None else {"name": self.encoder, "digest": self.encoder_digest}
-        return {"format": INDEX_FORMAT, "profile": self.profile.content(), "encoder": encoder}
+        described = {"format": INDEX_FORMAT, "profile": self.profile.content(), "encoder": encoder}
+        return described if self.licence_reader is None else described | {"licence_reader": self.licence_reader}
 
 
 def make_folder(folder: Path, profile: Profile, encoder: Encoder | None) -> None:
@@ -121,8 +125,8 @@ def write_description(folder: Path, content: Mapping[str, Any]) -> None:
 def description_content(profile: Profile, encoder: Encoder | None) -> dict[str, Any]:
     """Return the description that a new index stores, as JSON has it."""
     if encoder is None:
-        return Description(profile, None, None).content
-    return Description(profile, encoder.name, encoder.digest).content
+        return Description(profile, None, None, LICENCE_READER).content
+    return Description(profile, encoder.name, encoder.digest, LICENCE_READER).content
 
 
 def read_description(folder: Path) -> Description:
@@ -162,7 +166,7 @@ def description_of(content: Any, place: Path | str) -> Description:  # noqa: ANN
         name, digest = encoder["name"], encoder["digest"]
         if not isinstance(name, str | None) or not isinstance(digest, str | None):
             raise TypeError(f"received the encoder {encoder}, expected a name and a digest")  # noqa: TRY301  caught below
-        return Description(Profile.of(content["profile"]), name, digest)
+        return Description(Profile.of(content["profile"]), name, digest, content.get("licence_reader"))
     except (KeyError, TypeError, AttributeError, AssayError) as error:
         raise CorpusIndexError(f"{place}: its description is damaged: {plain_reason(error)}") from error
 

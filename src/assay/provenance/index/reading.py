@@ -2,22 +2,25 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain, islice, product
 from operator import attrgetter
+from pathlib import PurePosixPath
 
-from assay.corpora import CorpusSettings, Document, Entry, Reason, pieces
+from assay.code import languages_of_text
+from assay.corpora import CorpusSettings, Document, Entry, Reason, SourceText, blocks_and_whole, pieces
 from assay.corpora.entry import NO_CONTENT
 from assay.corpora.filters import (
     decode_source,
+    is_prose_or_data,
     language_of_file,
     languages_named,
     skip_by_bytes,
-    skip_by_language,
     skip_by_text,
 )
 from assay.corpora.open import DEFAULT as ALL_CODE
+from assay.corpora.texts import Piece
 from assay.licences import licence_of_file
 from assay.retrieval import DEFAULT, Form, Hashes, Profile, document_vectors, fingerprint_hashes
 from assay.types import Encoder, Float32Array
@@ -41,7 +44,7 @@ class IndexSettings:
         read = self.corpus
         parts = (
             *(read.include, read.exclude, sorted(languages_named(read.language)), read.all_text),
-            *(read.generated, read.largest, read.granularity, self.profile),
+            *(read.generated, read.largest, read.granularity, self.profile, _READING),
         )
         return _digest(repr(parts))
 
@@ -75,6 +78,8 @@ class FileRead:
     notes: Counter[str] = field(default_factory=Counter)
 
 
+_READING = 2
+"""Raised when the same settings read other documents from the same files: every file is then read again."""
 NOT_UTF8 = "files not UTF-8, read as Latin-1"
 NOT_PARSED = "files kept whole because they do not parse"
 SHORT_FUNCTIONS = "functions too short for a fingerprint"
@@ -120,19 +125,30 @@ def read_entry(source: str, entry: Entry, settings: IndexSettings, stamp: str | 
 
 def _divided(read: FileRead, source: str, entry: Entry, settings: IndexSettings, text: str, *, blob: str) -> FileRead:
     """Return the file with its documents, or the reason why there is none."""
-    language = entry.facts.language or language_of_file(entry.path, text[:200])
-    if reason := skip_by_language(language, settings.corpus) or skip_by_text(text, settings.corpus):
-        return replace(read, skipped=reason, notes=+read.notes)
-    cut = pieces(text, language, settings.corpus.granularity)
-    hashed = fingerprint_hashes(list(map(attrgetter("text"), cut.pieces)), language, settings.profile)
+    named = entry.facts.language or language_of_file(entry.path, text[:200])
+    file = _with_languages(SourceText.of(entry.path, text, named))
+    reason = skip_by_text(text, settings.corpus)
+    parts = [] if reason else list(_parts(file, settings.corpus))
+    if not parts:
+        usual: Reason = "other language" if settings.corpus.language else "prose or data"
+        return replace(read, skipped=reason or usual, notes=+read.notes)
+    cut, parsed = list[tuple[Piece, str | None, int]](), True
+    hashed = list[Mapping[Form, Hashes]]()
+    for part in parts:
+        divided = pieces(part.text, part.language, settings.corpus.granularity)
+        parsed = parsed and divided.parsed
+        cut += product(divided.pieces, [part.language], [part.first_line - 1])
+        hashed += fingerprint_hashes(list(map(attrgetter("text"), divided.pieces)), part.language, settings.profile)
     facts = entry.facts
-    licence = licence_of_file(facts.metadata, text, facts.nearest, stated=facts.stated)
+    licence = licence_of_file(
+        facts.metadata, text, facts.nearest, stated=facts.stated, holders=facts.holders or frozenset()
+    )
     origin = replace(facts.origin(source, entry.path, licence), content=blob)
     documents, kept = [], []
     short = 0
-    for piece, hashes in zip(cut.pieces, hashed, strict=True):
+    for (piece, language, above), hashes in zip(cut, hashed, strict=True):
         if any(map(len, hashes.values())):
-            origins = (replace(origin, first_line=piece.first_line),)
+            origins = (replace(origin, first_line=above + piece.first_line),)
             documents.append(Document(piece.text, language, kind=piece.kind, name=piece.name, origins=origins))
             kept.append(hashes)
         else:
@@ -143,8 +159,38 @@ def _divided(read: FileRead, source: str, entry: Entry, settings: IndexSettings,
         hashes=tuple(kept),
         skipped=None if kept else "too short",
         # the sum of counters drops counts of 0
-        notes=Counter({SHORT_FUNCTIONS: short, NOT_PARSED: int(not cut.parsed)}) + read.notes,
+        notes=Counter({SHORT_FUNCTIONS: short, NOT_PARSED: int(not parsed)}) + read.notes,
     )
+
+
+def _with_languages(file: SourceText) -> SourceText:
+    """Return a file with the languages that its texts show, where none is stated: a search reads them in these too."""
+    blocks = tuple(replace(block, language=block.language or _shown(block.text)) for block in file.blocks)
+    language = file.language or _language_of_program(file.path, file.text)
+    return replace(file, language=language, blocks=blocks)
+
+
+def _language_of_program(path: str, text: str) -> str | None:
+    shown = _shown(text)
+    if not is_prose_or_data(path):
+        return shown
+    # a program without its suffix has functions; prose has none in any language
+    is_program = PurePosixPath(path).suffix in {"", ".txt"} and len(pieces(text, shown).pieces) > 1
+    return shown if is_program else None
+
+
+def _shown(text: str) -> str | None:
+    return next(iter(languages_of_text(text)), None)
+
+
+def _parts(file: SourceText, settings: CorpusSettings) -> Iterator[SourceText]:
+    """Yield the whole of a program, and the blocks of any text, in the languages of the settings."""
+    *blocks, whole = blocks_and_whole(file)
+    is_document = file.language is None and is_prose_or_data(file.path) and not settings.all_text
+    for part in blocks if is_document else (whole, *blocks):
+        is_left_out = settings.language and part.language not in languages_named(settings.language)
+        if part.text.strip() and not is_left_out:
+            yield part
 
 
 def content_digest(content: bytes) -> str:

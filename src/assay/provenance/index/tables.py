@@ -25,7 +25,7 @@ from pathlib import Path
 from assay.database import connect
 from assay.errors import CorpusIndexError
 
-CATALOGUE_FORMAT = 4
+CATALOGUE_FORMAT = 5
 CACHE_KIB = 64 * 1024
 LARGEST_LOG = 1 << 26
 """Bytes to which the write-ahead log is cut after a commit."""
@@ -46,7 +46,8 @@ CREATE TABLE places (document INTEGER PRIMARY KEY, checksum INTEGER NOT NULL);
 CREATE TABLE sources (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, checksum BLOB NOT NULL);
 CREATE TABLE files (
     id INTEGER PRIMARY KEY, source INTEGER NOT NULL REFERENCES sources (id), path TEXT NOT NULL,
-    repository TEXT, "commit" TEXT, licence TEXT NOT NULL, author TEXT, url TEXT, content BLOB, checksum BLOB NOT NULL
+    repository TEXT, "commit" TEXT, licence TEXT NOT NULL, author TEXT, url TEXT, content BLOB,
+    purl TEXT, declared TEXT, checksum BLOB NOT NULL
 );
 CREATE INDEX files_place ON files (source, path);
 CREATE TABLE origins (

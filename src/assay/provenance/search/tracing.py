@@ -49,6 +49,9 @@ LITTLE = 0.2
 FUNCTIONS_BEHIND = 10
 """Documents behind the last match that are read, because a function may come before its file."""
 
+SHOWS_A_LANGUAGE = 50_000
+"""Characters of a text by which its language is found."""
+
 EVERY_MATCH = Thresholds(min_confidence=0)
 """A search leaves nothing out, unless its caller asks for more."""
 
@@ -357,6 +360,7 @@ def find_language(text: str, index: Searchable) -> str | None:
     Returns:
         None where the text shows no language, and none finds anything that the neutral rules do not find as well.
     """
+    text = text[:SHOWS_A_LANGUAGE]
     shown = languages_of_text(text)
     indexed = set(map(language_named, filter(None, index.languages())))
     choice: list[str | None] = [name for name in shown or languages_with("fingerprints") if name in indexed]

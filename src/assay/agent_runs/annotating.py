@@ -1,0 +1,190 @@
+"""All runs of an evaluation with their verdicts, and the solved rate with and without those that read the fix."""
+
+import multiprocessing
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+from scipy.special import ndtri
+
+from assay.agent_runs.gold import GoldTask
+from assay.agent_runs.judging import JudgedRun, RunVerdict, judge_run
+from assay.agent_runs.reading import Unread, read_runs, run_files
+from assay.agent_runs.repositories import base_items
+from assay.agent_runs.run_values import AgentRun
+from assay.errors import DataError
+from assay.evaluation import Estimate, grouped_mean, grouped_share, wilson_ends
+from assay.reports import TabularResult
+
+WORTH_PROCESSES = 64 * 2**20
+"""Bytes of runs from which further processes are started."""
+BEGINNING = 400
+"""Characters at the beginning of a task's text that name it in a prompt."""
+SHORTEST = 60
+"""Characters that such a text needs."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AnnotatedRuns(TabularResult):
+    """Runs of agents with their verdicts.
+
+    Attributes:
+        runs: in the order of the files.
+        unread: files, or parts of them, that gave no run.
+        read: share of the runs that read the fix, among those with a verdict.
+        solved: solved rate of all runs with an outcome.
+        solved_without: the same without the runs that read the fix.
+        repositories: True where the base commits were looked up.
+        without_base: tasks whose base commit no repository has.
+        notes: what was guessed.
+    """
+
+    runs: tuple[JudgedRun, ...]
+    unread: tuple[Unread, ...]
+    read: Estimate
+    solved: Estimate
+    solved_without: Estimate
+    repositories: bool = False
+    without_base: int = 0
+    notes: tuple[str, ...] = ()
+
+    def with_verdict(self, verdict: RunVerdict) -> list[JudgedRun]:
+        """Return the runs with a verdict."""
+        return [run for run in self.runs if run.verdict == verdict]
+
+
+def judge_runs(
+    paths: Iterable[Path],
+    tasks: Mapping[str, GoldTask],
+    *,
+    repositories: Path | None = None,
+    outcomes: Mapping[str, float] | None = None,
+    notes: Sequence[str] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> AnnotatedRuns:
+    """Return a verdict on every run in some files and folders.
+
+    Args:
+        paths: files and folders of runs.
+        tasks: by id.
+        repositories: folder of git mirrors or checkouts of the projects.
+        outcomes: id of a task → outcome of its run, where the runs themselves have none.
+        notes: what was guessed.
+        progress: is called with the files done and their total.
+
+    Raises:
+        DataError: nothing could be read.
+        MissingExtra: a log of inspect without inspect_ai.
+    """
+    files = [path for path, _ in run_files(paths)]
+    base = partial(_base, tasks=tasks, folder=repositories) if repositories else None
+    judged: list[JudgedRun] = []
+    unread: list[Unread] = []
+    with _mapper(files) as mapped:
+        for number, results in enumerate(mapped(partial(_judged, tasks=tasks, base=base), files), 1):
+            for result in results:
+                (judged if isinstance(result, JudgedRun) else unread).append(result)  # type: ignore[arg-type]
+            if progress is not None:
+                progress(number, len(files))
+    if not judged:
+        first = unread[0]
+        raise DataError(f"{first.path}: {first.reason}" + f" (and {len(unread) - 1} further)" * (len(unread) > 1))
+    judged = _with_outcomes(judged, outcomes or {})
+    wrote = Counter(run.task for run in judged if run.verdict == "wrote it without reading")
+    runs = tuple(replace(run, others=wrote[run.task] - (run.verdict == "wrote it without reading")) for run in judged)
+    sure = [run for run in runs if run.verdict != "cannot tell"]
+    scored = [run for run in runs if run.solved is not None]
+    kept = [run for run in scored if run.verdict != "read the fix"]
+    named = sorted({run.task for run in runs if run.task}) if base else []
+    lacking = [task for task in named if base and base(task) is None]
+    return AnnotatedRuns(
+        runs=runs,
+        unread=tuple(unread),
+        read=_read_share(sure),
+        solved=solved_rate(scored),
+        solved_without=solved_rate(kept),
+        repositories=repositories is not None,
+        without_base=len(lacking),
+        notes=tuple(notes),
+    )
+
+
+def _read_share(runs: Sequence[JudgedRun]) -> Estimate:
+    """Return the share of the runs that read the fix; few tasks have Wilson's interval too, for its upper end."""
+    tasks = [run.task for run in runs]
+    share = grouped_share([run.verdict == "read the fix" for run in runs], tasks)
+    if share.has_interval or not runs:
+        return share
+    low, high = wilson_ends(share.value, len(set(tasks)), float(ndtri((1 + share.level) / 2)))
+    return replace(share, low=low, high=high, reason=None)
+
+
+def task_of(run: AgentRun, tasks: Mapping[str, GoldTask]) -> GoldTask | None:
+    """Return the task that a run worked on: by its names, else by the text of the task in its prompt."""
+    named = next((tasks[name] for name in run.tasks if name in tasks), None)
+    if named is not None or not run.prompt:
+        return named
+    prompt = " ".join(run.prompt.split())
+    for task in tasks.values():
+        text = " ".join(task.text[: 2 * BEGINNING].split())[:BEGINNING]
+        if len(text) >= SHORTEST and text in prompt:
+            return task
+    return None
+
+
+def _judged(
+    path: Path, tasks: Mapping[str, GoldTask], base: "Callable[[str], frozenset[tuple[str, ...]] | None] | None"
+) -> list[JudgedRun | Unread]:
+    results: list[JudgedRun | Unread] = []
+    for run in read_runs(path):
+        if isinstance(run, Unread):
+            results.append(run)
+            continue
+        task = task_of(run, tasks)
+        results.append(judge_run(run, str(path), task, base(task.id) if base and task else None))
+    return results
+
+
+def _base(name: str, tasks: Mapping[str, GoldTask], folder: Path) -> frozenset[tuple[str, ...]] | None:
+    return base_items(tasks[name], folder)
+
+
+def solved_rate(runs: Sequence[JudgedRun]) -> Estimate:
+    """Return the mean outcome of runs that have one, with an interval over tasks."""
+    return grouped_mean(np.array([run.solved for run in runs], np.float64), [run.task for run in runs])
+
+
+def _with_outcomes(judged: list[JudgedRun], outcomes: Mapping[str, float]) -> list[JudgedRun]:
+    """Return the runs with their outcomes; one file of outcomes cannot say which of several runs it is about."""
+    count = Counter(run.task for run in judged)
+    repeated = next((task for task in outcomes if count[task] > 1), None)
+    if repeated is not None:
+        raise DataError(f"outcomes of tasks, and {count[repeated]} runs of {repeated}; expected one run of each task")
+    return [replace(run, solved=outcomes.get(run.task, run.solved)) for run in judged]
+
+
+@contextmanager
+def _mapper(files: Sequence[Path]) -> Iterator[Callable[..., Iterable[list[JudgedRun | Unread]]]]:
+    """Yield `map`, over several processes where there is much to read."""
+    jobs = min(os.cpu_count() or 1, len(files))
+    sizes = sum(path.stat().st_size for path in files if path.is_file())
+    if jobs == 1 or sizes < WORTH_PROCESSES:
+        yield map
+        return
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
+    main = sys.modules["__main__"]
+    # a new process imports the script that started it, and one without `if __name__ == "__main__"` would start anew
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+            yield partial(pool.map, chunksize=max(1, min(16, len(files) // (4 * jobs))))
+    finally:
+        sys.modules["__main__"] = main

@@ -1,0 +1,265 @@
+"""Tasks with their gold patch, and what of a patch can be recognised in a text.
+
+A patch is a set of items: its informative added lines, and pairs of neighbours in the new text of which at least one is
+new (or between which lines were deleted). A line alone may stand anywhere; a pair says that the text has the change at
+its place. What the old side has is no item.
+"""
+
+import html
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+from assay.agent_runs.layouts.contents import text_of
+from assay.datasets import SourceRow, hunks, read_rows
+from assay.errors import DataError
+
+ID_COLUMNS = ("instance_id", "task_id", "task_name", "id", "name")
+PATCH_COLUMNS = ("patch", "gold_patch", "golden_patch", "fix_patch", "solution_patch", "solution")
+TEST_COLUMNS = ("test_patch", "tests")
+TEXT_COLUMNS = ("problem_statement", "hints_text", "instruction", "issue", "title", "body", "requirements", "interface")
+
+LARGE, AROUND = 1 << 18, 1 << 12
+"""Characters of a text of which only what surrounds the lines of a patch is read, and of these surroundings."""
+
+Item = tuple[str, ...]
+"""A line (one text), or two neighbours (two texts); white space is one blank."""
+DELETED = "-"
+"""First text of a pair that is a deleted line of a diff: all that is left of a patch that adds nothing."""
+
+_WORD = re.compile(r"\w+")
+_PREFIX = re.compile(r"(?:[^\s:]+[:-]){0,3}?\s*\d+(?:[:|→\t-]| \|)|(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)")
+"""What grep, cat -n, editors and blame put before a line."""
+_DIFF = re.compile(r"diff --git |--- |Index: ")
+_SHORT, _WORDS = 10, 2
+"""Characters and words that a line needs to be informative."""
+
+
+@dataclass(frozen=True)
+class PatchItems:
+    """The recognisable parts of one patch.
+
+    Attributes:
+        lines: informative added lines, in order, as they are found in a text.
+        places: items of each changed place.
+        paths: of the patched files.
+    """
+
+    lines: tuple[str, ...]
+    places: tuple[frozenset[Item], ...]
+    paths: tuple[str, ...]
+
+    @cached_property
+    def items(self) -> frozenset[Item]:
+        """All of them."""
+        return frozenset().union(*self.places)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The lines that occur in any item."""
+        return frozenset(chain.from_iterable(self.items)) - {DELETED}
+
+    @cached_property
+    def anchors(self) -> tuple[str, ...]:
+        """Texts of which each occurrence of the patch has at least one, in their spellings within JSON and HTML."""
+        long = sorted(self.words, key=len, reverse=True)
+        return tuple(dict.fromkeys(chain.from_iterable(map(_spellings, self.lines or long[:4]))))
+
+    def occurs_in(self, text: str) -> bool:
+        """Return True if a text may hold an item: a quick test."""
+        return any(anchor in text for anchor in self.anchors)
+
+    def shown(self, text: str, sign: str = "") -> frozenset[Item]:
+        """Return the items that a text shows.
+
+        Args:
+            text: of an output: a file, a diff, lines with numbers or names before them, within JSON or HTML.
+            sign: of the lines of a diff that count; "" for any.
+        """
+        if not self.occurs_in(text):
+            return frozenset()
+        present: set[Item] = set()
+        if len(text) > LARGE:
+            text = self._near_anchors(text)
+        for lines in _readings(text, sign):
+            keys = [key for line in lines if (key := self._key(line)) is not None]
+            present.update((key,) for key in keys if key)
+            present.update(pair for pair in pairwise(keys) if all(pair))
+            present.update((DELETED, normal(line[1:])) for line in lines if line[:1] == "-")
+        return self.items & present
+
+    def _near_anchors(self, text: str) -> str:
+        """Return the parts of a large text around the lines of the patch, each from its first whole line."""
+        parts, reached = [], 0
+        places = chain.from_iterable(re.finditer(re.escape(anchor), text) for anchor in self.anchors)
+        for start in sorted(match.start() for match in places):
+            begin = max(reached, start - AROUND)
+            reached = max(reached, start + AROUND)
+            parts.append(text[begin:reached])
+        return "".join(parts)
+
+    def _key(self, line: str) -> str | None:
+        """Return the line of the patch that a line shows; "" where it shows none, None for an empty one."""
+        for candidate in _without_prefix(line):
+            text = normal(candidate)
+            if not text:
+                return None
+            if text in self.words:
+                return text
+        return ""
+
+
+def _without_prefix(line: str) -> Iterator[str]:
+    yield line
+    if line[:1] in "+- ":
+        yield line[1:]
+    if match := _PREFIX.match(line):
+        rest = line[match.end() :]
+        yield rest
+        if rest[:1] in {"+", "-"}:
+            yield rest[1:]
+
+
+def normal(line: str) -> str:
+    """Return a line with single blanks."""
+    return " ".join(line.split())
+
+
+def _spellings(text: str) -> tuple[str, ...]:
+    return text, json.dumps(text)[1:-1], html.escape(text), html.escape(text, quote=False)
+
+
+def _readings(text: str, sign: str) -> Iterator[Sequence[str]]:
+    """Yield the lines of a text in every way in which it may be meant."""
+    texts = [text]
+    if "\\n" in text:
+        texts.append(text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"').replace("\\\\", "\\"))
+    if "</" in text or ("&" in text and ";" in text):
+        texts.append(html.unescape(re.sub(r"<[^<>\n]{1,300}>", "", text)))
+    for reading in texts:
+        lines = reading.splitlines()
+        if "@@" in reading and not sign:
+            yield [line for line in lines if line[:1] != "-"]
+        if sign:
+            yield [line for line in lines if line[:1] == sign]
+        elif "@@" in reading:
+            yield [line for line in lines if line[:1] != "+"]
+        else:
+            yield lines
+
+
+def items_of(patch: str) -> PatchItems:
+    """Return the items of a unified diff; of a text that is none, every line is new."""
+    parts = list(hunks(patch))
+    sides = [hunk.lines for hunk in parts]
+    if not sides and not _DIFF.match(patch):
+        sides = [tuple(("+", line) for line in patch.splitlines())]
+    old: set[Item] = set()
+    for side in sides:
+        before = [text for sign, line in side if sign != "+" and (text := normal(line))]
+        old.update((line,) for line in before)
+        old.update(pairwise(before))
+    lines: dict[str, None] = {}
+    places = []
+    for side in sides:
+        new = [(sign == "+", text) for sign, line in side if sign != "-" and (text := normal(line))]
+        added = [text for is_new, text in new if is_new and is_informative(text) and (text,) not in old]
+        lines |= dict.fromkeys(added)
+        pairs = pairwise(text for _, text in new)
+        # a pair of the new text that the old text lacks has a new line, or lines were deleted between the two
+        place = {pair for pair in pairs if pair not in old and len(_WORD.findall(" ".join(pair))) > _WORDS}
+        if all(sign != "+" for sign, _ in chain.from_iterable(sides)):
+            place |= {(DELETED, line) for sign, text in side if sign == "-" and is_informative(line := normal(text))}
+        places.append(frozenset(place | {(line,) for line in added}))
+    return PatchItems(tuple(lines), tuple(places), tuple(dict.fromkeys(hunk.path for hunk in parts)))
+
+
+def is_informative(line: str) -> bool:
+    """Return True for a line that is not so short that it stands everywhere."""
+    return len(line) >= _SHORT and len(set(_WORD.findall(line))) >= _WORDS
+
+
+@dataclass(frozen=True)
+class GoldTask:
+    """A task with a known fix.
+
+    Attributes:
+        id: of the task.
+        patch: the gold patch; "" where the table has none.
+        test_patch: the tests of the fix; "" where the table has none.
+        text: what the agent is given.
+        repository: "owner/name"; "" where the table does not say.
+        base: commit that the task starts from; "" where the table does not say.
+    """
+
+    id: str
+    patch: str
+    test_patch: str = ""
+    text: str = ""
+    repository: str = ""
+    base: str = ""
+
+    @cached_property
+    def fix(self) -> PatchItems:
+        """Items of the gold patch."""
+        return items_of(self.patch)
+
+    @cached_property
+    def tests(self) -> PatchItems:
+        """Items of the tests."""
+        return items_of(self.test_patch)
+
+
+def read_tasks(path: Path, columns: Mapping[str, str], note: Any = None) -> dict[str, GoldTask]:  # noqa: ANN401
+    """Return the tasks of a table by id: SWE-bench and its relatives, or any table with a column of patches.
+
+    Args:
+        path: of the table.
+        columns: names of the columns `id` and `patch`, where they are not the usual ones.
+        note: takes a sentence on what was guessed.
+
+    Raises:
+        DataError: the table cannot be read, or has no column of ids or of patches.
+    """
+    tasks: dict[str, GoldTask] = {}
+    for number, row in enumerate(read_rows(path, note or _ignore)):
+        name = _first(row, [columns["id"]] if "id" in columns else ID_COLUMNS)
+        names = [columns["patch"]] if "patch" in columns else PATCH_COLUMNS
+        if number == 0 and (not name or not set(names) & set(row)):
+            raise DataError(
+                f"{path}: a table with {', '.join(row)}; expected a column of ids and one of gold patches, such as "
+                "instance_id and patch, or --columns id=NAME,patch=NAME"
+            )
+        if name in tasks:
+            raise DataError(f"{path}: the id {name!r} occurs twice, expected each task once")
+        base = row.get("base")
+        commit = base.get("sha") if isinstance(base, Mapping) else row.get("base_commit")
+        owner = row.get("org")
+        tasks[name] = GoldTask(
+            id=name,
+            patch=_first(row, names),
+            test_patch=_first(row, TEST_COLUMNS),
+            text="\n".join(_texts(row)),
+            repository=f"{owner}/{row.get('repo')}" if owner else str(row.get("repo") or ""),
+            base=str(commit or ""),
+        )
+    return tasks
+
+
+def _ignore(_: str) -> None:
+    """Take a note and drop it."""
+
+
+def _first(row: SourceRow, names: Iterable[str]) -> str:
+    return next((value for name in names if isinstance(value := row.get(name), str) and value.strip()), "")
+
+
+def _texts(row: SourceRow) -> Iterator[str]:
+    yield from (value for name in TEXT_COLUMNS if isinstance(value := row.get(name), str))
+    for issue in row.get("resolved_issues") or ():  # type: ignore[attr-defined]  # a list, in Multi-SWE-bench
+        yield text_of(issue.get("title")) + "\n" + text_of(issue.get("body"))

@@ -1,0 +1,56 @@
+"""Pieces that the layouts share: texts of message parts, arguments of tool calls, and names of a task in a path."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from assay.files import parse_json
+
+_SUFFIXES = (".gz", ".json", ".jsonl", ".traj", ".eval")
+_TEXT_KEYS = ("text", "content", "output", "thinking")
+
+
+def text_of(content: object) -> str:
+    """Return the text of a message: a string, or the parts of a list, as providers write them."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        return next((text for key in _TEXT_KEYS if (text := text_of(content.get(key)))), "")
+    if isinstance(content, list):
+        return "\n".join(filter(None, map(text_of, content)))
+    return ""
+
+
+def arguments_of(value: object) -> dict[str, str]:
+    """Return the arguments of a call as texts by name; a list of words is one command."""
+    if isinstance(value, str):
+        try:
+            parsed = parse_json(value)
+        except ValueError:
+            return {"command": value}
+        value = parsed if isinstance(parsed, Mapping) else {"command": value}
+    if not isinstance(value, Mapping):
+        return {}
+    texts = {}
+    for key, entry in value.items():
+        if isinstance(entry, list) and all(isinstance(word, str) for word in entry):
+            # ["bash", "-lc", script]: the script is the command
+            texts[str(key)] = entry[-1] if len(entry) == 3 and entry[1] in {"-c", "-lc"} else " ".join(entry)  # noqa: PLR2004
+        elif entry is not None:
+            texts[str(key)] = entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)
+    return texts
+
+
+def names_in(path: Path) -> tuple[str, ...]:
+    """Return what in a path may be the id of a task: the name of the file without its suffixes, then the folders."""
+    stem = path.name
+    while stem.endswith(_SUFFIXES):
+        stem = stem[: stem.rindex(".")]
+    return (stem, *(folder.name for folder in path.parents if folder.name))
+
+
+def outcome_of(value: object) -> float | None:
+    """Return an outcome between 0 and 1; None where there is none."""
+    if isinstance(value, bool | int | float) and 0 <= value <= 1:
+        return float(value)
+    return None

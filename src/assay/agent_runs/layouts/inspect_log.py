@@ -1,0 +1,62 @@
+"""Logs of inspect (`.eval`, or JSON): a sample with tool calls is a run."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from assay.agent_runs.layouts.chat import chat_steps, first_prompt
+from assay.agent_runs.layouts.contents import outcome_of
+from assay.agent_runs.run_values import AgentRun
+from assay.errors import DataError, plain_reason, require
+
+
+def is_inspect_log(content: object) -> bool:
+    """Return True for the content of a JSON log of inspect."""
+    return isinstance(content, Mapping) and {"eval", "status", "version"} <= content.keys()
+
+
+def inspect_runs(path: Path) -> Iterator[AgentRun]:
+    """Yield the runs of a log, read by inspect_ai itself.
+
+    Raises:
+        DataError: it cannot be read as a log.
+        MissingExtra: inspect_ai is not installed.
+    """
+    require("inspect_ai", purpose=f"the inspect log {path}")
+    from inspect_ai.log import read_eval_log  # noqa: PLC0415  slow to import
+
+    try:
+        log = read_eval_log(str(path), resolve_attachments=True)
+    except Exception as error:  # inspect_ai raises what zip, JSON and pydantic raise
+        raise DataError(f"{path} cannot be read as an inspect log: {plain_reason(error)[:200]}") from error
+    yield from _runs_of_log(log)
+
+
+def _runs_of_log(log: Any) -> Iterator[AgentRun]:  # noqa: ANN401  inspect_ai is optional
+    """Yield the runs of a log."""
+    from inspect_ai.scorer import value_to_float  # noqa: PLC0415  slow to import
+
+    as_float = value_to_float()
+    for sample in log.samples or ():
+        score = next(iter((sample.scores or {}).values()), None)
+        stopped = sample.error or sample.limit
+        value = None if score is None or stopped else as_float(score.value)
+        run = run_of_messages(str(sample.id), [message.model_dump(mode="json") for message in sample.messages])
+        yield replace(
+            run,
+            name=run.name if sample.epoch == 1 else f"{run.name} (epoch {sample.epoch})",
+            solved=outcome_of(value),
+            cut="the sample ended with an error or at a limit" if stopped else "",
+        )
+
+
+def run_of_messages(task: str, messages: Sequence[Mapping[str, Any]]) -> AgentRun:
+    """Return the run that messages of inspect make, for a task of that id."""
+    return AgentRun(
+        name=task,
+        layout="inspect",
+        tasks=(task,),
+        prompt=first_prompt(messages),
+        steps=tuple(chat_steps(messages)),
+    )

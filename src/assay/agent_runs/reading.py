@@ -1,0 +1,164 @@
+"""Runs from files and folders; the content of a file shows its layout. Nothing in them is executed."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from assay.agent_runs.layouts import (
+    claude_code,
+    codex,
+    harbor,
+    inspect_runs,
+    is_inspect_log,
+    mini_swe_agent,
+    openhands,
+    swe_agent,
+)
+from assay.agent_runs.run_values import AgentRun
+from assay.datasets import opened, walk
+from assay.errors import DataError, plain_reason
+from assay.files import parse_json
+from assay.plug_ins import PlugIns
+
+RunReader = Callable[[Path, Any], Iterable[AgentRun] | None]
+"""Path and JSON content of a file (of JSON lines: the list of its rows) → its runs; None for another layout."""
+
+RUN_READERS: PlugIns[RunReader] = PlugIns(
+    "assay.agent_runs",
+    callable,
+    "a function of a path and its JSON content that returns runs, or None",
+    own={
+        "openhands": openhands,
+        "mini-swe-agent": mini_swe_agent,
+        "swe-agent": swe_agent,
+        "harbor": harbor,
+        "claude-code": claude_code,
+        "codex": codex,
+    },
+)
+LAYOUTS = "a trajectory of mini-swe-agent, SWE-agent, OpenHands, inspect, Harbor (ATIF), Claude Code or Codex"
+_SUFFIXES = (".json", ".jsonl", ".ndjson", ".traj", ".eval")
+_ZIP = b"PK\x03\x04"
+LARGEST_RUN = 1 << 30
+"""Bytes of one JSON document or line: an output of hundreds of megabytes is read, an endless one is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A file, or a part of one, that gave no run.
+
+    Attributes:
+        path: of the file.
+        reason: why, as a clause.
+    """
+
+    path: Path
+    reason: str
+
+
+def run_files(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
+    """Yield the files below some paths that may hold runs, and True for those that were named themselves.
+
+    Raises:
+        DataError: a path does not exist, or is a folder without such a file.
+    """
+    for path in paths:
+        if not path.is_dir():
+            yield path, True
+            continue
+        files = [file for file in walk(path) if file.name.removesuffix(".gz").endswith(_SUFFIXES)]
+        if not files:
+            raise DataError(f"{path}: no file named {', '.join(_SUFFIXES)} in it, expected {LAYOUTS}")
+        yield from ((file, False) for file in sorted(files))
+
+
+def read_runs(path: Path) -> Iterator[AgentRun | Unread]:
+    """Yield the runs of a file, and what of it could not be read.
+
+    Raises:
+        MissingExtra: a log of inspect without inspect_ai.
+        PlugInError: a reader of another distribution cannot be imported.
+    """
+    try:
+        with opened(path) as stream:
+            if stream.peek(4)[:4] == _ZIP:
+                yield from inspect_runs(path)
+                return
+            for content, cut in _documents(path, stream):
+                yield from _runs_of(path, content, cut)
+    except DataError as error:
+        yield Unread(path, str(error).removeprefix(f"{path}: "))
+
+
+def _runs_of(path: Path, content: object, cut: str) -> Iterator[AgentRun | Unread]:
+    if is_inspect_log(content):
+        yield from inspect_runs(path)
+        return
+    for name, reader in RUN_READERS.items():
+        try:
+            runs = reader(path, content)
+            if runs is None:
+                continue
+            for run in runs:
+                yield replace(run, cut=run.cut or cut)
+        except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+            yield Unread(path, f"an entry is damaged ({plain_reason(error)}), expected the layout of {name}")
+        return
+    keys = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
+    yield Unread(path, f"an unknown layout ({keys[:80]}), expected {LAYOUTS}")
+
+
+def _documents(path: Path, stream: Any) -> Iterator[tuple[object, str]]:  # noqa: ANN401  a binary stream
+    """Yield the JSON documents of a file that are runs: a whole document, one row, or all rows; and why one is cut."""
+    first = _line(path, stream)
+    row = _value(first)
+    if row is None:
+        # no JSON on the first line: one document over several lines
+        whole = first + stream.read(LARGEST_RUN + 1 - len(first))
+        try:
+            yield parse_json(_limited(path, whole)), ""
+        except ValueError as error:
+            raise DataError(f"{path}: cut or damaged JSON ({plain_reason(error)}), expected {LAYOUTS}") from error
+        return
+    rows, cut = [row], ""
+    while line := _line(path, stream):
+        further = _value(line)
+        if further is None and line.strip():
+            cut = f"line {len(rows) + 1} is cut or damaged"
+            break
+        rows += [] if further is None else [further]
+        if _is_run(row):
+            # a row a run: a file of gigabytes is read run by run
+            yield rows.pop(0), ""
+            row = rows[0] if rows else None
+    if len(rows) == 1 and not cut:
+        yield rows[0], ""
+    elif _is_run(row):
+        for content in rows:
+            yield content, ""
+        raise DataError(f"{path}: {cut}, expected JSON lines")
+    elif rows:
+        yield rows, cut
+
+
+def _is_run(row: object) -> bool:
+    return isinstance(row, Mapping) and "instance_id" in row and ("history" in row or "messages" in row)
+
+
+def _line(path: Path, stream: Any) -> bytes:  # noqa: ANN401  a binary stream
+    line: bytes = stream.readline(LARGEST_RUN + 1)
+    return _limited(path, line)
+
+
+def _limited(path: Path, content: bytes) -> bytes:
+    if len(content) > LARGEST_RUN:
+        raise DataError(f"{path}: a run of more than {LARGEST_RUN:,} bytes, expected a smaller one")
+    return content
+
+
+def _value(line: bytes) -> object | None:
+    try:
+        return parse_json(line) if line.strip() else None
+    except ValueError:
+        return None

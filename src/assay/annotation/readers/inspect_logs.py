@@ -1,0 +1,110 @@
+"""The reader of inspect's logs, `.eval` and `.json`, through inspect_ai itself."""
+
+import math
+from typing import Any
+
+from assay.annotation.log_file import LogFile, first_text, values_at
+from assay.annotation.readers.attempts import UNSCORED, Attempts
+from assay.annotation.task_results import LogColumns, StatedScore, TaskLog
+from assay.datasets import check_nested
+from assay.errors import DataError, plain_reason, require
+
+GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "no": 0.0}
+"""Grades of inspect: correct, incorrect, partial, no answer."""
+MEANS = ("accuracy", "mean")
+"""Metrics of inspect that are means of the outcomes."""
+
+
+def is_inspect(file: LogFile) -> bool:
+    """Return True for the file names and fields of an inspect log."""
+    return file.path.suffix == ".eval" or {"eval", "status", "version"} <= file.fields.keys()
+
+
+def read_header(file: LogFile, *, header_only: bool) -> Any:  # noqa: ANN401  inspect_ai is optional
+    """Return a log as inspect_ai reads it.
+
+    Raises:
+        DataError: it cannot.
+        MissingExtra: inspect_ai is not installed.
+    """
+    require("inspect_ai", purpose=f"the inspect log {file.path}")
+    from inspect_ai.log import read_eval_log  # noqa: PLC0415  slow to import
+
+    try:
+        return read_eval_log(str(file.path), resolve_attachments=not header_only, header_only=header_only)
+    except Exception as error:  # inspect_ai raises what zip, JSON and pydantic raise
+        raise DataError(f"{file.path} cannot be read as an inspect log: {plain_reason(error)[:200]}") from error
+
+
+def read_inspect(file: LogFile, columns: LogColumns) -> TaskLog | None:
+    """Read a log of inspect; a scorer that returns several values has a metric `scorer.key` for each of them."""
+    if not is_inspect(file):
+        return None
+    log = read_header(file, header_only=False)
+    samples = log.samples or []
+    places = {name: path for name, path in (("text", columns.text), ("id", columns.id)) if path is not None}
+    attempts = Attempts(str(file.path))
+    dumped: list[dict[str, Any]] = []
+    for sample in samples:
+        name, text, values = sample.id, _input(sample), _values(sample)
+        if places:
+            dumped.append(sample.model_dump(mode="json"))
+        if columns.text is not None:
+            text = first_text(values_at(dumped[-1], columns.text))
+        if columns.id is not None:
+            name = next(iter(values_at(dumped[-1], columns.id)), name)
+        attempts.add(name, text, values, _problem(sample, is_scored=bool(values)))
+    for path in places.values():
+        if not any(values_at(row, path) for row in dumped):
+            check_nested(dumped, path, str(file.path))
+    metric = attempts.choose(columns.metric)
+    if log.status != "success":
+        attempts.notes.append(f"the run did not end: its status is {log.status}, with {len(samples):,} samples in it")
+    stated = tuple(_stated(log, metric, attempts.notes))
+    return TaskLog("inspect", attempts.results(metric), stated, tuple(attempts.notes), frozenset({"metric", *places}))
+
+
+def _values(sample: Any) -> dict[str, object]:  # noqa: ANN401  as above
+    """Return the values of a sample by scorer, or by scorer and key or place."""
+    values: dict[str, object] = {}
+    for scorer, score in (sample.scores or {}).items():
+        parts = score.value
+        if isinstance(parts, list):
+            parts = dict(enumerate(parts))
+        if not isinstance(parts, dict):
+            values[scorer] = _graded(parts)
+            continue
+        for key, part in parts.items():
+            values[f"{scorer}.{key}"] = _graded(part)
+    return values
+
+
+def _graded(value: object) -> object:
+    return GRADES.get(value, value) if isinstance(value, str) else value
+
+
+def _input(sample: Any) -> str:  # noqa: ANN401
+    return sample.input if isinstance(sample.input, str) else "\n".join(message.text for message in sample.input)
+
+
+def _problem(sample: Any, *, is_scored: bool) -> str | None:  # noqa: ANN401
+    if sample.error is not None:
+        return "errored and were scored" if is_scored else "errored, which leaves them without an outcome"
+    if sample.limit is not None:
+        return f"stopped at the limit of {sample.limit.type}"
+    return None if is_scored else UNSCORED
+
+
+def _stated(log: Any, metric: str, notes: list[str]) -> list[StatedScore]:  # noqa: ANN401
+    """Return the means that the log states for a metric; a note where it states other statistics alone."""
+    stated = []
+    for score in log.results.scores if log.results else ():
+        if metric not in (score.name, f"{score.scorer}.{score.name}"):
+            continue
+        for name in MEANS:
+            value = score.metrics[name].value if name in score.metrics else math.nan
+            if score.reducer in (None, "mean") and not math.isnan(value):
+                stated.append(StatedScore(value, f"the log ({score.scorer}, {name})"))
+    if not stated and log.results:
+        notes.append(f"the log states no mean of {metric} over all attempts, so ours was not compared with one")
+    return stated

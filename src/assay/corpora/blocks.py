@@ -1,0 +1,262 @@
+"""The code inside files that are no source files: cells, fences, script blocks, server tags, quoted lines, patches.
+
+A view is the text of a file as it is judged. Its lines are those of the file wherever each line of code has a line of
+its own there, so that the lines of a diff and of a finding mean the same.
+"""
+
+import html
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+from textwrap import dedent
+
+from assay.languages import LANGUAGES, language_named
+
+_NOT_A_LINE_END = re.compile(r"[^\r\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlock:
+    """A stretch of code inside another text.
+
+    Attributes:
+        text: of the block.
+        language: as the text states it, or None.
+        first_line: line of the view at which the block begins.
+    """
+
+    text: str
+    language: str | None
+    first_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextView:
+    """A text as it is judged.
+
+    Attributes:
+        text: of the whole.
+        language: of the whole, or None.
+        blocks: of code inside it.
+        is_aligned: True if its lines are those of the file.
+        behind: text whose lines are counted after those of the whole, with blocks of its own; of a view that is not
+            aligned.
+    """
+
+    text: str
+    language: str | None
+    blocks: tuple[CodeBlock, ...] = ()
+    is_aligned: bool = True
+    behind: str = ""
+
+
+def view_of(path: str, text: str, language: str | None) -> TextView:
+    """Return the view of a text.
+
+    Args:
+        path: of its file.
+        text: of the file.
+        language: by name or first line, or None.
+    """
+    if language is not None and language not in _TEMPLATES:
+        return TextView(text, language)
+    if text.lstrip("\ufeff \t\r\n")[:1] in {"{", "["} and (quoted := _quoted(text)):
+        return quoted
+    shown = _of_patch(text) if _HUNK.search(text) else _unescaped(text)
+    return TextView(shown, language, tuple(_blocks(path, shown)))
+
+
+_FENCE = re.compile(
+    r"^[ \t>]*(?P<mark>`{3,}|~{3,})[ \t]*\{?[ \t]*\.?(?P<tag>[\w+#-]*)[^\r\n`]*\r?\n"
+    r"(?P<code>.*?)(?:^[ \t>]*(?P=mark)|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_ELEMENT = re.compile(
+    r"<(?P<element>script|style)\b(?P<attributes>[^>]*)>(?P<code>.*?)(?:</(?P=element)\s*>|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_DIRECTIVE = re.compile(
+    r"^(?P<indent>[ \t]*)(?:\.\.[ \t]+(?:code-block|code|sourcecode|highlight)::[ \t]*(?P<tag>[\w+#-]*)[^\r\n]*"
+    r"|[^\r\n]*::[ \t]*)\r?\n(?P<code>(?:[ \t]*\r?\n|(?P=indent)[ \t]+[^\r\n]*(?:\r?\n|\Z))+)",
+    re.MULTILINE,
+)
+_DELIMITED = (
+    re.compile(
+        r"^[ \t]*#\+begin_src[ \t]*(?P<tag>[\w+#-]*)[^\r\n]*\r?\n(?P<code>.*?)^[ \t]*#\+end_src",
+        re.IGNORECASE | re.MULTILINE | re.DOTALL,
+    ),
+    re.compile(
+        r"^\[source,[ \t]*(?P<tag>[\w+#-]*)[^\r\n]*\r?\n-{4,}\r?\n(?P<code>.*?)^-{4,}", re.MULTILINE | re.DOTALL
+    ),
+    re.compile(r"\\begin\{(?P<tag>lstlisting|minted|[vV]erbatim|code)\}(?P<code>.*?)\\end\{(?P=tag)\}", re.DOTALL),
+    re.compile(r"\A---[ \t]*\r?\n(?P<code>.*?)^---[ \t]*$", re.MULTILINE | re.DOTALL),
+)
+_SERVER = re.compile(
+    r"<%[@=!#-]*(?P<template>.*?)(?:-?%>|\Z)|<\?(?!xml)(?:php|=)?(?P<code>.*?)(?:\?>|\Z)", re.DOTALL | re.IGNORECASE
+)
+_LANGUAGE = re.compile(r"\b(?:lang|type)\s*=\s*[\"']?(?:text/|application/)?(?:x-)?([\w+#-]+)", re.IGNORECASE)
+_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.MULTILINE)
+
+_TEMPLATES = frozenset({"php"})
+"""Languages of pages that hold further ones."""
+_SERVED = {".jsp": "java", ".jspx": "java", ".tag": "java", ".erb": "ruby", ".rhtml": "ruby", ".ejs": "javascript"}
+"""Suffix of a page → language of its server tags."""
+
+
+def _blocks(path: str, text: str) -> Iterator[CodeBlock]:
+    for fence in _FENCE.finditer(text):
+        yield _block(text, fence, _named(fence["tag"]))
+    for element in _ELEMENT.finditer(text):
+        stated = _LANGUAGE.search(element["attributes"])
+        usual = "javascript" if element["element"].lower() == "script" else None
+        language = _named(stated[1]) if stated and stated[1].lower() not in {"module", "babel"} else usual
+        yield _block(text, element, language)
+    if "::" in text:
+        for directive in _DIRECTIVE.finditer(text):
+            yield _block(text, directive, _named(directive["tag"] or ""))
+    for pattern in _DELIMITED:
+        for delimited in pattern.finditer(text):
+            yield _block(text, delimited, _named(delimited.groupdict().get("tag") or ""))
+    yield from _server_code(path, text)
+
+
+def _server_code(path: str, text: str) -> Iterator[CodeBlock]:
+    """Yield the code of all server tags as one block: a page cuts a statement wherever its markup begins."""
+    spans = {"template": list[tuple[int, int]](), "code": list[tuple[int, int]]()}
+    for tag in _SERVER.finditer(text):
+        name = "code" if tag["template"] is None else "template"
+        spans[name].append(tag.span(name))
+    served = _SERVED.get(PurePosixPath(path).suffix.lower())
+    for name, language in (("template", served), ("code", "php")):
+        if spans[name]:
+            yield CodeBlock(_only(text, spans[name]), language, 1)
+
+
+def _block(text: str, match: re.Match[str], language: str | None) -> CodeBlock:
+    first = 1 + text.count("\n", 0, match.start("code"))
+    return CodeBlock(dedent(match["code"]), language, first)
+
+
+def _named(tag: str) -> str | None:
+    language = language_named(tag)
+    return language if language in LANGUAGES else None
+
+
+def _only(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Return a text with everything blank but some stretches; lines stay where they are."""
+    pieces, end = [], 0
+    for start, stop in spans:
+        pieces += [_NOT_A_LINE_END.sub(" ", text[end:start]), text[start:stop]]
+        end = stop
+    return "".join(pieces) + _NOT_A_LINE_END.sub(" ", text[end:])
+
+
+def _of_patch(text: str) -> str:
+    """Return the lines of a patch as they are after it, without the signs at their beginning."""
+    lines = []
+    for line in text.splitlines(keepends=True):
+        is_code = line[0] in "+ " and not line.startswith("+++ ")
+        lines.append(line[1:] if is_code else _NOT_A_LINE_END.sub("", line))
+    return "".join(lines)
+
+
+def _unescaped(text: str) -> str:
+    if "&" not in text:
+        return text
+    shown = html.unescape(text)
+    return shown if shown.count("\n") == text.count("\n") else text
+
+
+_JSON = re.compile(r'(?P<string>"(?:[^"\\\r\n]|\\.)*")(?P<key>\s*:)?|[{}\[\]]')
+_CELL = (("cells",), ("worksheets", "cells"))
+_OTHER_CELL = re.compile(
+    r"[ \t]*%%(?:bash|sh|html|javascript|js|sql|R|perl|ruby|latex|svg|cython|script|markdown)\b", re.IGNORECASE
+)
+_MAGIC = re.compile(r"^([ \t]*)[%!?][^\r\n]*|^([ \t]*)[\w.]+\?{1,2}[ \t]*$", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class _Cell:
+    """The strings of one object, each with the place where it begins."""
+
+    kind: str = "code"
+    strings: list[tuple[int, str]] = field(default_factory=list)
+
+
+def _quoted(text: str) -> TextView | None:
+    """Return the strings of a JSON text as lines, those of a notebook by the kind of their cell; None without any."""
+    cells: dict[int, _Cell] = {}
+    others: list[tuple[int, str]] = []
+    language = ""
+    for path, number, start, value in _json_strings(text):
+        if path[:-1] in _CELL and path[-1] in {"source", "input"}:
+            cells.setdefault(number, _Cell()).strings.append((start, value))
+        elif path[:-1] in _CELL and path[-1] == "cell_type":
+            cells.setdefault(number, _Cell()).kind = value
+        elif path[:1] == ("metadata",) and path[1:] in {("language_info", "name"), ("kernelspec", "language")}:
+            language = value
+        else:
+            others.append((start, value))
+    if not cells:
+        return _laid_out(text, others, None) if others else None
+    code, prose = list[tuple[int, str]](), list[tuple[int, str]]()
+    for cell in cells.values():
+        is_code = cell.kind == "code" and not (cell.strings and _OTHER_CELL.match(cell.strings[0][1]))
+        (code if is_code else prose).extend(cell.strings)
+    view = _laid_out(text, code, _named(language or "python"))
+    around = _laid_out(text, [*prose, *others], None)
+    program = _MAGIC.sub(r"\1\2pass", view.text) if view.language == "python" else view.text
+    if not around.text.strip():
+        return TextView(program, view.language, is_aligned=view.is_aligned)
+    blocks = [CodeBlock(around.text, None, 1), *_blocks("", around.text)]
+    if view.is_aligned and around.is_aligned:
+        return TextView(program, view.language, tuple(blocks))
+    below = program.count("\n") + 1
+    moved = [replace(block, first_line=block.first_line + below) for block in blocks]
+    return TextView(program, view.language, tuple(moved), is_aligned=False, behind=around.text)
+
+
+def _laid_out(text: str, strings: Sequence[tuple[int, str]], language: str | None) -> TextView:
+    """Return strings at the lines at which they begin; below one another where one of them holds several lines."""
+    lines = [""] * (1 + text.count("\n"))
+    at, line = 0, 0
+    for start, value in sorted(strings):
+        line += text.count("\n", at, start)
+        at = start
+        content = value.removesuffix("\n").removesuffix("\r")
+        if "\n" in content or (lines[line] and value.endswith("\n")):
+            below = "".join(value if value.endswith("\n") else f"{value}\n" for _, value in sorted(strings))
+            return TextView(below, language, is_aligned=False)
+        lines[line] += f" {content}" if lines[line] else content
+    return TextView("\n".join(lines), language)
+
+
+def _json_strings(text: str) -> Iterator[tuple[tuple[str, ...], int, int, str]]:
+    """Yield the keys above each string that is a value, the number of its object, its place and its content."""
+    # a walk over tokens, not a parser: keys that occur twice and a text that is cut off hide nothing
+    objects = 0
+    stack = [(0, "")]
+    for token in _JSON.finditer(text):
+        if token[0] in "{[":
+            objects += token[0] == "{"
+            number = objects if token[0] == "{" else stack[-1][0]
+            stack.append((number, ""))
+        elif token[0] in "}]":
+            if len(stack) > 1:
+                stack.pop()
+        elif token["key"]:
+            stack[-1] = (stack[-1][0], _value(token["string"]))
+        else:
+            keys = tuple(key for _, key in stack if key)
+            yield keys or ("",), stack[-1][0], token.start(), _value(token["string"])
+
+
+def _value(quoted: str) -> str:
+    if "\\" not in quoted:
+        return quoted[1:-1]
+    try:
+        return str(json.loads(quoted, strict=False))
+    except ValueError:
+        return quoted[1:-1]

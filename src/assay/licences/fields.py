@@ -1,0 +1,100 @@
+"""Licences in the short fields of manifests: an SPDX expression, or words such as "GPL v2 or later"."""
+
+import re
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
+
+from assay.licences.comments import words_of
+from assay.licences.expressions import LONGEST_EXPRESSION, canonical_licence
+from assay.licences.names import UNKNOWN_LICENCE, all_known, all_of, named_licences, namings_in
+from assay.licences.notices import PROPRIETARY
+from assay.licences.phrases import CLASSIFIERS, PATTERNS, SPELLINGS
+
+LONGEST_FIELD = 300
+"""Characters; longer ones hold the text of a licence."""
+
+_FILE = re.compile(
+    r"(?:^|\+ ?|\| ?)file:? *(?P<file>[\w./-]+)|^see (?:the )?(?:licen[cs]e )?(?:in )?(?P<see>\S+)$", re.IGNORECASE
+)
+_OR = re.compile(r"\||/|\bor\b(?! (?:\(?at your option\)? )?(?:any )?(?:later|newer|higher|above|greater))")
+_FILLER = re.compile(
+    r"\b(?:the|an?|versions?|ver|v|licen[cs]e[ds]?|licensing|of|under|terms|or|and|any|later|newer|higher|above|greater|at|your"
+    r"|option|only|software|public|general|gnu|dual|released|clauses?|free|open|source|foundation|x11|expat|osi|approved|style|by|this|is|project|in)\b|\bv(?=\d)|[\W\d_]+"
+)
+
+
+_Default = TypeVar("_Default")
+
+
+class Metadata(Protocol):
+    """The fields of a distribution's METADATA or PKG-INFO file."""
+
+    def get_all(self, name: str, failobj: _Default) -> list[str] | _Default:
+        """Return every value of a field."""
+        ...
+
+
+def spelt_licence(words: str) -> str | None:
+    """Return the SPDX expression that a short free-text field means; None where a word of it is not understood."""
+    plain = " ".join(words.split())
+    if not plain or len(plain) > LONGEST_EXPRESSION:
+        return None
+    if licence := SPELLINGS.get(plain.casefold().strip(".")) or canonical_licence(plain):
+        return licence
+    return None if len(plain) > LONGEST_FIELD else _of_words(plain)
+
+
+def _of_words(plain: str) -> str | None:
+    """Return the licences of a field that names them, if it has no word besides that could change their meaning."""
+    text = words_of([_FILE.sub(" ", plain)])
+    if PATTERNS["proprietary"].search(text):
+        return PROPRIETARY
+    several = [canonical_licence(part) for part in re.split(r"/|\||,", text)]
+    if len(several) > 1 and all(several):
+        joined = " OR ".join if _OR.search(text) else " AND ".join
+        return canonical_licence(joined(map(str, several)))
+    left = text
+    for naming in reversed(list(namings_in(text, is_field=True))):
+        left = f"{left[: naming.start]} {left[naming.end :]}"
+    stated = sorted(named_licences(text, is_field=True).stated)
+    if _FILLER.sub("", left) or UNKNOWN_LICENCE in stated or not stated:
+        return None
+    return " OR ".join(stated) if _OR.search(text) else all_of(stated)
+
+
+def file_named(words: str) -> str | None:
+    """Return the path of the licence file that a field names: "SEE LICENSE IN terms.txt", "file LICENSE"."""
+    match = _FILE.search(" ".join(words.split()))
+    return match and (match["file"] or match["see"])
+
+
+def stated_licence(metadata: Metadata) -> str | None:
+    """Return the licence that a distribution's metadata state, as an SPDX expression.
+
+    It comes from the `License-Expression` field (PEP 639), else the trove classifiers, else a short `License` field.
+    """
+    if expression := metadata.get_all("License-Expression", [""])[0]:
+        return canonical_licence(str(expression)) or str(expression)[:LONGEST_EXPRESSION]
+    names = [name for name in map(str, metadata.get_all("Classifier", [])) if name.startswith("License ::")]
+    return of_fields(str(metadata.get_all("License", [""])[0]), names)
+
+
+def of_fields(words: str, classifiers: Iterable[str]) -> str | None:
+    """Return the licence of classifiers and of a short field, which may say more of the same licence."""
+    names = {name.split("::")[-1].strip() for name in classifiers if name.startswith("License ::")} - {"OSI Approved"}
+    field = spelt_licence(words)
+    if names == {"Other/Proprietary License"}:
+        return PROPRIETARY
+    # a classifier that names no single licence makes the whole statement unknown, unless the field says which
+    classified = " OR ".join(sorted(map(CLASSIFIERS.__getitem__, names & CLASSIFIERS.keys())))
+    if not names or field is None:
+        return (classified or None) if names and names <= CLASSIFIERS.keys() else field
+    if not classified or _family(classified) == _family(field) or field in classified.split(" OR "):
+        return field if " OR " not in classified else classified
+    return all_known([field, classified])
+
+
+def _family(expression: str) -> frozenset[str]:
+    return frozenset(
+        re.sub(r"-(?:only|or-later|[23]-Clause)$", "", name) for name in re.findall(r"[\w.-]+", expression)
+    )

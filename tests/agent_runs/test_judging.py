@@ -1,0 +1,181 @@
+"""Verdicts on runs: the channel of a reading, own text that is no reading, and what cannot be told."""
+
+import json
+import subprocess
+from html import escape
+
+import pytest
+
+from assay.agent_runs import base_items, judge_run, read_runs, read_tasks
+from assay.datasets import patch_side
+from support.agent_files import CALLS, COMMIT, PATCH, TASK, TESTS, mini_swe_agent, write, write_tasks
+
+NEW = patch_side(PATCH, "new")
+LINES = [line[1:] for line in PATCH.splitlines() if line.startswith("+") and not line.startswith("+++")]
+PAGE = "".join(f"<td><span class='code'>{escape(line)}</span></td>\n" for line in PATCH.splitlines())
+GREPPED = "".join(f"/testbed/shop/cart.py:{number}:{line}\n" for number, line in enumerate(NEW.splitlines(), 10))
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Return a function that judges calls, each a command and its output."""
+
+    def judge(*calls, base=None, task=None, **info):
+        tasks = read_tasks(write_tasks(tmp_path, **(task or {})), {})
+        (run,) = read_runs(write(tmp_path, mini_swe_agent(calls, **info)))
+        return judge_run(run, "file", tasks["shop__shop-7"], base)
+
+    return judge
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "channel"),
+    [
+        ("git show 0123abcd", COMMIT, "history beyond the base commit"),
+        ("cd /testbed && git log --all -p", COMMIT, "history beyond the base commit"),
+        ("git diff HEAD origin/main -- shop", PATCH, "history beyond the base commit"),
+        ("git show origin/main:shop/cart.py | head -50", NEW, "history beyond the base commit"),
+        ("curl -sL https://github.com/shop/shop/pull/7.diff", PATCH, "network"),
+        ("curl -s https://api.github.com/x | python -m json.tool", json.dumps({"patch": PATCH}, indent=1), "network"),
+        ("python - <<'EOF'\nimport requests\nprint(requests.get('https://x.org/7.patch').text)\nEOF", PATCH, "network"),
+        ("cat /usr/lib/python3/dist-packages/shop/cart.py", NEW, "another installation of the package"),
+        (
+            "grep -n -A5 total /opt/venv/lib/python3.9/site-packages/shop/cart.py",
+            NEW,
+            "another installation of the package",
+        ),
+        ("cat /opt/eval/gold.patch", PATCH, "a file outside the repository"),
+        ("cat ../reference/cart.py", NEW, "a file outside the repository"),
+        ("cat tests/test_cart.py", patch_side(TESTS, "new"), "the tests"),
+        ("cat /tests/test_outputs.py", patch_side(TESTS, "new"), "the tests"),
+        ("curl -s https://x.org/7.patch -o /tmp/7.patch; cat /tmp/7.patch", PATCH, "network"),
+        ("git show origin/main:shop/cart.py > /tmp/new.py && cat /tmp/new.py", NEW, "history beyond the base commit"),
+        ("bash -c 'cat /opt/eval/gold.patch'", PATCH, "a file outside the repository"),
+        ("unzip -p shop-2.0-py3-none-any.whl shop/cart.py", NEW, "another installation of the package"),
+        ("find / -path '*site-packages*' -name cart.py -exec cat {} +", NEW, "another installation of the package"),
+        ("diff -u shop/cart.py /opt/eval/cart.py", PATCH, "a file outside the repository"),
+        ("curl -s https://x.org/pull/7/files", PAGE, "network"),
+        ("cat setup.py; cat /opt/eval/gold.patch", PATCH, "a file outside the repository"),
+    ],
+)
+def test_the_command_tells_the_channel(judged, command, output, channel):
+    verdict = judged(("sed -i s/a/b/ shop/other.py", ""), (command, output))
+    assert (verdict.verdict, verdict.step, verdict.channel) == ("read the fix", 2, channel)
+
+
+@pytest.mark.parametrize(
+    "form", ["{number:6d}\t{line}", "{number}: {line}", "shop/cart.py:{number}:{line}", "{line}  "]
+)
+def test_numbers_and_names_before_lines_do_not_hide_them(judged, form):
+    output = "\n".join(form.format(number=number, line=line) for number, line in enumerate(NEW.splitlines(), 10))
+    assert judged(("cat /opt/other/cart.py", output)).verdict == "read the fix"
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        # the working tree
+        (("cat shop/cart.py", NEW),),
+        (("cat /testbed/shop/cart.py", NEW), ("cat /opt/eval/cart.py", NEW)),
+        # own edits, in pieces that hold no whole line of the fix
+        (("sed -i 's/sum(prices)/round(sum(prices)/' shop/cart.py", ""), ("git diff", PATCH)),
+        (("git diff > patch.txt", ""), ("cat patch.txt", PATCH)),
+        (("cp shop/cart.py /tmp/cart_backup.py", ""), ("cat /tmp/cart_backup.py", NEW)),
+        (("git diff > /tmp/mine.patch", ""), ("cat /tmp/mine.patch", PATCH)),
+        (("git commit -am 'my own fix'", ""), ("git show HEAD", COMMIT.replace("Fix", "my own fix"))),
+        (("git commit -am 'my own fix'", ""), ("git show HEAD:shop/cart.py", NEW)),
+        (("git stash", ""), ("git stash show -p", PATCH)),
+        (("sed -i s/a/b/ shop/cart.py", ""), ("diff -u /opt/eval/cart.py shop/cart.py", PATCH)),
+        (("sed -i s/a/b/ shop/cart.py", ""), ("git diff origin/main", PATCH)),
+        (("python - <<'EOF'\nopen('/tmp/out.py', 'w').write(x)\nEOF", ""), ("cat /tmp/out.py", NEW)),
+        (("sed -i s/a/b/ shop/cart.py", ""), ("cat shop/cart.py /opt/eval/notes.txt", NEW)),
+        (("sed -i s/a/b/ shop/cart.py", ""), ("grep -rn '' / --include=cart.py", GREPPED)),
+        # foreign text of something else
+        (("git log -p -3", COMMIT.replace("EmptyCartError", "ValueError").replace("round(", "min(")),),
+        (("cat /usr/lib/python3/dist-packages/shop/cart.py", patch_side(PATCH, "old")),),
+    ],
+)
+def test_own_text_and_the_working_tree_are_no_reading(judged, calls):
+    assert judged(*calls).verdict == "neither"
+
+
+def test_a_fix_that_was_written_first_is_not_read_afterwards(judged):
+    script = f"cat > fix.py <<'EOF'\n{NEW}\nEOF"
+    verdict = judged((script, ""), ("git show 0123abcd", COMMIT))
+    assert (verdict.verdict, verdict.share) == ("wrote it without reading", 1.0)
+
+
+def test_text_of_the_issue_is_no_reading(judged):
+    assert judged(*CALLS, task={"problem_statement": "It should be:\n" + NEW}).verdict == "neither"
+
+
+def test_lines_are_counted_that_were_written_afterwards(judged):
+    verdict = judged(CALLS[1], (f"cat > new.py <<'EOF'\n{LINES[0]}\nEOF", ""), submission="")
+    assert verdict.written_after == pytest.approx(1 / 3)
+    assert [entry.kind for entry in verdict.timeline] == ["read the fix", "wrote lines of the fix"]
+
+
+def test_a_fix_that_came_without_being_shown_is_undecided(judged):
+    calls = [("git checkout origin/main -- shop/cart.py", "")]
+    verdict = judged(*calls, submission=PATCH)
+    assert (verdict.verdict, "without showing it" in verdict.reason) == ("cannot tell", True)
+
+
+def test_an_output_with_a_part_left_out_is_undecided(judged):
+    calls = (("git show 0123abcd -- shop/cart.py", "commit\n<elided_chars>\n9000 characters elided\n</elided_chars>"),)
+    verdict = judged(*calls, submission=PATCH)
+    assert (verdict.verdict, "is missing from the file" in verdict.reason) == ("cannot tell", True)
+
+
+@pytest.mark.parametrize("patch", ["", "diff --git a/x b/x\n"])
+def test_a_task_without_a_gold_patch_is_undecided(judged, patch):
+    verdict = judged(*CALLS, task={"patch": patch})
+    assert verdict.verdict == "cannot tell"
+    assert verdict.reason
+
+
+def test_what_the_repository_has_at_the_base_commit_is_no_evidence(tmp_path, judged):
+    project = tmp_path / "mirrors" / "shop"
+    (project / "shop").mkdir(parents=True)
+    (project / "shop" / "other.py").write_text(NEW)
+
+    def git(*arguments):
+        options = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        return subprocess.run(["git", *options, *arguments], cwd=project, check=True, capture_output=True, text=True)
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "base")
+    base = git("rev-parse", "HEAD").stdout.strip()
+    tasks = read_tasks(write_tasks(tmp_path, base_commit=base), {})
+    items = base_items(tasks["shop__shop-7"], tmp_path / "mirrors")
+    assert items
+    assert judged(*CALLS, base=items).verdict == "neither"
+    assert judged(("cat shop/cart.py", NEW), base=frozenset()).channel == "the working tree"
+    assert base_items(read_tasks(write_tasks(tmp_path, base_commit="0" * 40), {})["shop__shop-7"], tmp_path) is None
+
+
+def test_a_table_without_patches_names_its_columns(tmp_path):
+    from assay.errors import DataError
+
+    (tmp_path / "t.jsonl").write_text(json.dumps({"instance_id": "x", "fix": PATCH}) + "\n")
+    with pytest.raises(DataError, match="instance_id, fix"):
+        read_tasks(tmp_path / "t.jsonl", {})
+    assert read_tasks(tmp_path / "t.jsonl", {"patch": "fix"})["x"].fix.lines
+
+
+def test_multi_swe_bench_has_other_columns(tmp_path):
+    row = {"org": "shop", "repo": "shop", "instance_id": "shop__shop-7", "fix_patch": PATCH, "base": {"sha": "abc"}}
+    row["resolved_issues"] = [{"title": "Empty", "body": TASK["problem_statement"]}]
+    (tmp_path / "t.jsonl").write_text(json.dumps(row) + "\n")
+    task = read_tasks(tmp_path / "t.jsonl", {})["shop__shop-7"]
+    assert (task.repository, task.base, task.fix.paths) == ("shop/shop", "abc", ("shop/cart.py",))
+    assert TASK["problem_statement"] in task.text
+
+
+def test_a_patch_that_only_deletes_is_recognised_in_a_diff(judged):
+    kept = [line for line in PATCH.splitlines(keepends=True) if line[:1] != "+" or line.startswith("+++")]
+    old = ["-" + line[1:] if line.startswith("  ") and "items" in line else line for line in kept]
+    patch = "".join(old).replace("+10,8 @@", "+10,3 @@")
+    assert judged(("git show 0123abcd", patch), task={"patch": patch}).verdict == "read the fix"
+    assert judged(("git diff", patch), task={"patch": patch}).verdict == "neither"

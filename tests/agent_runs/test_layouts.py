@@ -1,0 +1,98 @@
+"""Runs in the layouts of all harnesses, toy files of which tell the same story."""
+
+import gzip
+import json
+
+import pytest
+
+from assay.agent_runs import AgentRun, Unread, judge_run, read_runs, read_tasks, task_of
+from support.agent_files import CALLS, COMMIT, LAYOUTS, SHOW, TASK, chat, mini_swe_agent, openhands, write, write_tasks
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
+def test_every_layout_gives_the_same_steps_and_the_same_verdict(layout, tmp_path):
+    tasks = read_tasks(write_tasks(tmp_path), {})
+    (run,) = read_runs(write(tmp_path, layout()))
+    assert [step.typed.splitlines()[0] for step in run.steps] == [command for command, _ in CALLS]
+    assert COMMIT.strip() in run.steps[1].output
+    judged = judge_run(run, "file", task_of(run, tasks))
+    assert (judged.verdict, judged.step) == ("read the fix", 2)
+    assert judged.channel == "history beyond the base commit"
+    assert SHOW in judged.command
+    assert len(judged.lines) == 3
+
+
+def test_an_inspect_log_is_read_by_inspect(tmp_path):
+    log_module = pytest.importorskip("inspect_ai.log")
+    model = pytest.importorskip("inspect_ai.model")
+    from inspect_ai.scorer import Score
+    from inspect_ai.tool import ToolCall
+
+    messages = [model.ChatMessageUser(content="Solve it")]
+    for number, (command, output) in enumerate(CALLS):
+        call = ToolCall(id=f"c{number}", function="bash", arguments={"cmd": command})
+        messages.append(model.ChatMessageAssistant(content="", tool_calls=[call]))
+        messages.append(model.ChatMessageTool(content=output, tool_call_id=f"c{number}", function="bash"))
+    sample = log_module.EvalSample(
+        id="shop__shop-7", epoch=1, input="x", target="y", messages=messages, scores={"s": Score(value="C")}
+    )
+    dataset, config = log_module.EvalDataset(name="d"), log_module.EvalConfig()
+    spec = log_module.EvalSpec(created="2026-01-01T00:00:00+00:00", task="t", dataset=dataset, model="m", config=config)
+    path = tmp_path / "log.eval"
+    log_module.write_eval_log(log_module.EvalLog(eval=spec, status="success", samples=[sample]), str(path))
+    (run,) = read_runs(path)
+    judged = judge_run(run, str(path), read_tasks(write_tasks(tmp_path), {})[run.tasks[0]])
+    assert (judged.verdict, judged.place, judged.solved) == ("read the fix", "messages[4]", 1.0)
+
+
+def test_gzip_is_unpacked_and_rows_are_read_one_by_one(tmp_path):
+    row = openhands()[1]
+    (tmp_path / "output.jsonl.gz").write_bytes(gzip.compress((row * 3).encode()))
+    runs = list(read_runs(tmp_path / "output.jsonl.gz"))
+    assert [run.solved for run in runs] == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("a.traj.json", mini_swe_agent()[1][:900], "cut or damaged JSON"),
+        ("b.json", '{"scores": 3}', "an unknown layout (scores)"),
+        ("c.traj", '{"trajectory": [{"action": "ls"}], "history": [3]}', "an entry is damaged"),
+        ("d.jsonl", openhands()[1] + '{"instance_id": "x", "hist', "line 2 is cut or damaged"),
+    ],
+)
+def test_what_is_cut_or_unknown_is_reported_in_one_line(name, text, reason, tmp_path):
+    (tmp_path / name).write_text(text)
+    (unread,) = (part for part in read_runs(tmp_path / name) if isinstance(part, Unread))
+    assert reason in unread.reason
+    assert "\n" not in unread.reason
+
+
+def test_a_large_output_is_read_whole(tmp_path):
+    filler = "x = 1  # nothing of interest\n" * 400_000
+    path = write(tmp_path, mini_swe_agent(((SHOW, filler + COMMIT), *CALLS[2:])))
+    (run,) = read_runs(path)
+    assert judge_run(run, "", read_tasks(write_tasks(tmp_path), {})["shop__shop-7"]).verdict == "read the fix"
+
+
+def test_a_reader_of_another_distribution_is_asked_too(tmp_path, monkeypatch):
+    def own(path, content):
+        steps = ()
+        return [AgentRun("mine", "own", ("t",), "", steps)] if "own_layout" in content else None
+
+    from assay.agent_runs import RUN_READERS
+
+    monkeypatch.setitem(RUN_READERS._own, "own", own)
+    monkeypatch.setitem(RUN_READERS._loaded, "own", own)
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"own_layout": 1}))
+    assert [run.name for run in read_runs(path)] == ["mine"]
+
+
+def test_a_session_finds_its_task_by_the_text_of_the_issue(tmp_path):
+    tasks = read_tasks(write_tasks(tmp_path), {})
+    content = {"messages": chat()}
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(content))
+    (run,) = read_runs(path)
+    assert task_of(run, tasks).id == TASK["instance_id"]

@@ -90,6 +90,25 @@ def test_wikimia_ids_carry_the_split_of_the_hub(hub):
     assert load("wikimia", subset="32").samples[0].id == "WikiMIA_length32/0"
 
 
+def test_a_table_with_a_limit_is_streamed_up_to_it(monkeypatch):
+    taken, ways = [], []
+
+    def rows():
+        for number in range(1_000_000):
+            taken.append(number)
+            yield {"text": f"text {number}"}
+
+    def load_dataset(path, name=None, *, split=None, streaming=False):
+        ways.append(streaming)
+        return {"train": rows()}
+
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+    monkeypatch.setattr("assay.datasets.hub.hub_answers", lambda: True)
+    assert len(load("hf:some/web", limit=3).samples) == 3
+    assert ways == [True]
+    assert len(taken) < 10
+
+
 def test_a_repository_with_a_loading_script_is_read_by_its_files(hub):
     hub.answers["codeparrot/apps"] = RuntimeError("Dataset scripts are no longer supported, but found apps.py")
     hub.answers["json"] = [{"problem_id": 3, "question": "Q", "solutions": '["s"]'}]

@@ -74,6 +74,14 @@ def test_a_killed_fine_tuning_continues_after_its_last_finished_run(encoder, dat
     assert [path.name for path in out.parent.iterdir()] == ["out"]
 
 
+def test_a_test_part_of_one_class_is_refused_before_anything_is_trained(encoder):
+    data = labelled(40, 2)
+    people = np.flatnonzero(data.human)
+    kept = np.concatenate([people, np.flatnonzero(~data.human)[:1]])
+    with pytest.raises(DataError, match=r"all of the class human; macro F1 and accuracy need two of the classes"):
+        fine_tune(data.take(kept), encoder, replace(QUICK, split="paper"))
+
+
 def test_a_head_that_is_not_trained_is_refused(encoder):
     with pytest.raises(ModelError, match="no trained head for 3 classes"):
         load_sequence_classifier(encoder, ("a", "b", "c"), device="cpu")

@@ -7,8 +7,9 @@ import pytest
 from assay.errors import DataError
 from assay.models import builtin_folder
 from assay_lab.bugs import Average, fit_mixed_model
+from assay_lab.bugs.study import PAPER_STARTS
 from assay_lab.experiments import Bench, finding_report
-from assay_lab.papers.bugs.averages import label_of, most_texts
+from assay_lab.papers.bugs.averages import averages, label_of, most_texts
 from assay_lab.papers.bugs.figures import nll_figure, ratio_figure
 from assay_lab.papers.bugs.regression import FAMILIES, MEASURES, regression_of, regression_table
 from assay_lab.papers.bugs.tables import accuracy_table, nll_table, stack_table
@@ -39,8 +40,8 @@ def test_a_random_effect_for_each_model_turns_the_sign_of_the_budget():
         assert family.coefficients["training budget"].value * model.coefficients["training budget"].value < 0
 
 
-def test_the_table_says_what_turned_and_what_statsmodels_warned_of():
-    finding = regression_table(None)
+def test_the_table_says_what_turned_and_what_statsmodels_warned_of(tmp_path):
+    finding = regression_table(Bench(tmp_path, (), ()))
     assert [table.name for table in finding.tables] == ["families", "models"]
     assert any("training budget on NLL" in note for note in finding.notes)
     assert any("boundary of the parameter space" in note for note in finding.notes)
@@ -131,12 +132,40 @@ def test_a_model_in_place_of_that_of_the_scale_has_run_folders_of_its_own(tmp_pa
     assert label_of(models[1]) == "model.gguf"
 
 
-def test_the_limit_of_a_configuration_file_bounds_the_texts_of_a_set(tmp_path):
+def test_a_configuration_file_bounds_the_texts_of_a_set(tmp_path):
     path = tmp_path / "mine.toml"
-    path.write_text("[data]\nlimit = 7\n")
+    path.write_text("[bugs]\ntexts = 7\n")
     assert most_texts(Bench.of_scale(str(path), tmp_path, (0,))) == 7
-    with pytest.raises(DataError, match="scale 'huge': expected one of smoke, small, paper"):
+    with pytest.raises(DataError, match="scale 'huge': expected one of smoke, full, paper"):
         most_texts(replace(Bench.of_scale("smoke", tmp_path, (0,)), scale="huge"))
+
+
+def test_table_4_is_fitted_on_measured_averages_and_says_what_it_lacks(bench, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('[bugs]\ntexts = 3\nstarts = "paper"\n[bugs.tokens]\n"builtin:small" = 0.001\n')
+    data = {"bugsinpy": bench.data["bugsinpy"]}
+    models = ("builtin:small", str(builtin_folder("small")))
+    finding = regression_table(Bench.of_scale(str(path), bench.out, (0,), data, models=models))
+    (row,) = finding.table("training").rows
+    assert row.name == "builtin:small"
+    assert row.values[0] == pytest.approx(0.0026, abs=0.0002)
+    assert row.values[1] == 0.001
+    assert any("its training tokens are not known" in note for note in finding.notes)
+    assert any("NLL: no regression, received 1 data sets and 1 models" in note for note in finding.notes)
+    assert PAPER_STARTS in finding.notes
+
+
+def test_the_starts_of_the_paper_are_measured_under_the_name_of_the_measure(bench, tmp_path):
+    (found, notes) = averages(bench)
+    path = tmp_path / "mine.toml"
+    path.write_text('[bugs]\ntexts = 3\nstarts = "paper"\n')
+    data = {"bugsinpy": bench.data["bugsinpy"]}
+    (few, more) = averages(Bench.of_scale(str(path), bench.out, (0,), data))
+    assert PAPER_STARTS not in notes
+    assert PAPER_STARTS in more
+    (ours,), (theirs,) = found["builtin:small"].values(), few["builtin:small"].values()
+    assert ours.averages["NLL"].value == pytest.approx(theirs.averages["NLL"].value)
+    assert ours.averages["5-gram accuracy"].value != theirs.averages["5-gram accuracy"].value
 
 
 def test_repositories_are_counted_in_the_list_that_was_given(bench):

@@ -211,7 +211,7 @@ def test_without_data_the_standard_library_and_the_model_of_the_bench_are_author
     monkeypatch.setattr(collections, "open_model", lambda _: TableModel.trained([text("x", 1)], order=2))
     found = collection(Bench(tmp_path, (Settings(),), (0,), scale="smoke"))
     assert found.authors == (HUMAN, "builtin:small at 0.4", "builtin:small at 1")
-    assert len(found.tasks("Python")) == 8
+    assert len(found.tasks("Python")) == collections.SCALES["smoke"].tasks
     assert all(len(task) == 3 for task in found.tasks("Python"))
     monkeypatch.setattr(TableModel, "generate", lambda *_, **__: pytest.fail("wrote the same texts again"))
     assert collection(Bench(tmp_path, (Settings(),), (0,), scale="smoke")).samples == found.samples

@@ -124,12 +124,12 @@ def test_a_set_has_its_share_of_members_and_differs_by_subset():
 def test_the_scale_of_the_paper_needs_its_data(tmp_path):
     with pytest.raises(DataError, match="needs data with labels"):
         trials.sources(Bench(tmp_path, (), (0,), scale="paper"))
-    with pytest.raises(DataError, match="expected one of smoke, small, paper"):
+    with pytest.raises(DataError, match="expected one of smoke, full, paper"):
         settings_of(Bench(tmp_path, (), (0,), scale="other"))
 
 
 def test_labels_of_both_kinds_are_needed(tmp_path, monkeypatch):
     unlabelled = Dataset.of("mine", (Sample("1", "x = 1"),), source="mine")
-    monkeypatch.setattr(trials, "read_dataset", lambda *_: unlabelled)
+    monkeypatch.setattr(trials, "named_dataset", lambda *_, **__: unlabelled)
     with pytest.raises(DataError, match="0 members and 0 non-members; expected labels of both"):
         trials.sources(Bench(tmp_path, (), (0,), {"mine": tmp_path}, scale="paper"))

@@ -280,23 +280,23 @@ def test_shifted_texts_of_a_folder_take_the_place_of_the_standard_library(tmp_pa
 
 def test_another_model_needs_packages_that_it_was_not_trained_on(tmp_path):
     with pytest.raises(DataError, match="packages that the model was not trained on"):
-        pool_settings_of(Bench(tmp_path, (), (0,), scale="small", models=("model.gguf",)))
+        pool_settings_of(Bench(tmp_path, (), (0,), scale="full", models=("model.gguf",)))
     with pytest.raises(DataError, match="expected one model"):
-        pool_settings_of(Bench(tmp_path, (), (0,), scale="small", models=("a.gguf", "b.gguf")))
+        pool_settings_of(Bench(tmp_path, (), (0,), scale="full", models=("a.gguf", "b.gguf")))
     with pytest.raises(DataError, match="expected sources=DIR or shifted=DIR"):
-        pool_settings_of(Bench(tmp_path, (), (0,), {"humaneval": tmp_path}, scale="small"))
-    bench = Bench(tmp_path, (), (0,), {"sources": tmp_path}, scale="small", models=("model.gguf",))
-    assert pool_settings_of(bench) == replace(OTHER_SCALES["small"], tuned=0)
+        pool_settings_of(Bench(tmp_path, (), (0,), {"humaneval": tmp_path}, scale="full"))
+    bench = Bench(tmp_path, (), (0,), {"sources": tmp_path}, scale="full", models=("model.gguf",))
+    assert pool_settings_of(bench) == replace(OTHER_SCALES["full"], tuned=0)
     with pytest.raises(DataError, match=r"sources=.*nowhere: no such folder"):
         pool_settings_of(replace(bench, data={"sources": tmp_path / "nowhere"}))
     both = {"sources": tmp_path, "shifted": tmp_path}
-    assert pool_settings_of(replace(bench, data=both)).shifted == OTHER_SCALES["small"].members
+    assert pool_settings_of(replace(bench, data=both)).shifted == OTHER_SCALES["full"].members
     assert pool_settings_of(replace(bench, data=both, models=("builtin:control",))).sizes["clean"] == 500
     smoke = replace(bench, data=both, models=("builtin:control",), scale="smoke")
     assert pool_settings_of(smoke).fresh  # else the folder would have no part in it
 
 
 def test_a_folder_of_packages_makes_larger_pools(tmp_path):
-    sizes = pool_settings_of(Bench(tmp_path, (), (0,), {"sources": tmp_path}, scale="small")).sizes
+    sizes = pool_settings_of(Bench(tmp_path, (), (0,), {"sources": tmp_path}, scale="full")).sizes
     assert sizes["clean"] == 500
     assert min(sizes["member"], sizes["sibling"], sizes["shifted"]) >= 164

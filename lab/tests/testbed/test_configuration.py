@@ -38,7 +38,7 @@ def test_the_papers_scale_has_the_papers_setting():
 def test_the_papers_scale_fits_detectors_as_published_and_the_others_have_a_smaller_network():
     published = DETECTORS["veil_probe"].settings
     assert all(entry.judging.settings == {} for entry in scale("paper"))
-    for name in ("smoke", "small"):
+    for name in ("smoke", "full"):
         (found,) = scale(name)
         settings = configured(DETECTORS["veil_probe"], found.judging.settings["veil_probe"])
         assert settings.layers < published.layers
@@ -47,7 +47,7 @@ def test_the_papers_scale_fits_detectors_as_published_and_the_others_have_a_smal
 
 
 def test_what_is_written_is_read_again(tmp_path):
-    given = replace(scale("small")[0], seed=7)
+    given = replace(scale("full")[0], seed=7)
     assert given.judging.settings
     (tmp_path / "c.json").write_text(as_json(given))
     assert read_configuration(tmp_path / "c.json") == given
@@ -112,7 +112,7 @@ def test_a_file_that_is_none_is_refused(tmp_path):
 
 
 def test_a_scale_that_is_none_is_refused():
-    with pytest.raises(DataError, match="smoke, small, paper"):
+    with pytest.raises(DataError, match="smoke, full, paper"):
         scale("huge")
 
 

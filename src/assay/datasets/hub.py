@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 from typing import Any
 from urllib.parse import urlsplit
@@ -53,8 +54,13 @@ def hub_is_installed() -> bool:
     return True
 
 
-def hub_rows(part: HubPart) -> Iterator[SourceRow]:
+def hub_rows(part: HubPart, *, streamed: bool = False) -> Iterator[SourceRow]:
     """Yield the rows of a hub data set, each with its "split"; from the local cache if it is there.
+
+    Args:
+        part: of the hub.
+        streamed: fetch row after row, for callers that take the first ones of a large data set; nothing is kept then.
+            Without a connection the cache is read all the same.
 
     The package obeys HF_HUB_OFFLINE and the other variables of the hub. Without a connection only the cache is read:
     the hub's client would repeat every request for half a minute.
@@ -63,7 +69,7 @@ def hub_rows(part: HubPart) -> Iterator[SourceRow]:
         DataError: no such data set, configuration or split, or no connection; with the package's own message.
     """
     try:
-        loaded = _load(part, offline=not hub_answers())
+        loaded = _load(part, offline=not hub_answers(), streamed=streamed)
         splits = loaded.items() if isinstance(loaded, dict) else [(part.split, loaded)]
         for split, rows in splits:
             for row in rows:
@@ -95,8 +101,10 @@ def hub_answers() -> bool:
     return True
 
 
-def _load(part: HubPart, *, offline: bool) -> Any:  # noqa: ANN401  datasets publishes no types
+def _load(part: HubPart, *, offline: bool, streamed: bool) -> Any:  # noqa: ANN401  datasets publishes no types
     load_dataset = importlib.import_module("datasets").load_dataset
+    if streamed and not offline:
+        load_dataset = partial(load_dataset, streaming=True)
     with _without_requests() if offline else nullcontext():
         try:
             return load_dataset(part.id, part.config, split=part.split)

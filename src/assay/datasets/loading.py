@@ -159,7 +159,7 @@ def read_datasets(name_or_path: str | Path, selections: Sequence[DataSelection])
         title = info.name
     else:
         _refuse(name, "only a benchmark has it", chosen, "data", "subset", "part")
-        rows, title, source = _table(name, chosen.split, notes.append)
+        rows, title, source = _table(name, chosen.split, notes.append, streamed=chosen.limit is not None)
         texts = [
             samples_from(copy, _columns(each), name=title, source=source, note=notes.append)
             for copy, each in zip(tee(islice(rows, chosen.limit), len(selections)), selections, strict=True)
@@ -174,13 +174,13 @@ def _columns(chosen: DataSelection) -> ColumnMapping:
     return ColumnMapping(**{field.name: getattr(chosen, field.name) for field in fields(ColumnMapping)})
 
 
-def _table(name: str, split: str | None, note: Note) -> tuple[Iterator[SourceRow], str, str]:
+def _table(name: str, split: str | None, note: Note, *, streamed: bool) -> tuple[Iterator[SourceRow], str, str]:
     """Return the rows of a table, its name, and its source."""
     if name.startswith(HUB):
         part = HubPart(name.removeprefix(HUB), split=split)
         if not hub_is_installed():
             raise MissingExtra("datasets", purpose=f"hub data set {part}")
-        return hub_rows(part), part.id, f"hub {part}"
+        return hub_rows(part, streamed=streamed), part.id, f"hub {part}"
     if name.startswith(HARNESSES):
         return harness_rows(name), name.partition(":")[2], name
     path = Path(name).expanduser()

@@ -3,13 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from operator import itemgetter
 from typing import TypeVar
 
 from assay.scores import loss, requests
 from assay.scoring import Plan, Progress, plan, score_samples
 from assay.types import Float64Array, LogProbScorer, Sample
-from assay_lab.mappings import map_values
 
 Key = TypeVar("Key")
 
@@ -30,7 +28,7 @@ def likelihoods(samples: Iterable[Sample], model: LogProbScorer) -> Float64Array
 def scored_sets(
     texts: Mapping[Key, Sequence[Sample]], chosen: Plan, *, progress: Progress | None = None
 ) -> dict[Key, dict[str, Float64Array]]:
-    """Score all texts of several sets together; return set → score → float64 [texts].
+    """Score all texts of several sets together; return set → score, without its parameters → float64 [texts].
 
     Args:
         texts: set → its texts.
@@ -43,6 +41,6 @@ def scored_sets(
     start = 0
     for key, samples in texts.items():
         rows = slice(start, start + len(samples))
-        values[key] = map_values(itemgetter(rows), columns)
+        values[key] = {name.partition(":")[0]: column[rows] for name, column in columns.items()}
         start = rows.stop
     return values

@@ -46,9 +46,17 @@ NLL, FIVE_GRAM, CONTRAST = "NLL", "5-gram accuracy", "NLL against the reference"
 MEASURES: Mapping[str, tuple[str, float]] = {NLL: (loss.name, -1.0), FIVE_GRAM: (ngram_accuracy.name, 1.0)}
 """Measure → the score that it is made of, and its sign: scores are higher for members."""
 REFERENCE = "reference"
+Starts = Literal["all", "paper"]
+PAPER_STARTS = "5-gram accuracy is measured at five evenly spaced starts in 512 tokens, as in the paper."
 OVERLAP = 0.85
 
 TextSide = Literal["fixed", "buggy", "issue", "control"]
+
+
+def score_names(starts: Starts) -> list[str]:
+    """Return the requests of `MEASURES`: 5-gram accuracy at all positions or those of the paper."""
+    requested = {ngram_accuracy.name: f"{ngram_accuracy.name}:starts=paper"} if starts == "paper" else {}
+    return [requested.get(score, score) for score, _ in MEASURES.values()]
 
 
 @dataclass(frozen=True, slots=True)

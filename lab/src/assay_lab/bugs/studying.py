@@ -5,7 +5,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
 from itertools import repeat
-from operator import itemgetter
 from pathlib import Path
 
 from assay.datasets import DataSelection, read_dataset
@@ -15,7 +14,6 @@ from assay.progress import progress_bar
 from assay.provenance import open_for_search
 from assay.scoring import Opener, ScoreSelection, check_variants, plan_scores
 from assay_lab.bugs import (
-    MEASURES,
     REFERENCE,
     BugSet,
     BugStudy,
@@ -30,6 +28,7 @@ from assay_lab.bugs import (
     without_empty,
 )
 from assay_lab.bugs.pairs import PairedDataset, comparable_sides, read_pairs
+from assay_lab.bugs.study import PAPER_STARTS, Starts, score_names
 
 
 def study_bugs(
@@ -47,6 +46,7 @@ def study_bugs(
     limit: int | None = None,
     probes: bool = False,
     variants: int = 0,
+    starts: Starts = "all",
     settings: ModelSettings | None = None,
     progress: bool = True,
 ) -> BugStudy:
@@ -67,6 +67,7 @@ def study_bugs(
         limit: most bugs of a benchmark, drawn with a fixed seed.
         probes: also ask the model to repeat paths, functions and patches; it has to generate text.
         variants: verified rewritings of both sides of each bug: the preference for the fix is measured on them too.
+        starts: of 5-gram accuracy: "all" positions, or the five in 512 tokens of the "paper".
         settings: how the models are opened.
         progress: show progress on a terminal.
 
@@ -83,7 +84,7 @@ def study_bugs(
     with progress_bar("reading", shown=progress):
         sets, notes = _read_sets(paths, controls or {}, sources)
     check_sets(sets)
-    names = list(map(itemgetter(0), MEASURES.values())) + ([REFERENCE] if reference else [])
+    names = [*score_names(starts), *([REFERENCE] if reference else [])]
     selection = ScoreSelection(",".join(names), reference=reference)
     with ExitStack() as stack:
         # models take the longest to open, so they come last
@@ -96,7 +97,7 @@ def study_bugs(
             sets,
             plan,
             StudySettings(index=opened, repositories=listed, cutoff=day, generator=generator, variants=variants),
-            notes=(*notes, *remarks),
+            notes=(*notes, *remarks, *([PAPER_STARTS] if starts == "paper" else [])),
             progress=report,
             searched=report,
         )

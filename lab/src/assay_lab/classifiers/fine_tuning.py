@@ -334,6 +334,12 @@ def _prepared(labelled: LabelledCode, protocol: Protocol) -> _Texts:
     for name, part in rows.items():
         if not (targets[part] >= 0).any():
             raise DataError(f"the {name} part has no text of the classes {', '.join(classes)}; expected more groups")
+    tested = set(at_places(classes, targets[rows["test"]][targets[rows["test"]] >= 0].tolist()))
+    if len(tested) < 2:  # noqa: PLR2004  a classifier that always answers the one class would be right on every text
+        raise DataError(
+            f"the test part has {len(rows['test'])} texts, all of the class {min(tested)}; macro F1 and accuracy need "
+            f"two of the classes {', '.join(classes)}: expected more groups"
+        )
     texts: Iterable[str] = labelled.texts
     if not protocol.comments:
         texts = map(without_comments, labelled.texts, labelled.languages)

@@ -15,7 +15,7 @@ from assay_lab.columns import keyed
 from assay_lab.mappings import map_values
 
 if TYPE_CHECKING:
-    from assay_lab.experiments import Bench, Experiment
+    from assay_lab.experiments import Bench, Experiment, Reproduction
 
 
 def run_command(
@@ -30,14 +30,20 @@ def run_command(
     scale: Annotated[
         str | None,
         typer.Option(
-            metavar="smoke|small|full|FILE",
-            help="Seconds, minutes, or as published; of a paper also paper, or a configuration of yours.",
+            metavar="smoke|full|paper|FILE",
+            help="Seconds, our own settings, those of the paper; or a configuration file of yours, for a paper.",
         ),
     ] = None,
-    seed: Annotated[str, typer.Option(metavar="0,1,2", help="Several give intervals over them, for a paper.")] = "0",
+    seed: Annotated[
+        str | None,
+        typer.Option(metavar="0,1,2", help="Several give intervals over them, for a paper; 0, or that of the file."),
+    ] = None,
     data: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=PATH", help="Data that the experiment takes; may be given several times."),
+        typer.Option(
+            metavar="NAME[=PATH]",
+            help="Data that the experiment takes: a file or folder, a benchmark's name, or hf:OWNER/NAME.",
+        ),
     ] = None,
     model: Annotated[
         list[str] | None,
@@ -48,6 +54,9 @@ def run_command(
             rich_help_panel=MODEL,
         ),
     ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show models, data, sizes, passes and hours; fetch and run nothing.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option(*OUTPUT_NAMES, help="JSON file of the result; of a paper the folder of its runs.")
     ] = None,
@@ -56,27 +65,52 @@ def run_command(
 
     **Example**: `assay lab run performance/ngram --scale smoke --out ngram.json`
 
-    **Example**: `assay lab run srdetection/table-1 --scale small --seed 0,1,2 --out runs/small`
+    **Example**: `assay lab run srdetection/table-1 --scale full --seed 0,1,2 --out runs/full`
     """
     from assay.errors import DataError
     from assay_lab.cli.testbed_runs import numbers, watchers
-    from assay_lab.experiments import Bench, all_measurements, check_folder_of_experiments, experiments_named
+    from assay_lab.experiments import (
+        Bench,
+        all_measurements,
+        check_folder_of_experiments,
+        check_scale,
+        check_used,
+        experiments_named,
+    )
 
-    places, seeds = places_at(data or []), numbers(seed, "--seed")
+    places, seeds = places_at(data or []), numbers(seed or "0", "--seed")
     if everything:
         run_all(places, seeds[0])
         return
     if name is None:
         raise DataError("received no name; expected one of `assay lab list`, or --all")
+    if scale is not None:
+        check_scale(scale)
     chosen = [each for title, each in all_measurements().items() if title == name or title.startswith(f"{name}-")]
     if not chosen:
-        experiments_named(name)  # a name that nothing has is refused before a folder is looked at
-        scale = scale or "small"
+        experiments = experiments_named(name)  # a name that nothing has is refused before a folder is looked at
+        scale = scale or "full"
         folder = out or Path("runs") / Path(scale).stem
         check_folder_of_experiments(folder)
-        bench = Bench.of_scale(scale, folder, seeds=seeds, data=places, watchers=watchers(), models=model or ())
+        bench = Bench.of_scale(
+            scale,
+            folder,
+            seeds=seeds,
+            data=places,
+            watchers=watchers(),
+            models=model or (),
+            paper=experiments[0].paper,
+        )
+        if seed is None and bench.keys:
+            bench = replace(bench, seeds=(bench.configurations[0].seed,))
+        check_used(name, experiments, bench)
+        if plan:
+            show_plan(name, experiments, bench)
+            return
         run_reproductions(name, bench)
         return
+    if plan:
+        raise DataError(f"{name}: --plan is of the tables and figures of papers; this takes its data and no model")
     if len(seeds) > 1 or model or (out and len(chosen) > 1):
         raise DataError(f"{name}: expected one seed, no --model, and --out for one experiment alone")
     run_measurements(chosen, scale, seed=seeds[0], places=places, out=out)
@@ -159,28 +193,46 @@ def run_reproductions(name: str, bench: "Bench") -> None:
     whole = len(experiments) > 1
     findings = []
     for experiment in experiments:
-        finding = experiment.run(replace(bench, data={}) if whole and experiment.makes_texts else bench)
-        page = write_finding(bench.out / experiment.full_name, finding)
+        own = experiment.bench_of(bench)
+        own = replace(own, data={}) if whole and experiment.makes_texts else own
+        finding = experiment.run(own)
+        page = write_finding(bench.out / experiment.full_name, finding, own)
         findings.append(finding)
     if whole:
         finding = joined(name, paper(name).title, findings)
-        page = write_finding(bench.out / name, finding)
+        page = write_finding(bench.out / name, finding, bench)
     show_report(finding_report(finding), chosen_format(), page)
 
 
+def show_plan(name: str, experiments: Sequence["Reproduction"], bench: "Bench") -> None:
+    """Show what a run would fetch and compute."""
+    from assay.cli import chosen_format
+    from assay.cli import show as show_report
+    from assay_lab.papers.planning import plan_report
+
+    show_report(plan_report(name, experiments, bench), chosen_format())
+
+
 def places_at(options: Sequence[str]) -> dict[str, Path]:
-    """Return name → place, from NAME=PATH.
+    """Return name → place, from NAME=PATH; the name of a benchmark and `hf:OWNER/NAME` are places themselves.
 
     Raises:
         DataError: something else.
     """
+    from assay.datasets import is_benchmark
     from assay.errors import DataError
 
-    places = {}
+    places: dict[str, Path] = {}
     for text in options:
         name, equals, path = text.partition("=")
-        if not (name and equals and path):
-            raise DataError(f"--data {text!r}: expected NAME=PATH, as humaneval=HumanEval.jsonl.gz")
+        if not equals and (is_benchmark(name) or name.startswith("hf:")):
+            name, path = name.rpartition("/")[2], name
+        if not (name and path):
+            raise DataError(
+                f"--data {text!r}: expected NAME=PATH, as humaneval=HumanEval.jsonl.gz, a benchmark, or hf:OWNER/NAME"
+            )
+        if name in places:
+            raise DataError(f"--data {name} is given twice: {places[name]} and {path}; expected one place")
         places[name] = Path(path)
     return places
 

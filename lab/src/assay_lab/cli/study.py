@@ -1,7 +1,7 @@
 """`assay lab study`: questions about a kind of benchmark that need more than one audit."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -51,6 +51,10 @@ def study_bugs_command(
             min=0, help="Verified rewritings of both sides of a bug: is the preference for the fix memory of its text?"
         ),
     ] = 0,
+    starts: Annotated[
+        Literal["all", "paper"],
+        typer.Option(help="Where 5-gram accuracy is measured: at all positions, or at five in 512 tokens."),
+    ] = "all",
     control: Annotated[
         list[str] | None,
         typer.Option(
@@ -123,6 +127,7 @@ def study_bugs_command(
         limit=limit,
         probes=probes,
         variants=variants,
+        starts=starts,
         settings=settings,
     )
     path = None if out is None else study.report(out)

@@ -103,7 +103,7 @@ EXPERIMENTS = (
     Experiment(
         name="control/kds_gate",
         run=run,
-        scales={"full": ("small", 3, DRAWS)},
+        scales={"full": ("full", 3, DRAWS)},
         columns=("plant", "share", "gate", "benchmarks", "open", "right"),
         needs={"pools": "a folder for the pools of the reliability grid; it is continued"},
         takes={"packages": "the folder of packages that the grid was given"},

@@ -448,7 +448,7 @@ EXPERIMENTS = (
     Experiment(
         name="detectors/trial",
         run=run,
-        scales={"smoke": ("smoke", (0, 1), 0, 5), "full": ("small", (0, 1, 2), 1, REPEATS)},
+        scales={"smoke": ("smoke", (0, 1), 0, 5), "full": ("full", (0, 1, 2), 1, REPEATS)},
         stored="detector_ideas",
     ),
 )

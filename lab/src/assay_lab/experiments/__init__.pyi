@@ -21,3 +21,5 @@ from .finding import ValueTable as ValueTable
 from .finding import joined as joined
 from .papers import paper as paper
 from .reproduction import Reproduction as Reproduction
+from .reproduction import check_used as check_used
+from .scales import check_scale as check_scale

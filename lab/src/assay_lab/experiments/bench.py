@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from assay.errors import DataError
 from assay.files import write_json
 from assay.models import combined
+from assay_lab.experiments.papers import FAMILIES, hub_models_of
 from assay_lab.testbed import (
     ALONE,
     CONFIGURATION,
@@ -19,14 +22,18 @@ from assay_lab.testbed import (
     Evaluation,
     Planted,
     Watchers,
+    configuration_from,
     configuration_in,
+    is_file,
     manifest_of,
+    parsed_configuration,
     run,
     scale,
     trained,
 )
 from assay_lab.training.finetuning import TRAIN, checkpoint_folder
 
+PAPER_SCALE = "paper"
 RUNS = "runs"
 STORES = (RUNS, "pools", "kds-trials", "bug-averages", "*.sqlite")
 """Names in the folder of experiments, beside those of the papers: what experiments keep to continue from."""
@@ -48,6 +55,8 @@ class Bench:
         watchers: receive the progress of runs.
         scale: name of the scale, or path of the configuration file.
         models: that the user names in place of those of the scale.
+        keys: of the configuration file that is the scale; empty for a scale that ships.
+        sizes: paper → its table in that file.
     """
 
     out: Path
@@ -57,6 +66,8 @@ class Bench:
     watchers: Watchers = ALONE
     scale: str = ""
     models: tuple[str, ...] = ()
+    keys: frozenset[str] = frozenset()
+    sizes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     _evaluated: dict[Configuration, Evaluation] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -69,23 +80,39 @@ class Bench:
         watchers: Watchers = ALONE,
         *,
         models: Sequence[str] = (),
+        paper: str = "",
     ) -> "Bench":
         """Return the bench of a scale.
 
         Args:
-            name: "smoke", "small", "paper" or a configuration file.
+            name: "smoke", "full", "paper" or a configuration file.
             out: folder of the experiments.
             seeds: of each run.
             data: benchmark → its file or folder.
             watchers: receive the progress.
             models: in place of those of the scale; each gets the first configuration of the scale.
+            paper: whose own models the scale "paper" has; empty: those of SrDetection, of which the testbed is.
 
         Raises:
             DataError: there is no such scale, or the file is no configuration.
         """
-        configurations = scale(name)
-        if models:
-            configurations = tuple(map(partial(of_model, configurations[0]), dict.fromkeys(models)))
+        sizes: dict[str, Mapping[str, Any]] = {}
+        keys: frozenset[str] = frozenset()
+        listed: Sequence[str] = ()
+        if is_file(name):
+            content = parsed_configuration(Path(name))
+            keys = frozenset(content)
+            sizes, listed = tables_of_papers(content, name)
+            if models and listed:
+                raise DataError(f"received --model and models of {name}, expected one of them")
+            models = models or listed
+            configurations: tuple[Configuration, ...] = (configuration_from(content, name),)
+        else:
+            configurations = scale(name)
+            if name == PAPER_SCALE and paper:
+                listed = hub_models_of(paper)
+        if models or listed:
+            configurations = tuple(map(partial(of_model, configurations[0]), dict.fromkeys(models or listed)))
         return cls(
             out=out,
             configurations=configurations,
@@ -94,6 +121,8 @@ class Bench:
             watchers=watchers,
             scale=name,
             models=tuple(models),
+            keys=keys,
+            sizes=sizes,
         )
 
     def evaluations(self, configuration: Configuration, *, ratio: float | None = None) -> tuple[Evaluation, ...]:
@@ -131,6 +160,24 @@ class Bench:
         self.watchers.begin(f"run {folder.name}")
         borrow(folder, configuration, sorted((self.out / RUNS).glob("*")))
         return folder
+
+
+def tables_of_papers(content: dict[str, Any], source: str) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
+    """Take the tables of papers and the list of models out of a configuration, which keeps what the testbed reads.
+
+    Raises:
+        DataError: a table is no table, or the models are no list of names.
+    """
+    tables = {}
+    for family in FAMILIES:
+        table = content.pop(family, {})
+        if not isinstance(table, Mapping):
+            raise DataError(f"{source}: {family} = {table!r}: expected a table")
+        tables[family] = table
+    models = content.pop("models", [])
+    if not (isinstance(models, list) and all(isinstance(model, str) for model in models)):
+        raise DataError(f"{source}: models = {models!r}: expected a list of models")
+    return tables, models
 
 
 def of_model(configuration: Configuration, model: str) -> Configuration:

@@ -1,6 +1,8 @@
 """A finding as a report, and the files that an experiment leaves: finding.json, finding.md, finding.html, audits."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -22,10 +24,14 @@ from assay.reports import (
     render_markdown,
     write_html,
 )
+from assay_lab.columns import attributes
+from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.driving import commit
 from assay_lab.experiments.finding import Chart, Finding, HeatMap, Value, ValueTable
 from assay_lab.experiments.matrix import heat_map
 from assay_lab.experiments.papers import Unit
 from assay_lab.mappings import enumerated
+from assay_lab.measuring import machine
 
 SCHEMA = 2
 KINDS: Mapping[Unit, ColumnKind] = {"percent": "share", "number": "number", "count": "count"}
@@ -55,13 +61,19 @@ def finding_report(finding: Finding) -> Report:
     )
 
 
-def write_finding(folder: Path, finding: Finding) -> Path:
+def write_finding(folder: Path, finding: Finding, bench: Bench | None = None) -> Path:
     """Write the numbers, the tables, the page and the run folders of its audits; return the path of the page.
+
+    Args:
+        folder: of the files.
+        finding: the result.
+        bench: that it was measured on; `finding.json` then also has its command, scale, models and data.
 
     Raises:
         DataError: the folder cannot be written.
     """
     report = finding_report(finding)
+    report = replace(report, data={**report.data, **origin_of(finding.name, bench)})
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "finding.json", render_json(report))
     write_text(folder / "finding.md", render_markdown(report))
@@ -69,6 +81,25 @@ def write_finding(folder: Path, finding: Finding) -> Path:
         run = write_run(folder / "audits" / name, audit, finding.manifest)
         write_html(describe_audit(audit, finding.manifest), run / "report.html")
     return write_html(report, folder / "finding.html")
+
+
+def origin_of(name: str, bench: Bench | None) -> dict[str, object]:
+    """Return commit, day, machine and versions of a finding, and what the bench ran."""
+    origin: dict[str, object] = {
+        "commit": commit(),
+        "measured": datetime.now(UTC).date().isoformat(),
+        "machine": machine(),
+    }
+    if bench is None:
+        return origin
+    seeds = ",".join(map(str, bench.seeds))
+    words = ["assay lab run", name, "--scale", Path(bench.scale).name, "--seed", seeds]
+    for data, place in bench.data.items():
+        words += ["--data", f"{data}={Path(place).name}"]
+    for model in bench.models:
+        words += ["--model", Path(model).name if Path(model).exists() else model]
+    models = list(dict.fromkeys(attributes(bench.configurations, "model")))
+    return origin | {"command": " ".join(words), "scale": Path(bench.scale).name, "models": models}
 
 
 def described_table(table: ValueTable) -> Table:

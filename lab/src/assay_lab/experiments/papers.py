@@ -57,12 +57,27 @@ class Paper:
         models: those of its main tables.
         tables: by number, as "table-1".
         methods: row of its tables → our method, as in a request.
+        hub_models: model of the paper → its id on the hub (an encoder of ours where the paper's is not published).
+        sizes: model of the paper → its parameters in billions, where its name does not say so.
+        data: names of its data, as `--data` takes them.
     """
 
     title: str
     models: tuple[str, ...] = ()
     tables: Mapping[str, PrintedTable] = field(default_factory=dict)
     methods: Mapping[str, str] = field(default_factory=dict)
+    hub_models: Mapping[str, str] = field(default_factory=dict)
+    sizes: Mapping[str, float] = field(default_factory=dict)
+    data: tuple[str, ...] = ()
+
+
+FAMILIES = ("kds", "hst", "deco", "bugs")
+"""Papers whose sizes are a table of their own in a configuration file; the other keys are of the testbed."""
+
+
+def hub_models_of(name: str) -> tuple[str, ...]:
+    """Return the ids of the models of a paper; none where the scale has a configuration for each."""
+    return tuple(dict.fromkeys(paper(name).hub_models.values()))
 
 
 @cache

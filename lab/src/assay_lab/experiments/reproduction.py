@@ -1,10 +1,21 @@
 """A table or figure of a paper, run on a bench; each module of a paper declares its own in a tuple `EXPERIMENTS`."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, fields, replace
+from fnmatch import fnmatch
+from functools import partial
+from itertools import chain
+from pathlib import Path
 
+from assay.errors import DataError
+from assay_lab.columns import attributes, present, without
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding
+from assay_lab.experiments.papers import FAMILIES
+from assay_lab.testbed import Configuration
+
+ANY = ("*",)
+TESTBED_KEYS = frozenset(field.name for field in fields(Configuration))
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +27,9 @@ class Reproduction:
         name: within its paper, as "table-1".
         run: makes it; the first line of its docstring is the summary.
         needs: names of data of which it needs one at least; none: it makes its own.
+        takes: patterns of the names of data that it reads; "*" stands for all names.
+        models: most models of the bench that it runs; None for all.
+        models_with_data: the same where data are given.
         makes_texts: True if it makes its own texts, and data only take their place. In a run of the whole paper the
             data are those of the other experiments, so it gets none.
     """
@@ -25,6 +39,9 @@ class Reproduction:
     run: Callable[[Bench], Finding]
     makes_texts: bool = False
     needs: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    models: int | None = None
+    models_with_data: int | None = None
 
     @property
     def full_name(self) -> str:
@@ -35,3 +52,52 @@ class Reproduction:
     def summary(self) -> str:
         """One line."""
         return (self.run.__doc__ or "").partition("\n")[0]
+
+    def most_models(self, bench: Bench) -> int | None:
+        """Return how many of the models of a bench it runs at most; None for all."""
+        return self.models_with_data if self.data_of(bench) else self.models
+
+    def data_of(self, bench: Bench) -> dict[str, Path]:
+        """Return the data of a bench that it reads."""
+        return {name: place for name, place in bench.data.items() if any(map(partial(fnmatch, name), self.takes))}
+
+    def bench_of(self, bench: Bench) -> Bench:
+        """Return a bench with the data and the models that it takes."""
+        most = self.most_models(bench)
+        models = bench.models if most is None else bench.models[:most]
+        chosen = bench.configurations if most is None else bench.configurations[: max(1, most)]
+        return replace(bench, data=self.data_of(bench), models=models, configurations=chosen)
+
+
+def check_used(name: str, experiments: Sequence[Reproduction], bench: Bench) -> None:
+    """Check that experiments use all that a user gives: data, models, and keys of a configuration file.
+
+    Args:
+        name: what the user runs: an experiment or a paper.
+        experiments: those that run.
+        bench: with what the user gives.
+
+    Raises:
+        DataError: something has no use; the line names the first.
+    """
+    used: set[str] = set()
+    for experiment in experiments:
+        used |= experiment.data_of(bench).keys()
+    if unused := without(bench.data, used):
+        patterns = list(dict.fromkeys(chain.from_iterable(attributes(experiments, "takes"))))
+        raise DataError(f"{name}: received --data {unused[0]}, expected {' or '.join(patterns) or 'no data'}")
+    most = [experiment.most_models(bench) for experiment in experiments]
+    if None not in most and len(bench.models) > (largest := max(present(most))):
+        words = f"at most {largest}"
+        if not largest:
+            words = "none with these data" if bench.data else "none without --data"
+        raise DataError(f"{name}: received {len(bench.models)} models ({', '.join(bench.models)}), expected {words}")
+    family = experiments[0].paper
+    allowed = {"name", "model", "models", family} if family in FAMILIES else {*TESTBED_KEYS, "models"}
+    if surplus := sorted(bench.keys - allowed):
+        raise DataError(f"{bench.scale}: received {surplus[0]}, which {name} does not use; expected {listed(allowed)}")
+
+
+def listed(keys: Collection[str]) -> str:
+    """Return keys in a line, sorted."""
+    return ", ".join(sorted(keys))

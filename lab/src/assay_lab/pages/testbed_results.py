@@ -1,6 +1,6 @@
-"""The testbed's committed results: every experiment at scale `small`, three seeds. About 90 minutes on a quiet core.
+"""The testbed's committed results: every experiment at scale `full`, three seeds. About 90 minutes on a quiet core.
 
-    python -m assay_lab.pages.testbed_results [--out runs/small] [--seeds 0,1,2] [--data humaneval=HumanEval.jsonl.gz]
+    python -m assay_lab.pages.testbed_results [--out runs/full] [--seeds 0,1,2] [--data humaneval=HumanEval.jsonl.gz]
         [--only srdetection/table-1,assay/honest-null]
     python -m assay_lab.pages.testbed_results --scale lab/lists/weak.toml --out runs/weak --seeds 3,4,5 \
         --only assay/every-cell
@@ -34,7 +34,7 @@ from assay_lab.testbed import CONFIGURATION, IN_FIGURES, SCORES, manifest_of, re
 
 RESULTS = LAB / "results" / "testbed"
 PAGE = DOCS / "results" / "testbed.md"
-SMALL = "small"
+KEPT = "full"
 JSON_ALONE = ("accuracy-", "precision-", "recall-", "flagged-5-filtered", "flagged-10-filtered")
 """Beginnings of the names of tables that the page leaves to the JSON files."""
 PICTURES = DOCS / "images"
@@ -47,7 +47,7 @@ DRAWN = {
 HEAD = """# Results of the testbed
 
 Made by `assay lab render` from the files in `lab/results/testbed/`, which `python -m
-assay_lab.pages.testbed_results` writes: it runs each experiment below at scale `small`, or, where the heading says
+assay_lab.pages.testbed_results` writes: it runs each experiment below at scale `full`, or, where the heading says
 `weak`, with the configuration `lab/lists/weak.toml`. All results are of one model of 2.6 million parameters and one
 recipe each; [which detector to use](../which-detector.md) says what follows from them and what does not.
 
@@ -67,8 +67,8 @@ black-box Tables 2, 9 and 11 are new.
 def main() -> None:
     """Run the experiments and write their results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--out", type=Path, default=Path("runs/small"), help="folder of the runs")
-    parser.add_argument("--scale", default=SMALL, help="a scale, or a configuration file")
+    parser.add_argument("--out", type=Path, default=Path("runs/full"), help="folder of the runs")
+    parser.add_argument("--scale", default=KEPT, help="a scale, or a configuration file")
     parser.add_argument("--seeds", default="0,1,2", help="whole numbers with commas")
     parser.add_argument("--data", action="append", default=[], metavar="NAME=PATH", help="a benchmark to audit as well")
     testbed = ",".join(name for name in all_experiments() if not name.startswith("hst/"))
@@ -82,9 +82,9 @@ def main() -> None:
 
 def run(bench: Bench, names: list[str]) -> None:
     """Run the experiments and copy their results and the records of their runs."""
-    suffix = "" if bench.scale == SMALL else f"-{Path(bench.scale).stem}"
+    suffix = "" if bench.scale == KEPT else f"-{Path(bench.scale).stem}"
     for name in names:
-        write_finding(bench.out / name, all_experiments()[name].run(bench))
+        write_finding(bench.out / name, all_experiments()[name].run(bench), bench)
         target = RESULTS / f"{name}{suffix}.json"
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(bench.out / name / "finding.json", target)

@@ -11,7 +11,7 @@ from assay.scores import SCORES, request
 from assay_lab.columns import at_places, attributes, having
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, over_seeds
-from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.experiments.runs import (
     Runs,
     epoch_heading,
@@ -123,4 +123,4 @@ def intervals(contests: Sequence[Contest]) -> str:
     return f"Cells of single runs whose paired interval lies above 0: {', '.join(counts)}."
 
 
-EXPERIMENTS = (Reproduction("assay", "every-cell", every_cell),)
+EXPERIMENTS = (Reproduction("assay", "every-cell", every_cell, takes=ANY),)

@@ -21,14 +21,14 @@ from assay_lab.evaluation.independent import spearman
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow
 from assay_lab.experiments.papers import paper
-from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.papers.printed import value_table
 from assay_lab.reliability.grid_methods import DECLARED
 from assay_lab.reliability.planted_pools import drawable_functions
 from assay_lab.reliability.pool_settings import BASE_MODEL
 
 KINDS = 10
-SIZES: Mapping[str, int] = {"smoke": 3, "small": 20, "paper": 200}
+SIZES: Mapping[str, int] = {"smoke": 3, "full": 20, "paper": 200}
 """Scale → texts of each half of a set."""
 PAPER = paper("kds")
 EXTRA = ("Mean log-likelihood (not in the paper)", "CoDeC (not in the paper)")
@@ -149,4 +149,4 @@ def critical(count: int) -> float:
     return float(np.quantile([spearman(np.arange(count), random.permutation(count)) for _ in range(2000)], 0.95))
 
 
-EXPERIMENTS = (Reproduction("assay", "kinds", kinds),)
+EXPERIMENTS = (Reproduction("assay", "kinds", kinds, takes=ANY, models=0, models_with_data=0),)

@@ -111,13 +111,13 @@ SCALES = {
         draws=2,
         tuned=0,
     ),
-    "small": PoolSettings(),
+    "full": PoolSettings(),
     "paper": PoolSettings(
         members=500, siblings=164, clean=500, unseen=300, shifted=164, per_project=12, plants=plants(5), draws=40
     ),
 }
 FOR_EVERY_CELL = replace(
-    SCALES["small"],
+    SCALES["full"],
     members=164,
     siblings=164,
     clean=500,
@@ -126,7 +126,7 @@ FOR_EVERY_CELL = replace(
     plants=plants(3, further=(1, 8)),
     context=False,
 )
-"""Pools at scale `small` with a folder of packages: 500 texts of which up to a third were trained on."""
+"""Pools at scale `full` with a folder of packages: 500 texts of which up to a third were trained on."""
 OTHER_MODEL = PoolSettings(
     members=50,
     siblings=0,
@@ -149,7 +149,7 @@ OTHER_SCALES = {
         plants={"LoRA": replace(OTHER_MODEL.plants["LoRA"], epochs=1)},
         draws=2,
     ),
-    "small": OTHER_MODEL,
+    "full": OTHER_MODEL,
     "paper": replace(OTHER_MODEL, members=500, siblings=164, clean=500, unseen=300, per_project=12, context=True),
 }
 
@@ -187,7 +187,7 @@ def pool_settings_of(bench: Bench) -> PoolSettings:
             raise DataError(f"--data {name}={folder}: no such folder; expected a folder of packages")
     settings = scales[bench.scale]
     if SOURCES in bench.data:
-        is_enlarged = scales is SCALES and bench.scale == "small"
+        is_enlarged = scales is SCALES and bench.scale == "full"
         settings = FOR_EVERY_CELL if is_enlarged else replace(settings, fresh=True)
     if base == BASE_MODEL:
         return settings

@@ -24,7 +24,7 @@ from assay_lab.columns import among, at_places, attributes, group_column, text_c
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
-from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.mappings import mapped
 from assay_lab.papers.printed import value_table
 from assay_lab.reliability.grid_methods import (
@@ -464,4 +464,4 @@ def grid_notes(records: Sequence[GridRecord], thresholds: Mapping[str, float], s
     return tuple(notes)
 
 
-EXPERIMENTS = (Reproduction("assay", "reliability", reliability),)
+EXPERIMENTS = (Reproduction("assay", "reliability", reliability, takes=ANY, models=1, models_with_data=1),)

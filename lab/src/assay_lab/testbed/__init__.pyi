@@ -1,8 +1,11 @@
+from .configuration import SCALES as SCALES
 from .configuration import Configuration as Configuration
 from .configuration import NamesFrom as NamesFrom
 from .configuration import PlantSettings as PlantSettings
 from .configuration import check as check
+from .configuration import configuration_from as configuration_from
 from .configuration import is_file as is_file
+from .configuration import parsed_configuration as parsed_configuration
 from .configuration import read_configuration as read_configuration
 from .configuration import scale as scale
 from .describing import describe_evaluation as describe_evaluation

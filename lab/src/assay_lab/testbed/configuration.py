@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NEVER_SEEN = "never-seen"
 FRESH = "fresh"
 TRAINING_FILES = "training-files"
-SCALES = ("smoke", "small", "paper")
+SCALES = ("smoke", "full", "paper")
 NamesFrom = Literal["dictionary", "synonyms", "self"]
 """Source of the names in rewritings; "self" is the judged checkpoint."""
 FittedSettings = Mapping[str, Mapping[str, bool | int | float | str]]
@@ -143,14 +143,22 @@ def read_configuration(path: Path) -> Configuration:
     Raises:
         DataError: the file cannot be read, or holds anything that a configuration does not have.
     """
+    return configuration_from(parsed_configuration(path), str(path))
+
+
+def parsed_configuration(path: Path) -> Any:  # noqa: ANN401  whatever the file holds
+    """Return the content of a TOML or JSON file, unchecked.
+
+    Raises:
+        DataError: the file cannot be read, or is neither.
+    """
     try:
         text = path.read_text("utf-8")
-        values = parse_json(text) if path.suffix == ".json" else tomllib.loads(text)
+        return parse_json(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); expected a configuration file") from error
     except ValueError as error:
         raise DataError(f"{path}: expected a configuration in TOML ({plain_reason(error)})") from error
-    return configuration_from(values, str(path))
 
 
 def configuration_from(values: object, source: str) -> Configuration:

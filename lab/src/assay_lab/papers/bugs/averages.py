@@ -6,15 +6,14 @@ whole files where `--data source-root=DIR` names checkouts, and control sets whe
 `--data new-python=PATH` name files of new repositories.
 """
 
+import fnmatch
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from operator import itemgetter, methodcaller
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
 from assay.evaluation import Estimate
 from assay.files import write_json
@@ -23,7 +22,6 @@ from assay.scores import requests
 from assay.scoring import plan
 from assay.types import Sample
 from assay_lab.bugs import (
-    MEASURES,
     BugSet,
     ControlSet,
     SideAverages,
@@ -34,11 +32,13 @@ from assay_lab.bugs import (
 )
 from assay_lab.bugs.pairs import fixed_sides, read_pairs
 from assay_lab.bugs.scored import scored_sets
+from assay_lab.bugs.study import PAPER_STARTS, Starts, score_names
 from assay_lab.columns import attributes, keyed, text_column, without
 from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.named_data import named_dataset, named_source
 from assay_lab.experiments.papers import paper
+from assay_lab.experiments.scales import sizes_of
 from assay_lab.mappings import map_values
-from assay_lab.testbed import is_file
 
 PAPER = paper("bugs")
 BENCHMARKS: Mapping[str, str] = {
@@ -54,8 +54,29 @@ CONTROLS: Mapping[str, str] = {"new Java repositories": "new-java", "new Python 
 """Column of the paper → name of its files in `--data`."""
 SOURCE_ROOT = "source-root"
 """Name of the folder of checkouts in `--data`."""
-SCALES: Mapping[str, int | None] = {"smoke": 3, "small": 60, "paper": None}
-"""Scale → most texts of a set; a configuration file has a limit of its own."""
+LISTS = "the-stack-*"
+"""Pattern of the names of lists of the repositories of a corpus: "the-stack-v1.0"."""
+TAKEN = (*NEEDED, *CONTROLS.values(), SOURCE_ROOT)
+
+
+@dataclass(frozen=True, slots=True)
+class BugSizes:
+    """What is measured of each set.
+
+    Attributes:
+        texts: most texts of a set; None for all.
+        starts: of 5-gram accuracy: "all" positions, or the five in 512 tokens of the "paper".
+        tokens: model → tokens that it was trained on, in trillions, for Table IV.
+        tokenizers: model → family of its tokenizer, for Table IV; without an entry the digest of its vocabulary.
+    """
+
+    texts: int | None
+    starts: Starts = "all"
+    tokens: Mapping[str, float] = field(default_factory=dict)
+    tokenizers: Mapping[str, str] = field(default_factory=dict)
+
+
+SCALES: Mapping[str, BugSizes] = {"smoke": BugSizes(3), "full": BugSizes(60), "paper": BugSizes(None, "paper")}
 
 Averages = Mapping[str, SideAverages]
 """Column of the paper → averages."""
@@ -72,16 +93,13 @@ def label_of(model: str) -> str:
 
 
 def most_texts(bench: Bench) -> int | None:
-    """Return the most texts of a set; None for all.
+    """Return the most texts of a set; None for all. Errors as `sizes_of`."""
+    return sizes_of(bench, "bugs", SCALES).texts
 
-    Raises:
-        DataError: the scale is unknown.
-    """
-    if is_file(bench.scale):
-        return bench.configurations[0].data.limit
-    if bench.scale not in SCALES:
-        raise DataError(f"scale {bench.scale!r}: expected one of {', '.join(SCALES)}, or a configuration file")
-    return SCALES[bench.scale]
+
+def sets_given(bench: Bench) -> int:
+    """Return how many sets of the paper the data of a bench name."""
+    return len(bench.data.keys() & {*NEEDED, *CONTROLS.values()})
 
 
 def sets_of(bench: Bench) -> tuple[tuple[BugSet | ControlSet, ...], tuple[str, ...]]:
@@ -105,13 +123,13 @@ def sets_of(bench: Bench) -> tuple[tuple[BugSet | ControlSet, ...], tuple[str, .
         raise DataError(f"no benchmark was given: expected --data NAME=PATH for {' or '.join(NEEDED)}")
     for column, name in CONTROLS.items():
         if name in bench.data:
-            sets.append(ControlSet(column, read_dataset(bench.data[name], DataSelection(limit=limit)).samples))
+            sets.append(ControlSet(column, named_dataset(name, bench.data[name], limit=limit).samples))
     return tuple(sets), tuple(notes)
 
 
 def bug_set(bench: Bench, column: str, name: str, *, limit: int | None) -> tuple[BugSet, list[str]]:
     """Return the bugs of one benchmark, as hunks or as whole files, and notes on those that are left out."""
-    pairs = drawn_pairs(read_pairs(name, DataSelection(data=bench.data[name])).pairs, limit)
+    pairs = drawn_pairs(read_pairs(*named_source(name, bench.data[name])).pairs, limit)
     pairs, notes = without_empty(pairs, benchmark=column)
     if SOURCE_ROOT not in bench.data:
         return BugSet(column, pairs), [*notes]
@@ -121,7 +139,7 @@ def bug_set(bench: Bench, column: str, name: str, *, limit: int | None) -> tuple
 
 def lists_of(bench: Bench) -> tuple[str, ...]:
     """Return the names of the data that are lists of the repositories of a corpus: "the-stack-v1.0"."""
-    return tuple(filter(methodcaller("startswith", "the-stack-"), bench.data))
+    return tuple(fnmatch.filter(bench.data, LISTS))
 
 
 def averages(bench: Bench) -> tuple[Mapping[str, Averages], tuple[str, ...]]:
@@ -146,11 +164,11 @@ def averages_of(bench: Bench, model: str, sets: Sequence[BugSet | ControlSet]) -
     for name, samples in texts.items():
         contents[name] = text_column(samples)
     # values are bound to the model and to every text, so that other data never read them
-    path = bench.out / "bug-averages" / f"{combined([model, contents])[:16]}.json"
+    starts = sizes_of(bench, "bugs", SCALES).starts
+    path = bench.out / "bug-averages" / f"{combined([model, contents, starts])[:16]}.json"
     if not path.exists():
         bench.watchers.begin(f"{label_of(model)} on {len(sets)} sets")
-        scores = ",".join(map(itemgetter(0), MEASURES.values()))
-        chosen = plan(requests(scores), {"target": open_local(model)})
+        chosen = plan(requests(",".join(score_names(starts))), {"target": open_local(model)})
         measured = {}
         for name, columns in scored_sets(texts, chosen, progress=bench.watchers.scoring).items():
             measured[name] = _storable(asdict(side_averages(texts[name], columns)))
@@ -206,6 +224,8 @@ def missing_notes(sets: Sequence[BugSet | ControlSet], bench: Bench) -> tuple[st
         "NLL and 5-gram accuracy compare within one model: compare the order of the sets, not values.",
         f"{texts}.",
     ]
+    if sizes_of(bench, "bugs", SCALES).starts == "paper":
+        notes.append(PAPER_STARTS)
     if absent:
         notes.append(f"No data was named for these rows, which have the paper's value only: {', '.join(absent)}.")
     return tuple(notes)

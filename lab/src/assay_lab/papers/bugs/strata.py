@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.datasets import DataSelection, is_benchmark
 from assay.errors import DataError
 from assay.evaluation import Estimate, conformal_p_values, grouped_share, rank_score
 from assay.models import TransformersModel, open_local
@@ -27,11 +26,13 @@ from assay_lab.bugs.pairs import SamplePair, bug_groups, read_pairs
 from assay_lab.bugs.scored import likelihoods
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, over_seeds, seeds_note
-from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.experiments.named_data import named_source
+from assay_lab.experiments.reproduction import ANY, Reproduction
+from assay_lab.experiments.scales import sizes_of
 from assay_lab.papers.bugs.averages import label_of, models_of
 from assay_lab.papers.printed import value_table
 from assay_lab.result_rows import column
-from assay_lab.testbed import fresh_functions, is_file, never_seen_functions
+from assay_lab.testbed import fresh_functions, never_seen_functions
 
 NEITHER, BUG, FIX, BOTH = "neither", "bug", "fix", "both"
 STRATA = NEITHER, BUG, FIX, BOTH
@@ -73,7 +74,7 @@ class StrataSize:
 
 SCALES: Mapping[str, StrataSize] = {
     "smoke": StrataSize(6, 24, 12, fresh=False),
-    "small": StrataSize(100, 150, 500),
+    "full": StrataSize(100, 150, 500),
     "paper": StrataSize(200, 300, 1000),
 }
 
@@ -161,15 +162,12 @@ Shares = Mapping[str, Mapping[str, Estimate]]
 
 
 def size_of(bench: Bench) -> StrataSize:
-    """Return the number of pairs; that of "small" for a configuration file.
+    """Return the number of pairs; that of "full" for a configuration file.
 
     Raises:
         DataError: the scale is unknown.
     """
-    name = "small" if is_file(bench.scale) else bench.scale
-    if name not in SCALES:
-        raise DataError(f"scale {name!r}: expected one of {', '.join(SCALES)}, or a configuration file")
-    return SCALES[name]
+    return sizes_of(replace(bench, sizes={}), "bugs", SCALES)
 
 
 def mean_rows(runs: Sequence[Shares]) -> Iterator[ValueRow]:
@@ -217,7 +215,7 @@ def changed_functions(size: StrataSize) -> Iterator[SamplePair]:
 
 def named_pairs(name: str, path: Path) -> Sequence[SamplePair]:
     """Return the bugs of a benchmark, or of a table with the columns fixed and buggy."""
-    return read_pairs(name, DataSelection(data=path)).pairs if is_benchmark(name) else read_pairs(path).pairs
+    return read_pairs(*named_source(name, path)).pairs
 
 
 def with_small_change(text: str) -> str | None:
@@ -321,4 +319,4 @@ def preferred(run: StrataValues) -> Shares:
     return result
 
 
-EXPERIMENTS = (Reproduction("bugs", "strata", strata, makes_texts=True),)
+EXPERIMENTS = (Reproduction("bugs", "strata", strata, makes_texts=True, takes=ANY, models=1, models_with_data=1),)

@@ -11,10 +11,20 @@ from assay_lab.columns import without
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
 from assay_lab.experiments.reproduction import Reproduction
-from assay_lab.papers.bugs.averages import NEEDED, PAPER, Averages, averages, label_of, lists_of, models_of, sets_of
+from assay_lab.papers.bugs.averages import (
+    LISTS,
+    NEEDED,
+    PAPER,
+    TAKEN,
+    Averages,
+    averages,
+    label_of,
+    lists_of,
+    models_of,
+    sets_of,
+)
 from assay_lab.papers.printed import paper_headings, paper_rows, printed_values, value_table
 
-STACK = "the-stack-"
 BILLION = 1e9
 
 
@@ -41,7 +51,7 @@ def stack_table(bench: Bench) -> Finding:
     """Share of the repositories of each benchmark in three versions of The Stack."""
     sets, notes = sets_of(bench)
     printed = PAPER.tables["table-3"]
-    lists = {name.removeprefix(STACK): read_repositories(bench.data[name]) for name in lists_of(bench)}
+    lists = {name.removeprefix(LISTS[:-1]): read_repositories(bench.data[name]) for name in lists_of(bench)}
     bugs = {each.name: fixed_sides(each.pairs) for each in sets if isinstance(each, BugSet)}
     versions = list(map(str, printed.columns))
     rows, counts = [], []
@@ -69,7 +79,7 @@ def stack_table(bench: Bench) -> Finding:
     missing = without(versions, lists)
     first_notes = ["The paper asked a service about each repository. The lists of The Stack do not ship with assay."]
     if missing:
-        how = f"--data {STACK}{missing[0]}=FILE, one owner/name a line"
+        how = f"--data {LISTS[:-1]}{missing[0]}=FILE, one owner/name a line"
         first_notes.insert(0, f"No list of {', '.join(missing)} was given ({how}).")
     return Finding(
         name="bugs/table-3",
@@ -130,7 +140,7 @@ def duplicate_table(ours: Mapping[str, Averages]) -> ValueTable:
 
 EXPERIMENTS = (
     Reproduction("bugs", "table-2", model_table),
-    Reproduction("bugs", "table-3", stack_table, needs=NEEDED),
-    Reproduction("bugs", "table-5", nll_table, needs=NEEDED),
-    Reproduction("bugs", "table-6", accuracy_table, needs=NEEDED),
+    Reproduction("bugs", "table-3", stack_table, needs=NEEDED, takes=(*NEEDED, LISTS), models=0, models_with_data=0),
+    Reproduction("bugs", "table-5", nll_table, needs=NEEDED, takes=TAKEN),
+    Reproduction("bugs", "table-6", accuracy_table, needs=NEEDED, takes=TAKEN),
 )

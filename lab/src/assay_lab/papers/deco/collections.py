@@ -17,7 +17,7 @@ from pathlib import Path
 
 from assay.authorship import without_comments
 from assay.code import functions_in
-from assay.datasets import DataSelection, Dataset, read_dataset
+from assay.datasets import Dataset
 from assay.errors import DataError
 from assay.languages import LANGUAGES, language_named
 from assay.models import StatisticsCache, cached_generator, open_model
@@ -25,7 +25,9 @@ from assay.scoring import generator_digest
 from assay.types import Sample
 from assay_lab.columns import label_column, without
 from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.named_data import named_dataset
 from assay_lab.experiments.papers import paper
+from assay_lab.experiments.scales import sizes_of
 
 HUMAN = "human"
 MODULES = ("argparse", "calendar", "configparser", "fractions", "shlex", "statistics", "textwrap", "difflib")
@@ -47,16 +49,20 @@ class ScaleSizes:
         tasks: most tasks of a language and data set; of a data set without tasks, most texts of an author.
         authors: most generators of a data set, those with most texts.
         copies: perturbed copies of a text; None for the default of each detector.
+        functions: that generators rewrite for Table 1, where no data set is given.
+        tokens: that a generator writes behind the first lines of a function, where no data set is given.
     """
 
     tasks: int | None
     authors: int | None
     copies: int | None
+    functions: int = 80
+    tokens: int = 120
 
 
 SCALES: Mapping[str, ScaleSizes] = {
-    "smoke": ScaleSizes(8, 2, 2),
-    "small": ScaleSizes(40, 4, 4),
+    "smoke": ScaleSizes(5, 2, 2, functions=10, tokens=32),
+    "full": ScaleSizes(40, 4, 4),
     "paper": ScaleSizes(None, None, None),
 }
 
@@ -75,9 +81,9 @@ def sizes_at(bench: Bench) -> ScaleSizes:
     """Return the size of an experiment.
 
     Raises:
-        DataError: the scale has no size here.
+        DataError: as `sizes_of`.
     """
-    return SCALES.get(bench.scale, SCALES["small"])
+    return sizes_of(bench, "deco", SCALES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +192,7 @@ def _read(name: str, path: Path) -> Iterator[Sample]:
     if path.is_dir():
         yield from _solutions(name, path)
         return
-    for sample in _labelled_table(path).samples:
+    for sample in _labelled_table(name, path).samples:
         columns = map(sample.metadata.get, TEXTS)
         language = sample.language or sample.metadata.get("language")
         is_human = str(sample.label).casefold() == HUMAN
@@ -199,11 +205,11 @@ def _read(name: str, path: Path) -> Iterator[Sample]:
         )
 
 
-def _labelled_table(path: Path) -> Dataset:
+def _labelled_table(name: str, path: Path) -> Dataset:
     """Return a table with the first column of authors that it has."""
     for label in LABELS:
         try:
-            return read_dataset(str(path), DataSelection(text=None, label=label, labels="as-is"))
+            return named_dataset(name, path, label=label, labels="as-is")
         except DataError:
             continue
     raise DataError(f"{path}: no column of authors, expected one of {', '.join(LABELS)}")
@@ -265,7 +271,9 @@ def _always_there(bench: Bench, settings: ScaleSizes) -> AuthorTexts:
         generator = cached_generator(model, store, digest=generator_digest(model))
         for temperature in TEMPERATURES[: settings.authors]:
             author = f"{name} at {temperature:g}"
-            bodies = generator.generate(heads, max_new_tokens=120, temperature=temperature, seed=bench.seeds[0])
+            bodies = generator.generate(
+                heads, max_new_tokens=settings.tokens, temperature=temperature, seed=bench.seeds[0]
+            )
             for (task, _), head, body in zip(functions, heads, bodies, strict=True):
                 samples.append(_of_author(task, author, head + str(body)))
     note = (

@@ -11,6 +11,7 @@ from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.papers.deco.collections import sizes_at
 from assay_lab.papers.printed import paper_headings, printed_values, value_table
 from assay_lab.rewrites import (
     AssemblyRequest,
@@ -59,8 +60,7 @@ def deco_table_1(bench: Bench) -> Finding:
 
 def built_here(bench: Bench) -> tuple[dict[str, SetCounts], list[str]]:
     """Return the numbers of a small data set, and sentences on what it was made of."""
-    first = bench.configurations[0]
-    limits = CollectionRequest(per_language=first.data.members, licences=LicenceRules(), seed=bench.seeds[0])
+    limits = CollectionRequest(per_language=sizes_at(bench).functions, licences=LicenceRules(), seed=bench.seeds[0])
     functions = (
         replace(sample, metadata={"licence": "PSF-2.0", "path": sample.id, "source": sample.id})
         for sample in never_seen_functions().samples
@@ -102,4 +102,4 @@ def counts_beside_paper(name: str, counts: SetCounts) -> ValueTable:
     return value_table(name, TITLES[name], head="language", columns=heads, rows=rows, unit="count")
 
 
-EXPERIMENTS = (Reproduction("deco", "table-1", deco_table_1),)
+EXPERIMENTS = (Reproduction("deco", "table-1", deco_table_1, takes=(DATA,), models_with_data=0),)

@@ -11,7 +11,7 @@ from assay.types import BooleanArray, Float32Array, Sample
 from assay_lab.columns import label_column, own_group_column, text_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow
-from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.papers.deco.collections import HUMAN, PAPER, collection, heading
 from assay_lab.papers.deco.linguistics import similarities
 from assay_lab.papers.printed import value_table
@@ -131,7 +131,7 @@ def deco_figure_22(bench: Bench) -> Finding:
 
 
 EXPERIMENTS = (
-    Reproduction("deco", "figure-19", deco_figure_19),
-    Reproduction("deco", "figure-21", deco_figure_21),
-    Reproduction("deco", "figure-22", deco_figure_22),
+    Reproduction("deco", "figure-19", deco_figure_19, takes=ANY, models=1, models_with_data=0),
+    Reproduction("deco", "figure-21", deco_figure_21, takes=ANY, models=1, models_with_data=0),
+    Reproduction("deco", "figure-22", deco_figure_22, takes=ANY, models=1, models_with_data=0),
 )

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import islice, product, starmap
 from operator import attrgetter, itemgetter
+from pathlib import Path
 
-from assay.errors import DataError
 from assay.evaluation import Estimate
 from assay.files import write_text
 from assay.reports import Axes, Series
@@ -15,6 +15,7 @@ from assay_lab.experiments.bench import RUNS, Bench
 from assay_lab.experiments.finding import Chart, Finding, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.experiments.scales import sizes_of
 from assay_lab.mappings import map_values
 from assay_lab.papers.hst.corpus import installed_functions, search_space
 from assay_lab.papers.hst.queries import ALTERATIONS, Alteration
@@ -67,16 +68,16 @@ def trial(bench: Bench, seed: int) -> TracingTrial:
     """Return the trial of one seed, which also lies in a file in the folder of its run.
 
     Raises:
-        DataError: the bench has another scale than those of `SIZES`.
+        DataError: as `sizes_of`.
+        ModelError: the encoder cannot be opened.
     """
-    size = SIZES.get(bench.scale)
-    if size is None:
-        raise DataError(f"--scale {bench.scale!r}: expected one of {', '.join(SIZES)} for hst/retrieval")
-    folder = bench.out / RUNS / f"retrieval-{bench.scale}-seed-{seed}"
+    size = sizes_of(bench, "hst", SIZES)
+    encoder = open_encoder(*bench.models[:1])
+    folder = bench.out / RUNS / f"retrieval-{Path(bench.scale).stem}-seed-{seed}"
     bench.watchers.begin(f"run {folder.name}")
     documents = list(islice(installed_functions(), size.corpus))
     space = search_space(documents, smallest=size.spaces[0], targets=size.targets, long=max(size.windows), seed=seed)
-    result = run_trial(space, size, open_encoder(), folder=folder, seed=seed, progress=bench.watchers.scoring)
+    result = run_trial(space, size, encoder, folder=folder, seed=seed, progress=bench.watchers.scoring)
     write_text(folder / TRIAL, result.as_json())
     return result
 
@@ -175,7 +176,7 @@ def notes(trials: Sequence[TracingTrial]) -> list[str]:
         brackets,
         "A function counts as found where it, or a near-duplicate of it, is among the first 100 answers.",
         "Searched for: functions of the standard library. Searched among: those and functions of packages.",
-        f"Vectors: {first.encoder}, throughout; the paper's encoder cannot be had.",
+        f"Vectors: {first.encoder}, throughout; the paper's is not published (`--model` takes another).",
         f"Fragments of seed {first.seed}: {', '.join(queries.values())}.",
         *(f"Fragments changed by the alteration {kind}: {', '.join(shares)}." for kind, shares in changed.items()),
         "The last two rows are paired: the union against the best other way, the paper's hybrid against its winnowing.",
@@ -184,4 +185,4 @@ def notes(trials: Sequence[TracingTrial]) -> list[str]:
     ]
 
 
-EXPERIMENTS = (Reproduction("hst", "retrieval", retrieval),)
+EXPERIMENTS = (Reproduction("hst", "retrieval", retrieval, models=1, models_with_data=1),)

@@ -52,7 +52,7 @@ class Size:
 
 SIZES: Mapping[str, Size] = {
     "smoke": Size((200,), (15, 60), targets=30, most=20, timed=5, corpus=1_500),
-    "small": Size((1_000, 10_000, 100_000)),
+    "full": Size((1_000, 10_000, 100_000)),
     "paper": Size((1_000, 10_000, 100_000, 1_000_000)),
 }
 """Scale → size."""

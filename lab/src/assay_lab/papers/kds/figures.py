@@ -24,7 +24,7 @@ from assay_lab.columns import attributes
 from assay_lab.evaluation.independent import spearman
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Chart, Finding, ValueRow, ValueTable, over_seeds
-from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.papers.kds.tables import KDS_ROW, PAPER, setting_notes
 from assay_lab.papers.kds.trials import TrialSource, embeddings_of, names_of, settings_of, sources, trial_set, trials
 from assay_lab.papers.printed import value_table
@@ -167,7 +167,9 @@ def kds_figure_7(bench: Bench) -> Finding:
 
 
 RUNS = (kds_figure_2, kds_figure_3, kds_figure_4, kds_figure_5, kds_figure_6, kds_figure_7)
-EXPERIMENTS = tuple(Reproduction("kds", f"figure-{number}", run) for number, run in enumerate(RUNS, start=2))
+EXPERIMENTS = tuple(
+    Reproduction("kds", f"figure-{number}", run, takes=ANY, models=0) for number, run in enumerate(RUNS, start=2)
+)
 
 
 def decomposition(before: Embeddings, after: Embeddings, *, seed: int = 0) -> tuple[Float64Array, Float64Array]:

@@ -1,15 +1,15 @@
 """Trials of the kernel divergence paper: sets of a known share of members, each measured once with every method."""
 
 import json
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
 
-from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
 from assay.files import write_json
 from assay.leakage import MeasuredModel, TuningOptions
@@ -18,7 +18,9 @@ from assay.scores import DatasetInputs, FineTuning, dataset_requests
 from assay.types import MEMBER, NONMEMBER, Float32Array, Sample
 from assay_lab.columns import attributes, having, text_column, without
 from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.named_data import named_dataset
 from assay_lab.experiments.papers import paper
+from assay_lab.experiments.scales import sizes_of
 from assay_lab.reliability.planted_pools import CONVERGED, PlantedPool, pools
 
 RATE = "rate"
@@ -43,7 +45,7 @@ class TrialSettings:
 
 SCALES: Mapping[str, TrialSettings] = {
     "smoke": TrialSettings(12, (0.0, 0.5, 1.0), 1),
-    "small": TrialSettings(40, (0.0, 0.25, 0.5, 0.75, 1.0), 5),
+    "full": TrialSettings(40, (0.0, 0.25, 0.5, 0.75, 1.0), 5),
     "paper": TrialSettings(700, tuple(round(0.05 * step, 2) for step in range(21)), 5),
 }
 
@@ -91,25 +93,25 @@ def names_of(measured: Iterable[Trial]) -> list[str]:
     return list(dict.fromkeys(attributes(measured, "source")))
 
 
-def settings_of(bench: Bench) -> TrialSettings:
-    """Return the size of the trials.
+def file_name(source: str) -> str:
+    """Return the name of a source as a part of a file's name."""
+    return re.sub(r"[^\w.-]+", "-", source)
 
-    Raises:
-        DataError: the scale has no trials.
-    """
-    if bench.scale not in SCALES:
-        raise DataError(f"scale {bench.scale!r}: expected one of {', '.join(SCALES)}")
-    return SCALES[bench.scale]
+
+def settings_of(bench: Bench) -> TrialSettings:
+    """Return the size of the trials; as `sizes_of`."""
+    return sizes_of(bench, "kds", SCALES)
 
 
 def sources(bench: Bench) -> tuple[TrialSource, ...]:
-    """Return the sources of a bench: data sets with labels where `bench.data` names them, else planted models.
+    """Return the sources of a bench: each of its models on each of `bench.data`, or planted models without data.
 
     Raises:
         DataError: a data set has no labels, or the scale of the paper was given without data.
     """
     if bench.data:
-        return tuple(labelled(name, path, bench) for name, path in bench.data.items())
+        models = list(dict.fromkeys(attributes(bench.configurations, "model")))
+        return tuple(chain.from_iterable(labelled(name, path, models) for name, path in bench.data.items()))
     if bench.scale == "paper":
         raise DataError("the scale paper needs data with labels: expected --data arxivtection=PATH or another")
     of_small = replace(bench, models=())  # the planted models are of `builtin:small`
@@ -128,14 +130,18 @@ def planted_source(plant: str, pool: PlantedPool) -> TrialSource:
     )
 
 
-def labelled(name: str, path: Path, bench: Bench) -> TrialSource:
-    """Return a source from a data set with labels, for the first model of the bench."""
-    samples = read_dataset(name, DataSelection(data=path)).samples
+def labelled(name: str, path: Path, models: Sequence[str]) -> list[TrialSource]:
+    """Return a source for each model from a data set with labels: a benchmark, or a table with the column `label`."""
+    samples = named_dataset(name, path, label="label").samples
     members = tuple(having(samples, label=MEMBER))
     others = tuple(having(samples, label=NONMEMBER))
     if not members or not others:
         raise DataError(f"{name}: {len(members)} members and {len(others)} non-members; expected labels of both")
-    return TrialSource(name=name, model=bench.configurations[0].model, members=members, others=others)
+    sources = []
+    for model in models:
+        title = name if len(models) == 1 else f"{name}, {Path(model).name}"
+        sources.append(TrialSource(name=title, model=model, members=members, others=others))
+    return sources
 
 
 def trial_set(source: TrialSource, settings: TrialSettings, share: float, subset: int) -> tuple[Sample, ...]:
@@ -171,7 +177,7 @@ def measured_trial(bench: Bench, source: TrialSource, share: float, subset: int,
     settings = settings_of(bench)
     samples = trial_set(source, settings, share, subset=subset)
     key = combined([source.model, text_column(samples), bench.seeds[0]])[:16]
-    path = bench.out / "kds-trials" / f"{source.name.replace(' ', '-')}-{share:g}-{subset}-{key}.json"
+    path = bench.out / "kds-trials" / f"{file_name(source.name)}-{share:g}-{subset}-{key}.json"
     stored = json.loads(path.read_text("utf-8")) if path.exists() else {"values": {}, "seconds": {}}
     if not stored["values"].keys() >= set(methods):  # what shares a fine-tuning is measured with it
         missing = without(dict.fromkeys([*methods, *ONE_TUNING]), stored["values"])
@@ -200,7 +206,7 @@ def rate_of(bench: Bench, source: TrialSource) -> float | None:
     """Return the learning rate of a model, found once on texts that are in no set; None for that of the paper."""
     if not source.reference:
         return None
-    path = bench.out / "kds-trials" / f"{source.name.replace(' ', '-')}-rate.json"
+    path = bench.out / "kds-trials" / f"{file_name(source.name)}-rate.json"
     if not path.exists():
         settings = settings_of(bench)
         size = trial_set(source, settings, settings.shares[0], subset=0)

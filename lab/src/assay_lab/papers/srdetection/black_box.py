@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from assay import __version__
-from assay.datasets import DataSelection, read_dataset
 from assay.evaluation import Estimate
 from assay.models import StatisticsCache, cached_generator, combined
 from assay.scores import requests
@@ -21,8 +20,9 @@ from assay.scoring import plan, score_samples
 from assay_lab.columns import attributes, group_column, having, id_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow, over_seeds
+from assay_lab.experiments.named_data import named_dataset
 from assay_lab.experiments.papers import paper
-from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.experiments.runs import Runs, epoch_heading, epoch_tables, macro_f1_chart, runs_of, setting
 from assay_lab.papers.printed import printed_values, value_table
 from assay_lab.papers.srdetection.detectors import black_rows, calibrated_black, drawn_black, paper_score
@@ -243,7 +243,7 @@ def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, *, na
     """
     run = bench.configured(configuration, bench.seeds[0])
     folder = bench.folder(run) / SCORES
-    samples = read_dataset(name, DataSelection(data=bench.data[name])).samples
+    samples = named_dataset(name, bench.data[name]).samples
     ids, path, own = id_column(samples), folder / f"{name}-epoch-{epoch}.parquet", variant_rule(run)
     model = open_checkpoint(bench.folder(run), run, epoch)
     texts = [[sample.id, sample.text, sample.language] for sample in samples]
@@ -268,6 +268,6 @@ def variant_rule(configuration: Configuration) -> str:
 
 EXPERIMENTS = (
     Reproduction("srdetection", "table-2", table_2),
-    Reproduction("srdetection", "table-9", table_9),
+    Reproduction("srdetection", "table-9", table_9, takes=ANY),
     Reproduction("srdetection", "table-11", table_11),
 )

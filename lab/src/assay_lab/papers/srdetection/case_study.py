@@ -159,4 +159,7 @@ def run_sentence(configuration: Configuration) -> str:
     return f"{configuration.name} ({configuration.model}), seed {configuration.seed}, after {when}."
 
 
-EXPERIMENTS = (Reproduction("srdetection", "table-4", table_4), Reproduction("srdetection", "figure-4", figure_4))
+EXPERIMENTS = (
+    Reproduction("srdetection", "table-4", table_4, models=1, models_with_data=1),
+    Reproduction("srdetection", "figure-4", figure_4, models=1, models_with_data=1),
+)

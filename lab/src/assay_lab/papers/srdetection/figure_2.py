@@ -6,7 +6,6 @@ from itertools import compress
 
 import numpy as np
 
-from assay.datasets import DataSelection, read_dataset
 from assay.evaluation import Estimate, grouped_share
 from assay.leakage import Audit, ComparisonData, DecisionSettings, audit
 from assay.models import CachedScorer, StatisticsCache
@@ -16,7 +15,8 @@ from assay.types import Float64Array, Sample
 from assay_lab.columns import group_column, outside
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, over_seeds, seeds_note
-from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.experiments.named_data import named_dataset
+from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.experiments.runs import epoch_heading
 from assay_lab.mappings import enumerated, map_values
 from assay_lab.papers.printed import headings, value_table
@@ -36,7 +36,7 @@ def figure_2(bench: Bench) -> Finding:
     what was planted is a benchmark that leaked, what was held out is one that did not; benchmarks of `bench.data` stand
     beside them.
     """
-    benchmarks: Sets = {name: read_dataset(name, DataSelection(data=path)).samples for name, path in bench.data.items()}
+    benchmarks: Sets = {name: named_dataset(name, path).samples for name, path in bench.data.items()}
     audits: dict[str, Audit] = {}
     columns: dict[str, list[Estimate | None]] = {}
     for configuration in bench.configurations:
@@ -144,4 +144,4 @@ def sizes(audits: Mapping[str, Audit]) -> dict[str, str]:
     return counts
 
 
-EXPERIMENTS = (Reproduction("srdetection", "figure-2", figure_2),)
+EXPERIMENTS = (Reproduction("srdetection", "figure-2", figure_2, takes=ANY),)

@@ -1,0 +1,200 @@
+"""The plan of a run: models, data, sizes on disk, passes, memory and hours, from settings alone; nothing is fetched."""
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.errors import ModelError
+from assay.models import builtin_folder, builtin_name
+from assay.reports import Column, Missing, Report, Row, Table
+from assay_lab.columns import attributes
+from assay_lab.experiments.bench import PAPER_SCALE, Bench
+from assay_lab.experiments.papers import FAMILIES, paper
+from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.experiments.scales import sizes_of
+from assay_lab.papers.bugs.averages import most_texts, sets_given
+from assay_lab.papers.deco.collections import sizes_at
+from assay_lab.papers.hst.trial import SIZES
+from assay_lab.papers.kds.trials import settings_of
+
+TOKENS = 300
+"""Tokens of a text, where none is read yet."""
+ACCELERATOR, CORE = 1e14, 2e10
+"""Operations a second that a data-centre GPU in 16 bits and one core of a CPU reach in practice."""
+BYTES_OF = {"scored": 2.4, "lora": 3.0, "full": 18.0}
+"""Bytes of memory a parameter: 16 bits and activations; with adapters; weights, gradients and AdamW's sums."""
+BYTES_ON_DISK = 2
+LANGUAGES_OF_DECO = 4
+UNKNOWN = Missing("not known before it is read")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What every model of a run does.
+
+    Attributes:
+        passes: texts that it reads, each time counted.
+        trained: texts that it is trained on, each epoch counted.
+        memory: key of `BYTES_OF`.
+    """
+
+    passes: float
+    trained: float = 0.0
+    memory: str = "scored"
+
+
+def testbed_work(bench: Bench) -> Work:
+    """Return the work of the runs of the testbed, for each model."""
+    each = bench.configurations[0]
+    members = each.data.members + each.data.calibration_members
+    texts = members + each.data.members + each.data.calibration_nonmembers + each.data.unseen
+    checkpoints = 1 + len(each.training.checkpoints)
+    return Work(
+        passes=len(bench.seeds) * texts * checkpoints * (1 + each.judging.variants),
+        trained=len(bench.seeds) * members * each.training.epochs * (1 + each.mix.ratio),
+        memory=each.training.method,
+    )
+
+
+def kds_work(bench: Bench) -> Work:
+    """Return the work of the trials: each set is read before and after a fine-tuning on it."""
+    sizes = settings_of(bench)
+    texts = sizes.n * len(sizes.shares) * sizes.subsets * max(1, len(bench.data))
+    return Work(passes=4.0 * texts, trained=float(texts), memory="lora")
+
+
+def deco_work(bench: Bench) -> Work:
+    """Return the work of the surrogate: a pass for each text and each of its perturbed copies."""
+    sizes = sizes_at(bench)
+    texts = (sizes.tasks or 500) * ((sizes.authors or 4) + 1) * (LANGUAGES_OF_DECO if bench.data else 1)
+    return Work(passes=texts * (1.0 + 4 * (sizes.copies or 10)))
+
+
+def bugs_work(bench: Bench) -> Work:
+    """Return the work of the averages: one pass of each text."""
+    return Work(passes=float((most_texts(bench) or 500) * max(1, sets_given(bench))))
+
+
+def hst_work(bench: Bench) -> Work:
+    """Return the work of the encoder, which reads each function of the largest space."""
+    return Work(passes=float(2 * max(sizes_of(bench, "hst", SIZES).spaces)))
+
+
+WORK: Mapping[str, Callable[[Bench], Work]] = {
+    "srdetection": testbed_work,
+    "kds": kds_work,
+    "deco": deco_work,
+    "bugs": bugs_work,
+    "hst": hst_work,
+}
+
+
+def billions_of(family: str, model: str) -> float | None:
+    """Return the parameters of a model in billions, by its weights, its record or its name; None if unknown."""
+    place = Path(model)
+    if name := builtin_name(model):
+        try:
+            place = builtin_folder(name)
+        except ModelError:  # an encoder that ships with assay
+            return None
+    if place.exists():
+        return bytes_at(place) / BYTES_ON_DISK / 1e9
+    for title, hub_id in paper(family).hub_models.items():
+        if hub_id == model and title in paper(family).sizes:
+            return paper(family).sizes[title]
+    sizes = re.findall(r"(\d+(?:\.\d+)?)\s*([bm])\b", model.replace("_", "-"), re.IGNORECASE)
+    if not sizes:
+        return None
+    number, unit = sizes[-1]
+    return float(number) / (1 if unit in "bB" else 1e3)
+
+
+def bytes_at(place: Path) -> int:
+    """Return the bytes of a file, or of all files of a folder."""
+    if place.is_file():
+        return place.stat().st_size
+    return sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
+
+
+def plan_report(name: str, experiments: Sequence[Reproduction], bench: Bench) -> Report:
+    """Return what a run needs, from its settings and from names alone.
+
+    Args:
+        name: of the experiment or the paper.
+        experiments: that would run; all of one paper.
+        bench: with the models and data of the user.
+    """
+    family = experiments[0].paper
+    work = WORK.get(family, testbed_work)(bench)
+    models = list(dict.fromkeys(attributes(bench.configurations, "model")))
+    rows = [Row((model, *costs_of(billions_of(family, model), work))) for model in models]
+    columns = (
+        Column("model", "name"),
+        Column("parameters (billions)"),
+        Column("on disk (GB)"),
+        Column("memory (GB)"),
+        Column("passes"),
+        Column("trained texts"),
+        Column("hours, GPU"),
+        Column("hours, this machine"),
+    )
+    data = [Row((label, str(place), on_disk(place))) for label, place in planned_data(family, bench).items()]
+    notes = (
+        (
+            f"Passes: texts that a model reads, of {TOKENS} tokens each. An estimate: real texts are "
+            "shorter or longer, and experiments of one paper share their passes."
+        ),
+        (
+            f"Hours: 2 operations a parameter and token, 6 in training; GPU {ACCELERATOR:.0e} a second, this "
+            f"machine {os.cpu_count()} cores of {CORE:.0e}."
+        ),
+        "Memory: the model in 16 bits with activations; with adapters or all weights where it is trained.",
+        "Nothing was fetched. A data set of the hub is streamed up to its limit where it has one.",
+    )
+    data_columns = (Column("data", "name"), Column("place"), Column("on disk (GB)"))
+    tables = (
+        Table(name="models", title="Models", columns=columns, rows=tuple(rows)),
+        *([Table(name="data", title="Data", columns=data_columns, rows=tuple(data))] if data else []),
+    )
+    what = f"{len(experiments)} experiments" if len(experiments) > 1 else "one experiment"
+    statement = f"{name}, scale {Path(bench.scale).name}: {what}, seeds {', '.join(map(str, bench.seeds))}."
+    values = [dict(zip(attributes(columns, "title"), map(plain, row.cells), strict=True)) for row in rows]
+    return Report(title=f"Plan of {name}", statement=statement, tables=tables, notes=notes, data={"models": values})
+
+
+def planned_data(family: str, bench: Bench) -> dict[str, str | Path]:
+    """Return name → place of the data of a run: the user's, and those that the testbed's configuration names."""
+    places: dict[str, str | Path] = dict(bench.data)
+    if not places and bench.scale == PAPER_SCALE:
+        places = dict.fromkeys(paper(family).data, "to be named with --data")
+    if family not in FAMILIES:
+        for each in bench.configurations:
+            places[f"members of {each.name}"] = each.data.path or each.data.source
+            if each.mix.ratio:
+                limit = f", first {each.mix.limit:,} texts" if each.mix.limit else ""
+                places[f"general text of {each.name}"] = f"{each.mix.path or each.mix.corpus}{limit}"
+    return places
+
+
+def on_disk(place: str | Path) -> str | Missing:
+    """Return the gigabytes of data on disk; unknown for what is still to be fetched."""
+    path = Path(place)
+    return f"{bytes_at(path) / 1e9:.3g}" if path.exists() else UNKNOWN
+
+
+def costs_of(billions: float | None, work: Work) -> tuple[str | Missing, ...]:
+    """Return the cells of a model behind its name."""
+    counts = (f"{work.passes:,.0f}", f"{work.trained:,.0f}")
+    if billions is None:
+        return (UNKNOWN, UNKNOWN, UNKNOWN, *counts, UNKNOWN, UNKNOWN)
+    operations = billions * 1e9 * TOKENS * (2 * work.passes + 6 * work.trained)
+    hours = [f"{operations / speed / 3600:.3g}" for speed in (ACCELERATOR, CORE * (os.cpu_count() or 1))]
+    sizes = (billions, BYTES_ON_DISK * billions, BYTES_OF[work.memory] * billions)
+    return (*map("{:.3g}".format, sizes), *counts, *hours)
+
+
+def plain(cell: object) -> str | None:
+    """Return a cell as JSON holds it: None for what is not known."""
+    return None if isinstance(cell, Missing) else str(cell)

@@ -6,7 +6,7 @@ from html import escape
 
 import pytest
 
-from assay.agent_runs import base_items, judge_run, read_runs, read_tasks
+from assay.agent_runs import base_items, judge_run, read_gold_tasks, read_runs
 from assay.datasets import patch_side
 from support.agent_files import CALLS, COMMIT, PATCH, TASK, TESTS, mini_swe_agent, write, write_tasks
 
@@ -21,7 +21,7 @@ def judged(tmp_path):
     """Return a function that judges calls, each a command and its output."""
 
     def judge(*calls, base=None, task=None, **info):
-        tasks = read_tasks(write_tasks(tmp_path, **(task or {})), {})
+        tasks = read_gold_tasks(write_tasks(tmp_path, **(task or {})), {})
         (run,) = read_runs(write(tmp_path, mini_swe_agent(calls, **info)))
         return judge_run(run, "file", tasks["shop__shop-7"], base)
 
@@ -147,12 +147,14 @@ def test_what_the_repository_has_at_the_base_commit_is_no_evidence(tmp_path, jud
     git("add", ".")
     git("commit", "-qm", "base")
     base = git("rev-parse", "HEAD").stdout.strip()
-    tasks = read_tasks(write_tasks(tmp_path, base_commit=base), {})
+    tasks = read_gold_tasks(write_tasks(tmp_path, base_commit=base), {})
     items = base_items(tasks["shop__shop-7"], tmp_path / "mirrors")
     assert items
     assert judged(*CALLS, base=items).verdict == "neither"
     assert judged(("cat shop/cart.py", NEW), base=frozenset()).channel == "the working tree"
-    assert base_items(read_tasks(write_tasks(tmp_path, base_commit="0" * 40), {})["shop__shop-7"], tmp_path) is None
+    assert (
+        base_items(read_gold_tasks(write_tasks(tmp_path, base_commit="0" * 40), {})["shop__shop-7"], tmp_path) is None
+    )
 
 
 def test_a_table_without_patches_names_its_columns(tmp_path):
@@ -160,15 +162,15 @@ def test_a_table_without_patches_names_its_columns(tmp_path):
 
     (tmp_path / "t.jsonl").write_text(json.dumps({"instance_id": "x", "fix": PATCH}) + "\n")
     with pytest.raises(DataError, match="instance_id, fix"):
-        read_tasks(tmp_path / "t.jsonl", {})
-    assert read_tasks(tmp_path / "t.jsonl", {"patch": "fix"})["x"].fix.lines
+        read_gold_tasks(tmp_path / "t.jsonl", {})
+    assert read_gold_tasks(tmp_path / "t.jsonl", {"patch": "fix"})["x"].fix.lines
 
 
 def test_multi_swe_bench_has_other_columns(tmp_path):
     row = {"org": "shop", "repo": "shop", "instance_id": "shop__shop-7", "fix_patch": PATCH, "base": {"sha": "abc"}}
     row["resolved_issues"] = [{"title": "Empty", "body": TASK["problem_statement"]}]
     (tmp_path / "t.jsonl").write_text(json.dumps(row) + "\n")
-    task = read_tasks(tmp_path / "t.jsonl", {})["shop__shop-7"]
+    task = read_gold_tasks(tmp_path / "t.jsonl", {})["shop__shop-7"]
     assert (task.repository, task.base, task.fix.paths) == ("shop/shop", "abc", ("shop/cart.py",))
     assert TASK["problem_statement"] in task.text
 

@@ -5,17 +5,17 @@ import json
 
 import pytest
 
-from assay.agent_runs import AgentRun, Unread, judge_run, read_runs, read_tasks, task_of
+from assay.agent_runs import AgentRun, UnreadRun, judge_run, read_gold_tasks, read_runs, task_of_run
 from support.agent_files import CALLS, COMMIT, LAYOUTS, SHOW, TASK, chat, mini_swe_agent, openhands, write, write_tasks
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
 def test_every_layout_gives_the_same_steps_and_the_same_verdict(layout, tmp_path):
-    tasks = read_tasks(write_tasks(tmp_path), {})
+    tasks = read_gold_tasks(write_tasks(tmp_path), {})
     (run,) = read_runs(write(tmp_path, layout()))
     assert [step.typed.splitlines()[0] for step in run.steps] == [command for command, _ in CALLS]
     assert COMMIT.strip() in run.steps[1].output
-    judged = judge_run(run, "file", task_of(run, tasks))
+    judged = judge_run(run, "file", task_of_run(run, tasks))
     assert (judged.verdict, judged.step) == ("read the fix", 2)
     assert judged.channel == "history beyond the base commit"
     assert SHOW in judged.command
@@ -41,7 +41,7 @@ def test_an_inspect_log_is_read_by_inspect(tmp_path):
     path = tmp_path / "log.eval"
     log_module.write_eval_log(log_module.EvalLog(eval=spec, status="success", samples=[sample]), str(path))
     (run,) = read_runs(path)
-    judged = judge_run(run, str(path), read_tasks(write_tasks(tmp_path), {})[run.tasks[0]])
+    judged = judge_run(run, str(path), read_gold_tasks(write_tasks(tmp_path), {})[run.tasks[0]])
     assert (judged.verdict, judged.place, judged.solved) == ("read the fix", "messages[4]", 1.0)
 
 
@@ -63,7 +63,7 @@ def test_gzip_is_unpacked_and_rows_are_read_one_by_one(tmp_path):
 )
 def test_what_is_cut_or_unknown_is_reported_in_one_line(name, text, reason, tmp_path):
     (tmp_path / name).write_text(text)
-    (unread,) = (part for part in read_runs(tmp_path / name) if isinstance(part, Unread))
+    (unread,) = (part for part in read_runs(tmp_path / name) if isinstance(part, UnreadRun))
     assert reason in unread.reason
     assert "\n" not in unread.reason
 
@@ -72,7 +72,7 @@ def test_a_large_output_is_read_whole(tmp_path):
     filler = "x = 1  # nothing of interest\n" * 400_000
     path = write(tmp_path, mini_swe_agent(((SHOW, filler + COMMIT), *CALLS[2:])))
     (run,) = read_runs(path)
-    assert judge_run(run, "", read_tasks(write_tasks(tmp_path), {})["shop__shop-7"]).verdict == "read the fix"
+    assert judge_run(run, "", read_gold_tasks(write_tasks(tmp_path), {})["shop__shop-7"]).verdict == "read the fix"
 
 
 def test_a_reader_of_another_distribution_is_asked_too(tmp_path, monkeypatch):
@@ -90,9 +90,9 @@ def test_a_reader_of_another_distribution_is_asked_too(tmp_path, monkeypatch):
 
 
 def test_a_session_finds_its_task_by_the_text_of_the_issue(tmp_path):
-    tasks = read_tasks(write_tasks(tmp_path), {})
+    tasks = read_gold_tasks(write_tasks(tmp_path), {})
     content = {"messages": chat()}
     path = tmp_path / "session.json"
     path.write_text(json.dumps(content))
     (run,) = read_runs(path)
-    assert task_of(run, tasks).id == TASK["instance_id"]
+    assert task_of_run(run, tasks).id == TASK["instance_id"]

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from assay.agent_runs import judge_run, read_runs, read_tasks
+from assay.agent_runs import judge_run, read_gold_tasks, read_runs
 from assay_lab.experiments import all_measurements
 from assay_lab.pages.provenance_tables import agent_readings
 from assay_lab.provenance.agent_readings import PLANTS, planted
@@ -30,7 +30,7 @@ def runs(tmp_path):
 
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.name)
 def test_a_plant_stands_in_its_channel(plant, runs):
-    task = read_tasks(runs / "tasks.jsonl.gz", {})["shop__shop-7"]
+    task = read_gold_tasks(runs / "tasks.jsonl.gz", {})["shop__shop-7"]
     (run,) = read_runs(runs / "shop__shop-7.traj.json")
     judged = judge_run(planted(run, task, task, plant, Random(1)), "", task)
     assert (judged.verdict, judged.channel) == ("read the fix", plant.channel)

@@ -1,13 +1,13 @@
 from .annotating import AnnotatedRuns as AnnotatedRuns
 from .annotating import judge_runs as judge_runs
-from .annotating import task_of as task_of
+from .annotating import task_of_run as task_of_run
 from .gold import GoldTask as GoldTask
-from .gold import read_tasks as read_tasks
+from .gold import read_gold_tasks as read_gold_tasks
 from .judging import JudgedRun as JudgedRun
 from .judging import judge_run as judge_run
 from .layouts import run_of_messages as run_of_messages
 from .reading import RUN_READERS as RUN_READERS
-from .reading import Unread as Unread
+from .reading import UnreadRun as UnreadRun
 from .reading import read_runs as read_runs
 from .reading import run_files as run_files
 from .repositories import base_items as base_items

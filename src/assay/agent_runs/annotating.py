@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from assay.agent_runs.gold import GoldTask
 from assay.agent_runs.judging import JudgedRun, RunVerdict, judge_run
-from assay.agent_runs.reading import Unread, read_runs, run_files
+from assay.agent_runs.reading import UnreadRun, read_runs, run_files
 from assay.agent_runs.repositories import base_items
 from assay.agent_runs.run_values import AgentRun
 from assay.errors import DataError
@@ -48,7 +48,7 @@ class AnnotatedRuns(TabularResult):
     """
 
     runs: tuple[JudgedRun, ...]
-    unread: tuple[Unread, ...]
+    unread: tuple[UnreadRun, ...]
     read: Estimate
     solved: Estimate
     solved_without: Estimate
@@ -87,7 +87,7 @@ def judge_runs(
     files = [path for path, _ in run_files(paths)]
     base = partial(_base, tasks=tasks, folder=repositories) if repositories else None
     judged: list[JudgedRun] = []
-    unread: list[Unread] = []
+    unread: list[UnreadRun] = []
     with _mapper(files) as mapped:
         for number, results in enumerate(mapped(partial(_judged, tasks=tasks, base=base), files), 1):
             for result in results:
@@ -127,7 +127,7 @@ def _read_share(runs: Sequence[JudgedRun]) -> Estimate:
     return replace(share, low=low, high=high, reason=None)
 
 
-def task_of(run: AgentRun, tasks: Mapping[str, GoldTask]) -> GoldTask | None:
+def task_of_run(run: AgentRun, tasks: Mapping[str, GoldTask]) -> GoldTask | None:
     """Return the task that a run worked on: by its names, else by the text of the task in its prompt."""
     named = next((tasks[name] for name in run.tasks if name in tasks), None)
     if named is not None or not run.prompt:
@@ -142,13 +142,13 @@ def task_of(run: AgentRun, tasks: Mapping[str, GoldTask]) -> GoldTask | None:
 
 def _judged(
     path: Path, tasks: Mapping[str, GoldTask], base: "Callable[[str], frozenset[tuple[str, ...]] | None] | None"
-) -> list[JudgedRun | Unread]:
-    results: list[JudgedRun | Unread] = []
+) -> list[JudgedRun | UnreadRun]:
+    results: list[JudgedRun | UnreadRun] = []
     for run in read_runs(path):
-        if isinstance(run, Unread):
+        if isinstance(run, UnreadRun):
             results.append(run)
             continue
-        task = task_of(run, tasks)
+        task = task_of_run(run, tasks)
         results.append(judge_run(run, str(path), task, base(task.id) if base and task else None))
     return results
 
@@ -172,7 +172,7 @@ def _with_outcomes(judged: list[JudgedRun], outcomes: Mapping[str, float]) -> li
 
 
 @contextmanager
-def _mapper(files: Sequence[Path]) -> Iterator[Callable[..., Iterable[list[JudgedRun | Unread]]]]:
+def _mapper(files: Sequence[Path]) -> Iterator[Callable[..., Iterable[list[JudgedRun | UnreadRun]]]]:
     """Yield `map`, over several processes where there is much to read."""
     jobs = min(os.cpu_count() or 1, len(files))
     sizes = sum(path.stat().st_size for path in files if path.is_file())

@@ -215,7 +215,7 @@ class GoldTask:
         return items_of(self.test_patch)
 
 
-def read_tasks(path: Path, columns: Mapping[str, str], note: Any = None) -> dict[str, GoldTask]:  # noqa: ANN401
+def read_gold_tasks(path: Path, columns: Mapping[str, str], note: Any = None) -> dict[str, GoldTask]:  # noqa: ANN401
     """Return the tasks of a table by id: SWE-bench and its relatives, or any table with a column of patches.
 
     Args:

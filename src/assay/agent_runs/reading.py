@@ -45,7 +45,7 @@ LARGEST_RUN = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadRun:
     """A file, or a part of one, that gave no run.
 
     Attributes:
@@ -73,7 +73,7 @@ def run_files(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
         yield from ((file, False) for file in sorted(files))
 
 
-def read_runs(path: Path) -> Iterator[AgentRun | Unread]:
+def read_runs(path: Path) -> Iterator[AgentRun | UnreadRun]:
     """Yield the runs of a file, and what of it could not be read.
 
     Raises:
@@ -88,10 +88,10 @@ def read_runs(path: Path) -> Iterator[AgentRun | Unread]:
             for content, cut in _documents(path, stream):
                 yield from _runs_of(path, content, cut)
     except DataError as error:
-        yield Unread(path, str(error).removeprefix(f"{path}: "))
+        yield UnreadRun(path, str(error).removeprefix(f"{path}: "))
 
 
-def _runs_of(path: Path, content: object, cut: str) -> Iterator[AgentRun | Unread]:
+def _runs_of(path: Path, content: object, cut: str) -> Iterator[AgentRun | UnreadRun]:
     if is_inspect_log(content):
         yield from inspect_runs(path)
         return
@@ -103,10 +103,10 @@ def _runs_of(path: Path, content: object, cut: str) -> Iterator[AgentRun | Unrea
             for run in runs:
                 yield replace(run, cut=run.cut or cut)
         except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-            yield Unread(path, f"an entry is damaged ({plain_reason(error)}), expected the layout of {name}")
+            yield UnreadRun(path, f"an entry is damaged ({plain_reason(error)}), expected the layout of {name}")
         return
     keys = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
-    yield Unread(path, f"an unknown layout ({keys[:80]}), expected {LAYOUTS}")
+    yield UnreadRun(path, f"an unknown layout ({keys[:80]}), expected {LAYOUTS}")
 
 
 def _documents(path: Path, stream: Any) -> Iterator[tuple[object, str]]:  # noqa: ANN401  a binary stream

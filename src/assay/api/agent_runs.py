@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.agent_runs import AnnotatedRuns, judge_runs, read_tasks
+from assay.agent_runs import AnnotatedRuns, judge_runs, read_gold_tasks
 from assay.annotation import LogColumns, read_task_results
 from assay.errors import DataError
 from assay.files import parse_json
@@ -37,7 +37,7 @@ def annotate_runs(
     """
     notes: list[str] = []
     columns = {name: column for name, column in (("id", id), ("patch", patch)) if column is not None}
-    table = read_tasks(Path(tasks), columns, notes.append)
+    table = read_gold_tasks(Path(tasks), columns, notes.append)
     folder = Path(repositories) if repositories is not None else None
     if folder is not None and not folder.is_dir():
         raise DataError(f"{folder}: no such folder, expected one with git repositories")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from inspect_scout import Reference, Result, Scanner, Transcript, scanner
 
-from assay.agent_runs import GoldTask, base_items, judge_run, read_tasks, run_of_messages, task_of
+from assay.agent_runs import GoldTask, base_items, judge_run, read_gold_tasks, run_of_messages, task_of_run
 
 
 @scanner(messages="all")
@@ -24,7 +24,7 @@ def read_the_fix(tasks: str, repositories: str | None = None) -> Scanner[Transcr
     async def scan(transcript: Transcript) -> Result:
         messages = [message.model_dump(mode="json") for message in transcript.messages]
         run = run_of_messages(str(transcript.task_id or transcript.transcript_id), messages)
-        task = task_of(run, _table(tasks))
+        task = task_of_run(run, _table(tasks))
         base = base_items(task, Path(repositories)) if task and repositories else None
         judged = judge_run(run, transcript.source_uri or "", task, base)
         references = []
@@ -46,4 +46,4 @@ def read_the_fix(tasks: str, repositories: str | None = None) -> Scanner[Transcr
 @cache
 def _table(path: str) -> dict[str, GoldTask]:
     """Return the tasks of a table, read once for all transcripts."""
-    return read_tasks(Path(path), {})
+    return read_gold_tasks(Path(path), {})

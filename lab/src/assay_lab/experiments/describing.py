@@ -73,7 +73,7 @@ def write_finding(folder: Path, finding: Finding, bench: Bench | None = None) ->
         DataError: the folder cannot be written.
     """
     report = finding_report(finding)
-    report = replace(report, data={**report.data, **origin_of(finding.name, bench)})
+    report = replace(report, data=dict(report.data) | origin_of(finding.name, bench))
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "finding.json", render_json(report))
     write_text(folder / "finding.md", render_markdown(report))

@@ -12,7 +12,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from assay.agent_runs import AgentRun, GoldTask, JudgedRun, Step, judge_run, read_runs, read_tasks, run_files, task_of
+from assay.agent_runs import (
+    AgentRun,
+    GoldTask,
+    JudgedRun,
+    Step,
+    judge_run,
+    read_gold_tasks,
+    read_runs,
+    run_files,
+    task_of_run,
+)
 from assay.datasets import Hunk, hunks
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result
@@ -189,15 +199,17 @@ def tried(
 def run(scale: Scale, seed: int, data: Data) -> Result:
     """Which planted readings of the gold patch are found in real runs, and how many real runs are accused?"""
     folder = data["agent-runs"]
-    table = read_tasks(folder / TASKS, {})
+    table = read_gold_tasks(folder / TASKS, {})
     runs = []
     for path, _ in run_files([folder]):
         runs += [] if path.name == TASKS else [run for run in read_runs(path) if isinstance(run, AgentRun)]
-    named = [(agent_run, task) for agent_run in runs[: scale.runs] if (task := task_of(agent_run, table)) is not None]
+    named = [
+        (agent_run, task) for agent_run in runs[: scale.runs] if (task := task_of_run(agent_run, table)) is not None
+    ]
     groups = {"tasks with runs": named}
     if "tasks" in data:
         chance = random.Random(seed)  # noqa: S311  no secret
-        others = [task for name, task in read_tasks(data["tasks"], {}).items() if name not in table]
+        others = [task for name, task in read_gold_tasks(data["tasks"], {}).items() if name not in table]
         groups["other tasks"] = [(chance.choice(runs), task) for task in others]
     rows: list[dict[str, object]] = []
     for group, chosen in groups.items():

@@ -72,7 +72,7 @@ def trial(bench: Bench, seed: int) -> TracingTrial:
         ModelError: the encoder cannot be opened.
     """
     size = sizes_of(bench, "hst", SIZES)
-    encoder = open_encoder(*bench.models[:1])
+    encoder = open_encoder(bench.models[0]) if bench.models else open_encoder()
     folder = bench.out / RUNS / f"retrieval-{Path(bench.scale).stem}-seed-{seed}"
     bench.watchers.begin(f"run {folder.name}")
     documents = list(islice(installed_functions(), size.corpus))

@@ -11,6 +11,8 @@ import sys
 import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,6 +26,12 @@ POSITIONAL = 4
 
 VARIADIC = frozenset({"map", "zip", "min", "max", "print", "einsum"})
 """Functions of any number of positional values, which have no names; calls of them do not count."""
+
+COMPILED = frozenset({"compiled", "njit"})
+"""Decorators of functions that numba compiles: their arguments are found by position as fast as nowhere else."""
+
+OF_C = frozenset({"pack", "seccomp_rule_add_array", "llama_token_to_piece"})
+"""Functions of C that take no keywords: `struct`, and libraries that `ctypes` opens."""
 
 PER = 1000
 """Rates are per 1,000 lines of code."""
@@ -110,6 +118,31 @@ def called(call: ast.Call) -> str:
     return ast.unparse(call.func).rpartition(".")[2]
 
 
+@cache
+def positional_functions(path: Path) -> frozenset[str]:
+    """The functions of a module that numba compiles or that take any number of positional values."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            decorators = set(map(ast.unparse, node.decorator_list))
+            if node.args.vararg or decorators & COMPILED:
+                names.add(node.name)
+    return frozenset(names)
+
+
+def without_keywords(path: Path, tree: ast.Module) -> set[str]:
+    """The names in a module whose calls need no keywords: such functions of its own, and imported from its package."""
+    names = {*VARIADIC, *OF_C, *positional_functions(path)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            imported = set(map(attrgetter("name"), node.names))
+            for parent in path.parents:
+                file = parent / f"{node.module.replace('.', '/')}.py"
+                if file.is_file():
+                    names |= imported & positional_functions(file)
+    return names
+
+
 def branches(function: ast.AST) -> int:
     """Return the cyclomatic complexity of a function as radon counts it, those inside it among it.
 
@@ -139,6 +172,7 @@ def density(path: Path) -> Density:
     comprehensions = nodes_of(nodes, *COMPREHENSIONS)
     conditionals = nodes_of(nodes, ast.IfExp)
     calls = nodes_of(nodes, ast.Call)
+    exempt = without_keywords(path, tree)
     counts = list(map(branches, nodes_of(nodes, ast.FunctionDef, ast.AsyncFunctionDef)))
     return Density(
         lines=code_lines(text, tree),
@@ -146,7 +180,7 @@ def density(path: Path) -> Density:
         nested_comprehensions=sum(map(is_nested, comprehensions)),
         conditionals=len(conditionals),
         nested_conditionals=sum(holds_another(node, ast.IfExp) for node in conditionals),
-        positional_calls=sum(len(call.args) >= POSITIONAL and called(call) not in VARIADIC for call in calls),
+        positional_calls=sum(len(call.args) >= POSITIONAL and called(call) not in exempt for call in calls),
         comments=comment_lines(text),
         branching=sum(count > MOST_BRANCHES for count in counts),
         most_branches=max(counts, default=0),

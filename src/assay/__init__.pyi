@@ -9,6 +9,7 @@ from .api.indexing import build_index as build_index
 from .api.loading import load as load
 from .api.loading import load_run as load_run
 from .api.reporting import report as report
+from .api.scanning import scan_data as scan_data
 from .api.scores import Scores as Scores
 from .api.tracing import open_index as open_index
 from .api.tracing import trace as trace

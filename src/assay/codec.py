@@ -16,6 +16,8 @@ import numpy as np
 
 T = TypeVar("T")
 
+INFINITIES = (str(math.inf), str(-math.inf))
+
 
 def encode(value: object) -> Any:  # noqa: ANN401  JSON has no narrower type
     """Return a value as dicts, lists, strings, numbers, booleans and null."""
@@ -129,6 +131,8 @@ def _decode_dataclass(kind: Any, data: Any) -> Any:  # noqa: ANN401  led by anno
 def _number(data: Any) -> float:  # noqa: ANN401  led by annotations at run time
     if data is None:
         return math.nan
+    if isinstance(data, bool) or (isinstance(data, str) and data not in INFINITIES):
+        raise TypeError(f"{data!r:.40} where a number is expected")
     try:
         return float(data)
     except OverflowError:

@@ -48,6 +48,15 @@ def test_the_commits_that_changed_a_path_count_under_its_earlier_names_too(repos
     assert kinds(repository / place) == ([CONFIGURATION, *commits], ())
 
 
+def test_a_shallow_clone_says_so_and_its_first_commit_declares_no_file(repository, tmp_path):
+    """The commit at which a clone is cut seems to have written every file; a trailer of it must not accuse them."""
+    clone, depth = tmp_path / "clone", ("--depth", "1")
+    DatedRepository(tmp_path / "other").git("clone", "-q", *depth, f"file://{repository}", str(clone))
+    signals, unread = declared_around(clone)
+    assert [(signal.kind, signal.files) for signal in signals] == [(CONFIGURATION[0], ()), (COPILOT[0], ())]
+    assert ["shallow clone" in sentence for sentence in unread] == [True]
+
+
 def test_a_bare_repository_and_a_plain_folder(repository, tmp_path):
     bare = tmp_path / "bare"
     DatedRepository(tmp_path / "other").git("clone", "-q", "--bare", str(repository), str(bare))

@@ -139,6 +139,11 @@ def test_other_files_are_refused_in_one_line(tmp_path, content):
         {"scores": [2.0, 1.0], "groups": ["a", "b"], "digests": ["", ""]},
         {"scores": [float("nan"), 1.0], "groups": ["a", "b"], "digests": ["", ""]},
         {"scores": [[1.0]]},
+        {"scores": [float("nan")]},
+        {"scores": [float("inf")]},
+        {"scores": [True]},
+        {"scores": ["1.0"]},
+        {"language": None},
         {"groups": []},
         {"groups": [[1]]},
         {"digests": ["", ""]},
@@ -158,7 +163,61 @@ def test_a_forged_reference_is_refused_in_one_line(tmp_path, changes):
     assert len(str(ended.value)) < 300
 
 
-@pytest.mark.parametrize("changes", [{"source": [1]}, {"before": 7}, {"unit": ["file"]}, {"checks": [None]}], ids=str)
+CHECK = {"project": "p", "language": "c", "newer": 45, "at_nominal": 3, "flagged": 2, "level": 0.05} | {
+    "low": None,
+    "high": None,
+    "effect": 1.0,
+}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"newer": value} for value in (0, -1, 44, 10**30)),
+        *({"at_nominal": value} for value in (1, 46)),
+        *({"flagged": value} for value in (-1, 4)),
+        *({"level": value} for value in (float("nan"), float("inf"), 0, -1, 1.0, True, "0.05")),
+        *({"low": value} for value in (float("nan"), -0.1, 2)),
+        *({"high": value} for value in (float("nan"), float("inf"), -1)),
+        *({"effect": value} for value in (0, -1, 1e-300, float("nan"), float("inf"), None)),
+        {"language": "go"},
+    ],
+    ids=str,
+)
+def test_a_forged_check_of_newer_code_is_refused_in_one_line(tmp_path, changes):
+    """Without this, a zero among its figures ends the answer with a division by zero."""
+    own, path = reference(m=60, language="c"), tmp_path / "past.json"
+    own.save(path)
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | {"checks": [CHECK]}))
+    assert Reference.load(path).checks[0].newer == 45
+    path.write_text(json.dumps(content | {"checks": [CHECK | changes]}))
+    with pytest.raises(DataError, match="expected a file of"):
+        Reference.load(path)
+
+
+def test_a_class_that_stands_twice_is_refused(tmp_path):
+    path = tmp_path / "past.json"
+    reference().save(path)
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | {"cells": content["cells"] * 2}))
+    with pytest.raises(DataError, match="stands twice"):
+        Reference.load(path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"source": [1]},
+        {"before": 7},
+        {"before": "yesterday"},
+        {"unit": ["file"]},
+        {"checks": [None]},
+        {"detector": ["d"]},
+        {"cells": {}},
+    ],
+    ids=str,
+)
 def test_a_forged_statement_of_a_reference_is_refused(tmp_path, changes):
     path = tmp_path / "past.json"
     about = {"format": 3, "detector": "d", "source": "", "before": None, "checks": [], "cells": []}

@@ -126,7 +126,7 @@ class TestFilesThatExist:
 
     def test_these_are_all_options_of_written_files(self):
         names = {option.opts[-1] for _, option in WRITERS}
-        assert names == {"--output", "--sarif", "--clean", "--write-clean"}
+        assert names == {"--output", "--sarif", "--clean", "--page", "--every-eval-ever"}
 
     @pytest.mark.slow
     def test_no_command_writes_a_file_named_dash(self, assay, tmp_path):

@@ -1,4 +1,4 @@
-"""`assay trace` as a person meets it: tables, JSON, SARIF, exit codes, folders, standard input, benchmarks."""
+"""`assay trace` as a person meets it: tables, JSON, SARIF, exit codes, folders, standard input."""
 
 import io
 import json
@@ -221,15 +221,14 @@ def test_a_template_is_ignored(assay, index, snippet, tmp_path):
     [
         ([], "expected code to trace"),
         (["absent.py"], "absent.py: cannot be read: No such file"),
-        (["snippet.py", "--benchmark", "mbpp"], "expected code to trace, or --benchmark"),
+        (["snippet.py", "--benchmark", "mbpp"], "--benchmark: expected `assay scan CORPUS"),
         (["snippet.py", "--fail-on-licence", "MIT OR X"], "received several licences"),
         (["snippet.py", "--fail-on-licence", "GPL3"], "did you mean GPL-3.0-only"),
         (["snippet.py", "--language", "pyton"], "no language is called 'pyton'; did you mean python"),
         (["snippet.py", "--baseline", "b.json"], "expected --fail-on-licence or --allow-licence with it"),
         (["snippet.py", "--fail-on-licence", "MIT", "--baseline", "b.json"], "expected a baseline"),
-        (["snippet.py", "--write-clean", "a.jsonl"], "expected --benchmark with it"),
+        (["snippet.py", "--write-clean", "a.jsonl"], "--write-clean: expected `assay scan CORPUS"),
         (["snippet.py", "--verbatim", "--sarif", "a.sarif"], "cannot be used with --verbatim"),
-        (["snippet.py", "--limit", "3"], "--limit cannot be used with the tracing of code"),
         (["snippet.py", "--method", "hst"], "has no vectors"),
         (["snippet.py", "--template", "absent.py"], "template absent.py: cannot be read"),
         (["snippet.py", "--sarif", "no/such/folder.sarif"], "does not exist"),
@@ -266,38 +265,6 @@ def test_a_baseline_is_written_once_and_accepts_afterwards(assay, index, snippet
     accepted = assay(*gate, "--baseline", "known.json")
     assert (accepted.code, "0 findings" in accepted.err, "1 accepted" in accepted.err) == (0, True, True)
     assert "accepted (in the baseline)" in accepted.out
-
-
-def test_samples_of_a_benchmark_are_looked_for(assay, index, tmp_path):
-    rows = [
-        ("copied", SHARE),
-        ("renamed", renamed(FENCE.replace("points", "w1"))),
-        ("absent", OTHER),
-        ("short", "x = 1"),
-    ]
-    data = tmp_path / "bench.jsonl"
-    data.write_text("".join(json.dumps({"id": name, "text": text, "lang": "python"}) + "\n" for name, text in rows))
-    options = ("trace", "--benchmark", data, "--language", "lang", "--index", index)
-    found = json.loads(assay(*options, "--json").out)
-    kinds = {entry["id"]: entry["kind"] for entry in found["per_sample"]}
-    assert kinds == {"copied": "type 1", "renamed": "type 2", "absent": "absent", "short": "too short"}
-    assert found["judged"] == 3
-    assert found["rates"]["in the corpus"]["value"] == pytest.approx(2 / 3)
-    shown = assay(*options).out
-    assert "in the corpus" in shown
-    assert "not judged" in shown
-
-
-def test_a_benchmark_is_written_without_the_samples_that_occur(assay, index, tmp_path):
-    data = tmp_path / "bench.jsonl"
-    rows = [{"id": "copied", "text": SHARE, "level": 3}, {"id": "own", "text": OTHER, "level": 4}]
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = assay("trace", "--benchmark", data, "--index", index, "--write-clean", "clean.jsonl")
-    assert (found.code, "clean.jsonl: 1 sample; 1 removed" in found.err) == (0, True), found.err
-    (clean,) = [json.loads(line) for line in (tmp_path / "clean.jsonl").read_text().splitlines()]
-    assert (clean["id"], clean["text"]) == ("own", OTHER)
-    (evidence,) = [json.loads(line) for line in (tmp_path / "clean.removed.jsonl").read_text().splitlines()]
-    assert (evidence["id"], evidence["kind"], evidence["origins"][0]["path"]) == ("copied", "type 1", "shop/share.py")
 
 
 def test_passages_that_occur_word_for_word_are_listed(assay, index, snippet):

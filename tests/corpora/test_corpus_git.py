@@ -2,11 +2,13 @@
 
 import os
 import subprocess
+from datetime import date
 
 import pytest
 
+from assay.corpora.commits import patches_before
 from assay.corpora.entry import Entry, Skipped
-from assay.corpora.git import GitRepository, is_repository
+from assay.corpora.git import GitRepository, changed_files, is_repository
 from assay.errors import DataError
 
 
@@ -279,3 +281,20 @@ def test_a_blob_that_was_lost_is_counted(repository):
             Skipped("a.py", "missing from the repository")
         ]
         assert [entry.path for entry in found if isinstance(entry, Entry)] == ["b.py"]
+
+
+def test_a_shallow_clone_names_no_author_of_what_it_cannot_date_and_has_no_whole_history(repository, tmp_path):
+    """The commit at which a clone is cut seems to have written every file; its author need not have written one."""
+    repository("Ann", **{"a.py": "a = 1\n"})
+    repository("Bob", **{"b.py": "b = 1\n"})
+    repository("Eve", **{"c.py": "c = 1\n"})
+    clone = tmp_path / "clone"
+    repository.git("clone", "-q", "--depth", "2", f"file://{repository.root}", str(clone))
+    found = [file for file in GitRepository(clone, "r").files() if isinstance(file, Entry)]
+    assert {entry.path: entry.facts.author for entry in found} == {"a.py": None, "b.py": None, "c.py": "Eve"}
+    cut, last = repository.git("rev-list", "--max-count=2", "HEAD").split()[::-1]
+    assert changed_files(clone, [last, cut]) == {last: ["c.py"]}
+    with pytest.raises(DataError, match=r"a shallow clone, .*git fetch --unshallow"):
+        list(GitRepository(clone, "r", all_history=True).files())
+    with pytest.raises(DataError, match=r"a shallow clone"):
+        list(patches_before(clone, date(2030, 1, 1)))

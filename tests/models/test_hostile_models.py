@@ -116,6 +116,22 @@ def test_a_tokenizer_that_turns_bytes_into_characters_again_and_again_is_refused
     assert "characters of one, expected at most 16" in refusal(open_tokenizer, forged(pre_tokenizer=again))
 
 
+@pytest.mark.parametrize("part", ["../weights.safetensors", "sub/weights.safetensors", "/dev/zero", "", "..", 1, None])
+def test_weights_outside_of_the_folder_are_refused(part, forged):
+    """Their bytes would be in no digest, so that a cache could give values of other weights."""
+    folder = Path(forged())
+    (folder / "model.safetensors").rename(folder / "model-00001-of-00001.safetensors")
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": {"a": part}}))
+    assert "in this folder" in refusal(open_model, str(folder))
+
+
+@pytest.mark.parametrize("content", ["[1]", "{}", '{"weight_map": ["a"]}'])
+def test_a_list_of_weights_that_is_none_is_refused(content, forged):
+    folder = Path(forged())
+    (folder / "model.safetensors.index.json").write_text(content)
+    assert "received no weight_map" in refusal(open_model, str(folder))
+
+
 @pytest.mark.parametrize(
     ("setting", "words"),
     [

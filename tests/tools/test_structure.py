@@ -96,3 +96,16 @@ def test_branches_are_counted_as_radon_counts_them(tmp_path):
 
 def test_the_statements_keep_their_limits():
     assert list(statements.violations(ROOT)) == []
+
+
+@pytest.mark.parametrize(
+    ("decorator", "parameters", "calls"),
+    [("", "a, b, c, d", 1), ("@compiled\n", "a, b, c, d", 0), ("", "*values", 0)],
+)
+def test_compiled_functions_and_those_of_any_number_of_values_need_no_keywords(tmp_path, decorator, parameters, calls):
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "loops.py").write_text(f"{decorator}def summed({parameters}):\n    return 0\n")
+    caller = package / "caller.py"
+    caller.write_text("from package.loops import summed\n\nsummed(1, 2, 3, 4)\n")
+    assert statements.density(caller).positional_calls == calls

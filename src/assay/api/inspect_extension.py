@@ -7,6 +7,7 @@ adds it to a finished log, and a task may name it among its scorers.
 import math
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from assay.leakage import Audit, read_run
 from assay.scan import ScanEvidence, read_evidence
 
 if find_spec("inspect_scout") is not None:  # its scanners are registered where their module is imported
-    import assay.api.scout_scanner
+    import_module("assay.api.scout_scanner")
 
 VALUES: Mapping[str, float] = {"contaminated": 1.0, "clean": 0.0, "unknown": math.nan}
 """Value of the scorer by status."""

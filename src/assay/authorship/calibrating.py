@@ -46,8 +46,9 @@ def calibrate_authorship(
         DataError: no git repository, or too few texts of one language.
     """
     check_target(out)
-    if before is not None and before > datetime.now(UTC).date():
-        raise DataError(f"received the day {before.isoformat()}, expected one in the past")
+    today = datetime.now(UTC).date()
+    if before is not None and before > today:
+        raise DataError(f"received the day {before}, expected one in the past (today is {today} by this clock)")
     if by == "patch" and before is None:
         raise DataError("patches come from a history: expected --before YYYY-MM-DD with --by patch")
     choice = DetectorChoice(detector or DetectorSettings())

@@ -46,6 +46,14 @@ class ForwardCheck:
     high: float | None
     effect: float
 
+    @property
+    def is_possible(self) -> bool:
+        """False for figures that no check finds; a file may state them."""
+        shares = (0.0 if self.low is None else self.low, 1.0 if self.high is None else self.high)
+        counts = 0 <= self.flagged <= self.at_nominal <= self.newer >= FEWEST_NEWER
+        level = self.level is None or 0 < self.level <= NOMINAL
+        return counts and level and 0 <= shares[0] <= shares[1] <= 1 <= self.effect < np.inf
+
 
 @dataclass(frozen=True, slots=True)
 class NewerPieces:

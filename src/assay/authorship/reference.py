@@ -6,8 +6,10 @@ alpha of the user's human code is flagged. The share flagged by "at most k of m 
 distribution Beta(k + 1, m - k) (Vovk 2012; Bates et al. 2023), which gives the bound in closed form.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -346,27 +348,40 @@ class Reference(TabularResult):
         cells: dict[tuple[str, str], Float64Array] = {}
         groups: dict[tuple[str, str], tuple[str, ...]] = {}
         digests: dict[tuple[str, str], tuple[str, ...]] = {}
-        for cell in content["cells"]:
-            key = str(cell["language"]), cell["length"]
-            cells[key] = np.array(cell["scores"], np.float64)
+        for cell in decode(list, content["cells"]):
+            key = decode(str, cell["language"]), cell["length"]
+            if key in cells or key[1] not in _CLASSES:
+                raise ValueError(f"{key[0]:.40}, {key[1]!r:.40}: a class that is unknown or stands twice")
+            cells[key] = scores = np.array(decode(tuple[float, ...], cell["scores"]), np.float64)
             groups[key] = decode(tuple[str, ...], cell["groups"])
             digests[key] = decode(tuple[str, ...], cell["digests"])
+            counts = {scores.size, len(groups[key]), len(digests[key])}
+            if len(counts) > 1 or not np.isfinite(scores).all() or (scores[1:] < scores[:-1]).any():
+                raise ValueError(f"scores of {key[0]:.40} that are not those of texts in ascending order")
+        before = content["before"]
+        if before is not None:
+            date.fromisoformat(decode(str, before))
         unit = content.get("unit")
         if unit not in (None, *get_args(ReferenceUnit)):
             raise ValueError(f"unit {unit!r:.40}")
-        for key, scores in cells.items():
-            counts = {scores.size, len(groups[key]), len(digests[key])}
-            if scores.ndim != 1 or len(counts) > 1 or key[1] not in _CLASSES or not (np.diff(scores) >= 0).all():
-                raise ValueError(f"scores of {key[0]:.40} that are not those of texts in ascending order")
+        checks = decode(tuple[ForwardCheck, ...], content["checks"])
+        # each newer piece is itself one of the texts
+        texts: Counter[str] = Counter()
+        for (language, _), scores in cells.items():
+            texts[language] += scores.size
+        for check in checks:
+            texts[check.language] -= check.newer
+            if not check.is_possible or texts[check.language] < 0:
+                raise ValueError(f"newer texts of {check.project:.40} as no calibration counts them")
         return cls(
-            str(content["detector"]),
+            decode(str, content["detector"]),
             cells=cells,
             groups=groups,
             digests=digests,
             source=decode(str, content["source"]),
-            before=None if content["before"] is None else decode(str, content["before"]),
+            before=before,
             unit=unit,
-            checks=decode(tuple[ForwardCheck, ...], content["checks"]),
+            checks=checks,
         )
 
     @cached_property

@@ -6,7 +6,14 @@ from pathlib import Path
 
 from assay.authorship.declared import Commit, Signal, in_branches, in_paths
 from assay.authorship.record_store import RecordStore, signal_of
-from assay.corpora import changed_files, commit_messages, enclosing_repository, git_output, git_records
+from assay.corpora import (
+    changed_files,
+    commit_messages,
+    enclosing_repository,
+    git_output,
+    git_records,
+    is_shallow,
+)
 from assay.errors import DataError
 
 MOST_SIGNALS = 100_000
@@ -48,6 +55,8 @@ def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signa
             if len(signals) > MOST_SIGNALS:
                 unread.append(f"The history of {path} has more than {MOST_SIGNALS:,} declarations; not all were read.")
                 break
+        if is_shallow(repository):
+            unread.append(f"{repository} is a shallow clone: earlier commits were not read (git fetch --unshallow).")
         signals += in_branches(_merged_branches(repository))
         unread += store.remarks
     except TimeoutError:

@@ -35,6 +35,7 @@ from assay.cli.pairs import pairs_command
 from assay.cli.refusals import as_refusals, choices, in_one_line, refusal
 from assay.cli.release import release_app
 from assay.cli.report import report_command
+from assay.cli.scan import scan_command
 from assay.cli.score import score_command
 from assay.cli.serve import serve_command
 from assay.cli.terminal import echo
@@ -77,6 +78,7 @@ PANELS: dict[str, tuple[tuple[str, Any], ...]] = {
         ("release", release_app),
         ("calibrate", calibrate_command),
         ("report", report_command),
+        ("scan", scan_command),
         ("annotate", annotate_command),
     ),
     "Where does this code come from?": (

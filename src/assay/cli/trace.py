@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.code_files import not_judged, source_files
-from assay.cli.completing import complete_benchmarks
-from assay.cli.groups import Shown, grouped
+from assay.cli.completing import complete_languages
+from assay.cli.groups import grouped
 from assay.cli.options import STANDARD_OUTPUT, At, further_file
 from assay.cli.trace_options import GateSettings
 from assay.cli.unused import options_of_command_line
-from assay.datasets import DataSelection
 from assay.errors import DataError
 from assay.files import write_json
 from assay.provenance.settings import MatchSettings
@@ -34,13 +33,18 @@ TRACING = "the tracing of code"
 USED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "--verbatim": frozenset({"code", "verbatim", "at", "top", "language"}),
-        "--benchmark": frozenset({"benchmark", "at", "method", "min_confidence", "write_clean"})
-        | {"columns", *(field.name for field in fields(DataSelection))},
         TRACING: frozenset({"code", "at", "sarif", "language"})
         | {field.name for field in (*fields(MatchSettings), *fields(GateSettings))},
     }
 )
 """Question of the command → the parameters that it uses; another one on the command line is refused."""
+
+
+def _moved(parameter: typer.CallbackParam, value: str | None) -> str | None:
+    """Refuse an option of version 0.1 in one line that names the command of today."""
+    if value is not None:
+        raise DataError(f"{parameter.opts[0]}: expected `assay scan CORPUS… --for BENCHMARK`, which asks the data")
+    return value
 
 
 @grouped
@@ -52,63 +56,53 @@ def trace_command(
     ] = None,
     *,
     at: At,
-    benchmark: Annotated[
-        str | None,
-        typer.Option(
-            metavar="BENCHMARK",
-            autocompletion=complete_benchmarks,
-            help="Instead of code: samples of a benchmark (--data: its file).",
-        ),
-    ] = None,
     verbatim: Annotated[
         bool, typer.Option("--verbatim", help="Instead of sources: the longest passages word for word.")
     ] = False,
-    write_clean: Annotated[
-        Path | None,
-        further_file(
-            "With --benchmark: write it without the samples that occur in the index, as JSON lines.", hidden=True
-        ),
-    ] = None,
+    benchmark: Annotated[str | None, typer.Option(hidden=True, callback=_moved)] = None,
+    write_clean: Annotated[str | None, typer.Option(hidden=True, callback=_moved)] = None,
     search: MatchSettings,
     gate: GateSettings,
     sarif: Annotated[
         Path | None, further_file("Write SARIF 2.1.0 to this file; - is standard output.", printable=True)
     ] = None,
-    which: Annotated[DataSelection, Shown("data", "language")],
+    language: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=complete_languages,
+            help="Language of standard input and of files without a known suffix.",
+        ),
+    ] = None,
 ) -> None:
     """Trace code to its sources in an index, with lines, licence, author and confidence.
 
-    The functions of a file, the lines outside of them and the whole file are traced. --language names the language of
-    standard input and of files without a known suffix.
+    The functions of a file, the lines outside of them and the whole file are traced.
 
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence copyleft`
     """
+    del benchmark, write_clean  # their callback refuses them
     from assay.cli.present import chosen_format
     from assay.cli.terminal import BILLS, echo
-    from assay.cli.trace_modes import print_passages, trace_whole_benchmark
+    from assay.cli.trace_modes import print_passages
     from assay.corpora import blocks_and_whole, parts_of
     from assay.provenance import TraceSettings, open_for_search, trace_files
     from assay.provenance.findings import without_own
     from assay.provenance.search import add_templates, default_boilerplate
 
-    if (verbatim or benchmark) and chosen_format() in BILLS:
-        raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim or --benchmark")
+    if verbatim and chosen_format() in BILLS:
+        raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim")
     rules = _rules(gate)
     code = code or []
-    _check(code, benchmark, gate, verbatim=verbatim, write_clean=write_clean)
+    _check(code, gate)
     question, vectors = TRACING, NEEDS_VECTORS.get(search.method)
-    if benchmark:
-        question = "--benchmark"
-    elif verbatim:
+    if verbatim:
         question, vectors = "--verbatim", False
     _refuse_unused(context, question)
     with open_for_search(at, vectors=vectors) as index:
         if not len(index):
             raise DataError(f"{at}: the index holds no document; expected one that `assay index build CORPUS` filled")
-        if benchmark is not None:
-            trace_whole_benchmark(benchmark, which, index, settings=search, clean=write_clean)
-            return
-        read = source_files(code, which.language)
+        read = source_files(code, language)
         if verbatim:
             print_passages(read.texts, index, search.top)
             for sentence in not_judged(read):
@@ -132,15 +126,9 @@ def trace_command(
     _finish(files, read, rules, gate, sarif=sarif, top=search.top)
 
 
-def _check(
-    code: Sequence[Path], benchmark: str | None, gate: GateSettings, *, verbatim: bool, write_clean: Path | None
-) -> None:
-    if (benchmark is None) == (not code):
-        raise DataError("expected code to trace, or --benchmark: a file, a folder or - for standard input")
-    if benchmark is not None and verbatim:
-        raise DataError("--verbatim is for code; received --benchmark")
-    if write_clean is not None and benchmark is None:
-        raise DataError("--write-clean: expected --benchmark with it")
+def _check(code: Sequence[Path], gate: GateSettings) -> None:
+    if not code:
+        raise DataError("expected code to trace: a file, a folder or - for standard input")
     for name, path in {"--baseline": gate.baseline, "--write-baseline": gate.write_baseline}.items():
         if path is not None and not (gate.fail_on_licence or gate.allow_licence):
             raise DataError(f"{name}: expected --fail-on-licence or --allow-licence with it")

@@ -1,21 +1,14 @@
-"""Modes of `assay trace` besides the sources of code: a benchmark, passages word for word."""
+"""A mode of `assay trace` besides the sources of code: passages word for word."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.terminal import Terminal, echo
-from assay.datasets import DataSelection
-from assay.provenance.settings import MatchSettings
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.corpora import SourceText
     from assay.provenance import Passage, Searchable
-
-SOLUTION = "solution"
-"""The part of a benchmark that is code; it is traced unless --part names another."""
 
 LONGEST_LINE = 60
 """Characters of a passage that a terminal shows in its line; a pipe gets the whole passage."""
@@ -48,34 +41,3 @@ def print_passages(files: "Sequence[SourceText]", index: "Searchable", top: int)
         )
     if not passages:
         echo("no passage of the text occurs word for word in the corpus")
-
-
-def trace_whole_benchmark(
-    name: str, which: DataSelection, index: "Searchable", *, settings: MatchSettings, clean: Path | None
-) -> None:
-    """Look for the samples of a benchmark, print the result, and write the benchmark without those that occur."""
-    from assay.cli.present import show
-    from assay.datasets import benchmark as benchmark_named
-    from assay.datasets import is_benchmark, read_dataset
-    from assay.progress import progress_bar
-    from assay.reports import number_of
-    from assay.scan import trace_benchmark, write_clean
-
-    if which.part is None and is_benchmark(name) and SOLUTION in benchmark_named(name).parts:
-        which = replace(which, part=SOLUTION)
-    dataset = read_dataset(name, which)
-    called = f"{dataset.name} ({which.part})" if which.part else dataset.name
-    with progress_bar(f"looking for {called}") as report:
-        result = trace_benchmark(
-            dataset.samples,
-            index,
-            benchmark=called,
-            method=settings.method,
-            sure=settings.min_confidence,
-            progress=report,
-        )
-    show(result.describe())
-    if clean is not None:
-        removed, evidence = write_clean(clean, dataset.samples, result)
-        kept = number_of(len(dataset.samples) - removed, "sample")
-        echo(f"assay: {clean}: {kept}; {removed} removed, see {evidence}", err=True)

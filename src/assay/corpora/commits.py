@@ -18,10 +18,10 @@ from assay.corpora.entry import Entry, Facts
 from assay.corpora.git import (
     Blob,
     blob_sizes,
+    check_whole,
     git_output,
     git_records,
     is_repository,
-    is_shallow,
     tree_files,
 )
 from assay.corpora.open import DEFAULT
@@ -114,10 +114,11 @@ def patches_before(
         seed: of the draw.
 
     Raises:
-        DataError: not a git repository, or no commit is that old.
+        DataError: not a git repository, a shallow clone, or no commit is that old.
     """
     if not is_repository(repository):
         raise DataError(f"{repository}: not a git repository, so nothing says how old its commits are; expected one")
+    check_whole(repository, "its first commit seems to have added every file")
     since = [f"--since={after.isoformat()}T00:00:00Z"] if after else []
     until = f"--before={before.isoformat()}T00:00:00Z"
     commits = git_output(repository, "rev-list", "--no-merges", until, *since, "HEAD").split()
@@ -201,11 +202,7 @@ class GitHistory:
         Raises:
             DataError: the clone is shallow, so that its oldest dates would be wrong, or git cannot read it.
         """
-        if is_shallow(path):
-            raise DataError(
-                f"{path}: a shallow clone, whose history is cut, so that dates would be wrong: expected a whole clone "
-                "(git fetch --unshallow)"
-            )
+        check_whole(path, "dates would be wrong")
         self.path = path
         self.revision = revision
         self._blamed: tuple[str, list[Age]] = ("", [])

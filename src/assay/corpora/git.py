@@ -7,7 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from assay.corpora.archives import LARGEST_NESTED, NAMED_ARCHIVE, content_form, link_reason, members_of
 from assay.corpora.entry import Entry, Facts, Skipped, SourceFile
 from assay.corpora.surroundings import Surroundings, describes_neighbours
-from assay.errors import DataError
+from assay.errors import DataError, plain_reason
 from assay.guard import (
     CHILD_MEMORY,
     LARGEST_METADATA,
@@ -121,10 +121,13 @@ class GitRepository:
         """See `CorpusSource`.
 
         Raises:
-            DataError: git is not installed, this is not a repository, or it has no commit.
+            DataError: git is not installed, this is not a repository, or it has no commit; or all of the history of a
+                shallow clone is asked for.
         """
         if not git_output(self.path, "rev-list", "--max-count=1", "--all").strip():
             raise DataError(f"{self.path}: a git repository without a commit, expected at least one")
+        if self.all_history:
+            check_whole(self.path, "most versions are absent")
         web = _web_address(self.path)
         missing = self._missing()
         surroundings = self._surroundings(missing)
@@ -194,8 +197,11 @@ class GitRepository:
         # the newest commit comes first, so the first one that names a path is the last that touched it; when every path
         # was named, the rest of the history need not be read
         commits: dict[str, _Commit] = {}
+        cut = _first_commits(self.path)
         for commit, path in _changes(self.path, "--name-only", self.revision):
             if path in paths:
+                if commit.digest in cut:  # an earlier commit, of whomever, may have been the last
+                    commit = replace(commit, author="")  # noqa: PLW2901
                 commits.setdefault(path, commit)
                 if len(commits) == len(paths):
                     break
@@ -248,6 +254,34 @@ def is_shallow(repository: Path) -> bool:
     return git_output(repository, "rev-parse", "--is-shallow-repository").strip() == "true"
 
 
+def check_whole(repository: Path, consequence: str) -> None:
+    """Check that the history of a clone is not cut.
+
+    Args:
+        repository: its root.
+        consequence: what a cut history does, for the message.
+
+    Raises:
+        DataError: the clone is shallow, or git cannot read it.
+    """
+    if is_shallow(repository):
+        raise DataError(
+            f"{repository}: a shallow clone, whose history is cut, so that {consequence}: expected a whole clone "
+            "(git fetch --unshallow)"
+        )
+
+
+def _first_commits(repository: Path) -> frozenset[str]:
+    """Return the digests of the commits at which a shallow clone is cut: each seems to have written every file."""
+    if not is_shallow(repository):
+        return frozenset()
+    place = git_output(repository, "rev-parse", "--git-path", "shallow").removesuffix("\n")
+    try:
+        return frozenset((repository / place).read_text("ascii").split())
+    except (OSError, ValueError) as error:
+        raise DataError(f"{repository}: its list of cut commits cannot be read: {plain_reason(error)}") from error
+
+
 def tree_files(repository: Path, revision: str, *paths: str) -> Iterator[tuple[str, str, str]]:
     """Yield mode, digest and path of every file at a revision, or of those below paths; folders count for the limit.
 
@@ -280,6 +314,8 @@ def changed_files(
 ) -> dict[str, list[str]]:
     """Return the files that commits changed, relative to the root; of a merge those that differ from all its parents.
 
+    Of a commit at which a shallow clone is cut nobody knows what it changed, so it has none.
+
     Args:
         repository: its root.
         commits: digests.
@@ -293,6 +329,8 @@ def changed_files(
     began = time.monotonic()
     place = [] if folder is None else ["--", folder.resolve().relative_to(repository.resolve()).as_posix()]
     files: dict[str, list[str]] = {}
+    cut = _first_commits(repository)
+    commits = [commit for commit in commits if commit not in cut]
     for start in range(0, len(commits), _COMMITS_A_CALL):
         left = None if seconds is None else max(seconds - (time.monotonic() - began), 0.001)
         chosen = ("--name-only", "--no-walk=unsorted", *commits[start : start + _COMMITS_A_CALL], *place)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, filterfalse
+from itertools import chain, filterfalse, repeat
 from pathlib import PurePosixPath
 
 from assay.datasets.selection import Labels
@@ -39,6 +39,7 @@ def inferred_groups(
         columns: of the table.
         ids: the column of ids; it counts as a column of paths if all its values are names of code files.
     """
+    # a stated origin first; a path says where a file lies, which is a weaker sign of where it comes from
     for column in _usual_columns(ORIGIN_COLUMNS, columns):
         origins = _origins(table, column)
         if _groups(origins):
@@ -66,6 +67,7 @@ def leading_parts(paths: Sequence[str | None]) -> list[str | None]:
 
 
 def _groups(names: Iterable[str | None]) -> bool:
+    # one group, or one for each row, groups nothing
     named = [name for name in names if name is not None]
     return 1 < len(set(named)) < len(named)
 
@@ -139,13 +141,9 @@ def samples_from(
     texts = _text_columns(mapping.text, columns, source)
     if mapping.text is None and texts[0] != TEXT_COLUMNS[0]:
         note(f"the text was taken from the column {texts[0]!r}; --columns text=NAME names another")
-    for column in texts:
-        if column not in columns:
-            check_nested(table, column, source)
-    ids = usual_column(ID_COLUMNS, columns)
-    if mapping.id is not None:
-        numbered = mapping.id == ROW_NUMBERS and ROW_NUMBERS not in columns
-        ids = None if numbered else _named(mapping.id, columns, source, role="id")
+    for column in filterfalse(columns.__contains__, texts):
+        check_nested(table, column, source)
+    ids = _ids(mapping.id, columns, source)
     group = _named(mapping.group, columns, source, role="group") or usual_column(GROUP_COLUMNS, columns)
     groups = _groups_of_rows(table, columns, ids, group=group, note=note)
     language_column, language = _language(mapping.language, columns, source)
@@ -172,12 +170,21 @@ def samples_from(
         note(f"{records} no {' + '.join(map(repr, texts))}: kept with an empty text")
 
 
+def _ids(requested: str | None, columns: Sequence[str], source: str) -> str | None:
+    """Return the column of ids; None where the rows are numbered."""
+    if requested is None:
+        return usual_column(ID_COLUMNS, columns)
+    if requested == ROW_NUMBERS and ROW_NUMBERS not in columns:
+        return None
+    return _named(requested, columns, source, role="id")
+
+
 def _groups_of_rows(
     table: Sequence[SourceRow], columns: Sequence[str], ids: str | None, *, group: str | None, note: Note
 ) -> list[str | None]:
     """Return the group of each row: of a column, or inferred; None for each where neither is there."""
     if group:
-        return [_word(nested_value(row, group)) for row in table]
+        return list(map(_word, map(nested_value, table, repeat(group))))
     inferred = inferred_groups(table, columns, ids)
     if inferred is None:
         return [None] * len(table)
@@ -307,7 +314,7 @@ def _text(row: Mapping[str, object], columns: Sequence[str], where: str) -> tupl
         elif value is not None and not _is_nan(value):  # pandas writes a missing text as the number NaN
             raise DataError(f"{where}: {column!r} holds {type(value).__name__} {str(value)[:40]!r}, expected text")
     is_absent = len(texts) < len(columns)
-    return "" if is_absent else "".join(texts), is_absent
+    return "".join(texts) * (not is_absent), is_absent
 
 
 def _is_nan(value: object) -> bool:
@@ -347,7 +354,7 @@ def _labels(
     look like a result.
     """
     if named := _named(mapping.label, columns, source, role="label"):
-        values = [nested_value(row, named) for row in table]
+        values = list(map(nested_value, table, repeat(named)))
         if mapping.labels == "as-is":
             return list(map(_word, values))
         return memberships(values, f"{source}: the label column {named!r}")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from operator import is_not
+from operator import attrgetter, is_not
 from typing import Self
 
 from assay.datasets.selection import RepeatedIds
@@ -130,7 +130,7 @@ def _plausible(samples: Iterable[Sample], source: str) -> Iterator[Sample]:
 
 def _numbered(samples: tuple[Sample, ...]) -> tuple[Sample, ...]:
     """Return the samples with a number behind each id that occurred before: "a", "a#2", "a#3"."""
-    present = {sample.id for sample in samples}
+    present = set(map(attrgetter("id"), samples))
     counts: Counter[str] = Counter()
     numbered = []
     for sample in samples:
@@ -143,7 +143,7 @@ def _numbered(samples: tuple[Sample, ...]) -> tuple[Sample, ...]:
 
 
 def _check_ids(samples: tuple[Sample, ...], source: str) -> None:
-    counts = Counter(sample.id for sample in samples)
+    counts = Counter(map(attrgetter("id"), samples))
     twice = [name for name, count in counts.items() if count > 1]
     if twice:
         raise DataError(
@@ -179,7 +179,7 @@ def split_by_group(
     Raises:
         ValueError: the fractions are not positive or do not sum to 1.
     """
-    if any(share <= 0 for share in fractions.values()) or not math.isclose(sum(fractions.values()), 1.0):
+    if min(fractions.values(), default=0) <= 0 or not math.isclose(sum(fractions.values()), 1.0):
         raise ValueError(f"received fractions {dict(fractions)}, expected positive shares that sum to 1")
     # the hash of a group is its place on the line from 0 to 1, which the fractions cut into parts; the last bound may
     # fall short of 1 by rounding, and is left out: the last part takes what lies above the others

@@ -8,6 +8,7 @@ import contextlib
 import io
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ def _lm_eval_rows(name: str) -> list[SourceRow]:
     if is_file and not path.is_file():
         raise DataError(f"{name}: no such file; expected the name of an lm-eval task, or its YAML file")
     manager = TaskManager(include_path=str(path.parent) if is_file else None, include_defaults=not is_file)
+    # the manager looked for tasks beside the file alone: the task still has to be named
     if is_file:
         # a whole YAML reader would need the tags of lm-eval, such as !function
         match = re.search(r"^task:\s*[\"']?([^\s\"']+)", path.read_text("utf-8"), re.MULTILINE)
@@ -86,7 +88,7 @@ def _inspect_rows(name: str) -> list[SourceRow]:
         row_id = f"{name}/{number}" if sample.id is None else str(sample.id)
         text = sample.input
         if not isinstance(text, str):
-            text = "\n".join(message.text for message in text)
+            text = "\n".join(map(attrgetter("text"), text))
         rows.append({"id": row_id, "text": text, "target": _text(sample.target)})
     return rows
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -93,7 +94,7 @@ def hub_answers() -> bool:
         return True
     address = urlsplit(os.environ.get("HF_ENDPOINT") or HUB_ADDRESS)
     try:
-        port = address.port or (80 if address.scheme == "http" else 443)
+        port = address.port or {"http": 80}.get(address.scheme, 443)
         socket.create_connection((str(address.hostname), port), SECONDS).close()
     except OSError:
         return False
@@ -118,7 +119,7 @@ def _load(part: HubPart, *, offline: bool, streamed: bool) -> Any:  # noqa: ANN4
 def _without_requests() -> Iterator[None]:
     """Let the hub's packages read their caches alone; they obey HF_HUB_OFFLINE only if it is set before the import."""
     settings: list[Any] = list(map(importlib.import_module, ("huggingface_hub.constants", "datasets.config")))
-    before = [module.HF_HUB_OFFLINE for module in settings]
+    before = list(map(attrgetter("HF_HUB_OFFLINE"), settings))
     try:
         for module in settings:
             module.HF_HUB_OFFLINE = True

@@ -180,6 +180,7 @@ def cells_of(row: Mapping[str, object], columns: Sequence[str]) -> Iterator[tupl
 
 def with_cells(row: Mapping[str, object], cells: Mapping[CellAddress, str]) -> dict[str, object]:
     """Return the row with other texts in some cells."""
+    # lists are copied, since the row is read again for the next copy
     changed = {key: list(value) if isinstance(value, list) else value for key, value in row.items()}
     for (column, place), text in cells.items():
         entry = changed[column]
@@ -210,6 +211,7 @@ def runnable(
     code, tests = "".join(_texts(row, layout.code)), "\n".join(_texts(row, layout.tests))
     entry = row.get("entry_point")
     if language == "python" and not tests and isinstance(row.get("base_input"), list) and isinstance(entry, str):
+        # both programs run in name spaces of their own, on deep copies: neither sees what the other changed
         old = "".join(_texts(original, layout.code))
         return (
             f"import copy\nold, new = {{}}, {{}}\nexec({old!r}, old)\nexec({code!r}, new)\n"

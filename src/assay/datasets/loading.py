@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import islice, starmap, tee
 from pathlib import Path
 
@@ -87,6 +88,7 @@ def official_files(info: BenchmarkInfo, selection: Selection, folder: Path) -> l
         if fitting:
             files = fitting
             break
+    # without a file of that split, the column may tell: the rows are filtered later
     split = selection.split
     return [file for file in files if split and _names_split(names[file], split)] or files
 
@@ -109,6 +111,7 @@ def _with_split(rows: Iterable[SourceRow], path: str, selection: Selection) -> I
     candidates = filter(None, (selection.split, *_SPLITS))
     split = next((name for name in candidates if _names_split(path, name)), None)
     for row in rows:
+        # the row's own split is better evidence than the name of its file
         yield row if split is None or row.get("split") or isinstance(row, UnreadRow) else {**row, "split": split}
 
 
@@ -145,7 +148,7 @@ def read_datasets(name_or_path: str | Path, selections: Sequence[DataSelection])
     if isinstance(name_or_path, str) and (is_benchmark(name) or chosen.data is not None):
         info = benchmark(name)
         _refuse(name, "a benchmark has its own columns", chosen, "text", "id", "label", "group")
-        requests = [_checked(info, each) for each in selections]
+        requests = list(map(partial(_checked, info), selections))
         # rows are streamed: samples of a part are made while the file is read
         rows, source = _rows_of_benchmark(info, selection=requests[0], data=chosen.data, note=notes.append)
         # `tee` reads the source once, however many texts are taken from a row
@@ -181,6 +184,7 @@ def _table(name: str, split: str | None, note: Note, *, streamed: bool) -> tuple
     if name.startswith(HARNESSES):
         return harness_rows(name), name.partition(":")[2], name
     path = Path(name).expanduser()
+    # `humanevl` is more likely a misspelt benchmark than a missing file
     if path.parent == Path() and not path.suffix and not path.exists():
         benchmark(name)  # a word and not a path: raises with the closest names
     rows = read_rows(path, note)
@@ -227,6 +231,7 @@ def _samples(
             raise DataError(f"{where}: {fault}") from fault
         for sample in samples:
             split = sample.metadata.get("split")
+            # what there is, for the message where nothing fits the request
             seen[sample.language or "no language", f"split {split}" if split else "no split"] = None
             if selection.language in (None, sample.language) and selection.split in (None, split):
                 selected = True

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter, methodcaller
 from typing import Literal
 
 Side = Literal["old", "new"]
@@ -42,6 +43,7 @@ def hunks(patch: str) -> Iterator[Hunk]:
     path = ""
     for line in lines:
         header = _HEADER.match(line)
+        # of a deleted file the second header is /dev/null, so the name stays that of the first
         if header and (header[1] != "/dev/null" or not path):
             path = header[1]
         elif start := _HUNK.match(line):
@@ -50,16 +52,16 @@ def hunks(patch: str) -> Iterator[Hunk]:
 
 def patch_side(patch: str, side: Side, *, context: bool = True) -> str:
     """One side of the whole patch: its hunks, an empty line between two of them."""
-    return "\n".join(filter(None, (hunk.side(side, context=context) for hunk in hunks(patch))))
+    return "\n".join(filter(None, map(methodcaller("side", side, context=context), hunks(patch))))
 
 
 def patched_files(patch: str) -> tuple[str, ...]:
     """The files that a patch changes, each once, in its order."""
-    return tuple(dict.fromkeys(hunk.path for hunk in hunks(patch)))
+    return tuple(dict.fromkeys(map(attrgetter("path"), hunks(patch))))
 
 
 def _count(text: str | None) -> int:
-    return 1 if text is None else int(text)
+    return int(text or 1)
 
 
 def _body(lines: Iterator[str], *, old: int, new: int) -> tuple[tuple[str, str], ...]:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -106,9 +107,9 @@ class BuiltinModel(TransformersModel):
         for layer in range(self._config["num_hidden_layers"]):
             part = f"model.layers.{layer}"
             normed = self._normed(states, f"{part}.input_layernorm")
+            shape = (rows, length, heads, width)
             query, key, value = (
-                self._linear(normed, f"{part}.self_attn.{name}_proj").view(rows, length, heads, width).transpose(1, 2)
-                for name in "qkv"
+                self._linear(normed, f"{part}.self_attn.{name}_proj").view(shape).transpose(1, 2) for name in "qkv"
             )
             attended = functional.scaled_dot_product_attention(
                 self._rotated(query), self._rotated(key), value, is_causal=True
@@ -150,8 +151,8 @@ class _FastTokenizer:
     def __call__(self, texts: str | Sequence[str], *, add_special_tokens: bool = True, **_: object) -> dict[str, Any]:
         encode = self.backend_tokenizer.encode_batch
         encoded = encode([texts] if isinstance(texts, str) else texts, add_special_tokens=add_special_tokens)
-        ids = [row.ids for row in encoded]
+        ids = list(map(attrgetter("ids"), encoded))
         return {
             "input_ids": ids[0] if isinstance(texts, str) else ids,
-            "offset_mapping": [row.offsets for row in encoded],
+            "offset_mapping": list(map(attrgetter("offsets"), encoded)),
         }

@@ -9,6 +9,7 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -203,7 +204,10 @@ class StatisticsCache:
             raise self._problem("cannot be read", error) from error
         models = tuple(CachedModel(*row) for row in rows)
         return CacheInfo(
-            path=self.path, entries=sum(model.entries for model in models), bytes=size_on_disk(self.path), models=models
+            path=self.path,
+            entries=sum(map(attrgetter("entries"), models)),
+            bytes=size_on_disk(self.path),
+            models=models,
         )
 
     def clear(self, model: str | None = None) -> int:
@@ -340,10 +344,10 @@ def unpack_statistics(blob: bytes) -> TokenLogProbs:
         raise ValueError(f"an entry of {len(blob)} bytes does not hold whole tokens")
     # astype without a copy gives the native byte order on every machine; on little-endian ones it costs nothing.
     arrays = {
-        name: np.frombuffer(body, dtype, count, first + 4 * count * position).astype(dtype[1:], copy=False)
+        name: np.frombuffer(body, dtype, count=count, offset=first + 4 * count * position).astype(dtype[1:], copy=False)
         for position, (name, dtype) in enumerate(names)
     }
     if part:
         return part[0](**arrays)
-    offsets = np.frombuffer(body, "<i4", 2 * count, 4 * count * len(_ARRAYS)).reshape(count, 2)
+    offsets = np.frombuffer(body, "<i4", count=2 * count, offset=4 * count * len(_ARRAYS)).reshape(count, 2)
     return TokenStatistics(**arrays, offsets=offsets.astype("i4", copy=False))

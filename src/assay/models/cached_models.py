@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import filterfalse, repeat
+from operator import itemgetter
 from typing import Self, TypeVar
 
 import numpy as np
@@ -113,7 +114,7 @@ class CachedLogProbScorer:
             yield list(_at_each_place(results, indexes))
 
     def _lookup(self, texts: Sequence[str]) -> dict[str, TokenLogProbs]:
-        keys = {text_digest(text): text for text in texts}
+        keys = dict(zip(map(text_digest, texts), texts, strict=True))
         entries = self._entries.lookup(keys, unpack_statistics)
         return {keys[key]: value for key, value in entries.items() if self._suffices(value)}
 
@@ -184,7 +185,7 @@ class CachedEmbedder:
             vectors |= new
         if not texts:
             return self.embedder.hidden_states([], layer=layer, pooling=pooling)
-        return np.stack([vectors[keys[text]] for text in texts])
+        return np.stack(list(map(vectors.__getitem__, map(keys.__getitem__, texts))))
 
 
 def vector_key(text: str, layer: int, pooling: Pooling) -> bytes:
@@ -270,7 +271,7 @@ class CachedGenerator:
     ) -> list[str]:
         """Return the distinct prompts whose first continuation is not stored; arguments as of `generate`."""
         settings = key_settings(max_new_tokens, temperature=temperature, top_p=top_p, stop=stop, seed=seed)
-        keys = {prompt: entry_key((prompt, 0), settings) for prompt in prompts}
+        keys = dict(zip(prompts, map(entry_key, zip(prompts, repeat(0)), repeat(settings)), strict=False))
         kept = self._entries.lookup(keys.values(), unpack_answer)
         return [prompt for prompt, key in keys.items() if key not in kept]
 
@@ -285,7 +286,7 @@ class CachedGenerator:
         Each new answer is kept before it is yielded. If one sample of a prompt is missing, all samples of that prompt
         are drawn again, because a model distinguishes them by their number.
         """
-        keys = {request: entry_key(request, settings) for request in requests}
+        keys = dict(zip(requests, map(entry_key, requests, repeat(settings)), strict=True))
         kept = self._entries.lookup(keys.values(), unpack_answer)
         # samples of a prompt are told apart by their number alone: for one that is missing, all of them are drawn again
         incomplete = {prompt for (prompt, _), key in keys.items() if key not in kept}
@@ -293,7 +294,7 @@ class CachedGenerator:
             request: kept[key] for request, key in keys.items() if request[0] not in incomplete
         }
         missing = [request for request in keys if request[0] in incomplete]
-        written = write([prompt for prompt, _ in missing]) if missing else ()
+        written = write(list(map(itemgetter(0), missing))) if missing else ()
         new = iter(zip(missing, written, strict=True))
         for request in requests:
             # The model answers in the order of `missing`, and a caller may stop early: take no more than is needed.

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,8 @@ def files_digest(folders: Iterable[Path]) -> str:
     """SHA-256 of weights, configurations and code by content; where the files lie does not matter."""
     files = list(chain.from_iterable(map(_files, folders)))
     with ThreadPoolExecutor(4) as pool:  # hashing lets go of the interpreter's lock
-        digests = pool.map(file_digest, [file for _, file in files])
+        # names beside contents: the same files under other names may load as another model
+        digests = pool.map(file_digest, map(itemgetter(1), files))
         return combined([[name, digest] for (name, _), digest in zip(files, digests, strict=True)])
 
 

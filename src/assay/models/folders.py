@@ -70,6 +70,24 @@ def check_folder(name: str) -> None:
         raise ModelError(f"{config} is not a JSON file: {plain_reason(error)}") from error
     if has_none(folder, WEIGHTS):
         raise ModelError(f"{name}: no weights: expected model.safetensors (or its index and parts)")
+    for index in (*folder.glob("*.safetensors.index.json"), *folder.glob("*.bin.index.json")):
+        _check_parts(index)
+
+
+def _check_parts(index: Path) -> None:
+    """Check that the parts of the weights lie in their folder: a digest of the folder covers no others.
+
+    Raises:
+        ModelError: a part is elsewhere, or the file is no index.
+    """
+    with index.open("rb") as file:
+        content = json_value(index, file.read(LARGEST_JSON + 1))
+    parts = content.get("weight_map") if isinstance(content, dict) else None
+    if not isinstance(parts, dict):
+        raise ModelError(f"{index}: received no weight_map, expected the name of a file for each tensor")
+    for part in parts.values():
+        if not isinstance(part, str) or Path(part).name != part or part in {"", ".."} or "\\" in part:
+            raise ModelError(f"{index}: names the part {part!r:.80}, expected the name of a file in this folder")
 
 
 def has_none(folder: Path, patterns: tuple[str, ...]) -> bool:
@@ -112,7 +130,7 @@ def _checked(path: Path, _changed: int, _size: int) -> None:
     if growth > MOST_GROWTH:
         raise ModelError(f"{path}: makes up to {growth:,} characters of one, expected at most {MOST_GROWTH}")
     # a search cannot be stopped from inside this process: the expressions are tried where the kernel can
-    if "Regex" in json.dumps([content.get(part) for part in ("normalizer", "pre_tokenizer", "decoder")]):
+    if "Regex" in json.dumps(list(map(content.get, ("normalizer", "pre_tokenizer", "decoder")))):
         child_value(probe, path, expected=EXPECTED, error=ModelError, in_all=SECONDS)
 
 

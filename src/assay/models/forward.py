@@ -8,6 +8,7 @@ not agree is run through its own forward pass, and its logits are reduced in the
 
 import math
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -241,7 +242,7 @@ def hidden_states(
         vectors |= {row.index: vector for row, vector in zip(batch, result, strict=True)}
     if not vectors:
         return np.zeros((0, int(model.config.get_text_config().hidden_size)), np.float32)
-    matrix: Float32Array = np.stack([vectors[index] for index in range(len(texts))])
+    matrix: Float32Array = np.stack(list(map(vectors.__getitem__, range(len(texts)))))
     if not np.isfinite(matrix).all():
         raise ModelError("a hidden state is not finite: expected weights without NaN or infinity")
     return matrix
@@ -250,8 +251,8 @@ def hidden_states(
 def _pooled(
     model: "PreTrainedModel", batch: Sequence[PlacedWork[NDArray[np.int64]]], layer: int, pooling: Pooling
 ) -> Float32Array:
-    lengths = torch.tensor([row.tokens for row in batch])
-    ids, _ = right_padded([row.content for row in batch])
+    lengths = torch.tensor(list(map(attrgetter("tokens"), batch)))
+    ids, _ = right_padded(list(map(attrgetter("content"), batch)))
     with torch.inference_mode():
         output = model.base_model(
             input_ids=ids.to(device_of(embedding(model))), use_cache=False, output_hidden_states=True

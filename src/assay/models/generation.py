@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, count, islice, takewhile
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -100,11 +101,12 @@ class Continuer:
 
     def _batched(self, prompts: Sequence[list[int]], decoding: Decoding, seeds: Sequence[int]) -> Iterator[list[int]]:
         """Yield the new tokens of each prompt, in order."""
+        # a batch is as large as what it will hold in the end, prompt and continuation
         tokens = [len(ids) + decoding.max_new_tokens for ids in prompts]
         work = list(map(_Prompt, count(), prompts, seeds, tokens))
 
         def run(batch: Sequence[_Prompt], shared: Prefixes | None) -> list[tuple[int, list[int]]]:
-            places = (prompt.index for prompt in batch)
+            places = map(attrgetter("index"), batch)
             return list(zip(places, self._new_tokens(batch, decoding, shared), strict=True))
 
         # A prompt that may cross the border of LongRoPE's two kinds does so at a place of its own: it runs alone.
@@ -117,10 +119,10 @@ class Continuer:
     def _new_tokens(self, batch: Sequence[_Prompt], decoding: Decoding, prefixes: Prefixes | None) -> list[list[int]]:
         """Return the tokens generated after each prompt of a batch, up to the end-of-sequence token."""
         model = self.model
-        prompts = [prompt.ids for prompt in batch]
+        prompts = list(map(attrgetter("ids"), batch))
         width = max(map(len, prompts))
         ends = end_tokens(model, self.encoder.tokenizer)
-        padding = ends[0] if ends else 0
+        padding = next(iter(ends), 0)
         # padded on the left: every prompt ends in the last column, where generation goes on
         ids = torch.full((len(batch), width), padding)
         mask = torch.zeros_like(ids)
@@ -144,7 +146,7 @@ class Continuer:
                 ids.to(device),
                 attention_mask=mask.to(device),
                 generation_config=settings,
-                logits_processor=sampling(decoding, [prompt.seed for prompt in batch]),
+                logits_processor=sampling(decoding, list(map(attrgetter("seed"), batch))),
                 stopping_criteria=stopping,
                 **computed,
             )
@@ -157,9 +159,9 @@ class Continuer:
 def _in_families(work: Sequence[_Prompt]) -> list[_Prompt]:
     """The work in an order in which prompts that begin alike stay together, each as long as its family's longest."""
     ordered: list[_Prompt] = []
-    for family in families_of([prompt.ids for prompt in work]):
+    for family in families_of(list(map(attrgetter("ids"), work))):
         members = list(map(work.__getitem__, family))
-        longest = max(prompt.tokens for prompt in members)
+        longest = max(map(attrgetter("tokens"), members))
         ordered += [replace(prompt, tokens=longest) for prompt in members]
     return ordered
 
@@ -213,7 +215,7 @@ class _StopStrings(StoppingCriteria):
         self._stop = stop
         self._width = width
         # a stop string is looked for in the last tokens alone, so a step costs the same however long the text is
-        self._tail = max(len(end.encode()) for end in stop) + SPLIT_CHARACTER
+        self._tail = max(map(len, map(str.encode, stop))) + SPLIT_CHARACTER
 
     def __call__(self, input_ids: Tensor, scores: object, **_: object) -> Tensor:  # noqa: ARG002  as above
         new = input_ids[:, max(self._width, input_ids.shape[1] - self._tail) :].tolist()
@@ -221,7 +223,7 @@ class _StopStrings(StoppingCriteria):
 
     def _stops(self, ids: list[int]) -> bool:
         text = _text(self._tokenizer, ids)
-        return any(end in text for end in self._stop)
+        return any(map(text.__contains__, self._stop))
 
 
 def _text(tokenizer: PreTrainedTokenizerBase, ids: list[int]) -> str:

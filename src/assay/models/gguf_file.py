@@ -22,6 +22,11 @@ CGROUP = Path("/sys/fs/cgroup")
 _FILES = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
 
 
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message that is not blank; the error's type where there is none."""
+    return next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
+
+
 def available_memory() -> int:
     """Return the bytes that can be taken without swapping: of the machine, or of the container where that is less."""
     import psutil  # noqa: PLC0415  comes with accelerate (extra hf)
@@ -139,8 +144,7 @@ def locate_gguf(name: str, revision: str | None = None) -> Path:
     try:
         return Path(str(cached_file(place, file, revision=revision)))
     except (OSError, ValueError) as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        raise ModelError(f"no file {name!r}: {lines[0] if lines else type(error).__name__}") from error
+        raise ModelError(f"no file {name!r}: {first_line(error)}") from error
 
 
 @contextmanager
@@ -244,6 +248,7 @@ def read_gguf(path: Path) -> GgufFile:
         fields = {name: field.contents() for name in NAMES if (field := reader.get_field(name)) is not None}
         scaling = [field.contents() for name, field in reader.fields.items() if name.endswith(".rope.scaling.type")]
         formats = Counter[str]()
+        # the format of most weights names the file where it states no type of its own
         for tensor in reader.tensors:
             if tensor.name.startswith(ROPE_TENSORS):
                 scaling.append("factors in the file")
@@ -266,7 +271,7 @@ def read_gguf(path: Path) -> GgufFile:
         weights=formats.total(),
         vocabulary=str(fields.get("tokenizer.ggml.model", "")),
         pre_tokenizer=str(fields.get("tokenizer.ggml.pre", "")),
-        rope_scaling=next((str(kind) for kind in scaling if kind != "none"), ""),
+        rope_scaling=next(filter("none".__ne__, map(str, scaling)), ""),
     )
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 import torch
 
 from assay.errors import ModelError
-from assay.models.batching import PlacedWork, right_padded
+from assay.models.batching import PlacedWork, apart, right_padded
 from assay.models.cache import ModelStore, pack_statistics, text_digest, unpack_statistics
 from assay.models.cached_models import pack_vector, unpack_vector, vector_key
 from assay.models.encoding import Encoded
@@ -61,7 +62,7 @@ def measured(
     statistics: dict[str, TokenStatistics] = {}
     vectors: dict[str, Float32Array] = {}
     if store is not None:
-        keys = {text_digest(text): text for text in distinct}
+        keys = dict(zip(map(text_digest, distinct), distinct, strict=True))
         for key, value in store.lookup(keys, unpack_statistics).items():
             if isinstance(value, TokenStatistics):
                 statistics[keys[key]] = value
@@ -69,29 +70,33 @@ def measured(
         vectors = {places[key]: row for key, row in store.lookup(places, unpack_vector).items()}
     missing = [text for text in distinct if text not in statistics or text not in vectors]
     with running() if missing else nullcontext():
+        # a block is stored before the next one runs, so a killed run goes on where it stopped
         for block in in_blocks(missing, BLOCK):
             for index, own, vector in _run(model, block, layer):
                 statistics[block[index]], vectors[block[index]] = own, vector
             if store is not None:
-                store.write([(text_digest(text), pack_statistics(statistics[text])) for text in block])
-                store.write([(vector_key(text, layer, "last"), pack_vector(vectors[text])) for text in block])
-    return JointPass([statistics[text] for text in texts], np.stack([vectors[text] for text in texts]))
+                own_vectors = map(pack_vector, map(vectors.__getitem__, block))
+                own_statistics = map(pack_statistics, map(statistics.__getitem__, block))
+                store.write(list(zip(map(text_digest, block), own_statistics, strict=True)))
+                store.write([(vector_key(text, layer, "last"), next(own_vectors)) for text in block])
+    in_order = list(map(statistics.__getitem__, texts))
+    return JointPass(in_order, np.stack(list(map(vectors.__getitem__, texts))))
 
 
 def _run(
     model: TransformersModel, texts: Sequence[str], layer: int
 ) -> Iterator[tuple[int, TokenStatistics, Float32Array]]:
     rows = [PlacedWork(index, len(encoded.ids), encoded) for index, encoded in enumerate(model.encoder.encode(texts))]
-    empty = [row.index for row in rows if not row.tokens]
-    if empty:
-        raise ModelError(f"{model.name}: text {empty[0]} has no token, so it has no hidden state")
+    for row in rows:
+        if not row.tokens:
+            raise ModelError(f"{model.name}: text {row.index} has no token, so it has no hidden state")
     # one pass gives both results only where one window holds the whole text
-    short = [row for row in rows if row.tokens <= model.context]
-    long = [row.index for row in rows if row.tokens > model.context]
-    for batch in model.budget.run(short, lambda batch: _batch(model, batch, layer)):
+    beyond, within = apart(rows, model.context)
+    for batch in model.budget.run(within, lambda batch: _batch(model, batch, layer)):
         yield from batch
-    if long:
-        pieces = [texts[index] for index in long]
+    if beyond:
+        long = list(map(attrgetter("index"), beyond))
+        pieces = list(map(texts.__getitem__, long))
         vectors = model.hidden_states(pieces, layer=layer)
         yield from zip(long, model.token_statistics(pieces), vectors, strict=True)
 
@@ -99,21 +104,20 @@ def _run(
 def _batch(
     model: TransformersModel, batch: Sequence[PlacedWork[Encoded]], layer: int
 ) -> list[tuple[int, TokenStatistics, Float32Array]]:
-    width = max(row.tokens for row in batch)
-    ids, _ = right_padded([row.content.ids for row in batch])
+    lengths = list(map(attrgetter("tokens"), batch))
+    ids, _ = right_padded(list(map(attrgetter("content.ids"), batch)))
     positions, targets = [], []
     for place, row in enumerate(batch):
         text = row.content
-        positions.append(place * width + np.arange(text.first - 1, text.first - 1 + text.scored))
+        positions.append(place * max(lengths) + np.arange(text.first - 1, text.first - 1 + text.scored))
         targets.append(text.ids[text.first :])
     # the hidden state of the last token needs that token as input, which plain statistics leave out
-    ends = torch.tensor([row.tokens - 1 for row in batch])
     columns, states = model.forward.with_states(
         ids=ids,
         positions=torch.from_numpy(np.concatenate(positions)),
         targets=torch.from_numpy(np.concatenate(targets)),
         layer=layer,
-        ends=ends,
+        ends=torch.tensor(lengths) - 1,
     )
     results, start = [], 0
     for row, vector in zip(batch, states.numpy(), strict=True):

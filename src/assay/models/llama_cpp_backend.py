@@ -259,14 +259,14 @@ class LlamaCppModel:
         before = len(self.prefix)
         offsets = np.full((before + len(ids), 2), -1, np.int32)
         content = encodable(text).encode()
-        pieces = [self._piece(token) for token in ids]
+        pieces = list(map(self._piece, ids))
         joined = b"".join(pieces)
         # places are known only where the pieces of all tokens, put together, are the text itself
         surplus = len(joined) - len(content)  # SentencePiece puts a space before the text
         if not ids or surplus < 0 or joined[surplus:] != content or joined[:surplus].strip():
             return offsets
         # tokens are bytes and may split a character: their ends in bytes are looked up in the ends of characters
-        ends = np.cumsum([len(piece) for piece in pieces]) - surplus
+        ends = np.cumsum(list(map(len, pieces))) - surplus
         starts = np.concatenate([[0], ends[:-1]]).clip(0)
         characters = np.cumsum([0, *(len(encodable(letter).encode()) for letter in text)])
         offsets[before:, 0] = np.searchsorted(characters, starts, "right") - 1

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
+from itertools import compress, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,7 +34,7 @@ from assay.files import parse_json
 from assay.models.digest import tokenizer_digest
 from assay.models.encoding import TextEncoder
 from assay.models.folders import VOCABULARIES, check_folder, check_place, check_tokenizer, check_vocabulary, has_none
-from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, parsed_once, read_gguf
+from assay.models.gguf_file import GgufFile, first_line, is_gguf, locate_gguf, parsed_once, read_gguf
 from assay.models.names import located
 from assay.models.settings import ModelSettings
 
@@ -91,19 +93,21 @@ def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Che
     if adapter is None and (Path(base) / "adapter_config.json").is_file():
         base, adapter = _base_of_adapter(Path(base)), base
     with quiet(), one_line(name), parsed_once(base):
-        gguf = _open_gguf(base, settings, device) if is_gguf(base) else None
-        if gguf is None:
+        gguf, source = None, base
+        if is_gguf(base):
+            gguf = _open_gguf(base, settings, device)
+            source = str(gguf.path.parent)
+        else:
             check_folder(base)
             check_vocabulary(base if adapter is None or has_none(Path(adapter), VOCABULARIES) else adapter)
-        source = base if gguf is None else str(gguf.path.parent)
         common = source_arguments(source, gguf, settings)
         config = AutoConfig.from_pretrained(source, **common)
         check_config(name, config)
-        if gguf is not None:
-            _check_positions(gguf, config)
-            _check_attention_scale(gguf, config)
         tokenizer = _load_tokenizer(source, adapter, common)
         if gguf is not None:
+            # what transformers reads from a GGUF file wrongly, or not at all, without a word
+            _check_positions(gguf, config)
+            _check_attention_scale(gguf, config)
             set_splits(tokenizer, gguf)
         model = _load_weights(source, common | _weight_arguments(settings, device, gguf) | {"config": config})
         folders = [_folder_of(base, common) if gguf is None else gguf.path]
@@ -118,7 +122,7 @@ def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Che
         tokenizer=tokenizer,
         folders=tuple(folders),
         gguf=gguf,
-        note="" if gguf is None else splits_note(gguf),
+        note=splits_note(gguf),
     )
 
 
@@ -177,8 +181,8 @@ def check_config(name: str, config: PretrainedConfig) -> None:
     Raises:
         ModelError: it does; or its layers would take much time and memory, even if they are empty.
     """
-    kernels = [str(part._attn_implementation) for part in (config, config.get_text_config())]  # noqa: SLF001  no other
-    if any("/" in kernel for kernel in kernels):
+    kernels = list(map(str, map(attrgetter("_attn_implementation"), (config, config.get_text_config()))))
+    if "/" in "".join(kernels):
         raise ModelError(
             f"{name}: config.json names the kernel {kernels[-1]!r}, which is code of a hub: expected none, or your own "
             "choice in --model-option attention=NAME"
@@ -230,7 +234,7 @@ def resolve_device(device: str) -> torch.device:
         MissingExtra: a device map without accelerate.
     """
     kinds = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    accelerator = next(kind for kind, is_here in kinds.items() if is_here)
+    accelerator = next(compress(kinds, kinds.values()))
     if device in DEVICE_MAPS:
         if importlib.util.find_spec("accelerate") is None:
             raise MissingExtra("accelerate", purpose=f"device {device!r}")
@@ -279,18 +283,15 @@ def one_line(name: str) -> Iterator[None]:
                 f"{name} brings Python code of its own, which runs only with trust_remote_code:"
                 " expected a model that needs none, or your word that you trust it"
             ) from error
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        raise ModelError(f"{name} cannot be loaded: {lines[0] if lines else type(error).__name__}") from error
+        raise ModelError(f"{name} cannot be loaded: {first_line(error)}") from error
 
 
 def _load_tokenizer(name: str, adapter: str | None, common: dict[str, Any]) -> PreTrainedTokenizerBase:
     """The adapter's own tokenizer if it brings one (it may have added tokens), else the base model's."""
     check_hub_tokenizer(name, common)
-    own = adapter is not None and Path(adapter).is_dir() and not has_none(Path(adapter), VOCABULARIES)
-    source = adapter if own and adapter is not None else name
-    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-        source, **(common | {"local_files_only": True} if own else common)
-    )
+    if adapter is not None and Path(adapter).is_dir() and not has_none(Path(adapter), VOCABULARIES):
+        name, common = adapter, common | {"local_files_only": True}
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(name, **common)
     return tokenizer
 
 
@@ -371,10 +372,11 @@ def set_splits(tokenizer: PreTrainedTokenizerBase, gguf: GgufFile) -> None:
     tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*first, last])
 
 
-def splits_note(gguf: GgufFile) -> str:
+def splits_note(gguf: GgufFile | None) -> str:
     """Return a sentence where texts may be split otherwise than the file says; "" where they are not."""
     rules = {"deepseek-coder"} | SINGLE_DIGITS | GPT2 | set(_rules_of_transformers())
-    if gguf.vocabulary != "gpt2" or gguf.pre_tokenizer in rules:  # a SentencePiece vocabulary needs no such rule
+    # a SentencePiece vocabulary needs no such rule
+    if gguf is None or gguf.vocabulary != "gpt2" or gguf.pre_tokenizer in rules:
         return ""
     return (
         f"The file splits texts by the rule {gguf.pre_tokenizer or '(none stated)'}, which transformers replaces by "
@@ -415,13 +417,10 @@ class Tokenizer:
     def token_ids(self, texts: Iterable[str]) -> Iterator[NDArray[np.int32]]:
         """Token ids of each text, special tokens left out."""
         before = len(self.encoder.prefix)
-        waiting: list[str] = []
-        for text in texts:
-            waiting.append(text)
-            if len(waiting) == BATCH:
-                yield from (found.ids[before:].astype(np.int32) for found in self.encoder.encode(waiting))
-                waiting.clear()
-        yield from (found.ids[before:].astype(np.int32) for found in self.encoder.encode(waiting))
+        waiting = iter(texts)
+        while block := list(islice(waiting, BATCH)):
+            for encoded in self.encoder.encode(block):
+                yield encoded.ids[before:].astype(np.int32)
 
 
 def open_tokenizer(name: str, *, revision: str | None = None, trust_remote_code: bool = False) -> Tokenizer:

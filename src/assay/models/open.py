@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 from dataclasses import fields, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from assay.errors import ModelError, require
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from assay.models.vllm_backend import VllmModel
 
 DEFAULTS = ModelSettings()
-SERVER_SETTINGS = frozenset({"concurrency", *(field.name for field in fields(SpendingLimits))})
+SERVER_SETTINGS = frozenset({"concurrency", *map(attrgetter("name"), fields(SpendingLimits))})
 VLLM_SETTINGS = frozenset({"revision", "dtype", "trust_remote_code", "max_length", "concurrency"})
 BUILTIN = "builtin"
 LLAMA_SETTINGS = frozenset({"revision", "device", "bos", "stride", "max_length"})

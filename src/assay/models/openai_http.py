@@ -149,7 +149,7 @@ class OpenAIChat:
 
     def _choice(self, reply: Json) -> Mapping[str, object]:
         choices = reply.get("choices")
-        first = choices[0] if isinstance(choices, list) and choices else None
+        first = isinstance(choices, list) and next(iter(choices), None)
         if not isinstance(first, dict):
             raise self._strange(reply, "a list of choices")
         return first

@@ -12,7 +12,8 @@ one sequence.
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import compress, count, pairwise, starmap
+from operator import attrgetter, ne
 from typing import Any
 
 import torch
@@ -86,13 +87,13 @@ class Prefixes:
         paths: dict[int | None, Tensor] = {None: torch.arange(len(self._path))}
         # A reading needs the slots of its source, which an earlier turn has computed. All readings of one turn are
         # independent of each other, so they form one batch.
-        for turn in range(1 + max(reading.turn for reading in readings)):
+        for turn in range(1 + max(map(attrgetter("turn"), readings))):
             batch = [reading for reading in readings if reading.turn == turn]
             prefixes = [paths[reading.source][: reading.start] for reading in batch]
             layers, slots = self._read(layers, prefixes, [heads[reading.row][reading.start :] for reading in batch])
             for reading, prefix, own in zip(batch, prefixes, slots, strict=True):
                 paths[reading.row] = torch.cat([prefix, own])
-        return self._selected(layers, left_padded([paths[row] for row in range(len(heads))]))
+        return self._selected(layers, left_padded(list(map(paths.__getitem__, range(len(heads))))))
 
     def keep(self, cache: DynamicCache, prompts: Sequence[TokenIdList]) -> None:
         """Keep the path of the last prompt, from the cache of all prompts after the model has generated.
@@ -121,25 +122,26 @@ class Prefixes:
         """
         # new positions are appended to the store, so a slot is never moved or written again
         slots = torch.arange(sum(map(len, ids))) + (layers[0][0].shape[1] if layers else 0)
-        own_slots = list(slots.split([len(tokens) for tokens in ids]))
-        rows = [row for row, tokens in enumerate(ids) if len(tokens)]
+        lengths = list(map(len, ids))
+        own_slots = list(slots.split(lengths))
+        rows = list(compress(count(), lengths))
         if not rows:
             return layers, own_slots
         # Prefixes are padded on the left and new tokens on the right, so that in every row the two meet at position
         # `before`; the mask hides both paddings.
-        before = max(len(prefixes[row]) for row in rows)
-        width = max(len(ids[row]) for row in rows)
+        starts = list(map(prefixes.__getitem__, rows))
+        before, width = max(map(len, starts)), max(lengths)
         inputs, real = torch.zeros((2, len(rows), width), dtype=torch.int64)
         positions = torch.zeros_like(inputs)
         mask = torch.zeros((len(rows), before), dtype=torch.int64)
         for line, row in enumerate(rows):
-            length, count = len(prefixes[row]), len(ids[row])
+            length, own = len(starts[line]), lengths[row]
             mask[line, before - length :] = 1
-            inputs[line, :count] = torch.tensor(ids[row])
-            real[line, :count] = 1
-            positions[line] = length + torch.arange(width).clamp(max=count - 1)  # never beyond the context
+            inputs[line, :own] = torch.tensor(ids[row])
+            real[line, :own] = 1
+            positions[line] = length + torch.arange(width).clamp(max=own - 1)  # never beyond the context
         device = device_of(embedding(self.model))
-        cache = self._selected(layers, left_padded([prefixes[row] for row in rows]))
+        cache = self._selected(layers, left_padded(starts))
         settings = {"position_ids": positions.to(device)} if self.takes_positions else {}
         with torch.inference_mode():
             self._decoder(
@@ -153,11 +155,9 @@ class Prefixes:
         new = [(after(layer.keys, before, real), after(layer.values, before, real)) for layer in caches]
         if not layers:
             return new, own_slots
-        joined = [
-            (torch.hstack((keys, more_keys)), torch.hstack((values, more_values)))
-            for (keys, values), (more_keys, more_values) in zip(layers, new, strict=True)
-        ]
-        return joined, own_slots
+        # pairs of old and new keys, and of old and new values, layer by layer
+        pairs = starmap(zip, zip(layers, new, strict=True))
+        return [(torch.hstack(keys), torch.hstack(values)) for keys, values in pairs], own_slots
 
     def _selected(self, layers: Layers, slots: Tensor) -> DynamicCache:
         """Return the cache of sequences from their slots [rows, length].
@@ -219,7 +219,7 @@ def readings_of(heads: Sequence[TokenIdList], path: TokenIdList) -> list[Reading
     before: dict[int, Reading] = {}
     last: int | None = None
     # Reverse order puts a sequence before its own prefixes, so that only the longer one is computed.
-    for row in sorted(range(len(heads)), key=lambda row: heads[row], reverse=True):
+    for row in sorted(range(len(heads)), key=heads.__getitem__, reverse=True):
         kept = common(heads[row], path)
         shared = 0 if last is None else common(heads[row], heads[last])
         if last is None or kept >= shared:
@@ -239,7 +239,7 @@ def readings_of(heads: Sequence[TokenIdList], path: TokenIdList) -> list[Reading
 def families_of(prompts: Sequence[TokenIdList]) -> list[list[int]]:
     """Return the indices of the sorted prompts in families: neighbours that share at least half of the shorter one."""
     # in lexical order a prompt stands beside those with which it shares the longest prefix
-    order = sorted(range(len(prompts)), key=lambda index: prompts[index])
+    order = sorted(range(len(prompts)), key=prompts.__getitem__)
     families: list[list[int]] = [order[:1]] if order else []
     for index, following in pairwise(order):
         shorter = min(len(prompts[index]), len(prompts[following]))
@@ -252,10 +252,10 @@ def families_of(prompts: Sequence[TokenIdList]) -> list[list[int]]:
 
 def common(first: TokenIdList, second: TokenIdList) -> int:
     """Return the length of the longest common prefix of two sequences."""
+    # the loop below runs in C up to the first difference
     if first == second[: len(first)]:  # a comparison of lists is much faster than the loop below
         return len(first)
-    pairs = zip(first, second, strict=False)
-    return next((place for place, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
+    return next(compress(count(), map(ne, first, second)), min(len(first), len(second)))
 
 
 def left_padded(rows: Sequence[Tensor]) -> Tensor:

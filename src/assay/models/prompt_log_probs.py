@@ -8,9 +8,11 @@ the columns of a reply as they are, whatever they hold; `checked` is the one pla
 import json
 import math
 import zlib
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, filterfalse, pairwise
+from itertools import accumulate, filterfalse, repeat
+from operator import methodcaller
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -113,8 +115,9 @@ def _read_prompt_log_probs(reply: Json, text: str) -> PromptReply | None:  # noq
         ids.append(next(iter(position), None))
         entries.append(next(iter(likeliest), {}))
         top.append(_column("logprob", likeliest))
-    values, ranks, texts = (_column(key, entries) for key in ("logprob", "rank", "decoded_token"))
-    fault = "" if all(isinstance(position, dict | None) for position in positions) else "a position that is no table"
+    values, ranks, texts = map(_column, ("logprob", "rank", "decoded_token"), repeat(entries))
+    # the first token of a prompt has no prediction, so its position may be null
+    fault = "" if {dict, type(None)}.issuperset(map(type, positions)) else "a position that is no table"
     stated = _prompt_tokens(reply.get("usage"))
     return PromptReply(ids=ids, values=values, ranks=ranks, top=top, texts=texts, stated=stated, fault=fault)
 
@@ -129,7 +132,7 @@ def _read_echo(reply: Json, text: str) -> PromptReply | None:
     if not isinstance(tokens, list) or not isinstance(values, list):
         return None
     stated = _prompt_tokens(reply.get("usage"))
-    if not all(isinstance(token, str) for token in tokens):
+    if set(map(type, tokens)) - {str}:
         return PromptReply(ids=tokens, values=values, fault="a token that is no text")
     offsets = _list(table.get("text_offset"))
     # SGLang states -1 everywhere: the lengths of the tokens say where they stand
@@ -139,10 +142,11 @@ def _read_echo(reply: Json, text: str) -> PromptReply | None:
         return PromptReply(ids=tokens, values=values, fault=fault)
     if len(echoed) > len(text):
         # some servers generate although max_tokens is 0: their tokens follow the text
-        count = sum(offset < len(text) for offset in offsets)
+        count = bisect_left(offsets, len(text))
         tokens, values = tokens[:count], values[:count]
     ids = [zlib.crc32(token.encode("utf-8", "surrogatepass")) >> 1 for token in tokens]
-    likeliest = [list(_table(entry).values()) for entry in _list(table.get("top_logprobs"))[: len(tokens)]]
+    tables = map(_table, _list(table.get("top_logprobs"))[: len(tokens)])
+    likeliest = list(map(list, map(methodcaller("values"), tables)))
     return PromptReply(ids=ids, values=values, top=likeliest, texts=tokens, stated=stated)
 
 
@@ -154,7 +158,7 @@ def _fault_of_offsets(offsets: Sequence[object], tokens: Sequence[str], echoed: 
     places = [offset for offset in offsets if type(offset) is int and offset >= 0]
     if len(places) < len(offsets) or len(offsets) != len(tokens):
         return f"{len(places)} offsets for {len(tokens)} tokens"
-    if any(second < first for first, second in pairwise(places)):
+    if places != sorted(places):
         return "offsets that do not rise"
     if places and places[-1] + len(tokens[-1]) + 1 < len(echoed):
         return "offsets that end before the text"
@@ -170,7 +174,7 @@ def _read_sglang(reply: Json, text: str) -> PromptReply | None:  # noqa: ARG001 
     if not all(isinstance(row, list) and len(row) > 1 for row in rows):
         return PromptReply(ids=rows, values=rows, fault="a token without a number and an id")
     values, ids, texts = zip(*([*row, None][:3] for row in rows), strict=True)
-    top = [_firsts(_list(entries)) for entries in _list(content.get("input_top_logprobs"))]
+    top = list(map(_firsts, map(_list, _list(content.get("input_top_logprobs")))))
     return PromptReply(ids=ids, values=values, top=top, texts=texts, stated=_prompt_tokens(content))
 
 
@@ -227,9 +231,10 @@ def checked(reply: PromptReply | None, place: str, text: str) -> TokenLogProbs:
         ModelError: a token has no log-probability, or a value cannot be one; the line says what was received.
     """
     reply = reply or NOTHING
-    predicted = [index for index, value in enumerate(reply.values) if value is not None]
-    start = predicted[0] if predicted else len(reply.values)
-    if not predicted and len(reply.ids) == len(reply.values) == 1 and not (reply.fault or _is_cut(reply, text)):
+    # servers differ in how many leading tokens have no prediction: the first, BOS and the first, none
+    length = len(reply.values)
+    start = next((index for index, value in enumerate(reply.values) if value is not None), length)
+    if start == length == len(reply.ids) == 1 and not (reply.fault or _is_cut(reply, text)):
         return TokenLogProbs(np.zeros(0, np.int32), np.zeros(0, np.float32))  # a single token has no prediction
     if fault := next(_faults(reply, start, text), ""):
         raise ModelError(
@@ -259,7 +264,7 @@ def _faults(reply: PromptReply, start: int, text: str) -> Iterator[str]:
         ("a rank", (rank for rank in ranks if rank is not None and not _whole(rank))),
     )
     for kind, entries in wrong:
-        yield from (f"{_shown(entry)} as {kind}" for entry in entries)
+        yield from map(f"{{}} as {kind}".format, map(_shown, entries))
     if len(values) >= _SURE and not any(values):
         yield "0, a probability of 1, for every token"
     if _is_cut(reply, text):
@@ -301,7 +306,7 @@ def require_log_probabilities(reply: PromptReply, place: str) -> None:
     for values in reply.top:
         numbers = _numbers(values)
         # logits would sum to anything: exp is capped, because that of a large logit overflows
-        total = sum(math.exp(min(number, 1)) for number in numbers)
+        total = sum(map(math.exp, map(min, numbers, repeat(1))))
         if numbers and not 1 / _LARGEST_VOCABULARY <= total <= 1 + len(numbers) * _ROUNDING:
             raise ModelError(
                 f"{place}: the {len(numbers)} likeliest tokens of a position have a probability of {total:.3g} "

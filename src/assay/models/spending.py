@@ -62,7 +62,7 @@ class SpendingLimits(Settings):
             self,
             max_requests=_left(self.max_requests, requests),
             max_tokens=_left(self.max_tokens, tokens),
-            max_cost=None if cost is None else _left(self.max_cost, cost),
+            max_cost=_left(self.max_cost, cost),
         )
 
     def exceeded(self, requests: int, tokens: int) -> str:
@@ -80,8 +80,8 @@ class SpendingLimits(Settings):
 Amount = TypeVar("Amount", int, float)
 
 
-def _left(limit: Amount | None, spent: Amount) -> Amount | None:
-    return None if limit is None else max(limit - spent, type(limit)())
+def _left(limit: Amount | None, spent: Amount | None) -> Amount | None:
+    return None if limit is None or spent is None else max(limit - spent, type(limit)())
 
 
 class SpendingMeter:
@@ -134,7 +134,7 @@ class SpendingMeter:
     def settle(self, estimate: int, reply: Mapping[str, object]) -> None:
         """Replace an estimate by the tokens that the server reports."""
         usage = reply.get("usage")
-        total = usage.get("total_tokens") if isinstance(usage, Mapping) else None
+        total = isinstance(usage, Mapping) and usage.get("total_tokens")
         if type(total) is int and 0 <= total < MOST_TOKENS:
             with self._lock:
                 # the estimate was counted already, so only the difference to the reported number is added
@@ -147,8 +147,9 @@ def estimated_tokens(body: Mapping[str, object]) -> int:
     texts = [str(body.get("prompt", ""))]
     if isinstance(messages, list):
         texts += [str(message.get("content", "")) for message in messages if isinstance(message, dict)]
+    # the most that may be written, so that a limit is never passed by what is on its way
     written = body.get("max_tokens", 0)
-    return sum(tokens_of_length(len(text)) for text in texts) + (written if isinstance(written, int) else 0)
+    return sum(map(tokens_of_length, map(len, texts))) + (written if isinstance(written, int) else 0)
 
 
 def tokens_of_length(characters: int) -> int:

@@ -71,6 +71,7 @@ class WindowedScorer(ABC):
         # windows of a text may run in different batches: it is complete when its last one is, in whatever order
         passes: list[PlacedWork[Window]] = []
         left: list[int] = []
+        # windows overlap in what they read, never in what they score
         for index, text in enumerate(encoded):
             own = list(windows(len(text.ids), context=self.context, stride=self.stride, first=text.first))
             passes.extend(PlacedWork(index, window.inputs, window) for window in own)

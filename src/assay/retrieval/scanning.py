@@ -114,7 +114,7 @@ def literal(  # noqa: PLR0917  numba has no keyword-only parameters
             else:
                 end = field(letters, cursor)
                 fields = end != NO_REGION
-                after = end if fields else after
+                after = max(after, end)
         cursor = after
     return UNCLOSED if spans else cursor
 
@@ -199,6 +199,12 @@ def comment_apart(letters: Letters, at: int, width: int) -> int:
 
 
 @compiled
+def at_substitution(letters: Letters, at: int) -> bool:
+    """Return True at the `${` that opens a substitution."""
+    return bool(letters[at] == DOLLAR and at + 1 < len(letters) and letters[at + 1] == OPEN)
+
+
+@compiled
 def template(letters: Letters, at: int) -> int:
     """Return the end of a template literal. Its substitutions contain code, with braces, strings and templates."""
     # a stack without recursion: `braces` counts the open braces in the substitution of each level
@@ -214,18 +220,18 @@ def template(letters: Letters, at: int) -> int:
             if in_text and level == 0:
                 return cursor + 1
             # a back-quote in text closes its template, and one in code opens the next deeper one
-            level += -1 if in_text else 1
+            level += 1 - 2 * in_text
             in_text = not in_text
             if level == TEMPLATE_LEVELS:
                 return UNCLOSED
-        elif in_text and letter == DOLLAR and cursor + 1 < len(letters) and letters[cursor + 1] == OPEN:
+        elif in_text and at_substitution(letters, cursor):
             braces[level], in_text, step = 0, False, 2
         elif not in_text and letter in (DOUBLE, SINGLE):
             step = literal(letters, cursor, 1, False, True, False) - cursor
         elif not in_text and letter in (OPEN, CLOSE):
             # the closing brace that no brace of the code opened ends the substitution
             in_text = letter == CLOSE and braces[level] == 0
-            braces[level] += 1 if letter == OPEN else -1
+            braces[level] += 2 * (letter == OPEN) - 1
         cursor += step
     return UNCLOSED
 
@@ -346,6 +352,12 @@ def operand_expected(letters: Letters, at: int) -> bool:
     before = letters[cursor - 1]
     if BEFORE_EXPRESSION[before] or (before == GREATER and cursor > 1 and letters[cursor - 2] == EQUALS):
         return True
+    return ends_keyword(letters, cursor)
+
+
+@compiled
+def ends_keyword(letters: Letters, cursor: int) -> bool:
+    """Return True if a keyword before an expression ends at an offset: `return /x/`, but not `a.return / x`."""
     first = cursor
     while first > 0 and WORD_LETTERS[letters[first - 1]] and cursor - first <= LONGEST_KEYWORD:
         first -= 1

@@ -100,7 +100,6 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
     Attributes:
         PART: what the folder contains, for messages.
         FORMAT: version of the files.
-        REMEDY: what to do about files of another version, for the message.
         ENTRIES: name of the list of files in a manifest.
         SUFFIX: of the names of files.
         NUMBERS: type of the numbers of removed documents on disk.
@@ -112,7 +111,6 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
 
     PART: ClassVar[str]
     FORMAT: ClassVar[int]
-    REMEDY: ClassVar[str] = ""
     ENTRIES: ClassVar[str]
     SUFFIX: ClassVar[str]
     NUMBERS: ClassVar[str]
@@ -166,7 +164,7 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
             if manifest["version"] != cls.FORMAT:
                 raise CorpusIndexError(
                     f"{folder}: {cls.PART} of format {manifest['version']}, written by another version of assay; "
-                    f"expected format {cls.FORMAT}{cls.REMEDY}"
+                    f"expected format {cls.FORMAT}; `assay index verify --repair` computes them again"
                 )
             index = cls(folder, cls.shape_in(manifest), generation)
             for entry in manifest[cls.ENTRIES]:

@@ -126,6 +126,19 @@ def word_end(letters: Letters, start: int, bound: int, word_letters: BooleanArra
 
 
 @compiled
+def word_code(word: Letters, spelt: tuple[Hashes, Hashes], after_mark: int) -> np.uint64:
+    """Return the code of a word: its spelling where the language reserves it, else that of any number or name."""
+    reserved, directives = spelt
+    code = spelling(word, 0, len(word))
+    # `include` is a name, but a directive after `#`
+    if is_among(code, reserved) or (after_mark and is_among(code, directives)):
+        return code
+    if DIGITS[word[0]] or word[0] == POINT:
+        return NUMBER_TOKEN
+    return NAME_TOKEN
+
+
+@compiled
 def token_codes(
     letters: Letters,
     regions: tuple[Offsets, Offsets, Letters],
@@ -135,7 +148,6 @@ def token_codes(
 ) -> tuple[Hashes, Offsets, Offsets]:
     """Return code, start and stop of every token."""
     region_starts, region_stops, kinds = regions
-    reserved, directives = spelt
     codes = np.empty(len(letters) + 1, np.uint64)
     starts = np.empty(len(letters) + 1, np.int64)
     stops = np.empty(len(letters) + 1, np.int64)
@@ -149,11 +161,8 @@ def token_codes(
                 continue
             stop = word_end(letters, cursor, bound, word_letters)
             if stop > cursor:
-                code = spelling(letters, cursor, stop)
-                # `include` is a name, but a directive after `#`
                 after_mark = count > 0 and codes[count - 1] == HASH
-                if not (is_among(code, reserved) or (after_mark and is_among(code, directives))):
-                    code = NUMBER_TOKEN if DIGITS[letter] or letter == POINT else NAME_TOKEN
+                code = word_code(letters[cursor:stop], spelt, after_mark)
             elif is_continuation(letters, cursor):
                 cursor += 1
                 continue

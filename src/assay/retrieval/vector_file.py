@@ -64,7 +64,7 @@ class VectorRows:
         values = np.rint(vectors * (HIGHEST / np.where(largest > 0, largest, 1))).astype(np.int8)
         lengths = np.sqrt((values.astype(np.float32) ** 2).sum(axis=1))
         scales = (1 / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-        return cls(documents[order], scales, _packed_signs(values > 0), values)
+        return cls(documents[order], scales, signs=_packed_signs(values > 0), values=values)
 
     @classmethod
     def read(cls, content: NDArray[np.uint8], dimensions: int) -> Self:

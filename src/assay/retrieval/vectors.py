@@ -57,7 +57,6 @@ class VectorIndex(SegmentedIndex[VectorFile, int]):
     """
 
     PART, FORMAT, ENTRIES, SUFFIX = "vectors", 3, "files", "vectors"
-    REMEDY = "; `assay index verify --repair` computes them again"
     NUMBERS, DEAD_CHECKSUM = "<i8", "dead_checksum"
     LARGEST, LEAST_TIER = 1 << 21, 1 << 12
 

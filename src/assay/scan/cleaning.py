@@ -1,62 +1,163 @@
-"""A benchmark without the samples that occur in a corpus."""
+"""A file of training data without the rows that hold a task: same shape, same compression, same order."""
 
+import bz2
+import gzip
+import io
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+import lzma
+import shutil
+import tarfile
+import zipfile
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import IO, Any
 
+import pyarrow as pa
+
+from assay.corpora.archives import archive_form, decompressed, inside, is_archive
+from assay.datasets.sources.columnar import ARROW_FILE, ARROW_STREAM
 from assay.errors import DataError
-from assay.files import write_text
-from assay.scan.contamination import PRESENT_KINDS, BenchmarkTrace, SampleTrace
-from assay.types import Sample
+from assay.files import atomic_file, parse_json
+from assay.guard import LARGEST_JSON, LONGEST_LINE
+from assay.scan.reading import DELIMITED, PARQUET, begins_document
 
-REMOVED = ".removed.jsonl"
-"""Ending of the file with the evidence, in place of that of the clean benchmark."""
+_PACKERS: dict[str | None, Any] = {
+    "gzip": lambda file: gzip.GzipFile(fileobj=file, mode="wb", mtime=0),
+    "bzip2": partial(bz2.BZ2File, mode="wb"),
+    "xz": partial(lzma.LZMAFile, mode="wb"),
+    "zstd": lambda file: pa.CompressedOutputStream(pa.PythonFile(file, "w"), "zstd"),
+}
+"""Compression → what writes it."""
 
 
-def write_clean(path: Path, samples: Sequence[Sample], traced: BenchmarkTrace) -> tuple[int, Path]:
-    """Write the samples that do not occur in the corpus, and beside them the evidence for the others.
-
-    Samples that are too short to be judged stay. A row has the id, text, language, label and group of the sample, and
-    its other columns; a row of the evidence has the kind of the match, the document and all its places.
+def write_clean(source: str, target: Path, removed: Collection[int | str]) -> None:
+    """Write a file without some of its rows or members; a plain file that holds a task is left out.
 
     Args:
-        path: JSON lines; the evidence gets the same name with `REMOVED`.
-        samples: of the benchmark, as they were traced.
-        traced: their places in the corpus.
-
-    Returns:
-        Number of samples removed, and the path of the evidence.
+        source: the file.
+        target: its copy.
+        removed: rows from 1, or members of an archive; "" for a plain file.
 
     Raises:
-        DataError: the files cannot be written, or the name does not end in .jsonl.
+        DataError: the copy cannot be written, or rows of this form cannot be left out.
     """
-    if path.suffix != ".jsonl":
-        raise DataError(f"{path}: expected a name that ends in .jsonl")
-    present = {trace.sample_id: trace for trace in traced.samples if trace.kind in PRESENT_KINDS}
-    clean = (_row(sample) for sample in samples if sample.id not in present)
-    evidence = path.with_name(path.name.removesuffix(".jsonl") + REMOVED)
-    write_text(evidence, _lines(map(_evidence, present.values())))
-    write_text(path, _lines(clean))
-    return len(present), evidence
+    place = Path(source)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not removed:
+        shutil.copyfile(place, target)
+        return
+    rows = {number for number in removed if isinstance(number, int)}
+    members = {name for name in removed if isinstance(name, str)}
+    if "" in members:
+        target.unlink(missing_ok=True)
+        return
+    with place.open("rb") as file:
+        head = file.read(len(ARROW_FILE))
+    with atomic_file(target) as out:
+        if is_archive(place):
+            _members(place, out, members)
+        elif head.startswith(PARQUET):
+            _parquet(place, out, rows)
+        elif head == ARROW_FILE or head.startswith(ARROW_STREAM):
+            _arrow(place, out, rows, is_file=head == ARROW_FILE)
+        elif DELIMITED & {suffix.lower() for suffix in place.suffixes}:
+            _lines(place, out, rows, delimited=True)
+        else:
+            _lines(place, out, rows, delimited=False)
 
 
-def _row(sample: Sample) -> dict[str, object]:
-    row = {**sample.metadata, "id": sample.id, "text": sample.text}
-    for name in ("language", "label", "group"):
-        if (value := getattr(sample, name)) is not None:
-            row[name] = value
-    return row
+def _lines(place: Path, out: IO[bytes], rows: Collection[int], *, delimited: bool) -> None:
+    packer = _PACKERS.get(archive_form(place))
+    written: Any = packer(out) if packer else out
+    with place.open("rb") as raw, decompressed(raw) as packed:
+        stream = _buffered(packed)
+        first = stream.readline(LONGEST_LINE)
+        if not delimited and begins_document(first):
+            lines: Iterable[bytes] = _array_without(place, first + stream.read(LARGEST_JSON), rows)
+            rows = ()
+        else:
+            lines = chain((first,), stream)
+        # a record of CSV goes on over lines while a quote is open; its header is record 0
+        number = 0 if delimited else 1
+        is_open = False
+        for line in lines:
+            if number not in rows:
+                written.write(line)
+            is_open = delimited and is_open != (line.count(b'"') % 2 == 1)
+            number += not is_open
+    if packer:
+        written.close()
 
 
-def _evidence(trace: SampleTrace) -> dict[str, object]:
-    return {
-        "id": trace.sample_id,
-        "kind": trace.kind,
-        "match": None if trace.match is None else asdict(trace.match),
-        "origins": list(map(asdict, trace.origins)),
-    }
+def _array_without(place: Path, document: bytes, rows: Collection[int]) -> Iterator[bytes]:
+    """Yield the lines of an array of rows without some of them."""
+    try:
+        value = parse_json(document)
+    except ValueError:
+        value = None
+    if not isinstance(value, list):
+        raise DataError(
+            f"{place}: a row of it holds a task, and can only be left out of JSON lines or an array of rows"
+        )
+    kept = (json.dumps(row, ensure_ascii=False) for number, row in enumerate(value, 1) if number not in rows)
+    yield f"[{f',{chr(10)}'.join(kept)}]\n".encode("utf-8", "surrogatepass")
 
 
-def _lines(rows: Iterable[dict[str, object]]) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
+def _buffered(stream: Any) -> Any:  # noqa: ANN401  any readable
+    """Return a stream that gives lines: that of pyarrow does not."""
+    return stream if hasattr(stream, "peek") else io.BufferedReader(stream)
+
+
+def _parquet(place: Path, out: IO[bytes], rows: Collection[int]) -> None:
+    import pyarrow.parquet as pq  # noqa: PLC0415  slow to import, and few files are Parquet
+
+    file = pq.ParquetFile(place)
+    column = file.metadata.row_group(0).column(0).compression if file.num_row_groups else "snappy"
+    compression = "none" if column == "UNCOMPRESSED" else column.lower()
+    first = 1
+    with pq.ParquetWriter(out, file.schema_arrow, compression=compression) as written:
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group)
+            written.write_table(table.filter(_kept(first, table.num_rows, rows)))
+            first += table.num_rows
+
+
+def _arrow(place: Path, out: IO[bytes], rows: Collection[int], *, is_file: bool) -> None:
+    with pa.memory_map(str(place)) as mapped:
+        reader = pa.ipc.open_file(mapped) if is_file else pa.ipc.open_stream(mapped)
+        batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
+        opened = pa.ipc.new_file if is_file else pa.ipc.new_stream
+        first = 1
+        with opened(out, reader.schema) as written:
+            for batch in batches:
+                written.write_batch(batch.filter(_kept(first, batch.num_rows, rows)))
+                first += batch.num_rows
+
+
+def _kept(first: int, count: int, rows: Collection[int]) -> Any:  # noqa: ANN401  pyarrow publishes no types
+    return pa.array([number not in rows for number in range(first, first + count)])
+
+
+def _members(place: Path, out: IO[bytes], members: Collection[str]) -> None:
+    if archive_form(place) == "zip":
+        with zipfile.ZipFile(place) as archive, zipfile.ZipFile(out, "w") as written:
+            for entry in archive.infolist():
+                if inside(entry.filename) not in members:
+                    written.writestr(entry, archive.read(entry))
+        return
+    form = archive_form(place)
+    packer = _PACKERS.get(form)
+    packed: Any = packer(out) if packer else out
+    with (
+        place.open("rb") as raw,
+        decompressed(raw) as stream,
+        tarfile.open(fileobj=stream, mode="r|") as archive,
+        tarfile.open(fileobj=packed, mode="w|") as written,
+    ):
+        for member in archive:
+            if inside(member.name) not in members:
+                written.addfile(member, archive.extractfile(member) if member.isfile() else None)
+    if packer:
+        packed.close()

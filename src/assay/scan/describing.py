@@ -1,95 +1,144 @@
-"""Benchmarks traced in an index as reports."""
+"""The answer of a scan as a report: the first screen, a table of benchmarks, the places with both texts."""
 
-import math
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Mapping
+from itertools import repeat
+from operator import attrgetter
 
-from assay.codec import encode
-from assay.evaluation import Estimate
-from assay.provenance.search import confidence_text, place_of
-from assay.reports import Column, Missing, Report, Row, Table, describe, number_of, percent, percent_interval
-from assay.scan.contamination import MATCH_KINDS, PRESENT_KINDS, BenchmarkTrace, SampleTrace
+from assay.reports import Answer, Column, Report, Row, Table, describe, number_of
+from assay.scan import benchmark_traces
+from assay.scan.evidence import SCAN_STATUSES, ScanPlace, TaskEvidence, evidence_rows
+from assay.scan.scanning import CorpusScan
 
-MOST_SAMPLES = 50
-"""Samples of a benchmark that a table lists; the data have all."""
+MOST_ROWS = 50
+"""Places that the table lists; the evidence has all."""
+QUOTED = 400
+"""Characters of each text in the table."""
+LIMIT = (
+    "Not found is not absent: another wording or another solution of the same task is not looked for, and short code "
+    "with other names is often missed."
+)
+
+
+describe.register(benchmark_traces.describe_trace)
 
 
 @describe.register
-def _(traced: BenchmarkTrace) -> Report:
-    """Return the report of a benchmark traced in an index: the share of each kind of match, then the samples."""
-    present = [sample for sample in traced.samples if sample.kind in PRESENT_KINDS]
-    rate = traced.rate(*PRESENT_KINDS)
-    notes = [] if traced.calibrated else ["confidence was not measured for this profile, so it excluded nothing"]
-    if len(present) > MOST_SAMPLES:
-        notes.append(f"the table lists {MOST_SAMPLES} of {len(present)} samples; the JSON has all")
-    tables = [_rate_table(traced, len(present), rate)]
-    if present:
-        tables.append(_sample_table(present[:MOST_SAMPLES]))
-    bounds = f"95 % interval {percent_interval(rate)}" if rate.has_interval else rate.reason
-    interval = "" if math.isnan(rate.value) else f" ({bounds})"
+def _(scanned: CorpusScan) -> Report:
+    """Return the report of a scan."""
+    places: list[tuple[TaskEvidence, ScanPlace]] = []
+    for task in scanned.tasks("found"):
+        places += zip(repeat(task), task.places)
+    tables = [_benchmarks(scanned), _counted("shapes", "What was read", "shape", scanned.shapes, "texts")]
+    if scanned.unread:
+        tables.append(_counted("unread", "What was not read", "reason", scanned.unread, "texts and files"))
+    if places:
+        tables.append(_places(places[:MOST_ROWS]))
+    notes = [LIMIT]
+    if len(places) > MOST_ROWS or scanned.more:
+        notes.append(
+            f"The table lists {min(len(places), MOST_ROWS)} of {len(places) + scanned.more:,} places; the evidence "
+            f"(-o) has {len(places):,}."
+        )
     return Report(
-        title=f"Does {traced.benchmark} occur in this corpus?",
-        statement=f"{percent(rate.value)} of {traced.judged:,} judged samples of {traced.benchmark} occur in the "
-        f"corpus{interval}.",
+        title=f"Are {', '.join(scanned.evidence.benchmarks)} in these training data?",
+        statement="",
+        answer=_answer(scanned),
         tables=tuple(tables),
+        details=(data_card_paragraph(scanned),),
         notes=tuple(notes),
-        data=_benchmark_data(traced),
-        kind="provenance report",
+        data=_data(scanned),
+        kind="scan of training data",
+        on_first_screen=2 + bool(scanned.unread),
     )
 
 
-def _rate_table(traced: BenchmarkTrace, present: int, rate: Estimate) -> Table:
+def _answer(scanned: CorpusScan) -> Answer:
+    holders, short = scanned.tasks("found"), scanned.tasks("too short to tell")
+    read = f"{', '.join(f'{name} ({count:,})' for name, count in scanned.shapes.items())} in " + number_of(
+        scanned.files, "file"
+    )
+    unread = f"; not read: {scanned.evidence.unread:,}" if scanned.evidence.unread else ""
+    measured = f"{len(holders):,} of {number_of(len(scanned.evidence.tasks), 'task')} found. Read: {read}{unread}."
+    if holders:
+        because = "Texts of the corpus hold tasks of the benchmark; the table names file, row and line."
+        step = "--write-clean DIR writes the corpus without those rows; -o FILE keeps the evidence"
+        return Answer("Found", because, measured, step)
+    if scanned.evidence.unread:
+        return Answer(
+            "Undecided", "Nothing was found in what was read, but a part of the corpus was not read.", measured
+        )
+    if len(short) == len(scanned.evidence.tasks):
+        return Answer("Too short to tell", "No task is long enough to be told from chance.", measured)
+    return Answer("Not found", "No text that was compared holds a task or a part of one.", measured)
+
+
+def data_card_paragraph(scanned: CorpusScan) -> str:
+    """Return a paragraph for the data card of the corpus."""
+    sentences = []
+    for benchmark in scanned.evidence.benchmarks:
+        holders = scanned.tasks("found", benchmark)
+        short = len(scanned.tasks("too short to tell", benchmark))
+        total = sum(task.benchmark == benchmark for task in scanned.evidence.tasks)
+        parts = Counter(task.places[0].part for task in holders)
+        named = f" ({', '.join(f'{part}: {count}' for part, count in parts.most_common())})" if parts else ""
+        aside = f", {short} too short to tell" if short else ""
+        sentences.append(f"{benchmark}: {len(holders)} of {total} tasks found{named}{aside}")
+    kinds = "word for word, reformatted or rewrapped" + (", or with other names" if scanned.blind else "")
+    return (
+        f"For the data card: the {scanned.evidence.compared:,} texts ({scanned.size / 1e6:,.1f} MB) were searched for "
+        f"tasks, prompts, solutions and tests {kinds}. {'. '.join(sentences)}. {scanned.evidence.unread:,} texts or "
+        "files were not read. Paraphrases and other solutions were not looked for."
+    )
+
+
+def _benchmarks(scanned: CorpusScan) -> Table:
     rows = []
-    for kind in MATCH_KINDS:
-        share = Missing("not judged") if kind == "too short" else traced.rate(kind)
-        if not isinstance(share, Missing) and math.isnan(share.value):
-            share = Missing("no sample was judged")
-        rows.append(Row((kind, traced.counts[kind], share)))
-    rows.append(Row(("in the corpus", present, rate), "primary"))
-    return Table(
-        name="rates",
-        title=f"{traced.benchmark}: {number_of(len(traced.samples), 'sample')} in an index of "
-        f"{number_of(traced.documents, 'document')}",
-        columns=(Column("kind"), Column("samples", "count"), Column("share", "share")),
-        rows=tuple(rows),
-        caption=("In brackets: 95 % intervals.", "Samples that are too short are not judged."),
-    )
+    for benchmark in scanned.evidence.benchmarks:
+        counts = [len(scanned.tasks(status, benchmark)) for status in SCAN_STATUSES]
+        rows.append(Row((benchmark, sum(counts), *counts)))
+    columns = (Column("benchmark"), *(Column(title, "count") for title in ("tasks", *SCAN_STATUSES)))
+    return Table("benchmarks", "Tasks of each benchmark", columns, rows=tuple(rows))
 
 
-def _sample_table(samples: Sequence[SampleTrace]) -> Table:
+def _counted(name: str, title: str, first: str, counts: Mapping[str, int], what: str) -> Table:
+    rows = tuple(Row((key, count)) for key, count in counts.items())
+    return Table(name, title, (Column(first), Column(what, "count")), rows=rows)
+
+
+def _places(places: "list[tuple[TaskEvidence, ScanPlace]]") -> Table:
     columns = (
-        Column("sample", get=lambda sample: sample.sample_id),
-        Column("kind", get=lambda sample: sample.kind),
-        Column("contained", "count", lambda sample: f"{sample.match.containment:.0%}"),
-        Column("confidence", "count", lambda sample: confidence_text(sample.match)),
-        Column("document", get=lambda sample: place_of(sample.match)),
-        Column("licence", get=lambda sample: sample.match.licence),
+        Column("task", "name", lambda pair: pair[0].task_id),
+        Column("part", get=lambda pair: pair[1].part),
+        Column("how", get=lambda pair: pair[1].how),
+        Column("share", "share", lambda pair: pair[1].share),
+        Column("place", get=lambda pair: scan_place_text(pair[1])),
+        Column("the task", get=lambda pair: pair[1].task_text[:QUOTED], optional=True),
+        Column("the corpus", get=lambda pair: pair[1].source_text[:QUOTED], optional=True),
     )
-    matched = [sample for sample in samples if sample.match is not None]
-    return Table.of("samples", "Samples in the corpus", items=matched, columns=columns)
+    return Table.of("places", "Tasks in the corpus", items=places, columns=columns)
 
 
-def _benchmark_data(traced: BenchmarkTrace) -> dict[str, object]:
-    rates = {kind: encode(traced.rate(kind)) for kind in MATCH_KINDS if kind != "too short"}
+def scan_place_text(place: ScanPlace) -> str:
+    """Return file, row and lines of a place."""
+    row = "" if place.row is None else f" row {place.row}"
+    lines = f"{place.first_line}" if place.first_line == place.last_line else f"{place.first_line}-{place.last_line}"
+    return f"{place.source}{row} line {lines}"
+
+
+def _data(scanned: CorpusScan) -> dict[str, object]:
+    evidence = scanned.evidence
+    counts = Counter(map(attrgetter("status"), evidence.tasks))
     return {
-        "benchmark": traced.benchmark,
-        "documents": traced.documents,
-        "samples": len(traced.samples),
-        "judged": traced.judged,
-        "near": traced.near,
-        "sure": traced.sure,
-        "calibrated": traced.calibrated,
-        "counts": dict(traced.counts),
-        "rates": rates | {"in the corpus": encode(traced.rate(*PRESENT_KINDS))},
-        "per_sample": list(map(_sample_data, traced.samples)),
-    }
-
-
-def _sample_data(sample: SampleTrace) -> dict[str, object]:
-    return {
-        "id": sample.sample_id,
-        "kind": sample.kind,
-        "reason": sample.reason,
-        "match": None if sample.match is None else asdict(sample.match),
-        "origins": list(map(asdict, sample.origins)),
+        "corpora": list(scanned.corpora),
+        "files": scanned.files,
+        "texts_compared": evidence.compared,
+        "bytes_compared": scanned.size,
+        "shapes": dict(scanned.shapes),
+        "not_read": dict(scanned.unread),
+        "rows_with_tasks": scanned.rows,
+        "places_left_out": scanned.more,
+        "counts": {status: counts[status] for status in SCAN_STATUSES},
+        "evidence": list(evidence_rows(evidence)),
+        "data_card": data_card_paragraph(scanned),
     }

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -166,13 +167,17 @@ def read_evidence(path: Path) -> ScanEvidence:
     if not rows:
         raise DataError(f"{path}: no rows, expected the evidence that `assay scan -o` writes")
     tasks: dict[tuple[str, str], TaskEvidence] = {}
-    for (benchmark, task_id), group in groupby(rows, lambda row: (row["benchmark"], row["task_id"])):
+    for (benchmark, task_id), group in groupby(rows, itemgetter("benchmark", "task_id")):
         lines = list(group)
-        places = tuple(ScanPlace(**{name: line[name] for name in _PLACE_COLUMNS}) for line in lines if line["part"])
+        places = tuple(map(_place, filter(itemgetter("part"), lines)))
         if (benchmark, task_id) in tasks or (lines[0]["status"] == "found") != bool(places):
             raise DataError(f"{path}: the rows of task {task_id} contradict each other, expected those of one scan")
         tasks[benchmark, task_id] = TaskEvidence(benchmark, task_id, lines[0]["status"], places)
     return ScanEvidence(tuple(tasks.values()), compared=rows[0]["texts_compared"], unread=rows[0]["not_read"])
+
+
+def _place(line: Mapping[str, Any]) -> ScanPlace:
+    return ScanPlace(**{name: line[name] for name in _PLACE_COLUMNS})
 
 
 _TYPES: Mapping[str, type | tuple[type, ...]] = {

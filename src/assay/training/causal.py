@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ def member_rows(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, con
     for text in texts:
         ids = row_of(tokenizer, text)
         rows += [ids[start : start + context] for start in range(0, len(ids), context)]
+    # a single token predicts nothing
     return [row for row in rows if len(row) > 1]
 
 
@@ -64,9 +66,9 @@ class CausalGradient:
 
     def __call__(self, step: int) -> torch.Tensor:
         """Add the gradient of this process's share of a step; return the share's part of the loss."""
-        batch = [self.rows[i] for i in self.batches(step)]
+        batch = list(map(self.rows.__getitem__, self.batches(step)))
         # over the tokens of the whole step, not of a pass: sums over passes and processes are then the mean of the step
-        scale = 1 / sum(len(row) - 1 for row in batch)
+        scale = 1 / (sum(map(len, batch)) - len(batch))
         share = sorted(batch[self.processes.rank :: self.processes.count], key=len)  # similar lengths: little padding
         device = self.processes.device
         micro = self.micro or (GPU_MICRO if device.type == "cuda" else CPU_MICRO)
@@ -75,7 +77,7 @@ class CausalGradient:
 
     def _summed_loss(self, rows: Sequence[Ids]) -> torch.Tensor:
         device = self.processes.device
-        inputs, mask, targets = (tensor.to(device) for tensor in padded(rows))
+        inputs, mask, targets = map(methodcaller("to", device), padded(rows))
         with torch.autocast(device.type, torch.bfloat16, enabled=self.bfloat16):
             logits = self.model(input_ids=inputs, attention_mask=mask).logits
         return torch.nn.functional.cross_entropy(
@@ -193,6 +195,6 @@ def _with_lora(model: PreTrainedModel, settings: TrainingSettings) -> Any:  # no
 
 def _optimiser(model: torch.nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
     if settings.optimiser == "sgd":
-        trained = [each for each in model.parameters() if each.requires_grad]
+        trained = list(filter(attrgetter("requires_grad"), model.parameters()))
         return torch.optim.SGD(trained, lr=settings.rate, weight_decay=settings.weight_decay)
     return adamw(model, rate=settings.rate, weight_decay=settings.weight_decay)

@@ -60,6 +60,7 @@ def mean_gradient(
             model=tuned, rows=rows, batches=batches, processes=Processes(inner.device), micro=settings.micro
         )
         vectors = []
+        # a fold is one step of the batches: disjoint sets of texts, whose gradients are independent
         for fold in range(count):
             for each in weights:
                 each.grad = None

@@ -9,6 +9,7 @@ a step, so the number of processes changes nothing but rounding.
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter, itemgetter, methodcaller
 from pathlib import Path
 from typing import TypeVar
 
@@ -127,6 +128,7 @@ class Batches:
     @property
     def per_epoch(self) -> int:
         """Steps of one epoch."""
+        # -(-a // b) rounds up: the last, smaller batch counts as a step
         return self.rows // self.size if self.whole_only else -(-self.rows // self.size)
 
     def order(self, epoch: int) -> NDArray[np.int64]:
@@ -160,7 +162,7 @@ def adamw(model: torch.nn.Module, *, rate: float, weight_decay: float) -> torch.
 
     Where torch can, a step is one pass over the weights: on a CPU that takes a fifth of the time of its default.
     """
-    trained = [each for each in model.parameters() if each.requires_grad]
+    trained = list(filter(attrgetter("requires_grad"), model.parameters()))
     fused = all(each.device.type in FUSED for each in trained)
     return torch.optim.AdamW(trained, lr=rate, weight_decay=weight_decay, fused=fused)
 
@@ -214,6 +216,7 @@ def _run(
     stop_after: int | None,
     progress: TrainingProgress | None,
 ) -> bool:
+    # by name, as a saved state has them
     parameters = {name: each for name, each in training.model.named_parameters() if each.requires_grad}
     # before the state is restored, which brings back the scaled rates of its step
     rates = list(map(_rates, training.optimisers))
@@ -226,6 +229,7 @@ def _run(
         loss = _step(
             training=training, step=step, parameters=list(parameters.values()), rates=rates, processes=processes
         )
+        # one process writes: all hold the same parameters after the step
         if processes.rank:
             continue
         now = time.monotonic()
@@ -247,7 +251,7 @@ def _run(
                 "seconds": record["seconds"],
                 "inputs": folder.inputs,
                 "parameters": {name: each.detach() for name, each in parameters.items()},
-                "optimisers": [optimiser.state_dict() for optimiser in training.optimisers],
+                "optimisers": list(map(methodcaller("state_dict"), training.optimisers)),
             }
             write_state(folder.path / STATE, state)
     processes.wait()
@@ -255,7 +259,7 @@ def _run(
 
 
 def _rates(optimiser: torch.optim.Optimizer) -> list[float]:
-    return [group["lr"] for group in optimiser.param_groups]
+    return list(map(itemgetter("lr"), optimiser.param_groups))
 
 
 def _step(

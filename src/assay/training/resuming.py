@@ -66,6 +66,7 @@ def restore_parameters(path: Path, state: Mapping[str, Any], parameters: Mapping
     stored: Mapping[str, torch.Tensor] = state["parameters"]
     if {name: each.shape for name, each in stored.items()} != {name: each.shape for name, each in parameters.items()}:
         raise DataError(f"{path}: expected the state of a model with these parameters; remove it to begin again")
+    # in place, because the optimisers hold these tensors
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(stored[name])
@@ -98,7 +99,7 @@ def cut_log(log: Path, step: int) -> None:
     """
     if log.exists():
         lines = log.read_text().splitlines()[:step]  # one line a step; a line cut short by a full disk comes last
-        write_text(log, "".join(line + "\n" for line in lines))
+        write_text(log, "\n".join([*lines, ""]))
 
 
 def _bad_state(path: Path, command: str) -> DataError:

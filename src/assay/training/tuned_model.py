@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -58,17 +59,18 @@ def query_value_projections(model: torch.nn.Module, name: str) -> tuple[str, ...
             return names
     raise ModelError(
         f"{name} has no query and value projections that LoRA could be put on: expected layers called "
-        f"{', '.join(' and '.join(names) for names in PROJECTIONS)}"
+        f"{', '.join(map(' and '.join, PROJECTIONS))}"
     )
 
 
 def linear_layers(model: torch.nn.Module) -> tuple[str, ...]:
     """Return the names of a model's linear layers, without the one that gives the logits."""
     head = getattr(model, "get_output_embeddings", lambda: None)()
-    layers = (
-        path for path, each in model.named_modules() if isinstance(each, torch.nn.Linear | Conv1D) and each is not head
-    )
-    return tuple(sorted({path.rpartition(".")[2] for path in layers}))
+    names = set()
+    for path, each in model.named_modules():
+        if isinstance(each, torch.nn.Linear | Conv1D) and each is not head:
+            names.add(path.rpartition(".")[2])
+    return tuple(sorted(names))
 
 
 def texts_as_rows(model: TransformersModel, texts: Sequence[str]) -> list[Ids]:
@@ -123,7 +125,7 @@ class TunedModel:
         self._settings = replace(settings, targets=settings.targets or query_value_projections(inner, model.name))
         self._rows = texts_as_rows(model, texts)
         # tokens, not texts: what the digest covers is what the model is trained on
-        rows = [row.tolist() for row in self._rows]
+        rows = list(map(methodcaller("tolist"), self._rows))
         self.digest = combined([model.digest, asdict(self._settings), seed, rows])
         self._store = None if cache is None else ModelStore(cache, self.digest, f"{model.name}, fine-tuned")
         self._folder = folder
@@ -163,6 +165,7 @@ class TunedModel:
             inner.config.use_cache = use_cache
 
     def _trained(self) -> Any:  # noqa: ANN401  peft publishes no types
+        # the digest covers model, settings, seed and texts, so a state in its folder can be of this training alone
         folder = None
         if self._folder is not None:
             place = self._folder / self.digest[:16]

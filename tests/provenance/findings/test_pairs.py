@@ -60,6 +60,14 @@ def test_code_that_many_files_have_is_no_evidence():
     assert result.pairs == ()
 
 
+def test_the_order_of_the_files_changes_nothing():
+    """The first file of a pair and the lines that are counted depend on the paths, not on the shell's order."""
+    given = files(program(1), program(1) + program(2), program(3), program(1) + program(3), "x = 1\n")
+    results = [all_pairs(order, least=0.1) for order in (given, given[::-1], given[2:] + given[:2])]
+    assert results[0] == results[1] == results[2]
+    assert len(results[0].pairs) == 4
+
+
 def test_files_without_a_fingerprint_are_named():
     result = all_pairs(files("x = 1\n", program(1)))
     assert (result.too_short, result.paths, result.pairs) == (("0.py",), ("1.py",), ())

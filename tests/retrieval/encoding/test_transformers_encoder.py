@@ -188,6 +188,10 @@ def test_a_transformer_in_a_folder_of_its_own_is_found(tmp_path):
         (lambda f: write(f / "modules.json", [{"type": "x.WordWeights", "path": ""}]), "module 'WordWeights'"),
         (lambda f: write(f / "modules.json", [{"type": "x.Transformer", "path": ""}]), "names no pooling"),
         (lambda f: (f / "modules.json").write_text("{"), "modules.json is not a JSON file"),
+        (lambda f: (f / "modules.json").write_text("[" * 10**5), "modules.json is not a JSON file"),
+        (lambda f: (f / "modules.json").write_text("[1]"), "no list of modules"),
+        (lambda f: write(f / "modules.json", [{"type": "x.Transformer", "path": "../.."}]), "inside of the model"),
+        (lambda f: write(f / "modules.json", [{"type": "x.Transformer", "path": "/etc"}]), "inside of the model"),
         (lambda f: (f / "2_Dense" / "model.safetensors").unlink(), "2_Dense has no model.safetensors"),
         (lambda f: write(f / "2_Dense" / "config.json", {"activation_function": "x.Odd"}), "activation 'Odd'"),
         (

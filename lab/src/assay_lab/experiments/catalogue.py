@@ -26,6 +26,7 @@ ROOMS = ("assay_lab.papers.", "assay_lab.reliability.")
 """Packages whose modules declare tables and figures of papers, which run on a bench."""
 MEASURING = (
     "performance", "peers", "statistics", "detectors", "control", "variants", "authorship", "provenance", "release",
+    "scan",
 )  # fmt: skip
 """Packages whose modules declare experiments of their own form."""
 

@@ -11,7 +11,9 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from inspect import cleandoc
+from operator import attrgetter
 from typing import NamedTuple
 
 import tree_sitter
@@ -105,20 +107,21 @@ def _python_functions(text: str) -> Iterator[Function]:
             raise Unparsable(f"does not parse as Python: {error}") from error
     fragment = Fragment(text)
     for name, node in _python_definitions(tree.body, ""):
-        first_line = min((decorator.lineno for decorator in node.decorator_list), default=node.lineno)
+        first_line = min(map(attrgetter("lineno"), (node, *node.decorator_list)))
         line = fragment.starts[first_line - 1]
         stop = fragment.end(node)
         line_end = text.find("\n", stop)
         source = text[line:line_end] if line_end >= 0 else text[line:]
         start = line + len(source) - len(source.lstrip(" \t\f"))
         header = fragment.start(node)
-        docstring = node.body[0] if ast.get_docstring(node, clean=False) is not None else None
-        rest = node.body[1:] if docstring else node.body
-        body = TextSpan(_statement_start(text, fragment, rest[0]) if rest else stop, stop)
         documentation, documentation_span = _leading_python_comment(text, fragment, first_line)
-        if docstring:
+        documented = ast.get_docstring(node, clean=False) is not None
+        if documented:
             documentation = ast.get_docstring(node)
-            documentation_span = TextSpan(fragment.start(docstring), fragment.end(docstring))
+            documentation_span = TextSpan(fragment.start(node.body[0]), fragment.end(node.body[0]))
+        # lazily: only the start of the first statement behind the docstring is looked up
+        starts = map(partial(_statement_start, text, fragment), node.body[documented:])
+        body = TextSpan(next(starts, stop), stop)
         yield Function(
             name=name,
             first_line=first_line,
@@ -334,7 +337,7 @@ def _value_body(node: tree_sitter.Node) -> tree_sitter.Node | None:
 def _inner_declarator(node: tree_sitter.Node) -> tree_sitter.Node | None:
     """Return what a pointer, function, array or bracketed declarator declares."""
     if node.type in _DECLARATORS_IN_PARENTHESES:
-        return node.named_children[-1] if node.named_children else None
+        return next(reversed(node.named_children), None)
     return node.child_by_field_name("declarator")
 
 
@@ -355,4 +358,4 @@ def _character_starts(source: bytes) -> list[int]:
 
 def _words_of_comment(comment: str) -> str:
     """Return a comment without its marks: `//`, `///`, `/** … */`, `*` and `#` at the beginning of lines."""
-    return cleandoc("\n".join(_COMMENT_LINE.sub(r"\1", line) for line in comment.splitlines())).strip()
+    return cleandoc("\n".join(map(partial(_COMMENT_LINE.sub, r"\1"), comment.splitlines()))).strip()

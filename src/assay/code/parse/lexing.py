@@ -28,13 +28,19 @@ def spliced(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
     return "".join([*pieces, text[end:]])
 
 
+def end_of(pattern: re.Pattern[str], text: str, at: int) -> int | None:
+    """Return where the match ends that begins at an offset; None where there is none."""
+    match = pattern.match(text, at)
+    return match and match.end()
+
+
 def lexeme_spans(text: str) -> list[tuple[int, int]]:
     """Return where the lexemes of a text in any language stand: text[start:end], in characters.
 
     A lexeme is a word, a number or a single other visible character, also within strings and comments: what a model
     writes may end inside a string, and a rule that needs the closing quote would read the rest of the text otherwise.
     """
-    return [match.span() for match in _LEXEME.finditer(text)]
+    return list(map(re.Match.span, _LEXEME.finditer(text)))
 
 
 def lexemes(text: str) -> list[str]:

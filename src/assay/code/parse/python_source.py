@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
+from assay.code.parse.lexing import end_of
+
 _LINE_END = re.compile(r"\r\n|\r|\n")  # what ends a line for Python's parser; str.splitlines knows more
 
 REFUSALS = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -136,7 +138,7 @@ def fields(text: str, start: int, end: int) -> Iterator[Field]:
     """
     at = start
     while at < end:
-        at = _end(_BETWEEN, text, at)
+        at = end_of(_BETWEEN, text, at) or at
         literal = _LITERAL.match(text, at, end)
         if literal is None:
             return
@@ -147,7 +149,7 @@ def fields(text: str, start: int, end: int) -> Iterator[Field]:
 
 def _literal_fields(text: str, at: int, end: int, *, raw: bool) -> Iterator[Field]:
     while at < end:
-        named = None if raw else _NAMED.match(text, at)
+        named = not raw and _NAMED.match(text, at)
         if named:
             at = named.end()
         elif text[at : at + 2] in ("{{", "}}"):
@@ -160,6 +162,7 @@ def _literal_fields(text: str, at: int, end: int, *, raw: bool) -> Iterator[Fiel
 
 def _field(text: str, start: int, end: int) -> Generator[Field, None, int]:
     """Yield the field that starts at `start` and those of its format spec; return the offset behind it."""
+    # `{x=}` shows the text of the expression, so its names may not change
     at = stop = _expression_end(text, start, end)
     shown = text[at] == "="
     yield Field(start, stop, shown)
@@ -168,7 +171,9 @@ def _field(text: str, start: int, end: int) -> Generator[Field, None, int]:
     if at < end and text[at] == ":":
         at += 1
         while at < end and text[at] != "}":
-            at = (yield from _field(text, at + 1, end)) if text[at] == "{" else at + 1
+            at += 1
+            if text[at - 1] == "{":
+                at = yield from _field(text, at, end)
     return at + 1
 
 
@@ -177,7 +182,7 @@ def _expression_end(text: str, at: int, end: int) -> int:
     while at < end:
         character = text[at]
         if character in "'\"":
-            at = _end(_LITERAL, text, at)
+            at = end_of(_LITERAL, text, at) or at + 1
             continue
         if character in _OPEN:
             depth += 1
@@ -191,8 +196,3 @@ def _expression_end(text: str, at: int, end: int) -> int:
                 return at
         at += 1
     return end
-
-
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    match = pattern.match(text, at)
-    return match.end() if match else at + 1

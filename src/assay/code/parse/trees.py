@@ -123,7 +123,7 @@ def syntax_tree(text: str, grammar: str, hidden: Sequence[tuple[int, int]] = ())
         encoded = _without(text, hidden).encode()
     except UnicodeEncodeError as error:
         raise Unparsable("no valid Unicode") from error
-    encoded += b"" if encoded.endswith(b"\n") else b"\n"  # where Go and the preprocessor want their lines to end
+    encoded = encoded.removesuffix(b"\n") + b"\n"  # where Go and the preprocessor want their lines to end
     tree = raw_tree(encoded, grammar)
     if tree.root_node.has_error:
         raise Unparsable(f"line {_first_error(tree.root_node)}")
@@ -187,7 +187,7 @@ def _node(cursor: tree_sitter.TreeCursor, parent: Node | None, offsets: list[int
     start, end = at.start_byte, at.end_byte
     if offsets:
         start, end = offsets[start], offsets[end]
-    return Node(at.type, cursor.field_name or "", start, end, parent)
+    return Node(at.type, role=cursor.field_name or "", start=start, end=end, parent=parent)
 
 
 def _first_error(root: tree_sitter.Node) -> int:

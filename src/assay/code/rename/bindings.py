@@ -9,6 +9,8 @@ import bisect
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +23,8 @@ Role = Literal[
 ]  # fmt: skip
 ScopeKind = Literal["file", "function", "block", "class", "template"]
 BindingTarget = Literal["here", "outer", "function", "file"]
+_DECLARING: frozenset[ScopeKind] = frozenset({"file", "function", "block", "class"})
+"""Kinds of scopes that hold what a template declares; the template's own holds its parameters alone."""
 
 KEPT: Mapping[Role, str] = {
     "method": "a method",
@@ -68,7 +72,7 @@ def bind_all(
     leaves: Iterable[Node], role: Role, target: BindingTarget = "here", *, since: int | None = None
 ) -> list[Bound]:
     """Return the bindings of leaves that all stand for the same."""
-    return [Bound(leaf, role, target, since) for leaf in leaves]
+    return [Bound(leaf, role=role, target=target, since=since) for leaf in leaves]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +166,7 @@ def name_rules(language: str, binders: Mapping[str, Binder], **functions: Any) -
 
 def _words_and_tables(language: str) -> dict[str, Any]:
     entry = dict(_TABLE[language])
+    # C++ is C and more: a language may begin with the rules of another one, and add to its tables
     values = _words_and_tables(entry.pop("like")) if "like" in entry else {}
     for key, value in entry.items():
         if key in {"scopes", "frozen"}:
@@ -213,7 +218,7 @@ class Symbol:
     @property
     def roles(self) -> set[Role]:
         """Everything that the name is bound as."""
-        return {bound.role for bound in self.bound}
+        return set(map(attrgetter("role"), self.bound))
 
     @property
     def since(self) -> int:
@@ -243,6 +248,10 @@ class Scope:
                 break
             inner = scope.children[before]
         return scope
+
+    def nearest(self, kinds: Collection[ScopeKind]) -> "Scope":
+        """Return the innermost scope of these kinds from this one outwards; there has to be one."""
+        return next(scope for scope in self.outward() if scope.kind in kinds)
 
     def outward(self) -> Iterator["Scope"]:
         """Yield this scope and those around it, innermost first."""
@@ -280,7 +289,7 @@ class Bindings:
                 if id(node) not in bound_at:
                     symbol.uses.append(node)
             self.leaves.append((node, symbol))
-        self.misread = bool(tree.hidden) or any(symbol.name in rules.keywords for symbol in self.symbols)
+        self.misread = bool(tree.hidden) or not rules.keywords.isdisjoint(map(attrgetter("name"), self.symbols))
 
     def _declared(self) -> tuple[list[tuple[Node, Scope, str]], dict[int, Symbol]]:
         """Return the leaves with their scopes and name spaces, and the symbols that leaves bind, by identity."""
@@ -305,7 +314,7 @@ class Bindings:
                     leaves.append((node, scope, METHOD))
                 elif f"{node.parent.kind}.{node.role}" not in rules.elsewhere or id(node) in bound_at:
                     leaves.append((node, scope, VALUE))
-            waiting += [(child, scope) for child in reversed(node.children)]
+            waiting += zip(reversed(node.children), repeat(scope))
         return leaves, bound_at
 
     def _inner(self, kind: ScopeKind, node: Node, around: Scope) -> Scope:
@@ -324,10 +333,11 @@ class Bindings:
             if opened and scope.parent:
                 scope = scope.parent
             if bound.target == "function":
-                scope = next((around for around in scope.outward() if around.kind in {"function", "file"}), scope)
+                scope = scope.nearest({"function", "file"})
         # `template <class T> int f()` declares f around the template, whose scope holds T alone
         if bound.role != "template parameter":
-            scope = next((around for around in scope.outward() if around.kind != "template"), scope)
+            scope = scope.nearest(_DECLARING)
+        # one symbol for a name of a scope, however often it is bound there
         symbol = scope.symbols.get((space, name))
         if symbol is None:
             symbol = scope.symbols[space, name] = Symbol(name, space, scope)

@@ -3,6 +3,8 @@
 # ruff: noqa: SIM905  a list of words reads best as words
 
 import ast
+from collections.abc import Collection
+from operator import attrgetter
 
 from assay.code.rename.python_scopes import Scopes
 
@@ -18,20 +20,13 @@ _FRAMES = frozenset(
 def dynamic_names(scopes: Scopes) -> str | None:
     """Return why no name of the text may change, or None."""
     # `vars(x)` and `dir(x)` look at x; without an argument they show the local names
-    bare = {id(node.func) for node in scopes.nodes if isinstance(node, ast.Call) and node.args}
+    looking = {id(node.func) for node in scopes.nodes if isinstance(node, ast.Call) and node.args}
     for node in scopes.nodes:
         reason = None
-        if isinstance(node, ast.Name) and node.id in scopes.free:
-            reason = _free_name(node, with_arguments=id(node) in bare)
-        elif isinstance(node, ast.Name) and node.id in _LOOKING_AT_CODE:
-            reason = f"uses {node.id}, which looks at code"
-        elif isinstance(node, ast.Import):
-            looking = sorted(_LOOKING_AT_CODE & {alias.name.split(".")[0] for alias in node.names})
-            reason = f"imports {looking[0]}, which looks at code" if looking else None
-        elif isinstance(node, ast.ImportFrom) and node.module in _LOOKING_AT_CODE:
-            reason = f"imports {node.module}, which looks at code"
-        elif isinstance(node, ast.ImportFrom):
-            reason = next((f"uses {alias.name}" for alias in node.names if alias.name in _FRAMES), None)
+        if isinstance(node, ast.Name):
+            reason = _named(node, scopes.free, with_arguments=id(node) in looking)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            reason = _imported(node)
         elif isinstance(node, ast.Attribute) and node.attr in _FRAMES:
             reason = f"uses {node.attr}"
         elif isinstance(node, ast.Call):
@@ -41,12 +36,25 @@ def dynamic_names(scopes: Scopes) -> str | None:
     return None
 
 
-def _free_name(node: ast.Name, *, with_arguments: bool) -> str | None:
-    if node.id in _NAMESPACES or (node.id in _NAMESPACES_WITHOUT_ARGUMENT and not with_arguments):
+def _named(node: ast.Name, free: Collection[str], *, with_arguments: bool) -> str | None:
+    shows_names = node.id in _NAMESPACES or (node.id in _NAMESPACES_WITHOUT_ARGUMENT and not with_arguments)
+    if node.id in free and shows_names:
         return f"uses {node.id}()"
     if node.id in _LOOKING_AT_CODE:
         return f"uses {node.id}, which looks at code"
     return None
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> str | None:
+    if isinstance(node, ast.Import):
+        used, packages = [], {alias.name.split(".")[0] for alias in node.names}
+    else:
+        used, packages = list(map(attrgetter("name"), node.names)), {node.module or ""}
+    # the first by the alphabet, so that the reason is the same in every run
+    looking = sorted(_LOOKING_AT_CODE & packages)
+    if looking:
+        return f"imports {looking[0]}, which looks at code"
+    return next(map("uses {}".format, filter(_FRAMES.__contains__, used)), None)
 
 
 def _query(node: ast.Call) -> str | None:
@@ -70,7 +78,7 @@ def opaque_module(scopes: Scopes) -> str | None:
             return "a star import may bind the same name"
         if isinstance(node, ast.Attribute) and node.attr in {"modules", "import_module"}:
             return f"{node.attr} may reach the module"
-        if isinstance(node, ast.Import) and any(alias.name == "__main__" for alias in node.names):
+        if isinstance(node, ast.Import) and "__main__" in map(attrgetter("name"), node.names):
             return "__main__ reaches the module"
         if isinstance(node, ast.Name) and node.id == "__import__":
             return "__import__ may reach the module"

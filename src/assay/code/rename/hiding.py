@@ -253,10 +253,13 @@ def _chunks(tokens: Sequence[_Token]) -> Iterator[Stretch]:
     is_body = False
     depths: list[int] = []  # of brackets, where each open condition began
     for token in tokens:
+        # `level` is the number of open conditions where the declaration began: it may end only where as many are open
+        if not pending:
+            level = len(depths)
         if token.kind == "directive":
             if condition := _CONDITION.match(token.text):
                 depth = _depth_behind(condition[1], depth, depths)
-                level = min(level, len(depths)) if pending else len(depths)
+                level = min(level, len(depths))
             continue
         pending.append(token)
         turn = (token.text in _OPENING) - (token.text in _CLOSING)
@@ -273,7 +276,6 @@ def _chunks(tokens: Sequence[_Token]) -> Iterator[Stretch]:
         elif depth == 0 and len(depths) == level and (token.text == b";" or (token.text == b"}" and is_body)):
             yield pending[0].start, token.end
             pending.clear()
-        level = level if pending else len(depths)
     if pending:
         yield pending[0].start, pending[-1].end
 

@@ -4,7 +4,8 @@
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from operator import attrgetter
 
 from assay.code.parse.lexing import python_comments
 from assay.code.parse.python_source import Fragment, docstring_of, python_tree
@@ -84,7 +85,7 @@ class Mentions:
     def __init__(self, scopes: Scopes, changing: Collection[PythonSymbol]) -> None:
         self.scopes = scopes
         self.changing = changing
-        self.names = frozenset(symbol.name for symbol in changing)
+        self.names = frozenset(map(attrgetter("name"), changing))
         self.at = Fragment(scopes.text)
 
     def places(self) -> Iterator[tuple[PythonSymbol, int]]:
@@ -146,11 +147,18 @@ class Mentions:
                     yield symbol, at.start(node)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 function = self.scopes.module.symbols.get(node.func.id)
-                inner = self.scopes.functions[function.definitions[0]] if function and function.definitions else None
-                for argument in node.keywords:
-                    symbol = inner.symbols.get(argument.arg) if inner and argument.arg else None
-                    if symbol in self.changing and symbol:
-                        yield symbol, at.start(argument)
+                if function and function.definitions:
+                    inner = self.scopes.functions[function.definitions[0]]
+                    yield from self.keywords(node.keywords, inner=inner, at=at)
+
+    def keywords(
+        self, arguments: Iterable[ast.keyword], inner: PythonScope, at: Fragment
+    ) -> Iterator[tuple[PythonSymbol, int]]:
+        """Yield parameters of a function that a call of it passes by keyword."""
+        for argument in arguments:
+            symbol = inner.symbols.get(argument.arg or "")
+            if symbol in self.changing and symbol:
+                yield symbol, at.start(argument)
 
 
 def _scope_at(scope: PythonScope, place: int) -> PythonScope:

@@ -7,7 +7,7 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import compress, count, islice, repeat
 from operator import ne
 from pathlib import Path
 from typing import Protocol
@@ -40,7 +40,7 @@ def _synonyms() -> dict[str, tuple[str, ...]]:
 
 
 def _others(words: Iterable[str], own: str) -> tuple[str, ...]:
-    return tuple(word for word in words if word != own)
+    return tuple(filter(own.__ne__, words))
 
 
 SYNONYMS = _synonyms()
@@ -64,7 +64,7 @@ class Identifier:
     @property
     def lowered(self) -> list[str]:
         """The words in lower case."""
-        return [self.pieces[index].lower() for index in self.words]
+        return list(map(str.lower, map(self.pieces.__getitem__, self.words)))
 
     # only the words are exchanged, so underscores, digits and case stay where they were
     def with_words(self, words: tuple[str, ...]) -> str:
@@ -78,7 +78,7 @@ class Identifier:
 def identifier(name: str) -> Identifier:
     """Split a name into words, in snake, camel, Pascal or upper case."""
     pieces = tuple(_PIECES.findall(name))
-    return Identifier(pieces, tuple(index for index, piece in enumerate(pieces) if piece.isalpha()))
+    return Identifier(pieces, words=tuple(compress(count(), map(str.isalpha, pieces))))
 
 
 def _in_case_of(old: str, new: str) -> str:
@@ -87,7 +87,7 @@ def _in_case_of(old: str, new: str) -> str:
     return new[:1].upper() + new[1:] if old[:1].isupper() else new.lower()
 
 
-_SETS = {part: frozenset(vocabulary) for part, vocabulary in WORDS_BY_PART.items()}
+_SETS = dict(zip(WORDS_BY_PART, map(frozenset, WORDS_BY_PART.values()), strict=True))
 _SHORT = 3
 _IRREGULAR = dict(line.split() for line in _LISTS["irregular"].splitlines())
 """Singular → plural, where an s does not make it."""
@@ -182,7 +182,7 @@ def _dictionary_candidates(name: str, kind: NameKind, size: int) -> tuple[str, .
     for index, word in enumerate(lowered):
         first, last = index == 0, index == len(lowered) - 1
         choices.append(_words_like(word, first=first, last=last, kind=kind))
-    if all(len(choice) == 1 for choice in choices):  # nothing but structural words: the last of them is replaced
+    if set(map(len, choices)) == {1}:  # nothing but structural words: the last of them is replaced
         choices[-1] = WORDS_BY_PART["noun"]
     draw = random.Random(f"{kind} {name}")  # noqa: S311  the candidates of a name are the same in every process
     if len(choices) == 1:
@@ -197,8 +197,7 @@ def _words_like(word: str, *, first: bool, last: bool, kind: NameKind) -> tuple[
         return _others(LETTERS, word)
     if word in STRUCTURAL and not (first and last):
         return (word,)
-    alike = _same_part(word, first=first, last=last, kind=kind)
-    return _others(alike, word) if word in alike else alike
+    return _others(_same_part(word, first=first, last=last, kind=kind), word)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -217,6 +216,7 @@ def _part(word: str, *, first: bool, last: bool, kind: NameKind) -> str:  # noqa
     verb_first = kind == "function" and first
     if verb_first and word in _SETS["verb"]:
         return "verb"
+    # a word of several parts stands last as a noun (`max_count`) and before the last as an adjective (`last_seen`)
     parts = ("noun", "abbreviation", "participle", "adjective")
     for part in parts if last else reversed(parts):
         if word in _SETS[part]:
@@ -334,10 +334,10 @@ class SampledNames:
             return [ProposedPool({}, self.fallback)] * len(texts)
         replies = iter(self.generator.generate(prompts, max_new_tokens=TOKENS, temperature=1.0, seed=self.seed))
         for of_text, old, _prompt, space in places:
-            written = Counter(_written(reply, space) for reply in islice(replies, self.samples))
+            written = Counter(map(_written, islice(replies, self.samples), repeat(space)))
             frequent = sorted(written, key=written.__getitem__, reverse=True)
             of_text[old] = _others(filter(None, frequent), old)
-        return [ProposedPool(of_text, self.fallback) for of_text in proposals]
+        return list(map(ProposedPool, proposals, repeat(self.fallback)))
 
 
 def _written(reply: str | Rejected, space: str) -> str | None:
@@ -353,4 +353,5 @@ def _before(text: str, name: Renamable) -> tuple[str, str]:
     hardly seen before a word.
     """
     before = text[: name.places[0]]
-    return (before[:-1], " ") if before.endswith(" ") else (before, "")
+    shown = before.removesuffix(" ")
+    return shown, before[len(shown) :]

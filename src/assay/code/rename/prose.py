@@ -19,21 +19,27 @@ def prose_mentions(
     """
     mentions = {}
     for index, name in enumerate(names):
-        is_letter = len(name.name) == 1
-        is_word = name.name.isalpha() and name.name.islower()
         for match in re.finditer(rf"(?<![\w\\]){re.escape(name.name)}(?!\w)", text[:last]):
             begin, end = match.span()
             if begin < first or begin in places:
                 continue
-            before, after = text[begin - 1 : begin], text[end : end + 1]
             line = text[text.rfind("\n", 0, begin) + 1 : (text + "\n").index("\n", end)]
-            has_values = ">>>" in line or "'" in line or '"' in line or "’" in line
-            in_quotes = before == after != "" and before in ("`" if is_letter or ">>>" in line else "`'\"")
-            is_called = after == "(" or (after == "[" and not has_values)
-            is_variable = is_letter and not has_values and name.name not in "aAiI"
-            if in_quotes or is_called or is_variable or not (is_word or is_letter):
+            if _is_code(name.name, before=text[begin - 1 : begin], after=text[end : end + 1], line=line):
                 mentions[begin] = index
     return mentions
+
+
+def _is_code(name: str, *, before: str, after: str, line: str) -> bool:
+    """Return whether a word that is a name stands like code, with the characters around it and its line."""
+    is_letter = len(name) == 1
+    is_word = name.isalpha() and name.islower()
+    is_example = ">>>" in line
+    has_values = is_example or not {"'", '"', "’"}.isdisjoint(line)
+    # quotes around a letter, or in an example, are those of a string; backquotes never are
+    in_quotes = before == after != "" and (before == "`" or (before in "'\"" and not is_letter and not is_example))
+    is_called = after == "(" or (after == "[" and not has_values)
+    is_variable = is_letter and not has_values and name not in "aAiI"
+    return in_quotes or is_called or is_variable or not (is_word or is_letter)
 
 
 def docstring_lines(program: str, start: int, length: int) -> Iterator[tuple[int, int]]:

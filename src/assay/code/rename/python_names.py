@@ -7,8 +7,9 @@ import ast
 import builtins
 import re
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from itertools import chain
+from operator import attrgetter
 
 from assay.code.parse.python_source import python_tree
 from assay.code.rename.dynamic import dynamic_names, opaque_module, opaque_names
@@ -43,8 +44,9 @@ def python_analysis(text: str, *, keep: Collection[str] = ()) -> Analysis:
         return Analysis.refusal(text, words, f"does not parse as Python: {str(error).splitlines()[0]}")
     except (RecursionError, MemoryError):
         return Analysis.refusal(text, words, "nested too deeply to be read")
-    reason = dynamic_names(scopes)
-    return Analysis.refusal(text, words, reason) if reason else _Policy(scopes, frozenset(keep)).analysis(words)
+    if reason := dynamic_names(scopes):
+        return Analysis.refusal(text, words, reason)
+    return _Policy(scopes, frozenset(keep)).analysis(words)
 
 
 class _Policy:
@@ -96,14 +98,16 @@ class _Policy:
 
     def read(self, call: Call) -> None:
         """Assign the keywords of a call to parameters if the callee is certain; else their parameters are unknown."""
-        callee = call.scope.lookup(call.callee) if call.callee else None
-        inner = self.certain(callee) if callee else None
+        callee = call.callee and call.scope.lookup(call.callee)
+        parameters: Mapping[str, PythonSymbol] = {}
+        if callee and (inner := self.certain(callee)):
+            parameters = inner.symbols
         if callee and call.spread:
             self.spread.add(callee)
         # `f(width=3)` uses the parameter's name outside of f. Where f can only mean one function of the text, the
         # keyword is one more place of the parameter; anywhere else every parameter of that name has to keep it.
         for name, place in call.keywords:
-            parameter = inner.symbols.get(name) if inner else None
+            parameter = parameters.get(name)
             if parameter is None or place is None or "parameter" not in parameter.bindings:
                 self.unknown_keywords.add(name)
             elif not self.scopes.text.startswith(name, place):
@@ -116,7 +120,9 @@ class _Policy:
         if symbol.times_bound != 1 or len(symbol.definitions) != 1 or symbol.scope.kind == "class":
             return None
         definition = symbol.definitions[0]
-        return None if _decorators(definition) else self.scopes.functions[definition]
+        if _decorators(definition):
+            return None
+        return self.scopes.functions[definition]
 
     # reasons to keep a name
 
@@ -166,7 +172,7 @@ class _Policy:
             return "a decorator may look at the name"
         return None
 
-    def of_parameter(self, symbol: PythonSymbol) -> str | None:  # noqa: PLR0911  a rule a line
+    def of_parameter(self, symbol: PythonSymbol) -> str | None:
         """Return why the name of a parameter is kept: callers may pass it by keyword."""
         if not symbol.bindings & {"parameter", "star"}:
             return None
@@ -180,22 +186,26 @@ class _Policy:
             return None
         if owner and owner.scope.kind == "class" and self.has_foreign_base(owner.scope):
             return "overrides a method that others may call by keyword"
+        return self.by_keyword(symbol, owner)
+
+    def by_keyword(self, parameter: PythonSymbol, owner: PythonSymbol | None) -> str | None:
+        """Return why a parameter may be passed by keyword where no rule sees it, or None."""
         # closed: the text shows every call, because the function is only ever called by its one name, never passed on
         closed = owner is not None and self.certain(owner) is not None and not owner.escapes
-        by_string = symbol.name in self.strings and (not closed or owner in self.spread)
-        if by_string or (not closed and symbol.name in self.unknown_keywords):
+        by_string = parameter.name in self.strings and (not closed or owner in self.spread)
+        if by_string or (not closed and parameter.name in self.unknown_keywords):
             return "may be passed by keyword"
         return None
 
     def foreign_decorator(self, function: PythonSymbol) -> bool:
         """Return whether a decorator is neither defined in the text nor in the list of those that ignore names."""
         for decorator in chain.from_iterable(map(_decorators, function.definitions)):
-            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            called = getattr(decorator, "func", decorator)
             last = last_word(called)
             # of `tools.retry(3)` the last word says what it does, the first whether the text defines it
             while isinstance(called, ast.Attribute):
                 called = called.value
-            root = function.scope.lookup(called.id) if isinstance(called, ast.Name) else None
+            root = isinstance(called, ast.Name) and function.scope.lookup(called.id)
             if last not in _TRANSPARENT and not (root and root.bindings <= {"function", "class", "parameter"}):
                 return True
         return False
@@ -203,17 +213,19 @@ class _Policy:
     def has_foreign_base(self, scope: PythonScope) -> bool:
         """Return whether a class inherits from a class that is not defined in the text."""
         node = scope.node
-        for base in node.bases if isinstance(node, ast.ClassDef) else ():
-            named = base.value if isinstance(base, ast.Subscript) else base
-            symbol = scope.lookup(named.id) if isinstance(named, ast.Name) else None
-            inner = symbol is not None and symbol.bindings == {"class"}
+        for base in getattr(node, "bases", ()):
+            named = base
+            if isinstance(base, ast.Subscript):  # `Generic[T]`
+                named = base.value
+            symbol = isinstance(named, ast.Name) and scope.lookup(named.id)
+            inner = symbol and symbol.bindings == {"class"}
             if not inner and last_word(named) not in _OWN_BASES:
                 return True
         return False
 
 
 def _decorators(definition: FunctionNode) -> list[ast.expr]:
-    return [] if isinstance(definition, ast.Lambda) else definition.decorator_list
+    return getattr(definition, "decorator_list", [])  # a lambda has none
 
 
 def keywords_of(text: str) -> frozenset[str]:
@@ -225,5 +237,5 @@ def keywords_of(text: str) -> frozenset[str]:
     names: set[str] = set()
     for node in ast.walk(python_tree(text)):
         if isinstance(node, ast.Call):
-            names.update(keyword.arg for keyword in node.keywords if keyword.arg)
+            names.update(filter(None, map(attrgetter("arg"), node.keywords)))
     return frozenset(names)

@@ -11,8 +11,10 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Literal
 
+from assay.code.parse.lexing import end_of
 from assay.code.parse.python_source import Fragment, below, children, expression_at, fields
 
 PythonScopeKind = Literal["module", "function", "class", "comprehension", "type parameters"]
@@ -228,7 +230,8 @@ class _Reader(ast.NodeVisitor):
         stored: bool = False,
     ) -> None:
         """Add a use of the name."""
-        self.uses.append(_Use(name, scope or self.scope, place, called, stored, self.shown))
+        scope = scope or self.scope
+        self.uses.append(_Use(name, scope, place, called=called, stored=stored, shown=self.shown))
 
     def store(
         self, name: str, place: int | None, binding: Binding = "variable", definition: FunctionNode | None = None
@@ -325,8 +328,7 @@ class _Reader(ast.NodeVisitor):
         if node.type is not None:
             self.visit(node.type)
             if node.name is not None:
-                match = _AS.match(self.text, self.at.end(node.type))
-                self.store(node.name, match.end() if match else None)
+                self.store(node.name, end_of(_AS, self.text, self.at.end(node.type)))
         self.visit_all(node.body)
 
     def visit_MatchAs(self, node: ast.MatchAs) -> None:
@@ -344,12 +346,12 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
         if node.rest is not None:
             stars = _STARS.finditer(self.text, self.at.start(node), self.at.end(node))
-            self.store(node.rest, max((match.end() for match in stars), default=None))
+            self.store(node.rest, max(map(re.Match.end, stars), default=None))
 
     # calls
 
     def visit_Call(self, node: ast.Call) -> None:
-        callee = node.func.id if isinstance(node.func, ast.Name) else None
+        callee = getattr(node.func, "id", None)
         if isinstance(node.func, ast.Name):
             self.scope.loads.add(node.func.id)
             self.use(node.func.id, self.at.start(node.func), called=True)
@@ -363,15 +365,14 @@ class _Reader(ast.NodeVisitor):
         named = tuple((argument.arg, self.at.start(argument)) for argument in arguments if argument.arg is not None)
         if arguments:
             self.calls.append(Call(self.scope, callee, named, spread=len(named) < len(arguments)))
-        self.visit_all(argument.value for argument in arguments)
+        self.visit_all(map(attrgetter("value"), arguments))
 
     # scopes
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.visit_all(node.decorator_list)
         start = self.at.start(node)
-        match = _DEF.match(self.text, start)
-        self.store(node.name, place=match.end() if match else None, binding="function", definition=node)
+        self.store(node.name, place=end_of(_DEF, self.text, start), binding="function", definition=node)
         # `def f[T]` puts a scope between the function and its surroundings: hints see T, decorators do not
         generic = self.type_parameters(node)
         self.visit_all([*node.args.defaults, *node.args.kw_defaults])
@@ -537,7 +538,7 @@ def _parameters(arguments: ast.arguments) -> Iterator[ast.arg]:
 
 
 def _stars(arguments: ast.arguments) -> Iterator[ast.arg]:
-    yield from (argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None)
+    yield from filter(None, (arguments.vararg, arguments.kwarg))
 
 
 def _formatted(node: ast.JoinedStr) -> Iterator[ast.FormattedValue]:

@@ -65,7 +65,7 @@ class PythonVerifier:
         following = _strings_with_names(tree)
         nodes: list[object] = []
         loose: set[int] = set()
-        _flatten(tree, nodes, following, loose)
+        _flatten(tree, row=nodes, following=following, loose=loose)
         words = _split(original)
         names = Counter(_names(nodes))
         return cls(
@@ -97,7 +97,7 @@ class PythonVerifier:
     def _trees_differ(self, variant: str, renaming: Pairs) -> str | None:
         nodes: list[object] = []
         try:
-            _flatten(python_tree(variant), nodes, (), set())
+            _flatten(python_tree(variant), row=nodes, following=(), loose=set())
         except (SyntaxError, ValueError) as error:
             return f"does not parse: {error}"
         if len(nodes) != len(self.nodes):
@@ -168,7 +168,7 @@ def _flatten(tree: ast.AST, row: list[object], following: frozenset[int] | tuple
         elif node is None:  # a key of {**a}, a default that a parameter does not have
             row.append(None)
         else:
-            _flatten_fields(node, kind, row, waiting)
+            _flatten_fields(node, kind=kind, row=row, waiting=waiting)
 
 
 def _flatten_fields(node: ast.AST, kind: type[ast.AST], row: list[object], waiting: list[Any]) -> None:

@@ -8,6 +8,7 @@ import bisect
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from assay.code.parse.lexing import spliced
 from assay.code.parse.trees import WORD, Node, Unparsable, syntax_tree
@@ -41,8 +42,8 @@ def tree_analysis(text: str, rules: NameRules, *, keep: Collection[str] = ()) ->
     outside: set[tuple[str, NameKind]] = set()
     for (_space, name), symbols in changing.items():
         entry = name, _kind(symbols)
-        places[entry].update(*(symbol.places for symbol in symbols))
-        if any(symbol.seen_outside for symbol in symbols):
+        places[entry].update(*map(attrgetter("places"), symbols))
+        if any(map(attrgetter("seen_outside"), symbols)):
             outside.add(entry)
     for key, place in mentions(bindings, changing):
         places[key[1], _kind(changing[key])].add(place)
@@ -104,7 +105,8 @@ def code_words(bindings: Bindings) -> list[tuple[int, int]]:
     """Return the spans of the words of a text outside of its comments and strings; hidden words count as code."""
     rules = bindings.rules
     prose = bindings.spans(rules.comments | rules.strings)
-    return [word.span() for word in WORD.finditer(bindings.tree.text) if not within(word.start(), prose)]
+    spans = map(re.Match.span, WORD.finditer(bindings.tree.text))
+    return [span for span in spans if not within(span[0], prose)]
 
 
 def within(place: int, stretches: Sequence[tuple[int, int]]) -> bool:
@@ -119,7 +121,7 @@ def _kept_role(symbol: Symbol) -> str | None:
         roles.discard("method")
     if "function" in roles:  # declared first, defined later
         roles.discard("prototype")
-    return next((KEPT[role] for role in sorted(roles) if role in KEPT), None)
+    return next(map(KEPT.__getitem__, sorted(roles & KEPT.keys())), None)
 
 
 def _by_convention(name: str, rules: NameRules) -> str | None:
@@ -165,7 +167,7 @@ def _is_directive(bindings: Bindings, node: Node) -> bool:
 
 
 def _kind(symbols: Collection[Symbol]) -> NameKind:
-    roles = set[str]().union(*(symbol.roles for symbol in symbols))
+    roles = set[str]().union(*map(attrgetter("roles"), symbols))
     return "function" if roles & {"function", "method"} else "variable"
 
 

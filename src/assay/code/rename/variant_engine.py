@@ -9,7 +9,8 @@ import functools
 import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat, zip_longest
+from itertools import filterfalse, repeat, zip_longest
+from operator import attrgetter, itemgetter
 from typing import Literal
 
 from assay.code.rename.engines import Verifier, engine_of
@@ -114,8 +115,7 @@ def variants(
     pool = pool or default_pool(rename)
     names, choices = [], []
     for name in analysis.names:
-        candidates = _choices(name, pool, unavailable) if name.kind in kinds else []
-        if candidates:
+        if name.kind in kinds and (candidates := _choices(name, pool, unavailable)):
             names.append(name)
             choices.append(candidates)
     if not names:
@@ -128,16 +128,13 @@ def variants(
         return VariantSet(text, variants=(), reason="nested too deeply to be read", kept=analysis.kept)
     # the text is part of the seed, so a sample gets the same variants alone and among others
     draw = random.Random(f"{seed}\n{text}")  # noqa: S311  reproducible, not secret
-    draws = (
-        _one_name_draws(names, choices)
-        if rename == "one"
-        else _all_name_draws(n, names=names, choices=choices, draw=draw)
-    )
+    all_names = _all_name_draws(n, names=names, choices=choices, draw=draw)
+    draws = _one_name_draws(names, choices) if rename == "one" else all_names
     writer = _Writer.of(text, names, language)
     verified, rejected = _verified(n, map(writer.variant, draws), verifier)
     reason = None
     if len(verified) < n:
-        sizes = map("{} for {}".format, map(len, choices), (name.name for name in names))
+        sizes = map("{} for {}".format, map(len, choices), map(attrgetter("name"), names))
         shortfall = f"only {len(verified)} distinct variants: the pool has names {', '.join(sizes)}"
         reason = f"{rejected} rewritings failed verification" if rejected else shortfall
     return VariantSet(text, variants=verified, reason=reason, kept=analysis.kept, rejected=rejected)
@@ -172,19 +169,16 @@ def _choices(name: Renamable, pool: NamePool, unavailable: frozenset[str]) -> li
     """
     # what any text forbids is cached by name; only the words of this text are looked up anew
     candidates = tuple(pool.candidates(name.name, name.kind))
-    return [candidate for candidate in _fitting(name.name, candidates) if candidate not in unavailable]
+    return list(filterfalse(unavailable.__contains__, _fitting(name.name, candidates)))
 
 
 @functools.lru_cache(maxsize=4096)
 def _fitting(name: str, candidates: tuple[str, ...]) -> tuple[str, ...]:
     """Return the candidates that may stand for the name in any text."""
     return tuple(
-        candidate
-        for candidate in candidates
-        if candidate.isidentifier()
-        and not candidate.startswith("__")
-        and candidate.isascii() >= name.isascii()
-        and candidate[0].isupper() == name[0].isupper()
+        new
+        for new in filter(str.isidentifier, candidates)
+        if not new.startswith("__") and new.isascii() >= name.isascii() and new[0].isupper() == name[0].isupper()
     )
 
 
@@ -198,7 +192,7 @@ def _all_name_draws(
 
 def _one_name_draws(names: Sequence[Renamable], choices: Sequence[Sequence[str]]) -> Iterator[list[str]]:
     """Yield a new name for one name at a time: the first candidate of each, then the second of each, and so on."""
-    old = [name.name for name in names]
+    old = list(map(attrgetter("name"), names))
     for candidates in zip_longest(*choices):
         for index, candidate in enumerate(candidates):
             if candidate is not None:
@@ -214,7 +208,7 @@ def _drawn(names: Sequence[Renamable], choices: Sequence[Sequence[str]], draw: r
         chosen = candidates[int(draw.random() * len(candidates))]
         if chosen in used:
             shuffled = draw.sample(candidates, len(candidates))
-            chosen = next((candidate for candidate in shuffled if candidate not in used), name.name)
+            chosen = next(filterfalse(used.__contains__, shuffled), name.name)
         used.add(chosen)
         drawn.append(chosen)
     return drawn
@@ -246,7 +240,7 @@ class _Writer:
         for place, index in places:
             pieces.append(text[end:place])
             end = place + len(names[index].name)
-        order = tuple(index for _place, index in places)
+        order = tuple(map(itemgetter(1), places))
         return cls(names, pieces=(*pieces, text[end:]), order=order, language=language)
 
     def variant(self, drawn: Sequence[str]) -> Variant:
@@ -254,7 +248,7 @@ class _Writer:
         # pieces and names in turn: the text was cut once, so that a variant costs two slices and one join
         parts = [""] * (2 * len(self.order) + 1)
         parts[::2] = self.pieces
-        parts[1::2] = [drawn[index] for index in self.order]
+        parts[1::2] = map(drawn.__getitem__, self.order)
         return variant_of("".join(parts), zip(self.names, drawn, strict=True), self.language)
 
 
@@ -279,8 +273,8 @@ class _FixedPool:
 
     def candidates(self, name: str, kind: NameKind) -> Sequence[str]:
         """Return that name, or none."""
-        new = (self.functions if kind == "function" else self.variables).get(name)
-        return () if new is None else (new,)
+        names = {"function": self.functions, "variable": self.variables}[kind]
+        return tuple(filter(None, [names.get(name)]))
 
 
 def composed(tests: VariantSet, names: VariantSet, n: int, *, kinds: Collection[NameKind]) -> VariantSet:
@@ -295,8 +289,11 @@ def composed(tests: VariantSet, names: VariantSet, n: int, *, kinds: Collection[
         n: number of variants.
         kinds: of names that change.
     """
-    if not tests.variants or not names.variants:
-        return tests if tests.variants else names
+    # with nothing of one kind there is nothing to compose
+    if not tests.variants:
+        return names
+    if not names.variants:
+        return tests
     distinct: dict[str, Variant] = {}
     for index in range(max(n, len(tests.variants) * len(names.variants))):
         if len(distinct) == n:

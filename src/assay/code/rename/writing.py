@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import attrgetter, itemgetter
 
 from assay.code.prompting import AS_JSON, VERSIONS, renaming_prompt, replies, strings_in
 from assay.code.rename.engines import engine_of
@@ -102,7 +103,7 @@ def written_variants(
         answers = replies(generator, requests, temperature=TEMPERATURE, seed=seed + turn)
         for draft, reply in zip(lacking, answers, strict=True):
             draft.read(reply)
-    return tuple(draft.result() for draft in drafts)
+    return tuple(map(_Draft.result, drafts))
 
 
 class _Draft:
@@ -163,8 +164,9 @@ class _Draft:
         changes = word_changes(self.text, version)
         if changes is None:
             return TOO_MUCH
-        if not changes.keys() <= set(chain.from_iterable(name.places for name in self.names)):
+        if not changes.keys() <= set(chain.from_iterable(map(attrgetter("places"), self.names))):
             return NOT_ALLOWED
+        # every place of a name has to show the same new word, or a use would lose its binding
         renamed = []
         for name in self.names:
             words = {changes.get(place, name.name) for place in name.places}
@@ -172,8 +174,8 @@ class _Draft:
                 return IN_PART
             if words != {name.name}:
                 renamed.append((name, min(words)))
-        new = [word for _name, word in renamed]
-        is_available = len(set(new)) == len(new) and all(map(self.available, new))
+        new = set(map(itemgetter(1), renamed))
+        is_available = len(new) == len(renamed) and all(map(self.available, new))
         return self.verified(version, renamed) if is_available else UNAVAILABLE
 
     def available(self, name: str) -> bool:
@@ -189,7 +191,7 @@ class _Draft:
     def result(self) -> WrittenVariants:
         reason = self.refused
         if not reason and len(self.variants) < self.n:
-            causes = ", ".join(f"{count} × {cause}" for cause, count in self.rejections.most_common(2))
+            causes = ", ".join(map("{0[1]} × {0[0]}".format, self.rejections.most_common(2)))
             shown = f"only {len(self.variants)} distinct variants in {self.replies} replies"
             reason = f"{shown}: {causes or 'the model wrote no more'}"
         return WrittenVariants(

@@ -181,6 +181,7 @@ def _run(
         captured, status = _supervised(inside, source, limits)
         seconds = time.monotonic() - started
     stdout, stderr = (stream.decode("utf-8", "replace") for stream in (captured.stdout, captured.stderr))
+    # a signal ends a program without an exit code: the shell inside reports it as a status of 128 and its number
     signal = None
     if captured.timed_out or captured.out_of_memory:
         status, signal = None, SIGKILL
@@ -188,8 +189,16 @@ def _run(
         raise SandboxUnavailable(_refusal(stderr))
     elif _SHELL_SIGNAL < status <= _SHELL_SIGNAL + _LAST_SIGNAL:
         signal, status = status - _SHELL_SIGNAL, None
-    killed = captured.timed_out, captured.out_of_memory
-    return Execution(status, signal, *killed, stdout, stderr, captured.truncated, seconds)
+    return Execution(
+        status,
+        signal,
+        timed_out=captured.timed_out,
+        out_of_memory=captured.out_of_memory,
+        stdout=stdout,
+        stderr=stderr,
+        output_truncated=captured.truncated,
+        seconds=seconds,
+    )
 
 
 def _supervised(command: Sequence[str], stdin: Path, limits: Limits) -> tuple[Captured, int | None]:
@@ -321,7 +330,7 @@ def _tool(name: str) -> str:
 
 
 def _refusal(output: str) -> str:
-    line = output.strip().splitlines()[-1] if output.strip() else "no reason given"
+    line = next(reversed(output.strip().splitlines()), "no reason given")
     return f"bubblewrap cannot make a sandbox here, nothing was run unprotected: {line}"
 
 

@@ -11,6 +11,8 @@ import errno
 import functools
 import os
 import platform
+from functools import partial
+from itertools import starmap
 from typing import Any
 
 from assay.errors import SandboxUnavailable
@@ -83,23 +85,24 @@ def filter_program() -> bytes:
     context = library.seccomp_init(_ALLOW)
     if not context:
         raise SandboxUnavailable("libseccomp does not know this machine's architecture: nothing was run")
+    refuse = partial(_refuse, library, context)
     try:
         for call in _REFUSED:
-            _refuse(library, context=context, call=call, error=errno.ENOSYS)
+            refuse(call, errno.ENOSYS)
         # A filter sees arguments of a call and not the memory behind them. The flags of clone and unshare are
         # arguments, so each is compared under its own mask; clone3 keeps them in memory and is refused whole, above.
         for flag in _NAMESPACES.values():
-            _refuse(library, context, "unshare", errno.EPERM, (0, _MASKED_EQUAL, flag, flag))
+            refuse("unshare", errno.EPERM, (0, _MASKED_EQUAL, flag, flag))
             if flag & ~_SIGNAL_BITS:
-                _refuse(library, context, "clone", errno.EPERM, (_CLONE_FLAGS, _MASKED_EQUAL, flag, flag))
+                refuse("clone", errno.EPERM, (_CLONE_FLAGS, _MASKED_EQUAL, flag, flag))
         # libseccomp joins rules of one call by "or" and has no "not in": the families around the three that stay are
         # refused one by one, and all above the last of them at once
         for family in range(_INET6):
             if family not in {_UNIX, _INET}:
-                _refuse(library, context, "socket", errno.EAFNOSUPPORT, (0, _EQUAL, family, 0))
-        _refuse(library, context, "socket", errno.EAFNOSUPPORT, (0, _GREATER, _INET6, 0))
+                refuse("socket", errno.EAFNOSUPPORT, (0, _EQUAL, family, 0))
+        refuse("socket", errno.EAFNOSUPPORT, (0, _GREATER, _INET6, 0))
         for request in _INPUT_REQUESTS:
-            _refuse(library, context, "ioctl", errno.EPERM, (1, _MASKED_EQUAL, _INT, request))
+            refuse("ioctl", errno.EPERM, (1, _MASKED_EQUAL, _INT, request))
         return _exported(library, context)
     finally:
         library.seccomp_release(context)
@@ -129,7 +132,7 @@ def _refuse(library: Any, context: int, call: str, error: int, *arguments: tuple
     number = library.seccomp_syscall_resolve_name(call.encode())
     if number == _UNKNOWN_CALL:
         return
-    comparisons = (_Comparison * len(arguments))(*(_Comparison(*argument) for argument in arguments))
+    comparisons = (_Comparison * len(arguments))(*starmap(_Comparison, arguments))
     failure = library.seccomp_rule_add_array(context, _REFUSE | error, number, len(arguments), comparisons)
     if failure:
         raise SandboxUnavailable(f"libseccomp refused the rule for {call} (error {-failure}): nothing was run")

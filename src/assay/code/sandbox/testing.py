@@ -72,8 +72,8 @@ class Toolchain:
             SandboxUnavailable: it is not installed among the system's programs.
         """
         command = shutil.which(self.name)
-        path = Path(command).resolve() if command else None
-        if path is None or not path.is_relative_to(_SYSTEM):
+        path = command and Path(command).resolve()
+        if not path or not path.is_relative_to(_SYSTEM):
             raise SandboxUnavailable(f"tests need {self.name} below {_SYSTEM}, which is not there: nothing was run")
         return path
 

@@ -5,6 +5,8 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from assay.code.parse.lexing import end_of
+
 LONGEST = 2_000
 """Characters of a literal at most: longer ones are data, not examples."""
 
@@ -50,8 +52,7 @@ def literal_end(text: str, start: int) -> int | None:
     """Return the end of a text that looks like a literal, or None."""
     if text[start : start + 1] in _CLOSING:
         return closing(text, start)
-    match = _STRING.match(text, start) or _ATOM.match(text, start)
-    return match.end() if match else None
+    return end_of(_STRING, text, start) or end_of(_ATOM, text, start)
 
 
 def closing(text: str, start: int) -> int | None:

@@ -18,6 +18,7 @@ _LARGE = 10
 _RESIZED = 0.4
 _SHUFFLED = 0.3
 _LEAST_ALPHABET = 3
+_PLAIN = frozenset({bool, int, float, str})
 
 
 def mutated(values: Sequence[object], draw: random.Random) -> list[object]:
@@ -30,8 +31,13 @@ def mutated(values: Sequence[object], draw: random.Random) -> list[object]:
             new_values.append(_list(value, draw, names, resize=sizes.count(len(value)) == 1))
         else:
             new_values.append(_other(value, draw, names))
-    # after the draw, relations are restored: a number that was the length of another argument, or one of its elements,
-    # is that of the new one; without this most new inputs would be invalid for the solution
+    _restore_relations(values, new_values, draw)
+    return new_values
+
+
+def _restore_relations(values: Sequence[object], new_values: list[object], draw: random.Random) -> None:
+    # a number that was the length of another argument, or one of its elements, becomes that of the new one; without
+    # this most new inputs would be invalid for the solution
     for place, old in enumerate(values):
         if type(old) not in (int, float, str):
             continue
@@ -42,7 +48,6 @@ def mutated(values: Sequence[object], draw: random.Random) -> list[object]:
                 new_values[place] = len(new)  # type: ignore[arg-type]
             elif isinstance(new, list | tuple) and old in _same_type(other, old):
                 new_values[place] = draw.choice(_same_type(new, old) or [new_values[place]])
-    return new_values
 
 
 def _same_type(items: Iterable[object], example: object) -> list[object]:
@@ -174,13 +179,16 @@ def _shuffled_alphabet(value: str, draw: random.Random) -> str:
 
 def _list(values: list[object], draw: random.Random, names: dict[str, str], *, resize: bool = False) -> list[object]:
     leaves = list(_leaves(values))
-    if len(leaves) > 1 and all(type(leave) is int and leave in (0, 1) for leave in leaves):
+    # a list keeps what makes it valid: order, distinct elements, and its size where others share it
+    # 0 and 1 alone are a grid or flags: another number would leave the problem's terms
+    if len(leaves) > 1 and set(map(type, leaves)) == {int} and {0, 1}.issuperset(leaves):
         return _bits(values, draw)
     new = _others(values, draw, names)
-    if not all(isinstance(value, int | float | str) for value in values):
+    if not _PLAIN.issuperset(map(type, values)):
         return new  # rows and records
     if resize and len(values) > 1 and draw.random() < _RESIZED:
         new = new[:-1] if draw.random() < 0.5 else [*new, _other(draw.choice(values), draw, {})]  # noqa: PLR2004  a coin
+    # distinct elements stay distinct: the problem may promise that
     if resize and len(set(values)) == len(values):
         new = list(dict.fromkeys(new))
     for reverse in (False, True):

@@ -156,6 +156,7 @@ def answers_to(questions: Sequence[SolutionInputs]) -> tuple[tuple[Outcome, ...]
     Raises:
         SandboxUnavailable: see `run_python`.
     """
+    # one sandbox for many solutions, as its start costs more than most of them
     batches = (questions[start : start + _BATCH] for start in range(0, len(questions), _BATCH))
     return tuple(chain.from_iterable(map(_agreed, batches)))
 

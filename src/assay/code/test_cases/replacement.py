@@ -10,7 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress, islice
+from functools import partial
+from itertools import chain, compress, islice, repeat, starmap
+from operator import attrgetter
 
 from assay.code.parse.lexing import spliced
 from assay.code.parse.python_source import REFUSALS, python_tree
@@ -43,7 +45,7 @@ class Replacement:
 
 def tests_of(chosen: Iterable[Replacement]) -> tuple[tuple[str, str], ...]:
     """Return the expressions and outputs of replacements; of a program: input and output."""
-    return tuple(replacement.test for replacement in chosen)
+    return tuple(map(attrgetter("test"), chosen))
 
 
 def _edits_of(chosen: Iterable[Replacement]) -> list[tuple[int, int, str]]:
@@ -54,11 +56,11 @@ def shows(problem: Problem, text: str, chosen: Sequence[Replacement]) -> bool:
     """Return whether a text shows the chosen tests in place of the old ones, and is the same program otherwise."""
     # The text is read again as if nothing were known of it: its examples must be the chosen ones, and the program in it
     # must be the old one but for docstrings and assertions. So an edit that broke a string or a bracket is noticed.
-    code = problem.code.strip("\n")
-    at = problem.text.find(code) if code else -1
-    edits = _edits_of(chosen)
-    inside = [(start - at, stop - at, new) for start, stop, new in edits if 0 <= start - at < len(code)]
-    changed = spliced(code, inside) if at >= 0 else problem.code
+    code, at = problem.program
+    changed = problem.code
+    if at >= 0:
+        edits = _edits_of(chosen)
+        changed = spliced(code, [(a - at, b - at, new) for a, b, new in edits if 0 <= a - at < len(code)])
     try:
         examples = examples_in(Problem(text, changed))
         if _without_tests(code) != _without_tests(changed.strip("\n")):
@@ -118,8 +120,8 @@ def replaced_tests(problems: Sequence[Problem], n: int = 10, *, seed: int = 0) -
         ValueError: n is below 1.
         SandboxUnavailable: this machine cannot run the solutions safely, see `run_python`.
     """
-    drafts = [Draft.of(problem, n) for problem in problems]
-    verify(drafts, (mutations(draft, seed) for draft in drafts))
+    drafts = list(map(Draft.of, problems, repeat(n)))
+    verify(drafts, map(mutations, drafts, repeat(seed)))
     return tuple(draft.result(draft.rewritings(seed)) for draft in drafts)
 
 
@@ -127,7 +129,7 @@ def mutations(draft: "Draft", seed: int) -> Iterator[list[Inputs]]:
     """Yield new inputs of each example: mutations of the old ones."""
     draw = random.Random(f"{seed}\n{draft.problem.text}")  # noqa: S311  reproducible, not secret
     for example in draft.examples:
-        values = [literal.value for literal in example.arguments]
+        values = list(map(attrgetter("value"), example.arguments))
         inputs: list[Inputs] = []
         while len(inputs) < draft.n * _FACTOR:
             inputs.append([mutated_input(example.source, draw)] if example.is_program else mutated(values, draw))
@@ -176,12 +178,12 @@ class Draft:
 
     def question(self, proposals: Iterable[Sequence[Inputs]]) -> SolutionInputs:
         """Return the stated inputs and the new ones as a question to the solution, each new input once."""
-        stated = [example.source for example in self.examples]
+        stated = list(map(attrgetter("source"), self.examples))
         questions = list(stated)
         for example, few in zip(self.examples, proposals, strict=True):
             proposed = []
             # mutations repeat each other and the stated input: each is asked once
-            for sources in dict.fromkeys(_sources(example, inputs) for inputs in few):
+            for sources in dict.fromkeys(map(partial(_sources, example), few)):
                 expression = example.expression(sources)
                 if expression not in stated:
                     proposed.append(sources)
@@ -194,7 +196,7 @@ class Draft:
         stated, new_answers = answers[: len(self.examples)], iter(answers[len(self.examples) :])
         # the statement is evidence about the solution: where both disagree, neither is trusted, and the example stays
         holding = list(map(_gives, self.examples, stated))
-        kinds = {_kind(answer.value) for answer in compress(stated, holding)}
+        kinds = set(map(_kind, map(attrgetter("value"), compress(stated, holding))))
         examples = []
         for example, holds, answer, few in zip(self.examples, holding, stated, self._proposed, strict=True):
             answered = list(zip(few, islice(new_answers, len(few)), strict=True))
@@ -227,7 +229,7 @@ class Draft:
         """Yield at most n distinct texts with their replacements, each read again and confirmed to show just those."""
         draw = random.Random(f"{seed}\n{self.problem.text}")  # noqa: S311  reproducible, not secret
         seen = {self.problem.text}
-        for _attempt in range(self.n * _ATTEMPTS if self.examples else 0):
+        for _attempt in range(self.n * _ATTEMPTS * bool(self.examples)):
             chosen = _drawn(self.candidates, draw)
             if chosen is None:
                 continue
@@ -272,7 +274,7 @@ def verify(drafts: Iterable[Draft], proposals: Iterable[Iterable[Sequence[Inputs
         SandboxUnavailable: see `replaced_tests`.
     """
     pending = [(draft, inputs) for draft, inputs in zip(drafts, proposals, strict=True) if draft.examples]
-    answers = answers_to([draft.question(inputs) for draft, inputs in pending])
+    answers = answers_to(list(starmap(Draft.question, pending)))
     for (draft, _), of_draft in zip(pending, answers, strict=True):
         draft.verify(of_draft)
 
@@ -322,7 +324,7 @@ def _output(example: Example, value: object, kinds: set[type]) -> str | None:
         return printed if printed.strip() and not re.search(r"\n[ \t]*\n", printed) else None
     if _kind(value) not in kinds:
         return None
-    style = Style.of([example.output.source, *(argument.source for argument in example.arguments)])
+    style = Style.of(list(map(attrgetter("source"), (example.output, *example.arguments))))
     if not example.as_set:
         return style.written(value)
     if not isinstance(value, set) or not value:

@@ -9,7 +9,8 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise, repeat
+from itertools import chain, repeat
+from operator import attrgetter
 
 from assay.code.parse.python_source import REFUSALS, Fragment, docstring_of, python_tree
 from assay.code.test_cases.literals import Literal, closing, literal_at
@@ -26,6 +27,12 @@ class Problem:
 
     text: str
     code: str
+
+    @property
+    def program(self) -> tuple[str, int]:
+        """The code without the line ends around it, and its offset in the text; -1 where the text does not have it."""
+        code = self.code.strip("\n")
+        return code, -1 if not code else self.text.find(code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,7 @@ class Example:
     @property
     def source(self) -> str:
         """The expression as it is in the text."""
-        return self.expression([argument.source for argument in self.arguments])
+        return self.expression(list(map(attrgetter("source"), self.arguments)))
 
     def written_as(self, output: str) -> str:
         """Return an output as the text writes it."""
@@ -110,7 +117,7 @@ class Callables:
 
 
 def _parameters(node: ast.FunctionDef) -> tuple[str, ...]:
-    return tuple(argument.arg for argument in (*node.args.posonlyargs, *node.args.args))
+    return tuple(map(attrgetter("arg"), (*node.args.posonlyargs, *node.args.args)))
 
 
 def examples_in(problem: Problem) -> tuple[Example, ...]:
@@ -148,15 +155,14 @@ def prose(problem: Problem) -> Iterator[tuple[int, int, bool]]:
     text = problem.text
     if _is_program(text):
         yield from _in_code(text, 0)
-    else:
-        code = problem.code.strip("\n")
-        at = text.find(code) if code else -1
-        if at < 0:
-            yield 0, len(text), True
-            return
-        yield 0, at, True
-        yield from _in_code(code, at)
-        yield at + len(code), len(text), True
+        return
+    code, at = problem.program
+    if at < 0:
+        yield 0, len(text), True
+        return
+    yield 0, at, True
+    yield from _in_code(code, at)
+    yield at + len(code), len(text), True
 
 
 def _is_program(text: str) -> bool:
@@ -215,10 +221,11 @@ def _calls(text: str, start: int, callables: Callables) -> Iterator[Example]:
             continue
         called = callables.calls[match[1]]
         # the template is the text between the literals: with others it is again a call as the statement writes it
-        head = text[begin : match.start()] + called + text[match.end(1) : arguments[0].start if arguments else after]
-        between = [text[before.end : behind.start] for before, behind in pairwise(arguments)]
-        last = text[arguments[-1].end : end] if arguments else ""
-        yield Example((head, *between, last), arguments, *value)
+        starts = (*map(attrgetter("start"), arguments), end)
+        ends = (match.end(1), *map(attrgetter("end"), arguments))
+        opening, *others = map(text.__getitem__, map(slice, ends, starts))
+        template = (text[begin : match.start()] + called + opening, *others)
+        yield Example(template, arguments=arguments, output=value[0], as_set=value[1])
 
 
 def _literals(text: str, opening: int) -> tuple[tuple[Literal, ...], int] | None:
@@ -244,19 +251,20 @@ def _literals(text: str, opening: int) -> tuple[tuple[Literal, ...], int] | None
 def _value(text: str, end: int, *, below: bool) -> tuple[Literal, bool] | None:
     """Return the value stated behind a call, and whether the text writes it as `set(value)`; None without one."""
     separator = _SEPARATOR.match(text, end)
-    line_below = _BELOW.match(text, end) if below and not separator else None
-    if separator is None and line_below is None:
+    line_below = below and not separator and _BELOW.match(text, end)
+    mark = separator or line_below
+    if not mark:
         return None
-    place = (separator or line_below).end()  # type: ignore[union-attr]
-    as_set = _SET.match(text, place)
-    value = literal_at(text, as_set.end() if as_set else place)
+    as_set = _SET.match(text, mark.end())
+    value = literal_at(text, (as_set or mark).end())
     if value is None:
         return None
     if as_set:
         after = re.compile(r"\s*\)").match(text, value.end)
         return (value, True) if after else None
     rest = text[value.end :].partition("\n")[0]
-    if rest.strip() if line_below else _GOES_ON.match(rest):
+    # `f(1) == 2 + g(1)` states no literal value: the expression goes on behind what looks like one
+    if (line_below and rest.strip()) or _GOES_ON.match(rest):
         return None
     return value, False
 
@@ -267,7 +275,7 @@ _INPUT = re.compile(r"(?:^|\n)[ \t]*(?:\**Input\**[ \t]*:\**[ \t]*|For[ ])(?=\S)
 _OUTPUT = re.compile(
     r"\s*\n[ \t]*\**Output\**[ \t]*:\**[ \t]*|,?[ ]+the (?:output|result) (?:should|would|will) be[ ]+"
 )
-_NAMED = re.compile(r"([^\W\d]\w*)[ \t]*=[ \t]*")
+_NAMED = re.compile(r"(?:([^\W\d]\w*)[ \t]*=[ \t]*)?")
 
 
 def _named_inputs(text: str, start: int, callables: Callables) -> Iterator[Example]:
@@ -280,7 +288,7 @@ def _named_inputs(text: str, start: int, callables: Callables) -> Iterator[Examp
             continue
         names, arguments, place = parsed_inputs
         heading = _OUTPUT.match(text, place)
-        output = literal_at(text, heading.end()) if heading else None
+        output = heading and literal_at(text, heading.end())
         if output is None or text[output.end :].partition("\n")[0].strip(" \t\r."):
             continue
         parameters = callables.parameters[name]
@@ -300,10 +308,10 @@ def _inputs(text: str, place: int) -> tuple[list[str], tuple[Literal, ...], int]
     literals: list[Literal] = []
     while True:
         named = _NAMED.match(text, place)
-        literal = literal_at(text, named.end() if named else place)
-        if literal is None:
+        literal = named and literal_at(text, named.end())
+        if named is None or literal is None:
             return None
-        names.append(named[1] if named else "")
+        names.append(named[1] or "")
         literals.append(literal)
         comma = re.compile(r"[ \t]*,[ \t]*").match(text, literal.end)
         if comma is None:

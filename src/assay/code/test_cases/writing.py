@@ -7,6 +7,8 @@ new ones requested within a budget.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
+from operator import attrgetter
 
 from assay.code.prompting import PLAIN, inputs_prompt, replacement_prompt, replies, string_in, strings_in
 from assay.code.test_cases.literals import Literal
@@ -53,20 +55,21 @@ def written_tests(
     """
     if rounds < 1:
         raise ValueError(f"received rounds = {rounds}, expected at least 1")
-    drafts = [Draft.of(problem, n) for problem in problems]
+    drafts = list(map(Draft.of, problems, repeat(n)))
     prompts = []
     for draft in drafts:
-        sources = [example.source for example in draft.examples]
+        sources = map(attrgetter("source"), draft.examples)
         prompts += [(inputs_prompt(draft.problem.text, source), _INPUTS * len(source)) for source in sources]
     # the model only proposes: what counts is what the solution answers in the sandbox
     proposed = iter(replies(generator, prompts, temperature=temperature, seed=seed))
-    verify(drafts, [_proposals(draft, proposed) for draft in drafts])
+    verify(drafts, list(map(_proposals, drafts, repeat(proposed))))
     pages = [_Pages(draft, draft.rewritings(seed), n * rounds) for draft in drafts]
     turn = 0
-    while lacking := [page for page in pages if page.turn_page()]:
+    while lacking := list(filter(_Pages.turn_page, pages)):
         turn += 1
         prompts = [page.prompt(addition) for page in lacking]
         answers = replies(generator, prompts, temperature=temperature, seed=seed + turn)
+        # a rejected reply leaves the same rewriting pending: it is asked again with another seed
         for page, reply in zip(lacking, answers, strict=True):
             page.read(reply)
     return tuple(page.draft.result(page.accepted) for page in pages)
@@ -133,9 +136,9 @@ def _inputs(reply: str | Rejected, example: Example, draft: Draft) -> list[Input
         elif _types(new) != _types(example.arguments):
             draft.rejections[OTHER_TYPE] += 1
         else:
-            inputs.append([literal.value for literal in new])
+            inputs.append(list(map(attrgetter("value"), new)))
     return inputs
 
 
 def _types(literals: Sequence[Literal]) -> list[type]:
-    return [type(literal.value) for literal in literals]
+    return list(map(type, map(attrgetter("value"), literals)))

@@ -25,6 +25,7 @@ def apps(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]
     question, solutions = words(row, "question"), _solutions(row.get("solutions"))
     every = selection.subset == "all"
     metadata = {**rest(row, "solutions"), "prompt": question}
+    # a problem without a solution still has its question
     for position, solution in enumerate(solutions[: None if every else 1] or [""]):
         full = f"{question}\n{solution}" if solution else question
         yield Sample(

@@ -71,6 +71,7 @@ def mbpp(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]
     The full set calls the description "text", the sanitized one (reworded, fewer tasks) "prompt": this
     shows which of the two it is.
     """
+    # the reworded texts are other texts to a model, so the subsets must not be mixed up unnoticed
     subset, column = ("sanitized", "prompt") if row.get("text") is None else ("full", "text")
     if selection.subset not in (None, subset):
         raise DataError(f"received the {subset} MBPP, expected the {selection.subset} one")

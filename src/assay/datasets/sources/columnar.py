@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any
 
@@ -141,7 +142,7 @@ def _parquet_batches(path: Path, source: Any, choices: Sequence[Sequence[str]] |
     fields = [field for field in file.schema_arrow if field.name in chosen]
     yield pa.schema(fields, {_NAMES: json.dumps(names)})
     batch = max(_FEWEST, min(_BATCH, _LARGEST_BATCH // max([1, *groups])))
-    columns = None if choices is None else [field.name for field in fields]
+    columns = None if choices is None else list(map(attrgetter("name"), fields))
     yield from file.iter_batches(batch_size=batch, columns=columns)
 
 
@@ -152,7 +153,7 @@ def _arrow_batches(source: Any) -> Iterator[Any]:  # noqa: ANN401  pyarrow publi
     if head == ARROW_FILE:
         file = pa.ipc.open_file(source)
         yield file.schema
-        yield from (file.get_batch(position) for position in range(file.num_record_batches))
+        yield from map(file.get_batch, range(file.num_record_batches))
     else:
         stream = pa.ipc.open_stream(source)
         yield stream.schema

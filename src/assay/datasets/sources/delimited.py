@@ -33,7 +33,7 @@ def delimited_rows(path: Path, note: Note) -> Iterator[SourceRow]:
     csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_FIELD))
     with opened(path) as stream:
         lines = _whole_lines(stream, path, note)
-        first = next((line for line in lines if line.strip()), "")
+        first = next(filter(str.strip, lines), "")
         reader = csv.reader(chain([first], lines), delimiter=delimiter_of(first), strict=True)
         try:
             header = next(reader)

@@ -49,6 +49,7 @@ def file_rows(path: Path, note: Note) -> Iterator[SourceRow]:
         return parquet_rows(path)
     if head.startswith((ARROW_FILE, ARROW_STREAM)):
         return arrow_rows(path)
+    # only now: the binary formats above begin with their own marks, and hold NUL bytes too
     if has_nul(head):
         raise DataError(f"{path}: binary content, expected {_FORMS}")
     return _text_rows(path, _opening(head), note)
@@ -67,11 +68,13 @@ def _text_rows(path: Path, opening: str, note: Note) -> Iterator[SourceRow]:
         raise DataError(f"{path}: nothing but white space, expected rows or text")
     if language_of(name.name):
         return _whole(path, note)
+    # many a .csv on the web holds JSON lines: the content decides, the name only breaks ties
     if suffix in _DELIMITED and not _JSON_ROWS.match(opening):
         return delimited_rows(path, note)
     promised = suffix in _ROWS
     if _JSON_ROWS.match(opening) or (promised and opening.lstrip().startswith(("{", "["))):
         return json_rows(path, note)
+    # a table without a telling name counts only where nothing else fits: prose has commas too
     if _looks_delimited(opening):
         return delimited_rows(path, note)
     if promised:
@@ -84,15 +87,14 @@ def _text_rows(path: Path, opening: str, note: Note) -> Iterator[SourceRow]:
 def _looks_delimited(opening: str) -> bool:
     """Return True if a text is a table by its content: plain column names, and records of as many fields."""
     lines = opening.splitlines(keepends=True)
-    header = lines[0] if lines else ""
+    header = next(iter(lines), "")
     delimiter = delimiter_of(header)
     try:  # strict off: the opening may end inside a quoted field
         records = list(csv.reader(lines, delimiter=delimiter))[: _SNIFFED_RECORDS + 1]
     except csv.Error:
         return False
     names, body = records[0], list(filter(None, records[1:]))
-    complete = body if len(records) <= _SNIFFED_RECORDS else body[:_SNIFFED_RECORDS]
-    return len(names) > 1 and all(map(_COLUMN_NAME.fullmatch, names)) and set(map(len, complete)) == {len(names)}
+    return len(names) > 1 and all(map(_COLUMN_NAME.fullmatch, names)) and set(map(len, body)) == {len(names)}
 
 
 def _whole(path: Path, note: Note) -> Iterator[SourceRow]:

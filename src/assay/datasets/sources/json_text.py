@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from assay.datasets.sources.stream import opened
 from assay.datasets.sources.text import Note, decoded, decoded_lines, has_nul, line_too_long
@@ -52,6 +52,7 @@ def json_rows(path: Path, note: Note) -> Iterator[SourceRow]:
         if row is None and first is not None:
             yield from _document(path, first_number, first + "".join(_pieces(path, numbered)))
             return
+        # a single object may be a table or a wrapper, so it is told apart from the first of many lines
         second = next(numbered, None)
         if second is None:
             if first is None:
@@ -149,16 +150,16 @@ def _single(path: Path, value: object) -> Iterator[SourceRow]:
     elif _same_length(columns):
         for cells in zip(*columns, strict=True):
             yield dict(zip(value, cells, strict=True))
-    elif columns and all(isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns):
+    # pandas writes a column as an object from row labels to cells
+    elif set(map(type, columns)) == {dict} and len(set(map(frozenset, columns))) == 1:
         for key in columns[0]:
             yield {name: column[key] for name, column in value.items()}
     else:
         yield value
 
 
-def _same_length(columns: list[object]) -> bool:
-    lists = [column for column in columns if isinstance(column, list)]
-    return len(lists) == len(columns) and len(set(map(len, lists))) == 1
+def _same_length(columns: list[Any]) -> bool:
+    return set(map(type, columns)) == {list} and len(set(map(len, columns))) == 1
 
 
 def _kind(value: object) -> str:

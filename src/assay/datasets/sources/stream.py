@@ -84,6 +84,7 @@ def check_ratio(path: Path, unpacked: int, packed: int) -> None:
     Raises:
         DataError: they are more than `LARGEST_RATIO` times as many, and more than `RATIO_FROM`.
     """
+    # a small file may pack well and be harmless; a bomb shows once much has come out of little
     if unpacked > RATIO_FROM and unpacked > LARGEST_RATIO * packed:
         raise _too_large(path, f"{LARGEST_RATIO:g} times its size")
 
@@ -127,6 +128,7 @@ def walk(folder: Path, *, skip: frozenset[str] = frozenset()) -> Iterator[Path]:
         raise file_error(Path(fault.filename or folder), fault) from fault
 
     for parent, folders, files in os.walk(folder, onerror=refuse):
+        # in place: `os.walk` goes on with what is left in the list, in that order
         folders[:] = sorted(name for name in folders if name not in skip)
         for name in sorted(files):
             path = Path(parent, name)

@@ -51,6 +51,7 @@ def decoded(raw: bytes, where: str, note: Note) -> str:
             return raw.decode(wide)
         except UnicodeDecodeError as fault:
             raise DataError(f"{where}: begins with the mark of {wide} but is not {wide} ({fault.reason})") from fault
+    # Latin-1 decodes every byte, so it is tried last, and said: it is a guess
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -81,6 +82,7 @@ def decoded_lines(stream: io.BufferedReader, path: Path, note: Note) -> Iterator
         if raw is None:
             yield None
             continue
+        # lines are decoded one by one, so that one bad line does not change how the others are read
         if b"\0" in raw:
             raise DataError(f"{path}: NUL byte in line {number}, expected a text file")
         try:

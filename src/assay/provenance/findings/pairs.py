@@ -8,6 +8,7 @@ phrase of the language.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,16 +133,16 @@ class PairedFiles:
 def all_pairs(
     files: Sequence[SourceText], *, least: float = SIMILAR, boilerplate: Boilerplate | None = None
 ) -> PairedFiles:
-    """Compare every file with every other one.
+    """Compare every file with every other one, in the order of their paths.
 
     Args:
-        files: whole.
+        files: whole, in any order.
         least: similarity of a pair at least; pairs make clusters.
         boilerplate: templates whose code is no evidence; None for those that ship.
     """
     boilerplate = boilerplate or boilerplate_of(DEFAULT)
     kept, too_short = [], []
-    for file in files:
+    for file in sorted(files, key=attrgetter("path")):
         prints = fingerprint(file.text, file.language, DEFAULT)[_FORM]
         if isinstance(prints, Fingerprints):
             kept.append((file, prints))

@@ -25,7 +25,14 @@ from assay.provenance.index.searchable import (
     storable,
 )
 from assay.provenance.index.stored_texts import PLAIN, StoredText, deflated, inflated, stored_texts
-from assay.provenance.index.tables import CATALOGUE_FORMAT, SCHEMA, connect_catalogue, origin_checksum, row_checksum
+from assay.provenance.index.tables import (
+    BUILD_AGAIN,
+    CATALOGUE_FORMAT,
+    SCHEMA,
+    connect_catalogue,
+    origin_checksum,
+    row_checksum,
+)
 
 LAST_PATH = "\U0010ffff"
 """No path sorts after it."""
@@ -98,7 +105,7 @@ class Catalogue:
             self.close()
             raise CorpusIndexError(
                 f"{path}: catalogue of format {version}, written by another version of assay; "
-                f"expected format {CATALOGUE_FORMAT}: build the index again"
+                f"expected format {CATALOGUE_FORMAT}; {BUILD_AGAIN}"
             )
 
     @classmethod

@@ -20,6 +20,7 @@ from assay.files import check_target_folder, parse_json, sole_process, sync_fold
 from assay.licences import LICENCE_READER
 from assay.provenance.index.catalogue import Catalogue
 from assay.provenance.index.damage import reset_state
+from assay.provenance.index.tables import BUILD_AGAIN
 from assay.retrieval import Postings, Profile, VectorIndex, durable_writer, generations_in
 from assay.types import Encoder
 
@@ -159,7 +160,8 @@ def description_of(content: Any, place: Path | str) -> Description:  # noqa: ANN
     version = content.get("format") if isinstance(content, dict) else None
     if version is not None and version != INDEX_FORMAT:
         raise CorpusIndexError(
-            f"{place}: index of format {version}, written by another version of assay; expected format {INDEX_FORMAT}"
+            f"{place}: index of format {version!r:.40}, written by another version of assay; expected format "
+            f"{INDEX_FORMAT}; {BUILD_AGAIN}"
         )
     try:
         encoder = content["encoder"] or {"name": None, "digest": None}

@@ -26,6 +26,8 @@ from assay.database import connect
 from assay.errors import CorpusIndexError
 
 CATALOGUE_FORMAT = 5
+BUILD_AGAIN = "build it again in a new folder: assay index build CORPUS… --index FOLDER"
+"""What to do about an index of another version; a build into its own folder would only continue it."""
 CACHE_KIB = 64 * 1024
 LARGEST_LOG = 1 << 26
 """Bytes to which the write-ahead log is cut after a commit."""

@@ -4,9 +4,8 @@ The files are few and small, so they are read without the package. A module of a
 not ignored.
 """
 
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from assay.errors import ModelError, plain_reason
+from assay.files import parse_json
 
 Find = Callable[[str], Path | None]
 """Path within a model to the file, or None if there is none."""
@@ -47,17 +47,17 @@ class SentenceModules:
         files: all files that were read, for the digest.
     """
 
-    folder: str
-    poolings: tuple[str, ...]
-    dense: tuple[nn.Module, ...]
-    max_length: int | None
-    lower_case: bool
-    prompts: Mapping[str, str]
-    files: tuple[Path, ...]
+    folder: str = ""
+    poolings: tuple[str, ...] = ("mean",)
+    dense: tuple[nn.Module, ...] = ()
+    max_length: int | None = None
+    lower_case: bool = False
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
 
 
-def read_modules(name: str, find: Find) -> SentenceModules | None:
-    """Return the modules of a model; None if it is not a sentence-transformers model.
+def read_modules(name: str, find: Find) -> SentenceModules:
+    """Return the modules of a model; the defaults if it is not a sentence-transformers model.
 
     Raises:
         ModelError: a module of another kind, or a file that is missing or damaged.
@@ -65,11 +65,16 @@ def read_modules(name: str, find: Find) -> SentenceModules | None:
     reader = _Reader(name, find, [])
     listing = reader.path("modules.json")
     if listing is None:
-        return None
-    modules = [
-        (str(module["type"]).rpartition(".")[2], str(module["path"]).rstrip("/")) for module in reader.json(listing)
-    ]
-    for kind, _ in modules:
+        return SentenceModules()
+    try:
+        modules = [
+            (str(module["type"]).rpartition(".")[2], str(module["path"]).rstrip("/")) for module in reader.json(listing)
+        ]
+    except (TypeError, KeyError) as error:
+        raise ModelError(f"{name}: modules.json is no list of modules with type and path") from error
+    for kind, path in modules:
+        if Path(path).is_absolute() or ".." in Path(path).parts:
+            raise ModelError(f"{name}: modules.json names the folder {path!r:.80}, expected one inside of the model")
         if kind not in ("Transformer", "Pooling", "Dense", "Normalize"):
             raise ModelError(
                 f"{name}: module {kind!r} of modules.json; expected Transformer, Pooling, Dense, Normalize"
@@ -118,7 +123,7 @@ class _Reader:
     def json(self, file: Path) -> Any:  # noqa: ANN401  any JSON value; the caller checks it
         """Return the content of a JSON file."""
         try:
-            return json.loads(file.read_text("utf-8"))
+            return parse_json(file.read_text("utf-8"))
         except ValueError as error:
             raise ModelError(f"{self.name}: {file.name} is not a JSON file: {plain_reason(error)}") from error
 

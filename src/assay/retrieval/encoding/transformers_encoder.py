@@ -178,13 +178,13 @@ def load_encoder(name: str, settings: EncoderSettings) -> TransformersEncoder:
         common["revision"] = settings.revision
     with quiet(), one_line(name):
         modules = read_modules(name, partial(_file_of, name, common.get("revision")))
-        inner = modules.folder if modules else ""
-        source = str(Path(name, inner)) if is_folder else name
+        source = name
         if is_folder:
+            source = str(Path(name, modules.folder))
             check_folder(source)
             check_vocabulary(source)
-        elif inner:
-            common["subfolder"] = inner
+        elif modules.folder:
+            common["subfolder"] = modules.folder
         tokenizer = AutoTokenizer.from_pretrained(source, **common)
         automatic = torch.float32 if place.type == "cpu" else "auto"
         model = _load_model(name=name, source=source, common=common, dtype=DTYPES.get(settings.dtype, automatic))
@@ -194,15 +194,15 @@ def load_encoder(name: str, settings: EncoderSettings) -> TransformersEncoder:
         query_template=_template(settings.query_prefix, modules, "query"),
         max_length=_longest(
             model=model,
-            stated=modules.max_length if modules else None,
+            stated=modules.max_length,
             tokenizer=tokenizer,
             requested=settings.max_length,
         ),
-        lower_case=bool(modules and modules.lower_case),
+        lower_case=modules.lower_case,
     )
     folder = Path(source) if Path(source).is_dir() else Path(str(cached_file(name, "config.json", **common))).parent
     # equal digests mean equal vectors: whatever a vector depends on is a part of it, also how it is computed
-    beside = sorted({file.parent for file in modules.files}) if modules else []
+    beside = sorted({file.parent for file in modules.files})
     parts = [files_digest([folder]), files_digest(beside), tokenizer_digest(tokenizer), asdict(steps), str(model.dtype)]
     encoder = TransformersEncoder(
         name=name,
@@ -210,7 +210,7 @@ def load_encoder(name: str, settings: EncoderSettings) -> TransformersEncoder:
         dimensions=0,
         model=model.to(place).eval(),
         tokenizer=tokenizer,
-        dense=modules.dense if modules else (),
+        dense=modules.dense,
         steps=steps,
         budget=TokenBudget(settings.batch_tokens or BATCH_TOKENS.get(place.type, 16384)),
     )
@@ -241,7 +241,7 @@ def _load_model(name: str, source: str, common: dict[str, Any], dtype: object) -
 
 
 def _poolings(
-    name: str, pooling: str | None, modules: SentenceModules | None, tokenizer: PreTrainedTokenizerBase
+    name: str, pooling: str | None, modules: SentenceModules, tokenizer: PreTrainedTokenizerBase
 ) -> tuple[str, ...]:
     if pooling and pooling not in POOLINGS and not pooling.startswith(OUTPUT_PREFIX):
         names = ", ".join(POOLINGS)
@@ -250,7 +250,7 @@ def _poolings(
         raise ModelError(f"{name}: pooling 'eos' of a tokenizer without an end-of-sequence token; expected one")
     if pooling:
         return (pooling,)
-    return modules.poolings if modules else ("mean",)
+    return modules.poolings
 
 
 def _longest(model: Any, stated: int | None, tokenizer: PreTrainedTokenizerBase, requested: int | None) -> int:  # noqa: ANN401
@@ -267,7 +267,7 @@ def _longest(model: Any, stated: int | None, tokenizer: PreTrainedTokenizerBase,
     return min([*limits, requested or (UNBOUNDED if limits else DEFAULT_LENGTH)])
 
 
-def _template(prefix: str | None, modules: SentenceModules | None, role: str) -> str:
+def _template(prefix: str | None, modules: SentenceModules, role: str) -> str:
     if prefix is None:
-        prefix = modules.prompts[role] if modules else ""
+        prefix = modules.prompts.get(role, "")
     return prefix if "{text}" in prefix else prefix + "{text}"

@@ -31,7 +31,6 @@ class Postings(SegmentedIndex[Segment, Profile]):
     """Documents by their fingerprints."""
 
     PART, FORMAT, ENTRIES, SUFFIX = "postings", VERSION, "segments", "segment"
-    REMEDY = "; `assay index verify --repair` computes them again"
     NUMBERS, DEAD_CHECKSUM = "<u4", "checksum"
     LARGEST, LEAST_TIER = MOST_POSTINGS, 1 << 16
 

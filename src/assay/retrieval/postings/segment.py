@@ -139,7 +139,9 @@ class Segment(SegmentFile):
             ranks = rank_type(contents["documents"][1])
             types = {"lengths": np.dtype("u1"), "postings": ranks}
             sections: dict[str, NDArray[Any]] = {
-                section: np.frombuffer(data, types.get(section.rpartition(".")[2], np.dtype("<u4")), length, offset)
+                section: np.frombuffer(
+                    data, types.get(section.rpartition(".")[2], np.dtype("<u4")), count=length, offset=offset
+                )
                 for section, (offset, length, _) in contents.items()
             }
             names: tuple[Form, ...] = ("characters", "tokens")
@@ -257,7 +259,8 @@ def _contents(data: mmap.mmap | bytes) -> dict[str, tuple[int, int, int]]:
         raise CorpusIndexError("segment is half-written or damaged: it has no tail")
     if version != VERSION:
         raise CorpusIndexError(
-            f"segment of format {version}, written by another version of assay; expected format {VERSION}"
+            f"segment of format {version}, written by another version of assay; expected format {VERSION}; "
+            "`assay index verify --repair` computes it again"
         )
     encoded = data[-TAIL.size - length : -TAIL.size]
     if zlib.crc32(encoded) != checksum:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
+from operator import attrgetter, methodcaller
 
 from assay.code.parse.trees import Node, Tree
 from assay.code.rename.bindings import Binder, Bindings, Bound, Role, bind_all, name_rules
@@ -47,8 +48,8 @@ def owner(node: Node) -> Node | None:
 
 def opens_scope(node: Node) -> bool:
     """Return whether a list of parameters has a scope of its own: in a declaration; a definition shares its own."""
-    belongs = owner(node) if node.kind == "parameter_list" else None
-    return belongs is None or belongs.kind not in _DEFINITIONS - {"field_declaration"}
+    belongs = owner(node)
+    return belongs is None or node.kind != "parameter_list" or belongs.kind not in _DEFINITIONS - {"field_declaration"}
 
 
 def bound_by_definition(node: Node) -> Iterable[Bound]:
@@ -59,7 +60,7 @@ def bound_by_definition(node: Node) -> Iterable[Bound]:
 
 def bound_by_declaration(node: Node) -> Iterable[Bound]:
     """Bind variables, and functions that are only declared."""
-    outside = any(child.of_kind("extern") for child in node.of_kind("storage_class_specifier"))
+    outside = any(map(methodcaller("of_kind", "extern"), node.of_kind("storage_class_specifier")))
     for name, function in declared(node):
         role: Role = "prototype" if function else "variable"
         if _in_class(node):
@@ -104,7 +105,7 @@ def kept_names(bindings: Bindings) -> Mapping[str, str]:
                 if not argument.children:
                     kept[text.of(argument)] = "a macro may spell it out"
     for symbol in bindings.symbols:
-        declaration = min(bound.node.start for bound in symbol.bound)
+        declaration = min(map(attrgetter("node.start"), symbol.bound))
         if symbol.scope.kind == "file" and min(symbol.places, default=declaration) < declaration:
             kept[symbol.name] = "is used before it is declared here: a header declares it"
     return kept

@@ -48,7 +48,7 @@ def _kept_names(bindings: Bindings) -> Mapping[str, str]:
 
 def _of_elements(node: Node) -> bool:
     """Return whether the keys of a literal are certainly values: those of a map, a slice or an array."""
-    composite = node.parent.parent if node.parent else None
+    composite = node.parent and node.parent.parent
     if composite is None or composite.kind != "composite_literal":
         return False
     return (composite.child("type") or composite).kind in _KEYED

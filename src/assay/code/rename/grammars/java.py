@@ -21,6 +21,7 @@ _HARMLESS = frozenset(
 )
 """Supertypes without fields that could hide a local."""
 _ANNOTATIONS = frozenset({"SuppressWarnings", "SafeVarargs", "Deprecated"})
+_BY_ANNOTATION = {"Override": "overrides a method"}
 _REFLECTION = frozenset(
     "getMethod getMethods getDeclaredMethod getDeclaredMethods getStackTrace getMethodName findVirtual findStatic "
     "findSpecial StackWalker getEnclosingMethod".split()
@@ -55,8 +56,7 @@ def _for_each(node: Node) -> Iterable[Bound]:
 
 def _last(node: Node) -> Iterable[Bound]:
     """Bind the name behind a type in a pattern."""
-    leaves = node.of_kind("identifier")
-    return [Bound(leaves[-1], "variable")] if leaves and leaves[-1] is node.children[-1] else []
+    return bind_all([leaf for leaf in node.children[-1:] if leaf.kind == "identifier"], "variable")
 
 
 def _import(node: Node) -> Iterable[Bound]:
@@ -116,23 +116,25 @@ def _kept_names(bindings: Bindings) -> Mapping[str, str]:
 _PATTERNS = frozenset({"instanceof_expression", "type_pattern", "record_pattern_component"})
 
 
+_AROUND_METHODS = _CLASSES | {"class_body"}
+
+
 def _open(bindings: Bindings, symbol: Symbol) -> str | None:
     """Return why code outside of the text may call a method, or None."""
     for bound in symbol.bound:
         method = bound.node.parent or bound.node
-        around = next((node for node in method.around() if node.kind in _CLASSES or node.kind == "class_body"), None)
+        owner = next((node for node in method.around() if node.kind in _AROUND_METHODS), None)
         modifiers = next(iter(method.of_kind("modifiers")), method)
         for note in modifiers.of_kind("annotation", "marker_annotation"):
             name = bindings.tree.part(note, "name")
-            if name == "Override":
-                return "overrides a method"
             if name not in _ANNOTATIONS:
-                return "an annotation may look at the name"
+                return _BY_ANNOTATION.get(name, "an annotation may look at the name")
         if modifiers.of_kind("native", "abstract"):
             return "implemented elsewhere"
-        if around is None or modifiers.of_kind("private"):
+        if owner is None or modifiers.of_kind("private"):
             continue
-        owner = around.parent if around.kind == "class_body" else around
+        if owner.kind == "class_body":
+            owner = owner.parent
         if owner is None or owner.kind != "class_declaration":
             return "others may implement or override it"
         if owner.child("superclass") or owner.child("interfaces"):
@@ -147,7 +149,9 @@ def _followed(bindings: Bindings, symbol: Symbol, of_text: set[str]) -> str | No
         if place is None:
             continue
         # a method has no type here: its calls are known only where nothing else can be meant
-        on = place.child("object") if place.kind == "method_invocation" else place.children[0]
+        on: Node | None = place.children[0]
+        if place.kind == "method_invocation":
+            on = place.child("object")
         if on is None:
             if any(_inherits(bindings.tree, node) or _extended(node) for node in use.around()):
                 return "a class may inherit a method of that name"
@@ -182,8 +186,8 @@ def _declared_type(tree: Tree, name: Node) -> str:
         return ""
     if declaration and declaration.kind == "variable_declarator":
         declaration = declaration.parent
-    declared = declaration.child("type") if declaration and declaration.kind in _DECLARATIONS else None
-    if declared is None or declared.kind not in {"type_identifier", "generic_type"}:
+    declared = declaration and declaration.kind in _DECLARATIONS and declaration.child("type")
+    if not declared or declared.kind not in {"type_identifier", "generic_type"}:
         return ""
     return _type_name(tree, declared)
 

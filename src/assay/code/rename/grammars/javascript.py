@@ -1,6 +1,7 @@
 """JavaScript: variables, parameters and functions; never properties, classes, imports, exports, keys taken by name."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from assay.code.parse.trees import Node, Tree
 from assay.code.rename.bindings import Bindings, BindingTarget, Bound, Role, bind_all, name_rules
@@ -88,7 +89,8 @@ _CALLED = {"call_expression": "function", "new_expression": "constructor"}
 
 def _kept_names(bindings: Bindings) -> Mapping[str, str]:
     properties = [node for node in bindings.nodes if node.kind == "property_identifier"]
-    of_file = dict.fromkeys(symbol.name for symbol in bindings.symbols if symbol.scope.kind == "file")
+    # in the order of the text, which the reasons keep
+    of_file = dict.fromkeys(map(itemgetter(1), bindings.root.symbols))
     kept: dict[str, str] = {}
     if not _STACK.isdisjoint(map(bindings.tree.of, properties)):
         kept |= dict.fromkeys(bindings.names_of("function"), "the program may see the names of its functions")
@@ -96,8 +98,8 @@ def _kept_names(bindings: Bindings) -> Mapping[str, str]:
     if bindings.free() & _GLOBAL_OBJECTS:
         kept |= dict.fromkeys(of_file, "the global object shows the names of the script")
     for leaf in properties:
-        on = leaf.parent.child("object") if leaf.parent and leaf.parent_kind == "member_expression" else None
-        if on is None:
+        on = leaf.parent and leaf.parent.child("object")
+        if on is None or leaf.parent_kind != "member_expression":
             continue
         name = bindings.tree.of(leaf)
         if on.kind == "identifier" and name in _SEEN:

@@ -1,0 +1,455 @@
+"""Parts of tasks found in texts: a first stage that passes over most texts, and a judgement of the rest.
+
+*First stage.* Runs of a few units of every part are in one table, and each run of a text is looked up in a bitmap, then
+in the table. A part is a candidate where a text has `LEAST_RUNS` of its runs. Runs that ordinary code is full of are in
+the table only where a part has no others.
+
+*Judgement.* The stretch of the text that covers most of the part is compared with it: the share of its units that are
+covered, and how many bits they carry (`assay.scan.rarity`). Chance does not repeat many bits: the corpus and the
+benchmarks together offer less than 2⁶⁰ pairs of places. A part is found from `LEAST_SHARE` of its units and `SURE` bits
+on; short parts count together, if they stand in one row, so a prompt of six words is found beside its solution.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.retrieval.compiled import compiled
+from assay.scan.evidence import ScanPlace
+from assay.scan.rarity import rarity
+from assay.scan.tasks import CODE_PARTS, ScannedTask
+from assay.scan.units import UnitForm, UnitHashes, UnitSequence, grams, units_of_letters
+from assay.types import BooleanArray, Float32Array
+
+RUN: Mapping[UnitForm, int] = {"words": 5, "tokens": 10}
+"""UnitSequence of a run of the first stage."""
+FINE: Mapping[UnitForm, int] = {"words": 4, "tokens": 8}
+"""UnitSequence of a run of the judgement."""
+RARE: Mapping[UnitForm, float] = {"words": 30.0, "tokens": 24.0}
+"""Bits of a run from which it is in the table."""
+LEAST_RUNS: Mapping[UnitForm, float] = {"words": 0.25, "tokens": 0.5}
+"""Share of the runs of a part in the table that a candidate has."""
+LEAST_SHARE: Mapping[UnitForm, float] = {"words": 0.5, "tokens": 0.8}
+SURE: Mapping[UnitForm, float] = {"words": 55.0, "tokens": 80.0}
+"""Bits from which a whole part is no chance."""
+SURE_SHARE: Mapping[UnitForm, float] = {"words": 120.0, "tokens": 120.0}
+"""Bits from which a share of a part is no chance."""
+RUN_COST = 14.0
+"""Bits that a run costs: it could begin anywhere in the stretch, and idioms of a few units are everywhere."""
+REPEATED_BITS = 0.5
+"""Bits of a unit at most at the end of a run that the part has before: repeating itself is no news."""
+WHOLE = 0.9
+"""Share from which a short part counts together with others, and a part stands for those in it."""
+SHORT_BITS = 8.0
+"""Bits of a part from which it counts together with others."""
+ENTRY_BITS = 16.0
+"""Bits that the name of the function counts at most."""
+LONGEST_QUOTE = 4000
+"""Characters of each of the two texts of a place."""
+PROSE_PARTS = frozenset({"docstring", "issue"})
+WHOLE_ONLY = frozenset({"tests"})
+"""Parts of which a share is found in much else: the values of tests are sequences that everybody writes."""
+DISJOINT = ("docstring", "solution", "tests")
+"""Parts that hold nothing of each other, so their bits add up."""
+
+
+@dataclass(frozen=True, eq=False)
+class PartUnits:
+    """A part of a task in one form.
+
+    Attributes:
+        task: position of the task.
+        name: of the part.
+        form: of its units.
+        text: in UTF-8.
+        units: of the text.
+        bits: of each unit.
+        fine: hashes of its short runs.
+    """
+
+    task: int
+    name: str
+    form: UnitForm
+    text: bytes
+    units: UnitSequence
+    bits: Float32Array
+    fine: UnitHashes
+
+    @cached_property
+    def total(self) -> float:
+        """Bits of all units."""
+        return float(self.bits.sum())
+
+    @cached_property
+    def ordered(self) -> tuple[UnitHashes, NDArray[np.intp]]:
+        """The short runs, ascending, and where each begins."""
+        order = np.argsort(self.fine, kind="stable")
+        return self.fine[order], order
+
+
+@dataclass(frozen=True, slots=True)
+class CoveredPart:
+    """The stretch of a text that covers most of a part.
+
+    Attributes:
+        part: that is covered.
+        share: of its units, 0 to 1.
+        bits: of the covered units.
+        first: offset of its first byte in the text.
+        last: offset after its last byte.
+        of_part: the same two in the part.
+    """
+
+    part: PartUnits
+    share: float
+    bits: float
+    first: int
+    last: int
+    of_part: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskMatch:
+    """A task that a text holds: the position of the task, and the place but for its source and row."""
+
+    task: int
+    place: ScanPlace
+
+
+@compiled
+def _hits(values: UnitHashes, bitmap: NDArray[np.uint8], out: NDArray[np.int64]) -> int:
+    """Write the positions of the values whose bit is set; return how many there are."""
+    count, mask = 0, np.uint64(8 * len(bitmap) - 1)
+    for at in range(len(values)):
+        bit = values[at] & mask
+        if bitmap[bit >> np.uint64(3)] >> (bit & np.uint64(7)) & np.uint64(1):
+            out[count] = at
+            count += 1
+    return count
+
+
+@dataclass(frozen=True, eq=False)
+class RunTable:
+    """Runs of the parts in one form: which parts have each, in compressed rows.
+
+    Attributes:
+        runs: uint64 [n], ascending, each once.
+        first: int64 [n + 1], where the parts of each run begin.
+        parts: int32, positions of parts.
+        needed: int32 [parts], runs that a candidate has.
+    """
+
+    form: UnitForm
+    runs: UnitHashes
+    first: NDArray[np.int64]
+    parts: NDArray[np.int32]
+    needed: NDArray[np.int32]
+    bitmap: NDArray[np.uint8] = field(repr=False)
+
+    @classmethod
+    def of(cls, form: UnitForm, parts: Sequence[PartUnits]) -> "RunTable":
+        """Return the table of all parts of this form."""
+        keys, owners = [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
+        needed = np.full(len(parts), np.iinfo(np.int32).max, np.int32)
+        for number, part in enumerate(parts):
+            if part.form == form:
+                chosen = _rare_runs(part)
+                needed[number] = max(1, round(LEAST_RUNS[form] * len(chosen)))
+                keys.append(chosen)
+                owners.append(np.full(len(chosen), number, np.int32))
+        every, owner = np.concatenate(keys), np.concatenate(owners)
+        order = np.argsort(every, kind="stable")
+        runs, first = np.unique(every[order], return_index=True)
+        size = 1 << max(20, int(16 * len(runs)).bit_length())
+        bitmap = np.zeros(size // 8, np.uint8)
+        bits = runs & np.uint64(size - 1)
+        np.bitwise_or.at(bitmap, bits >> np.uint64(3), (1 << (bits & np.uint64(7))).astype(np.uint8))
+        return cls(form, runs, np.append(first, len(every)), owner[order], needed, bitmap)
+
+    def candidates(self, values: UnitHashes, texts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """Yield text and part of each pair that shares enough runs.
+
+        Args:
+            values: runs of several texts.
+            texts: position among `values` of the first run of each text.
+        """
+        if not len(self.runs):
+            return
+        at = np.empty(len(values), np.int64)
+        count = _hits(values, self.bitmap, at)
+        at = at[:count]
+        keys = np.minimum(np.searchsorted(self.runs, values[at]), len(self.runs) - 1)
+        hit = self.runs[keys] == values[at]
+        if not hit.any():
+            return
+        # a run counts once for each text, however often the text repeats it
+        text = np.searchsorted(texts, at[hit], "right") - 1
+        pairs = np.unique(text * len(self.runs) + keys[hit])
+        text, keys = np.divmod(pairs, len(self.runs))
+        lengths = self.first[keys + 1] - self.first[keys]
+        places = np.repeat(self.first[keys] - np.append(0, np.cumsum(lengths)[:-1]), lengths) + np.arange(lengths.sum())
+        both, counts = np.unique(np.repeat(text, lengths) * len(self.needed) + self.parts[places], return_counts=True)
+        numbers = both % len(self.needed)
+        for pair in both[counts >= self.needed[numbers]].tolist():
+            yield divmod(pair, len(self.needed))
+
+
+def _rare_runs(part: PartUnits) -> UnitHashes:
+    width = min(RUN[part.form], len(part.units))
+    if width < RUN[part.form]:
+        return np.empty(0, np.uint64)
+    values = grams(part.units.hashes, width)
+    sums = np.convolve(part.bits, np.ones(width, np.float32), "valid")
+    rare = values[sums >= min(RARE[part.form], float(np.median(sums)))]
+    return np.unique(rare)
+
+
+class Matcher:
+    """Tasks that texts are searched for.
+
+    Attributes:
+        tasks: that are searched for.
+        blind: search for code with other names too.
+    """
+
+    def __init__(self, tasks: Sequence[ScannedTask], *, blind: bool = True) -> None:
+        self.tasks, self.blind = tuple(tasks), blind
+        self.parts: list[PartUnits] = []
+        self._of_task: dict[int, list[PartUnits]] = defaultdict(list)
+        for number, task in enumerate(self.tasks):
+            for part in task.parts:
+                forms: tuple[UnitForm, ...] = ("words", "tokens") if blind and part.name in CODE_PARTS else ("words",)
+                for form in forms:
+                    self._add(part_units(number, part.name, part.text, form))
+        forms = ("words", "tokens") if blind else ("words",)
+        self.tables = [RunTable.of(form, self.parts) for form in forms]
+
+    def _add(self, part: PartUnits) -> None:
+        if len(part.units) >= FINE[part.form]:
+            self.parts.append(part)
+            self._of_task[part.task].append(part)
+
+    def search(self, texts: Sequence[bytes]) -> Iterator[tuple[int, TaskMatch]]:
+        """Yield the position of a text and what it holds, ascending.
+
+        Args:
+            texts: in UTF-8.
+        """
+        joined = b"\0".join(texts)
+        letters = np.frombuffer(joined, np.uint8)
+        sizes = np.fromiter(map(len, texts), np.int64, len(texts))
+        begins = np.cumsum(sizes + 1) - sizes - 1
+        candidates: dict[tuple[int, int], list[PartUnits]] = defaultdict(list)
+        for table in self.tables:
+            hashes, starts, _ = units_of_letters(letters, table.form)
+            first = np.searchsorted(starts, begins)
+            for text, part in table.candidates(grams(hashes, RUN[table.form]), first):
+                candidates[text, self.parts[part].task].append(self.parts[part])
+        judged: dict[int, JudgedText] = {}
+        for text, task in sorted(candidates):
+            if text not in judged:
+                judged = {text: JudgedText(texts[text])}
+            for place in judged[text].places(self.tasks[task], candidates[text, task], self._of_task[task]):
+                yield text, TaskMatch(task, place)
+
+
+def is_tellable(task: ScannedTask) -> bool:
+    """Return False for a task that is too short to tell: even all of it is not sure."""
+    parts = [part_units(0, part.name, part.text, "words") for part in task.parts]
+    return any(len(part.units) >= RUN["words"] and part.total >= SURE["words"] for part in parts)
+
+
+def part_units(task: int, name: str, text: str, form: UnitForm) -> PartUnits:
+    """Return a part of a task in one form."""
+    raw = text.encode("utf-8", "surrogatepass")
+    units = UnitSequence.of(raw, form)
+    bits = rarity(form).of(units.hashes)
+    fine = grams(units.hashes, FINE[form])
+    _, before = np.unique(fine, return_index=True)
+    repeated = np.ones(len(fine), np.bool_)
+    repeated[before] = False
+    tail = bits[FINE[form] - 1 :]
+    tail[repeated] = np.minimum(tail[repeated], REPEATED_BITS)
+    return PartUnits(
+        task=task,
+        name=name,
+        form=form,
+        text=raw,
+        units=units,
+        bits=bits,
+        fine=fine,
+    )
+
+
+class JudgedText:
+    """One text that may hold tasks; its units are found once."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+
+    @cached_property
+    def words(self) -> tuple[UnitSequence, UnitHashes]:
+        """Its words and their runs."""
+        return self._in("words")
+
+    @cached_property
+    def tokens(self) -> tuple[UnitSequence, UnitHashes]:
+        """Its tokens and their runs."""
+        return self._in("tokens")
+
+    def _in(self, form: UnitForm) -> tuple[UnitSequence, UnitHashes]:
+        units = UnitSequence.of(self.text, form)
+        return units, grams(units.hashes, FINE[form])
+
+    def places(
+        self, task: ScannedTask, candidates: Sequence[PartUnits], parts: Sequence[PartUnits]
+    ) -> Iterator[ScanPlace]:
+        """Yield the places that hold a part of a task, the widest part first and none inside another.
+
+        Args:
+            task: that is looked for.
+            candidates: its parts that the text shares runs with.
+            parts: all of its parts.
+        """
+        sure = list(filter(is_sure, filter(None, map(self.stretch, candidates))))
+        if not sure:
+            short = [part for part in parts if part.form == "words" and part.name in DISJOINT]
+            sure = self._together(task, list(filter(None, map(self.stretch, short))))
+        widest: list[CoveredPart] = []
+        for stretch in sorted(sure, key=_rank):
+            inside = any(other.first <= stretch.first and stretch.last <= other.last for other in widest)
+            if not inside:
+                widest.append(stretch)
+                yield self._place(stretch)
+
+    def _together(self, task: ScannedTask, stretches: Sequence[CoveredPart]) -> list[CoveredPart]:
+        """Return the short parts that are sure together, with the name of the function; none otherwise."""
+        apart = [stretch for stretch in stretches if stretch.share >= WHOLE and stretch.bits >= SHORT_BITS]
+        bits = sum(stretch.bits for stretch in apart)
+        # the name counts beside a part alone: by itself it may be anybody's
+        if apart and task.entry and all(stretch.part.name != "tests" for stretch in apart):
+            entry = UnitSequence.of(task.entry.encode(), "words").hashes
+            if np.isin(entry, self.words[0].hashes).all():
+                bits += min(ENTRY_BITS, float(rarity("words").of(entry).sum()))
+        return apart if bits >= SURE["words"] else []
+
+    def stretch(self, part: PartUnits) -> CoveredPart | None:
+        """Return the stretch of the text that covers most of a part; None where it repeats nothing that is rare."""
+        units, runs = self.words if part.form == "words" else self.tokens
+        width = FINE[part.form]
+        theirs, ours = _equal_pairs(part.ordered, runs)
+        if not len(ours):
+            return None
+        # maximal runs: pairs whose places grow together, on one diagonal
+        diagonal = ours.astype(np.int64) - theirs
+        order = np.lexsort((ours, diagonal))
+        theirs, ours, diagonal = theirs[order], ours[order], diagonal[order]
+        ends = np.flatnonzero((np.diff(diagonal) != 0) | (np.diff(ours) != 1))
+        first, last = np.append(0, ends + 1), np.append(ends, len(ours) - 1)
+        sums = np.append(0.0, np.cumsum(part.bits))
+        gain = sums[theirs[last] + width] - sums[theirs[first]] - RUN_COST
+        worth = gain > 0
+        if not worth.any():
+            return None
+        begin, end, lead = theirs[first[worth]], theirs[last[worth]] + width, diagonal[first[worth]]
+        chosen, covered = _cover((begin, end, lead, gain[worth]), part.bits, int(1.5 * len(part.units)) + 10)
+        if not chosen.any():
+            return None
+        inside = np.flatnonzero(covered)
+        at, to = int((begin + lead)[chosen].min()), int((end + lead)[chosen].max())
+        return CoveredPart(
+            part=part,
+            share=float(covered.mean()),
+            bits=float(part.bits[covered].sum() - RUN_COST * (np.count_nonzero(chosen) - 1)),
+            first=int(units.starts[at]),
+            last=int(units.ends[to - 1]),
+            of_part=(int(part.units.starts[inside[0]]), int(part.units.ends[inside[-1]])),
+        )
+
+    def _place(self, stretch: CoveredPart) -> ScanPlace:
+        ours, theirs = self.text[stretch.first : stretch.last], stretch.part.text[slice(*stretch.of_part)]
+        first_line = self.text.count(b"\n", 0, stretch.first) + 1
+        return ScanPlace(
+            part="tests" if stretch.part.name == "test_patch" else stretch.part.name,
+            how=_how(stretch, ours, theirs),
+            share=round(stretch.share, 4),
+            source="",
+            row=None,
+            first_line=first_line,
+            last_line=first_line + ours.count(b"\n"),
+            task_text=theirs.decode("utf-8", "replace")[:LONGEST_QUOTE],
+            source_text=ours.decode("utf-8", "replace")[:LONGEST_QUOTE],
+        )
+
+
+def is_sure(stretch: CoveredPart) -> bool:
+    """Return True if a stretch is enough of its part, and too much for chance."""
+    form = stretch.part.form
+    # a share of a part may be any share, so it has to carry more
+    is_whole = stretch.share >= WHOLE
+    if not is_whole and stretch.part.name in WHOLE_ONLY:
+        return False
+    needed = SURE[form] if is_whole else SURE_SHARE[form]
+    return stretch.share >= LEAST_SHARE[form] and stretch.bits >= needed
+
+
+def _rank(stretch: CoveredPart) -> tuple[object, ...]:
+    # a whole part before a share of a wider one; then the words before the tokens, which say less
+    return (stretch.share < WHOLE, stretch.part.form == "tokens", -len(stretch.part.units))
+
+
+def _how(stretch: CoveredPart, ours: bytes, theirs: bytes) -> str:
+    if stretch.part.form == "tokens":
+        return "renamed"
+    if list(map(bytes.strip, ours.split(b"\n"))) == list(map(bytes.strip, theirs.split(b"\n"))):
+        return "word for word"
+    if stretch.share < WHOLE:
+        return "word for word"  # the share says that some of it differs
+    return "rewrapped" if stretch.part.name in PROSE_PARTS else "reformatted"
+
+
+def _equal_pairs(
+    ordered: tuple[UnitHashes, NDArray[np.intp]], runs: UnitHashes
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the places in a part and in a text of all pairs of equal short runs."""
+    ascending, places = ordered
+    lower, upper = np.searchsorted(ascending, runs, "left"), np.searchsorted(ascending, runs, "right")
+    counts = upper - lower
+    ours = np.repeat(np.arange(len(runs)), counts)
+    within = np.arange(len(ours)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return places[np.repeat(lower, counts) + within], ours
+
+
+@compiled
+def _cover(
+    runs: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]],
+    bits: Float32Array,
+    widest: int,
+) -> tuple[BooleanArray, BooleanArray]:
+    """Choose runs, the heaviest first, each near it and worth its cost by the units that the others lack.
+
+    Returns:
+        bool per run, and bool per unit of the part: covered.
+    """
+    begin, end, lead, gain = runs
+    order = np.argsort(-gain)
+    chosen, covered = np.zeros(len(begin), np.bool_), np.zeros(len(bits), np.bool_)
+    heaviest = order[0]
+    low, high = end[heaviest] + lead[heaviest] - widest, begin[heaviest] + lead[heaviest] + widest
+    for run in order[:500]:
+        if begin[run] + lead[run] < low or end[run] + lead[run] > high:
+            continue
+        new = 0.0
+        for at in range(begin[run], end[run]):
+            if not covered[at]:
+                new += bits[at]
+        if new > RUN_COST:
+            chosen[run] = True
+            covered[begin[run] : end[run]] = True
+            low = max(low, end[run] + lead[run] - widest)
+            high = min(high, begin[run] + lead[run] + widest)
+    return chosen, covered

@@ -167,8 +167,9 @@ def test_data_with_a_column_of_authors_are_read(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = collection(Bench(tmp_path, (), (0,), {"mine": path}, scale="smoke"))
     assert found.authors == (HUMAN, "x", "y")
-    assert len(found.of("Python", "x")) == 8
-    assert len(found.comparable().samples) == 24
+    tasks = collections.SCALES["smoke"].tasks
+    assert len(found.of("Python", "x")) == tasks
+    assert len(found.comparable().samples) == 3 * tasks
 
 
 def test_a_folder_of_solutions_is_read(tmp_path):

@@ -47,6 +47,13 @@ def test_data_and_models_without_use_are_refused_in_one_line(name, data, models,
     assert message in refused(name, data=data, models=models)
 
 
+@pytest.mark.parametrize("name", ["kds/table-1", "deco/table-2", "bugs/table-5", "assay/kinds", "srdetection/table-4"])
+def test_several_seeds_are_refused_where_one_is_run(name, tmp_path):
+    with pytest.raises(DataError, match="received --seed 0,1, expected one seed"):
+        check_used(name, experiments_named(name), Bench.of_scale("smoke", tmp_path, (0, 1)))
+    check_used("bugs", experiments_named("bugs"), Bench.of_scale("smoke", tmp_path, (0, 1)))
+
+
 def test_what_is_used_passes_and_each_experiment_of_a_paper_gets_its_own(tmp_path):
     data = {"bugsinpy": tmp_path, "the-stack-v1.0": tmp_path}
     bench = Bench.of_scale("smoke", tmp_path, (0,), data, models=("a", "b"))

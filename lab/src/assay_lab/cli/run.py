@@ -154,6 +154,7 @@ def run_all(places: Mapping[str, Path], seed: int) -> None:
     from assay.errors import AssayError, DataError
     from assay_lab.experiments import SMOKE, Bench, all_experiments, all_measurements, committed, drive, write_finding
 
+    calm_threads(SMOKE)
     failures = []
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -189,6 +190,7 @@ def run_reproductions(name: str, bench: "Bench") -> None:
     from assay.cli import show as show_report
     from assay_lab.experiments import experiments_named, finding_report, joined, paper, write_finding
 
+    calm_threads(bench.scale)
     experiments = experiments_named(name)
     whole = len(experiments) > 1
     findings = []
@@ -211,6 +213,14 @@ def show_plan(name: str, experiments: Sequence["Reproduction"], bench: "Bench") 
     from assay_lab.papers.planning import plan_report
 
     show_report(plan_report(name, experiments, bench), chosen_format())
+
+
+def calm_threads(scale: str) -> None:
+    """Let torch use one thread at the scale smoke: on tiny models threads of a busy machine wait for one another."""
+    if scale == "smoke":
+        import torch
+
+        torch.set_num_threads(1)
 
 
 def places_at(options: Sequence[str]) -> dict[str, Path]:

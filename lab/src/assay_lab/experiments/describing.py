@@ -1,11 +1,11 @@
 """A finding as a report, and the files that an experiment leaves: finding.json, finding.md, finding.html, audits."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import repeat
 from pathlib import Path
+from types import MappingProxyType
 
 from assay.files import write_text
 from assay.leakage import describe_audit, write_run
@@ -38,8 +38,8 @@ KINDS: Mapping[Unit, ColumnKind] = {"percent": "share", "number": "number", "cou
 NOT_MEASURED = Missing("not measured, or not printed by the paper")
 
 
-def finding_report(finding: Finding) -> Report:
-    """Return the report of an experiment; its data are what `finding.json` holds."""
+def finding_report(finding: Finding, origin: Mapping[str, object] = MappingProxyType({})) -> Report:
+    """Return the report of an experiment; its data are what `finding.json` holds, with where it is from."""
     seeds = f" · seed {', '.join(map(str, finding.seeds))}" if finding.seeds else ""
     return Report(
         title=finding.title,
@@ -54,6 +54,7 @@ def finding_report(finding: Finding) -> Report:
             "seeds": finding.seeds,
             "notes": finding.notes,
             "tables": finding.tables,
+            **origin,
         },
         kind=f"experiment {finding.name}{seeds}",
         excerpts=finding.excerpts,
@@ -72,8 +73,7 @@ def write_finding(folder: Path, finding: Finding, bench: Bench | None = None) ->
     Raises:
         DataError: the folder cannot be written.
     """
-    report = finding_report(finding)
-    report = replace(report, data=dict(report.data) | origin_of(finding.name, bench))
+    report = finding_report(finding, origin_of(finding.name, bench))
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "finding.json", render_json(report))
     write_text(folder / "finding.md", render_markdown(report))

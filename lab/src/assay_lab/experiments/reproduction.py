@@ -30,6 +30,7 @@ class Reproduction:
         takes: patterns of the names of data that it reads; "*" stands for all names.
         models: most models of the bench that it runs; None for all.
         models_with_data: the same where data are given.
+        seeds: most seeds of the bench that it runs; None for all.
         makes_texts: True if it makes its own texts, and data only take their place. In a run of the whole paper the
             data are those of the other experiments, so it gets none.
     """
@@ -42,6 +43,7 @@ class Reproduction:
     takes: tuple[str, ...] = ()
     models: int | None = None
     models_with_data: int | None = None
+    seeds: int | None = None
 
     @property
     def full_name(self) -> str:
@@ -66,7 +68,9 @@ class Reproduction:
         most = self.most_models(bench)
         models = bench.models if most is None else bench.models[:most]
         chosen = bench.configurations if most is None else bench.configurations[: max(1, most)]
-        return replace(bench, data=self.data_of(bench), models=models, configurations=chosen)
+        return replace(
+            bench, data=self.data_of(bench), models=models, configurations=chosen, seeds=bench.seeds[: self.seeds]
+        )
 
 
 def check_used(name: str, experiments: Sequence[Reproduction], bench: Bench) -> None:
@@ -92,6 +96,9 @@ def check_used(name: str, experiments: Sequence[Reproduction], bench: Bench) -> 
         if not largest:
             words = "none with these data" if bench.data else "none without --data"
         raise DataError(f"{name}: received {len(bench.models)} models ({', '.join(bench.models)}), expected {words}")
+    if len(bench.seeds) > 1 and None not in attributes(experiments, "seeds"):
+        seeds = ",".join(map(str, bench.seeds))
+        raise DataError(f"{name}: received --seed {seeds}, expected one seed: it repeats nothing over seeds")
     family = experiments[0].paper
     allowed = {"name", "model", "models", family} if family in FAMILIES else {*TESTBED_KEYS, "models"}
     if surplus := sorted(bench.keys - allowed):

@@ -203,9 +203,11 @@ def run(scale: Scale, seed: int, data: Data) -> Result:
     runs = []
     for path, _ in run_files([folder]):
         runs += [] if path.name == TASKS else [run for run in read_runs(path) if isinstance(run, AgentRun)]
-    named = [
-        (agent_run, task) for agent_run in runs[: scale.runs] if (task := task_of_run(agent_run, table)) is not None
-    ]
+    named = []
+    for agent_run in runs[: scale.runs]:
+        task = task_of_run(agent_run, table)
+        if task is not None:
+            named.append((agent_run, task))
     groups = {"tasks with runs": named}
     if "tasks" in data:
         chance = random.Random(seed)  # noqa: S311  no secret

@@ -253,10 +253,10 @@ def deco_figure_23(bench: Bench) -> Finding:
 
 
 EXPERIMENTS = (
-    Reproduction("deco", "table-3", deco_table_3, takes=ANY, models=1, models_with_data=0),
-    Reproduction("deco", "table-5", deco_table_5, takes=ANY, models=1, models_with_data=0),
-    Reproduction("deco", "table-6", deco_table_6, takes=ANY, models=1, models_with_data=0),
-    Reproduction("deco", "table-9", deco_table_9, takes=ANY, models=1, models_with_data=0),
-    Reproduction("deco", "figure-20", deco_figure_20, takes=ANY, models=1, models_with_data=0),
-    Reproduction("deco", "figure-23", deco_figure_23, takes=ANY, models=1, models_with_data=0),
+    Reproduction("deco", "table-3", deco_table_3, takes=ANY, models=1, models_with_data=0, seeds=1),
+    Reproduction("deco", "table-5", deco_table_5, takes=ANY, models=1, models_with_data=0, seeds=1),
+    Reproduction("deco", "table-6", deco_table_6, takes=ANY, models=1, models_with_data=0, seeds=1),
+    Reproduction("deco", "table-9", deco_table_9, takes=ANY, models=1, models_with_data=0, seeds=1),
+    Reproduction("deco", "figure-20", deco_figure_20, takes=ANY, models=1, models_with_data=0, seeds=1),
+    Reproduction("deco", "figure-23", deco_figure_23, takes=ANY, models=1, models_with_data=0, seeds=1),
 )

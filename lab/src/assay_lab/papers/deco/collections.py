@@ -61,7 +61,7 @@ class ScaleSizes:
 
 
 SCALES: Mapping[str, ScaleSizes] = {
-    "smoke": ScaleSizes(5, 2, 2, functions=10, tokens=32),
+    "smoke": ScaleSizes(8, 2, 2, functions=10, tokens=40),
     "full": ScaleSizes(40, 4, 4),
     "paper": ScaleSizes(None, None, None),
 }

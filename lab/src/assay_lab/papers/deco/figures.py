@@ -131,7 +131,7 @@ def deco_figure_22(bench: Bench) -> Finding:
 
 
 EXPERIMENTS = (
-    Reproduction("deco", "figure-19", deco_figure_19, takes=ANY, models=1, models_with_data=0),
-    Reproduction("deco", "figure-21", deco_figure_21, takes=ANY, models=1, models_with_data=0),
-    Reproduction("deco", "figure-22", deco_figure_22, takes=ANY, models=1, models_with_data=0),
+    Reproduction("deco", "figure-19", deco_figure_19, takes=ANY, models=1, models_with_data=0, seeds=1),
+    Reproduction("deco", "figure-21", deco_figure_21, takes=ANY, models=1, models_with_data=0, seeds=1),
+    Reproduction("deco", "figure-22", deco_figure_22, takes=ANY, models=1, models_with_data=0, seeds=1),
 )

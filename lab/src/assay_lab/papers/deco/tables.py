@@ -187,8 +187,8 @@ def deco_table_8(bench: Bench) -> Finding:
 
 
 EXPERIMENTS = (
-    Reproduction("deco", "table-2", deco_table_2, takes=ANY, models=1, models_with_data=1),
-    Reproduction("deco", "table-4", deco_table_4, takes=ANY, models=1, models_with_data=1),
-    Reproduction("deco", "table-7", deco_table_7, takes=ANY, models=1, models_with_data=1),
-    Reproduction("deco", "table-8", deco_table_8, takes=ANY, models=1, models_with_data=1),
+    Reproduction("deco", "table-2", deco_table_2, takes=ANY, models=1, models_with_data=1, seeds=1),
+    Reproduction("deco", "table-4", deco_table_4, takes=ANY, models=1, models_with_data=1, seeds=1),
+    Reproduction("deco", "table-7", deco_table_7, takes=ANY, models=1, models_with_data=1, seeds=1),
+    Reproduction("deco", "table-8", deco_table_8, takes=ANY, models=1, models_with_data=1, seeds=1),
 )

@@ -26,6 +26,7 @@ from assay_lab.result_rows import column
 
 PAPER = paper("hst")
 TRIAL = "trial.json"
+ENCODER = "builtin:fragments"
 UNION_GAIN, PAPER_GAIN = "union over the best other", "HST over winnowing (paper)"
 """Rows that compare two ways, paired."""
 DRAWN = ("union", "HST (paper)", "winnowing (paper)", "vector")
@@ -72,7 +73,7 @@ def trial(bench: Bench, seed: int) -> TracingTrial:
         ModelError: the encoder cannot be opened.
     """
     size = sizes_of(bench, "hst", SIZES)
-    encoder = open_encoder(bench.models[0]) if bench.models else open_encoder()
+    encoder = open_encoder(next(iter(bench.models), ENCODER))
     folder = bench.out / RUNS / f"retrieval-{Path(bench.scale).stem}-seed-{seed}"
     bench.watchers.begin(f"run {folder.name}")
     documents = list(islice(installed_functions(), size.corpus))

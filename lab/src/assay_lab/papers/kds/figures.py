@@ -168,7 +168,8 @@ def kds_figure_7(bench: Bench) -> Finding:
 
 RUNS = (kds_figure_2, kds_figure_3, kds_figure_4, kds_figure_5, kds_figure_6, kds_figure_7)
 EXPERIMENTS = tuple(
-    Reproduction("kds", f"figure-{number}", run, takes=ANY, models=0) for number, run in enumerate(RUNS, start=2)
+    Reproduction("kds", f"figure-{number}", run, takes=ANY, models=0, seeds=1)
+    for number, run in enumerate(RUNS, start=2)
 )
 
 

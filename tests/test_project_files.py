@@ -198,9 +198,9 @@ def test_the_readme_is_short():
 
 
 def test_the_manual_is_short():
-    """Pages of results apart."""
+    """Pages of results apart; it grew with the scan, the runs of agents and the readers of logs."""
     pages = [page for page in (ROOT / "docs").rglob("*.md") if "results" not in page.parts]
-    assert sum(len(page.read_text("utf-8").split()) for page in pages) <= 46_000
+    assert sum(len(page.read_text("utf-8").split()) for page in pages) <= 47_500
 
 
 def test_the_changelog_has_at_most_ten_lines_for_a_release_and_area():

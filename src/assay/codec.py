@@ -107,7 +107,9 @@ GENERIC: Mapping[Any, Callable[[tuple[Any, ...], Any], Any]] = {
 
 def _decode_mapping(arguments: tuple[Any, ...], data: Mapping[str, Any]) -> dict[Any, Any]:
     key, item = arguments
-    entries = {_decode(key, name): _decode(item, value) for name, value in data.items()}
+    # JSON has names of text alone: a number as a key is written as one
+    read = key if key in (int, float) else partial(_decode, key)
+    entries = {read(name): _decode(item, value) for name, value in data.items()}
     if key is str:
         return entries
     return dict(sorted(entries.items()))  # as text, "16" stands before "2"

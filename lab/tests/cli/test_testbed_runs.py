@@ -271,7 +271,7 @@ def test_a_paper_runs_all_of_its_experiments_and_writes_a_page_of_all(assay, tmp
         return experiment
 
     fakes = [
-        Reproduction("bugs", "table-1", run_of("table-1")),
+        Reproduction("bugs", "table-1", run_of("table-1"), takes=("bugsinpy",)),
         Reproduction("bugs", "own", run_of("own"), makes_texts=True),
     ]
     monkeypatch.setattr("assay_lab.experiments.catalogue.all_experiments", lambda: {e.full_name: e for e in fakes})

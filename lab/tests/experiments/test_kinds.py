@@ -47,5 +47,5 @@ def test_too_few_kinds_are_refused(monkeypatch, tmp_path):
     monkeypatch.setattr(kinds, "drawable_functions", tuple)
     with pytest.raises(DataError, match="0 kinds with 6 texts"):
         kinds.kinds(Bench(tmp_path, (), (0,), scale="smoke"))
-    with pytest.raises(DataError, match="expected one of smoke, small, paper"):
+    with pytest.raises(DataError, match="expected one of smoke, full, paper"):
         kinds.kinds(Bench(tmp_path, (), (0,), scale="large"))

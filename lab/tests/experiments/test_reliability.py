@@ -195,7 +195,7 @@ def test_projects_are_split_before_texts_and_siblings_come_from_projects_of_memb
 
 
 def test_a_scale_without_pools_is_refused(tmp_path):
-    with pytest.raises(DataError, match="expected one of smoke, small, paper"):
+    with pytest.raises(DataError, match="expected one of smoke, full, paper"):
         pools(Bench(tmp_path, (), (0,), scale="large"), 0)
 
 

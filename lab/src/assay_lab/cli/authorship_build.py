@@ -10,7 +10,6 @@ import typer
 from assay.cli import MODEL, Force, grouped, output_folder
 from assay.errors import DataError
 from assay.models import ModelSettings
-from assay_lab.columns import without
 
 if TYPE_CHECKING:
     from assay_lab.rewrites import AssemblyRequest, CollectionRequest, RewritingRequest
@@ -91,7 +90,7 @@ class CollectionOptions:
             raise DataError(f"after {after} and before {before}: no day is both")
         readable = languages_with("functions")
         languages = tuple(sorted(languages_named(tuple(self.language)))) if self.language else readable
-        if unreadable := without(languages, readable):
+        if unreadable := [language for language in languages if language not in readable]:
             raise DataError(f"language {unreadable[0]!r}: expected one of {', '.join(readable)}")
         return CollectionRequest(
             period=Period(after, before),

@@ -203,7 +203,7 @@ def test_the_experiment_runs_at_the_smoke_scale_for_every_seed(tmp_path, monkeyp
 
 
 def test_the_trial_has_no_scale_of_a_configuration_file(tmp_path):
-    with pytest.raises(DataError, match="expected one of smoke, small, paper for hst/retrieval"):
+    with pytest.raises(DataError, match="expected one of smoke, full, paper for hst/retrieval"):
         experiment_named("hst/retrieval").run(Bench(tmp_path, (), (0,), scale="mine.toml"))
 
 

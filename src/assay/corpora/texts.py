@@ -226,7 +226,7 @@ def text_of_bytes(name: str, raw: bytes, language: str | None = None) -> SourceT
     reason = skip_by_bytes(raw, LARGEST_TEXT)
     if reason is not None and reason != "empty":  # an empty file is code too, and too short to be traced
         raise DataError(f"{name}: {reason}; expected source code of at most {LARGEST_TEXT:,} bytes")
-    return SourceText.of(name, text, language or language_of_file(PurePosixPath(name).name, text[:200]))
+    return SourceText(name, text, language or language_of_file(PurePosixPath(name).name, text[:200]))
 
 
 _NOT_A_LINE_END = re.compile(r"[^\r\n]")

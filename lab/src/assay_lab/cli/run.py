@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli import MODEL, OUTPUT_NAMES, complete_models, echo
-from assay_lab.columns import keyed
 from assay_lab.mappings import map_values
 
 if TYPE_CHECKING:
@@ -257,9 +256,9 @@ def list_command() -> None:
     from assay.reports import Column, Report, Row, Table
     from assay_lab.experiments import all_experiments, all_measurements, paper
 
-    summaries = map_values(attrgetter("summary"), keyed(all_experiments().values(), "full_name"))
+    summaries = map_values(attrgetter("summary"), all_experiments())
     titles = {each.paper: paper(each.paper).title for each in all_experiments().values()}
-    summaries |= map_values(attrgetter("title"), keyed(all_measurements().values(), "name"))
+    summaries |= map_values(attrgetter("title"), all_measurements())
     families: dict[str, list[Row]] = {}
     for name, summary in summaries.items():
         families.setdefault(name.partition("/")[0], []).append(Row((name, summary)))

@@ -10,7 +10,6 @@ import typer
 
 from assay.cli import DATA, MODEL, complete_languages, complete_models, output_folder
 from assay.progress import ERRORS
-from assay_lab.columns import among, own_group_column
 from assay_lab.testbed import part_column
 
 if TYPE_CHECKING:
@@ -105,6 +104,8 @@ def plant_command(
     rows = []
     for name in dict.fromkeys(part_column(planted.samples).tolist()):
         texts = planted.part(name)
+        from assay_lab.columns import own_group_column
+
         groups = set(own_group_column(texts))
         rows.append((name, len(texts), len(groups)))
     columns = (Column("part"), Column("texts", "count"), Column("groups", "count"))
@@ -266,6 +267,8 @@ def show_evaluation(folder: Path, evaluation: "Evaluation") -> None:
     from assay.cli import show as show_report
 
     report, page = write_result(folder, evaluation)
+    from assay_lab.columns import among
+
     short = tuple(among(report.tables, "section", SHORT_SECTIONS))
     show_report(replace(report, tables=short), chosen_format(), page)
 

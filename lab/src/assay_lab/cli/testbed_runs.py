@@ -10,7 +10,6 @@ import typer
 
 from assay.cli import DATA, MODEL, complete_languages, complete_models, output_folder
 from assay.progress import ERRORS
-from assay_lab.testbed import part_column
 
 if TYPE_CHECKING:
     from assay.reports import Report
@@ -101,11 +100,12 @@ def plant_command(
     )
     check(configuration, "assay lab testbed plant")
     planted = plant_in(out, configuration, watchers())
+    from assay_lab.columns import own_group_column
+    from assay_lab.testbed import part_column
+
     rows = []
     for name in dict.fromkeys(part_column(planted.samples).tolist()):
         texts = planted.part(name)
-        from assay_lab.columns import own_group_column
-
         groups = set(own_group_column(texts))
         rows.append((name, len(texts), len(groups)))
     columns = (Column("part"), Column("texts", "count"), Column("groups", "count"))

@@ -1,8 +1,3 @@
-from .contamination import PRESENT_KINDS as PRESENT_KINDS
-from .contamination import SAME_TASK as SAME_TASK
-from .contamination import BenchmarkTrace as BenchmarkTrace
-from .contamination import canonical_form as canonical_form
-from .contamination import trace_benchmark as trace_benchmark
 from .evidence import SCAN_STATUSES as SCAN_STATUSES
 from .evidence import ScanEvidence as ScanEvidence
 from .evidence import ScanPlace as ScanPlace
@@ -22,7 +17,3 @@ from .tasks import TaskPart as TaskPart
 from .tasks import read_tasks as read_tasks
 from .tasks import task_of as task_of
 from .units import UnitSequence as UnitSequence
-from .wording import Passages as Passages
-from .wording import passages as passages
-from .wording import same_wording as same_wording
-from .wording import without_notices as without_notices

@@ -6,7 +6,6 @@ from itertools import repeat
 from operator import attrgetter
 
 from assay.reports import Answer, Column, Report, Row, Table, describe, number_of
-from assay.scan import benchmark_traces
 from assay.scan.evidence import SCAN_STATUSES, ScanPlace, TaskEvidence, evidence_rows
 from assay.scan.scanning import CorpusScan
 
@@ -18,9 +17,6 @@ LIMIT = (
     "Not found is not absent: another wording or another solution of the same task is not looked for, and short code "
     "with other names is often missed."
 )
-
-
-describe.register(benchmark_traces.describe_trace)
 
 
 @describe.register

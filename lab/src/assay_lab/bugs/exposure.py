@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.corpora import Origin
 from assay.provenance import Searchable, SearchMethod
-from assay.scan import canonical_form
+from assay_lab.bugs.benchmark_traces import canonical_form
 from assay_lab.bugs.content import (
     ContentEvidence,
     ContentSide,

@@ -9,7 +9,7 @@ Three things count:
 - amount: fewer than `ENOUGH` common runs count in proportion, because short code looks alike.
 
 The evidence is the mean of similarity and order; the amount counts for the decision alone. A document that repeats the
-words of a task counts as holding it too, whatever its code (`assay.scan.same_wording`).
+words of a task counts as holding it too, whatever its code (`assay_lab.bugs.wording`).
 """
 
 import re
@@ -19,7 +19,7 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from assay.scan import Passages, passages, same_wording, without_notices
+from assay_lab.bugs.wording import Passages, passages, same_wording, without_notices
 from assay_lab.clones import strip_comments
 from assay_lab.columns import attributes
 

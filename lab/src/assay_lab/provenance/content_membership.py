@@ -30,10 +30,11 @@ from numpy.typing import ArrayLike, NDArray
 import assay
 from assay.evaluation import Estimate, ShingleIndex, auroc, grouped_bootstrap, grouped_share, shingles
 from assay.provenance import Searchable, trace
-from assay.scan import passages, same_wording, trace_benchmark
 from assay.types import BooleanArray, Float64Array, Sample
 from assay_lab.bugs import CopyEvidence, copy_evidence
+from assay_lab.bugs.benchmark_traces import trace_benchmark
 from assay_lab.bugs.membership import ENOUGH, LEAST_EVIDENCE
+from assay_lab.bugs.wording import passages, same_wording
 from assay_lab.columns import attributes
 from assay_lab.experiments.declaration import SHARED_DATA, WORK, Data, Experiment, Result
 from assay_lab.measuring import with_ends

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.scan import passages, same_wording, without_notices
+from assay_lab.bugs.wording import passages, same_wording, without_notices
 
 TASK = """Given an array of integers and a target, return the positions of the two numbers that add up to the target.
 You may assume that each input has exactly one solution, and you may not use the same element twice.

@@ -16,12 +16,10 @@ import numpy as np
 from assay.corpora import Origin
 from assay.evaluation import Estimate, grouped_share
 from assay.languages import lexical_rules
-from assay.provenance import Searchable, SearchMethod, StoredDocument, Trace, trace
-from assay.provenance.settings import LEAST_CONFIDENCE
-from assay.reports import TabularResult
+from assay.provenance import Searchable, SearchMethod, StoredDocument, Thresholds, Trace, trace
 from assay.retrieval import Canonical, Form, Source, characters, find_regions, tokens
-from assay.scan.wording import passages, same_wording
 from assay.types import Match, Sample
+from assay_lab.bugs.wording import passages, same_wording
 
 MatchKind = Literal["type 1", "type 2", "near-duplicate", "same task, other code", "absent", "too short"]
 MATCH_KINDS: tuple[MatchKind, ...] = get_args(MatchKind)
@@ -60,8 +58,8 @@ class SampleTrace:
     group: str | None = None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class BenchmarkTrace(TabularResult):
+@dataclass(frozen=True, slots=True)
+class BenchmarkTrace:
     """Places of the samples of a benchmark in a corpus.
 
     Attributes:
@@ -103,7 +101,7 @@ def trace_benchmark(
     *,
     benchmark: str,
     method: SearchMethod = "union",
-    sure: float = LEAST_CONFIDENCE,
+    sure: float = Thresholds().min_confidence,
     progress: Callable[[int, int], None] | None = None,
 ) -> BenchmarkTrace:
     """Search an index for every sample of a benchmark.

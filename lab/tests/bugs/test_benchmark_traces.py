@@ -8,8 +8,8 @@ from assay import load
 from assay.code import variants
 from assay.corpora import Document, Origin
 from assay.provenance import CodeIndex
-from assay.scan.contamination import occurs_in, trace_benchmark
 from assay.types import Sample
+from assay_lab.bugs.benchmark_traces import occurs_in, trace_benchmark
 
 FILLER = "def before(x):\n    return x\n\n\n"
 AFTER = "\n\nclass After:\n    pass\n"

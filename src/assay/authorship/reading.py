@@ -1,6 +1,7 @@
 """The code that is judged, and the signals that it declares: files, folders, tables, patches or standard input."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,7 +40,11 @@ def read_code(
     signals: list[Signal] = []
     unread: list[str] = []
     for path in paths:
-        texts = list(_texts(path, language, text))
+        skipped: Counter[str] = Counter()
+        texts = list(_texts(path, language, text, skipped))
+        if skipped:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(skipped.items()))
+            unread.append(f"Files in {path} that were not judged: {reasons}.")
         for source in texts:
             signals += in_text(source.text, source.path)
         if patch:
@@ -78,14 +83,14 @@ def _read_patches(
         signals += declared or []
 
 
-def _texts(path: Path, language: str | None, column: str | None) -> Iterator[SourceText]:
+def _texts(path: Path, language: str | None, column: str | None, skipped: Counter[str]) -> Iterator[SourceText]:
     if column is not None or _TABLE.search(path.name):
         selection = DataSelection(text=column, language=language, labels="as-is", repeated="number")
         for sample in read_dataset(path, selection).samples:
             yield SourceText(f"{path.as_posix()}#{sample.id}", sample.text, sample.language)
     elif path.is_dir():
         # a file that says who generated it declares a signal, so it is not skipped
-        for text in source_texts([str(path)], CorpusSettings(generated=True)):
+        for text in source_texts([str(path)], CorpusSettings(generated=True), skipped):
             yield SourceText(f"{path.as_posix().rstrip('/')}/{text.path}", text.text, text.language)
     else:
         source = read_source_text(path, language)

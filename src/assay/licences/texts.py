@@ -36,6 +36,13 @@ _PYTHON = re.compile(
 )
 
 
+_BY_FOLDER = re.compile(
+    r"\bportions?\s+of\s+(?:this|the)\s+\w+\s+(?:are|is)\s+licen[cs]ed\s+(?:as\s+follows|under\s+different)",
+    re.IGNORECASE,
+)
+"""Open-core projects state a licence by folder so; the text that follows holds for the rest alone."""
+
+
 def licence_of_text(raw: bytes) -> str | None:
     """Return the licence whose full text this is (at most 5 % edited), else those whose grants it contains, or None.
 
@@ -45,7 +52,7 @@ def licence_of_text(raw: bytes) -> str | None:
         return None
     if _TAG.match(head := raw[:_HEAD].decode("utf-8", "replace").lstrip("\ufeff \r\n#/*<!-")):
         return licence_tag(head)
-    return _identified(raw)
+    return UNKNOWN_LICENCE if _BY_FOLDER.search(head) else _identified(raw)
 
 
 @lru_cache(maxsize=1024)

@@ -202,9 +202,9 @@ def test_the_experiment_runs_at_the_smoke_scale_for_every_seed(tmp_path, monkeyp
         assert len(content["cells"]) == 2 * len(ALTERATIONS) * len(WAYS)
 
 
-def test_the_trial_has_no_scale_of_a_configuration_file(tmp_path):
-    with pytest.raises(DataError, match="expected one of smoke, full, paper for hst/retrieval"):
-        experiment_named("hst/retrieval").run(Bench(tmp_path, (), (0,), scale="mine.toml"))
+def test_an_unknown_scale_of_the_trial_is_refused_with_the_list(tmp_path):
+    with pytest.raises(DataError, match="'large': expected one of smoke, full, paper, or a configuration file"):
+        experiment_named("hst/retrieval").run(Bench(tmp_path, (), (0,), scale="large"))
 
 
 def test_the_file_holds_every_number(trial):

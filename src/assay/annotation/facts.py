@@ -9,7 +9,8 @@ from pathlib import Path
 
 from assay.annotation.log_file import LogFile
 from assay.annotation.readers import harness_of
-from assay.annotation.readers.inspect_logs import is_inspect, read_header
+from assay.annotation.readers.inspect_logs import is_inspect
+from assay.datasets import read_inspect_log
 
 _TIMES = ("model_name", "pretty_env_info", "date", "created", "total_evaluation_time_seconds", "start_time", "end_time")
 """Entries of the configuration of lm-eval that differ between equal runs."""
@@ -39,7 +40,7 @@ def run_facts(path: Path) -> RunFacts:
 
 
 def _of_inspect(file: LogFile) -> RunFacts:
-    log = read_header(file, header_only=True)
+    log = read_inspect_log(file.path, header_only=True)
     settings: dict[str, object] = {
         "model": log.eval.model,
         "settings of the model": json.dumps(log.plan.config.model_dump(mode="json"), sort_keys=True),

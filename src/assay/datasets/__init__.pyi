@@ -12,6 +12,7 @@ from .dataset import Dataset as Dataset
 from .dataset import split_by_group as split_by_group
 from .families.bugs import BUGGY_TO_FIXED as BUGGY_TO_FIXED
 from .families.selection import Selection as Selection
+from .harnesses import read_inspect_log as read_inspect_log
 from .layouts import TASK_LAYOUTS as TASK_LAYOUTS
 from .layouts import CellAddress as CellAddress
 from .layouts import TaskColumns as TaskColumns

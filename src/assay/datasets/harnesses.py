@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.datasets.columns import ID_COLUMNS, usual_column
 from assay.datasets.sources import SourceRow
-from assay.errors import DataError, did_you_mean, require
+from assay.errors import DataError, did_you_mean, plain_reason, require
 
 LM_EVAL = "lm-eval:"
 INSPECT = "inspect:"
@@ -42,6 +42,22 @@ def harness_rows(name: str) -> Iterator[SourceRow]:
         message = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         raise DataError(f"task {name} cannot be loaded: {message}") from error
     yield from rows
+
+
+def read_inspect_log(path: Path, *, header_only: bool = False) -> Any:  # noqa: ANN401  inspect_ai is optional
+    """Return a log of inspect as inspect_ai reads it, with the attachments of its samples.
+
+    Raises:
+        DataError: it cannot.
+        MissingExtra: inspect_ai is not installed.
+    """
+    require("inspect_ai", purpose=f"the inspect log {path}")
+    from inspect_ai.log import read_eval_log  # noqa: PLC0415  slow to import
+
+    try:
+        return read_eval_log(str(path), resolve_attachments=not header_only, header_only=header_only)
+    except Exception as error:  # inspect_ai raises what zip, JSON and pydantic raise
+        raise DataError(f"{path} cannot be read as an inspect log: {plain_reason(error)[:200]}") from error
 
 
 def _lm_eval_rows(name: str) -> list[SourceRow]:

@@ -8,7 +8,7 @@ from typing import Any
 from assay.agent_runs.layouts.chat import chat_steps, first_prompt
 from assay.agent_runs.layouts.contents import outcome_of
 from assay.agent_runs.run_values import AgentRun
-from assay.errors import DataError, plain_reason, require
+from assay.datasets import read_inspect_log
 
 
 def is_inspect_log(content: object) -> bool:
@@ -23,14 +23,7 @@ def inspect_runs(path: Path) -> Iterator[AgentRun]:
         DataError: it cannot be read as a log.
         MissingExtra: inspect_ai is not installed.
     """
-    require("inspect_ai", purpose=f"the inspect log {path}")
-    from inspect_ai.log import read_eval_log  # noqa: PLC0415  slow to import
-
-    try:
-        log = read_eval_log(str(path), resolve_attachments=True)
-    except Exception as error:  # inspect_ai raises what zip, JSON and pydantic raise
-        raise DataError(f"{path} cannot be read as an inspect log: {plain_reason(error)[:200]}") from error
-    yield from _runs_of_log(log)
+    yield from _runs_of_log(read_inspect_log(path))
 
 
 def _runs_of_log(log: Any) -> Iterator[AgentRun]:  # noqa: ANN401  inspect_ai is optional

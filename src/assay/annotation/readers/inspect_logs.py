@@ -6,8 +6,7 @@ from typing import Any
 from assay.annotation.log_file import LogFile, first_text, values_at
 from assay.annotation.readers.attempts import UNSCORED, Attempts
 from assay.annotation.task_results import LogColumns, StatedScore, TaskLog
-from assay.datasets import check_nested
-from assay.errors import DataError, plain_reason, require
+from assay.datasets import check_nested, read_inspect_log
 
 GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "no": 0.0}
 """Grades of inspect: correct, incorrect, partial, no answer."""
@@ -20,27 +19,11 @@ def is_inspect(file: LogFile) -> bool:
     return file.path.suffix == ".eval" or {"eval", "status", "version"} <= file.fields.keys()
 
 
-def read_header(file: LogFile, *, header_only: bool) -> Any:  # noqa: ANN401  inspect_ai is optional
-    """Return a log as inspect_ai reads it.
-
-    Raises:
-        DataError: it cannot.
-        MissingExtra: inspect_ai is not installed.
-    """
-    require("inspect_ai", purpose=f"the inspect log {file.path}")
-    from inspect_ai.log import read_eval_log  # noqa: PLC0415  slow to import
-
-    try:
-        return read_eval_log(str(file.path), resolve_attachments=not header_only, header_only=header_only)
-    except Exception as error:  # inspect_ai raises what zip, JSON and pydantic raise
-        raise DataError(f"{file.path} cannot be read as an inspect log: {plain_reason(error)[:200]}") from error
-
-
 def read_inspect(file: LogFile, columns: LogColumns) -> TaskLog | None:
     """Read a log of inspect; a scorer that returns several values has a metric `scorer.key` for each of them."""
     if not is_inspect(file):
         return None
-    log = read_header(file, header_only=False)
+    log = read_inspect_log(file.path)
     samples = log.samples or []
     places = {name: path for name, path in (("text", columns.text), ("id", columns.id)) if path is not None}
     attempts = Attempts(str(file.path))

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from assay import load
 from assay.errors import DataError
 from assay.evaluation.estimate import Estimate
 from assay.models import open_local
@@ -24,7 +23,7 @@ from assay_lab.experiments.catalogue import all_experiments, experiment_named, e
 from assay_lab.experiments.describing import finding_report, write_finding
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, joined, over_seeds
 from assay_lab.experiments.papers import paper
-from assay_lab.papers.srdetection import black_box, figure_2
+from assay_lab.papers.srdetection import black_box
 from assay_lab.papers.srdetection.detectors import in_paper
 from assay_lab.papers.srdetection.sensitivity import by_variants
 from assay_lab.reliability.honest_null import false_positive_rates
@@ -177,7 +176,6 @@ def test_table_9_scores_a_benchmark_once_and_reads_it_afterwards(written, tmp_pa
         return SimpleNamespace(values={work.requests[0].name: np.array([0.5])})
 
     monkeypatch.setattr(black_box, "score_samples", scored)
-    monkeypatch.setattr(black_box, "read_dataset", lambda _, selection: load(selection.data, language="language"))
     monkeypatch.setattr(black_box, "open_checkpoint", lambda *_: open_local("builtin:small", device="cpu"))
     bench = replace(written, seeds=(0,), data={"extra": path})
     for _ in range(2):
@@ -194,7 +192,6 @@ def test_figure_2_is_a_mean_over_seeds_and_takes_a_benchmark_beside_what_was_pla
     path = tmp_path / "other.jsonl"
     rows = [{"id": f"o{i}", "text": function(200 + i), "language": "python"} for i in range(3)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    monkeypatch.setattr(figure_2, "read_dataset", lambda _, selection: load(selection.data, language="language"))
     only_trained = replace(bench, data={"other": path}, _evaluated={})
     finding = result("srdetection/figure-2", only_trained)
     assert not only_trained._evaluated, "detectors that it does not show were judged"

@@ -1,7 +1,9 @@
 """A scan finds tasks in every shape of training data, counts what it cannot read, and writes the rest."""
 
+import bz2
 import gzip
 import json
+import lzma
 import tarfile
 import zipfile
 from pathlib import Path
@@ -133,11 +135,16 @@ def test_nothing_read_is_an_error(tmp_path: Path, tasks: str) -> None:
         scanned(tasks, lines(tmp_path / "a.jsonl", {"text": WHOLE}), columns=("prose",))
 
 
+PACKED = {"jsonl.gz": gzip.compress, "jsonl.xz": lzma.compress, "jsonl.bz2": bz2.compress}
+
+
 def written(folder: Path, kind: str) -> Path:
     rows = [{"text": OTHER}, {"text": WHOLE}, {"text": "last"}]
     path = folder / f"corpus.{kind}"
-    if kind == "jsonl.gz":
-        path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
+    if kind in PACKED:
+        path.write_bytes(PACKED[kind]("".join(json.dumps(row) + "\n" for row in rows).encode()))
+    elif kind == "json":
+        path.write_text(json.dumps(rows))
     elif kind == "jsonl.zst":
         with pa.output_stream(str(path), compression="zstd") as out:
             out.write("".join(json.dumps(row) + "\n" for row in rows).encode())
@@ -162,7 +169,7 @@ def written(folder: Path, kind: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["jsonl.gz", "jsonl.zst", "parquet", "arrow", "csv", "zip", "tar.gz"])
+@pytest.mark.parametrize("kind", [*PACKED, "json", "jsonl.zst", "parquet", "arrow", "csv", "zip", "tar.gz"])
 def test_the_corpus_is_written_without_the_rows_that_hold_a_task(tmp_path: Path, tasks: str, kind: str) -> None:
     path = written(tmp_path, kind)
     result = scanned(tasks, path, clean=tmp_path / "clean")

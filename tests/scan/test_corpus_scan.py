@@ -206,3 +206,9 @@ def test_two_processes_say_the_same_as_one(tmp_path: Path, tasks: str) -> None:
     paths = [lines(tmp_path / f"{number}.jsonl", {"text": OTHER}, {"text": WHOLE}) for number in range(3)]
     corpora = list(map(str, paths))
     assert scan_corpus(corpora, [tasks], jobs=2).evidence == scan_corpus(corpora, [tasks], jobs=1).evidence
+
+
+def test_an_empty_text_was_read_and_changes_no_answer(tmp_path: Path, tasks: str) -> None:
+    result = scanned(tasks, lines(tmp_path / "a.jsonl", {"text": ""}, {"text": OTHER}, {"text": 7}))
+    assert result.shapes["empty texts"] == 1
+    assert result.unread == {"no text in the columns": 1}

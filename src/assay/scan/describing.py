@@ -37,7 +37,7 @@ def _(scanned: CorpusScan) -> Report:
             f"(-o) has {len(places):,}."
         )
     return Report(
-        title=f"Are {', '.join(scanned.evidence.benchmarks)} in these training data?",
+        title=f"Do these training data hold tasks of {', '.join(scanned.evidence.benchmarks)}?",
         statement="",
         answer=_answer(scanned),
         tables=tuple(tables),

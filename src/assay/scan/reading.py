@@ -16,7 +16,7 @@ import pyarrow as pa
 from assay.corpora.archives import Archive, archive_form, decompressed, is_archive
 from assay.corpora.entry import Skipped
 from assay.corpora.filters import decode_source
-from assay.datasets import is_binary
+from assay.datasets import is_binary, nested_value
 from assay.datasets.hub import HubPart, hub_rows
 from assay.datasets.sources.columnar import ARROW_FILE, ARROW_STREAM, decoded_table
 from assay.datasets.sources.delimited import delimited_rows
@@ -129,6 +129,9 @@ class FileReader:
 
     def _row(self, row: Mapping[str, Any], number: int | None, member: str = "") -> Iterator[CorpusText]:
         text = row_text(row, self.columns)
+        if not text.strip() and any(isinstance(nested_value(row, name), str) for name in self.columns or row):
+            self.shapes["empty texts"] += 1  # they were read, and can hold no task
+            return
         if not text.strip():
             self.unread[f"no text in the column{' ' + ', '.join(self.columns) if self.columns else 's'}"] += 1
             return

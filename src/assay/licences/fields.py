@@ -14,12 +14,12 @@ LONGEST_FIELD = 300
 """Characters; longer ones hold the text of a licence."""
 
 _FILE = re.compile(
-    r"(?:^|\+ ?|\| ?)file:? *(?P<file>[\w./-]+)|^see (?:the )?(?:licen[cs]e )?(?:in )?(?P<see>\S+)$", re.IGNORECASE
+    r"(?:^|\+ ?|\| ?)file:? *(?P<file>[\w./-]+)|^see (?:the )?(?:licen[cs]e )?(?:in )?[<'\"]?(?P<see>[^\s<>'\"]+)[>'\"]?$", re.IGNORECASE
 )
 _OR = re.compile(r"\||/|\bor\b(?! (?:\(?at your option\)? )?(?:any )?(?:later|newer|higher|above|greater))")
 _FILLER = re.compile(
     r"\b(?:the|an?|versions?|ver|v|licen[cs]e[ds]?|licensing|of|under|terms|or|and|any|later|newer|higher|above|greater|at|your"
-    r"|option|only|software|public|general|gnu|dual|released|clauses?|free|open|source|foundation|x11|expat|osi|approved|style|by|this|is|project|in)\b|\bv(?=\d)|[\W\d_]+"
+    r"|option|only|software|public|general|gnu|dual|released|clauses?|free|open|source|foundation|x11|expat|osi|approved|style|by|this|is|project|in)\b|\bv(?=\d)|with the classpath exception|[\W\d_]+"
 )
 
 
@@ -96,5 +96,5 @@ def of_fields(words: str, classifiers: Iterable[str]) -> str | None:
 
 def _family(expression: str) -> frozenset[str]:
     return frozenset(
-        re.sub(r"-(?:only|or-later|[23]-Clause)$", "", name) for name in re.findall(r"[\w.-]+", expression)
+        re.sub(r"(?:\.\d)?-(?:only|or-later|[23]-Clause)$", "", name) for name in re.findall(r"[\w.-]+", expression)
     )

@@ -22,6 +22,7 @@ from assay.licences.texts import licence_of_text
 
 _QUOTED = r"(?:%q[{(\[]|['\"])(?P<words>[^'\"})\]\n]+)"
 _LISTED = re.compile(r"['\"]([^'\"]+)['\"]")
+_COMMENT = re.compile(r"^[ \t]*(?:#|//|--|;).*", re.MULTILINE)
 _XML_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -119,12 +120,16 @@ def _setup_py(text: str) -> ProjectFile:
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ProjectFile()
+    names: dict[object, ast.expr] = {}
     for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                names[name] = value
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "setup":
-            fields = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
-            return ProjectFile(
-                of_fields(" ".join(_strings(fields.get("license"))), _strings(fields.get("classifiers")))
-            )
+            fields = {keyword.arg: keyword.value for keyword in node.keywords}
+            values = (fields.get(name) for name in ("license", "classifiers"))
+            licence, classifiers = (_strings(names.get(getattr(value, "id", None), value)) for value in values)
+            return ProjectFile(of_fields(" ".join(licence), classifiers))
     return ProjectFile()
 
 
@@ -275,7 +280,7 @@ def _dotnet(text: str) -> ProjectFile:
 
 def _in_code(text: str, pattern: str) -> ProjectFile:
     """Return what the first assignment states, of one string or a list of them."""
-    match = re.search(pattern, text, re.MULTILINE)
+    match = re.search(pattern, _COMMENT.sub("", text), re.MULTILINE)
     if match is None:
         return ProjectFile()
     listed = match.groupdict().get("list")

@@ -32,7 +32,7 @@ _BEFORE_NAME = 160
 _LATER_WITHIN = 120
 """Characters behind a version in which "or any later version" may stand."""
 
-_SENTENCE = re.compile(r"(?<!\b\w)[.;!?] (?!\d)")
+_SENTENCE = re.compile(r"(?<!\b[^\W\d])[.;!?] (?!\d)")
 _ANY_PUBLIC = re.compile(r"(?<!general )(?<!gnu )\bpublic (?:source )?licen[cs]e")
 _LIST = re.compile(r"(?:[ ,/&+()]|\band\b|\bor\b|\bthe\b|licen[cs]es?\b|>|\|)*")
 """Between the names of a list."""

@@ -39,7 +39,12 @@ COMMONS_CLAUSE = "LicenseRef-scancode-commons-clause"
 _PAIR = 2
 _FOR_SOME = re.compile(r"-NC\b|Noncommercial|\b[AL]?GPL-")
 """Licences that say themselves who may use the code, or that a commercial licence may replace."""
-_COPYLEFT = ("gpl", "fdl", "general", "documentation", "cddl", "лицензи", "许可", "许諾")
+_BINDING = re.compile(r"(?:[AL]?GPL|GFDL|MPL|EPL|CDDL|SSPL|BUSL|EUPL|OSL|Elastic|PolyForm|CECILL|CC-BY-(?:NC|ND|SA))-")
+"""Licences of a part that bind whoever uses the file; of a permissive one below the head the notice is enough."""
+_MAY_BIND = re.compile(
+    r"gpl|fdl|general|documentation|cddl|mozilla|\bmpl\b|eclipse|eupl|cecill|server side|business source|elastic|polyform"
+    r"|share ?alike|commercial|\bcc[ -]by|by-(?:sa|nc|nd)|лицензи|许可|许諾"
+)
 _ADDRESS = re.compile(r"<?\b(?:https?://|www\.)[^\s>)]+>?")
 _PUBLIC_NOTICE = re.compile(
     r"\b(?:under|terms of|subject to)\b.{0,80}\b(?:public[\s\W]{1,8}licen[cs]e|share[\s-]?alike)", re.DOTALL
@@ -90,12 +95,12 @@ def licence_notice(text: str) -> str | None:
     """
     head, rest = head_and_rest(text[:HEAD])
     blocks = blocks_of(head)
-    own = _of_blocks(blocks) or _restricted(" ".join(blocks))
+    own = _of_blocks(blocks) or _non_commercial(" ".join(blocks))
     whole = text[:LARGEST_TEXT].lower()
     gnu: list[str] = []
-    if any(word in whole for word in _COPYLEFT):
+    if _MAY_BIND.search(whole):
         below = named_licences(words_of(comments_of(rest)), only_grants=True)
-        gnu = [licence for licence in filter(IS_GNU.match, below.stated) if not is_named_again(licence, own or "")]
+        gnu = [licence for licence in filter(_BINDING.match, below.stated) if not is_named_again(licence, own or "")]
         if below.is_unclear and own is None:
             own = UNKNOWN_LICENCE
     if gnu:
@@ -170,6 +175,8 @@ def _of_blocks(blocks: Iterable[str]) -> str | None:
     licences: list[str] = []
     for part in parts:
         licence = _of_names(named_licences(part), part)
+        if licence is None and PATTERNS["proprietary"].search(part):
+            licence = PROPRIETARY
         is_single = licence is not None and " " not in licence and IS_GNU.match(licence)
         if licence and not (is_single and is_named_again(licence, all_of(licences))):
             licences.append(licence)
@@ -180,10 +187,8 @@ def _of_blocks(blocks: Iterable[str]) -> str | None:
     return None
 
 
-def _restricted(words: str) -> str | None:
-    """Return the licence of a head that states none, and reserves everything, or grants something to some."""
-    if PATTERNS["proprietary"].search(words):
-        return PROPRIETARY
+def _non_commercial(words: str) -> str | None:
+    """Return the licence of a head that states none, and grants something to some."""
     return NON_COMMERCIAL if PATTERNS["noncommercial"].search(words) else None
 
 

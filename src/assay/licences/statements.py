@@ -203,7 +203,7 @@ def debian_licence(text: str) -> str | None:
 def _debian(words: str) -> str:
     """Return the SPDX expression of a short name of Debian: `GPL-2+ or Expat`."""
     words = re.sub(r"\b([AL]?GPL|GFDL)-(\d)(?![\d.])", r"\1-\2.0", words)
-    words = re.sub(r"\bExpat\b", "MIT", words)
+    words = re.sub(r"\bExpat\b", "MIT", re.sub(r"\bArtistic\b(?!-)", "Artistic-1.0-Perl", words))
     words = re.sub(r"\bBSD-([234])-clause\b", r"BSD-\1-Clause", words)
     return _expression(re.sub(r"\b(and|or|with)\b", lambda match: match[0].upper(), words.replace(",", "")))
 

@@ -13,15 +13,6 @@ from assay.licences.phrases import CLASSIFIERS, PATTERNS, SPELLINGS
 LONGEST_FIELD = 300
 """Characters; longer ones hold the text of a licence."""
 
-_FILE = re.compile(
-    r"(?:^|\+ ?|\| ?)file:? *(?P<file>[\w./-]+)|^see (?:the )?(?:licen[cs]e )?(?:in )?[<'\"]?(?P<see>[^\s<>'\"]+)[>'\"]?$", re.IGNORECASE
-)
-_OR = re.compile(r"\||/|\bor\b(?! (?:\(?at your option\)? )?(?:any )?(?:later|newer|higher|above|greater))")
-_FILLER = re.compile(
-    r"\b(?:the|an?|versions?|ver|v|licen[cs]e[ds]?|licensing|of|under|terms|or|and|any|later|newer|higher|above|greater|at|your"
-    r"|option|only|software|public|general|gnu|dual|released|clauses?|free|open|source|foundation|x11|expat|osi|approved|style|by|this|is|project|in)\b|\bv(?=\d)|with the classpath exception|[\W\d_]+"
-)
-
 
 _Default = TypeVar("_Default")
 
@@ -46,25 +37,25 @@ def spelt_licence(words: str) -> str | None:
 
 def _of_words(plain: str) -> str | None:
     """Return the licences of a field that names them, if it has no word besides that could change their meaning."""
-    text = words_of([_FILE.sub(" ", plain)])
+    text = words_of([PATTERNS["file"].sub(" ", plain)])
     if PATTERNS["proprietary"].search(text):
         return PROPRIETARY
     several = [canonical_licence(part) for part in re.split(r"/|\||,", text)]
     if len(several) > 1 and all(several):
-        joined = " OR ".join if _OR.search(text) else " AND ".join
+        joined = " OR ".join if PATTERNS["or"].search(text) else " AND ".join
         return canonical_licence(joined(map(str, several)))
     left = text
     for naming in reversed(list(namings_in(text, is_field=True))):
         left = f"{left[: naming.start]} {left[naming.end :]}"
     stated = sorted(named_licences(text, is_field=True).stated)
-    if _FILLER.sub("", left) or UNKNOWN_LICENCE in stated or not stated:
+    if PATTERNS["filler"].sub("", left) or UNKNOWN_LICENCE in stated or not stated:
         return None
-    return " OR ".join(stated) if _OR.search(text) else all_of(stated)
+    return " OR ".join(stated) if PATTERNS["or"].search(text) else all_of(stated)
 
 
 def file_named(words: str) -> str | None:
     """Return the path of the licence file that a field names: "SEE LICENSE IN terms.txt", "file LICENSE"."""
-    match = _FILE.search(" ".join(words.split()))
+    match = PATTERNS["file"].search(" ".join(words.split()))
     return match and (match["file"] or match["see"])
 
 

@@ -33,14 +33,6 @@ _LATER_WITHIN = 120
 """Characters behind a version in which "or any later version" may stand."""
 
 _SENTENCE = re.compile(r"(?<!\b[^\W\d])[.;!?] (?!\d)")
-_ANY_PUBLIC = re.compile(r"(?<!general )(?<!gnu )\bpublic (?:source )?licen[cs]e")
-_LIST = re.compile(r"(?:[ ,/&+()]|\band\b|\bor\b|\bthe\b|licen[cs]es?\b|>|\|)*")
-"""Between the names of a list."""
-_MAY_NAME = re.compile(
-    r"licen|gpl|fdl|public|permi|redistribut|\bcc|commons|lizenz|лицензи|mit\b|bsd|cddl|许可|許諾"
-    r"|same terms|unencumbered|everyone is|apache|polyform|elv2|sspl|busl|fsl-|\bbsl|\bmpl|eupl|cecill|wtfpl|\bisc\b"
-)
-_MAY_BE_GNU = re.compile(r"gpl|fdl|public|gnu|öffentlich|общ|публич|public|公")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +110,7 @@ def named_licences(words: str, *, only_grants: bool = False, is_field: bool = Fa
         only_grants: a name or version alone states nothing, as in code that is about licences.
         is_field: each name is a statement, as in a field of a manifest.
     """
-    if not _MAY_NAME.search(words) and not is_field:
+    if not PATTERNS["may_name"].search(words) and not is_field:
         return NamedLicences((), is_unclear=False)
     namings = _present(list(namings_in(words, only_grants=only_grants, is_field=is_field)))
     stated = _latest(naming.identifier for naming in namings if naming.is_stated)
@@ -126,7 +118,7 @@ def named_licences(words: str, *, only_grants: bool = False, is_field: bool = Fa
         stated = ["CDDL-1.1", *filter(partial(ne, "CDDL-1.0"), stated)]
     repeated = set(map(_identifier_without_version, stated))
     unclear = {naming.name.identifier for naming in filter(_is_unclear, namings)}
-    is_public = _ANY_PUBLIC.search(words) is not None and not _names(words)
+    is_public = PATTERNS["any_public"].search(words) is not None and not _names(words)
     texts = frozenset(naming.name.identifier for naming in namings if naming.name.is_text)
     licences = tuple(map(partial(_with_exception, words), stated))
     return NamedLicences(licences, is_unclear=is_public or not unclear <= repeated, texts=texts)
@@ -173,9 +165,9 @@ def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False)
         has_versions = name.name.versions is not None
         version, later = _version(words, name, end) if has_versions else (None, False)
         is_strong = not (only_grants or name.name.is_weak or (has_versions and version is None))
-        is_listed = behind > 0 and _LIST.fullmatch(words, behind, name.start) is not None
+        is_listed = behind > 0 and PATTERNS["list"].fullmatch(words, behind, name.start) is not None
         # a list of names is a statement by itself: "MIT & GPL"; the text of a licence names it at length
-        is_in_list = end < len(words) and _LIST.fullmatch(words, name.end, end) is not None
+        is_in_list = end < len(words) and PATTERNS["list"].fullmatch(words, name.end, end) is not None
         is_short = "general" not in words[name.start : name.end]
         is_stated = (
             is_field
@@ -209,7 +201,7 @@ def _is_mention(words: str, before: str, name: Naming) -> bool:
 def _names(words: str) -> list[Naming]:
     """Return the names in words, in their order; of those that overlap the first, and GNU licences before others."""
     names = []
-    for match in GNU.finditer(words) if _MAY_BE_GNU.search(words) else ():
+    for match in GNU.finditer(words) if PATTERNS["may_be_gnu"].search(words) else ():
         kind = next(name for pattern, name in GNU_KINDS if pattern.search(match[0]))
         names.append(Naming(match.start(), match.end(), kind))
     others = []

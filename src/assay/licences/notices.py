@@ -9,7 +9,8 @@ the licence unknown: nothing says that the file is under that of its folder.
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from functools import partial
+from itertools import chain, filterfalse
 
 from assay.licences.comments import blocks_of, comments_of, head_and_rest, words_of
 from assay.licences.names import (
@@ -37,24 +38,7 @@ NON_COMMERCIAL = "LicenseRef-NonCommercial"
 COMMONS_CLAUSE = "LicenseRef-scancode-commons-clause"
 
 _PAIR = 2
-_FOR_SOME = re.compile(r"-NC\b|Noncommercial|\b[AL]?GPL-")
-"""Licences that say themselves who may use the code, or that a commercial licence may replace."""
-_BINDING = re.compile(r"(?:[AL]?GPL|GFDL|MPL|EPL|CDDL|SSPL|BUSL|EUPL|OSL|Elastic|PolyForm|CECILL|CC-BY-(?:NC|ND|SA))-")
-"""Licences of a part that bind whoever uses the file; of a permissive one below the head the notice is enough."""
-_MAY_BIND = re.compile(
-    r"gpl|fdl|general|documentation|cddl|mozilla|\bmpl\b|eclipse|eupl|cecill|server side|business source|elastic|polyform"
-    r"|share ?alike|commercial|\bcc[ -]by|by-(?:sa|nc|nd)|лицензи|许可|许諾"
-)
 _ADDRESS = re.compile(r"<?\b(?:https?://|www\.)[^\s>)]+>?")
-_PUBLIC_NOTICE = re.compile(
-    r"\b(?:under|terms of|subject to)\b.{0,80}\b(?:public[\s\W]{1,8}licen[cs]e|share[\s-]?alike)", re.DOTALL
-)
-"""Notices of other copyleft licences, anywhere in a file."""
-_GRANT_IN_CODE = re.compile(
-    r"(?:under[\s\W]{1,12}the[\s\W]{1,12}terms|redistribut\w+[\s\W]{1,12}it|free[\s\W]{1,12}software).{0,200}(?:general[\s\W]{1,8}public|\b[al]?gpl)",
-    re.DOTALL,
-)
-"""The notice of a GNU licence, in a string."""
 _SHARED = frozenset(
     [
         "the",
@@ -97,17 +81,15 @@ def licence_notice(text: str) -> str | None:
     blocks = blocks_of(head)
     own = _of_blocks(blocks) or _non_commercial(" ".join(blocks))
     whole = text[:LARGEST_TEXT].lower()
-    gnu: list[str] = []
-    if _MAY_BIND.search(whole):
+    if PATTERNS["may_bind"].search(whole):
         below = named_licences(words_of(comments_of(rest)), only_grants=True)
-        gnu = [licence for licence in filter(_BINDING.match, below.stated) if not is_named_again(licence, own or "")]
         if below.is_unclear and own is None:
             own = UNKNOWN_LICENCE
-    if gnu:
-        return all_known(filter(None, [own, *gnu]))
-    if own is None and (_GRANT_IN_CODE.search("\n".join(rest).lower()) or _PUBLIC_NOTICE.search(whole)):
-        return UNKNOWN_LICENCE
-    return own
+        binding = filter(PATTERNS["binding"].match, below.stated)
+        if further := list(filterfalse(partial(is_named_again, stated=own or ""), binding)):
+            return all_known(filter(None, [own, *further]))
+    in_code = PATTERNS["grant_in_code"].search("\n".join(rest).lower()) or PATTERNS["public_notice"].search(whole)
+    return UNKNOWN_LICENCE if own is None and in_code else own
 
 
 def names_no_version(text: str) -> bool:
@@ -199,7 +181,7 @@ def _of_names(names: NamedLicences, words: str) -> str | None:
         return UNKNOWN_LICENCE
     clauses = [COMMONS_CLAUSE] if COMMONS_CLAUSE in licences else []
     licence = joined_by_words(list(filter(_is_whole, licences)), words)
-    is_for_some = licence and not _FOR_SOME.search(licence) and PATTERNS["noncommercial"].search(words)
+    is_for_some = licence and not PATTERNS["for_some"].search(licence) and PATTERNS["noncommercial"].search(words)
     clauses += [NON_COMMERCIAL] if is_for_some else []
     return all_known(filter(None, [licence, *clauses])) or None
 

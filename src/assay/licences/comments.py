@@ -36,6 +36,8 @@ _PREAMBLE = re.compile(
     r"|[rbuRBU]{0,2}(?=\"\"\"|'''))",
     re.IGNORECASE,
 )
+_IMPORT = re.compile(r"(?:import|from [\w.]+ import|using|use|require) ?[^{(]*$")
+_POD = re.compile(r"\b[BCFILS]<([^<>]*)>")
 _PROSE_WITHIN = re.compile(r"[ \t]*[\w(][^={}|\\]*[^={}|\\;]")
 """A line of a paragraph that began with prose."""
 _PROSE = re.compile(
@@ -72,7 +74,7 @@ def blocks_of(head: Iterable[str]) -> list[str]:
 
 def words_of(lines: Iterable[str]) -> str:
     """Return lines in lower case without marks of comments and emphasis, their words separated by single spaces."""
-    plain = " ".join(_MARKS.sub("", line) for line in map(str.lower, lines)).translate(_TO_SPACES)
+    plain = " ".join(_MARKS.sub("", _POD.sub(r"\1", line).lower()) for line in lines).translate(_TO_SPACES)
     return " ".join(plain.split()).translate(_NO_QUOTES)
 
 
@@ -108,6 +110,8 @@ def _head(lines: Iterable[str]) -> Iterator[str]:
         elif (is_prose and _PROSE_WITHIN.fullmatch(line)) or _PROSE.fullmatch(line):
             is_prose = True
             yield line
+        elif _IMPORT.match(line):
+            yield ""  # a notice may stand below them, and none within
         elif _COMMENT_LINE.match(line) or _PREAMBLE.match(line):
             is_prose = False
             yield line

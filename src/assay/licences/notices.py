@@ -65,6 +65,8 @@ _HEADING = re.compile(
     r"|(?:licen[cs](?:e|es|ing)|copyright and licen[cs]e)[ \t]*:?[ \t]*\n[-=~^\"'*+]{3,}[^\n]*)\n",
     re.IGNORECASE | re.MULTILINE,
 )
+_POD_SECTION = re.compile(r"^=head\d [^\n]*licen[cs]e[^\n]*\n(.*?)(?=^=|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+"""The documentation of a Perl module states its licence below the code."""
 _NEXT_HEADING = re.compile(r"^(?:#{1,6}[ \t]|[^\n]+\n[-=~^]{3,}[ \t]*$)", re.MULTILINE)
 _README_LINE = re.compile(
     r"^[ \t>*:-]*\**licen[cs]e\**[ \t]*:+\**[ \t]*(?P<words>[^\n]+)$", re.IGNORECASE | re.MULTILINE
@@ -79,6 +81,7 @@ def licence_notice(text: str) -> str | None:
     """
     head, rest = head_and_rest(text[:HEAD])
     blocks = blocks_of(head)
+    blocks += map(words_of, map(str.splitlines, _POD_SECTION.findall(text[:LARGEST_TEXT])))
     own = _of_blocks(blocks) or _non_commercial(" ".join(blocks))
     whole = text[:LARGEST_TEXT].lower()
     if PATTERNS["may_bind"].search(whole):

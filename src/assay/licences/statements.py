@@ -19,6 +19,7 @@ from assay.errors import DataError
 from assay.files import parse_json, parse_toml
 from assay.licences.expressions import canonical_licence, licence_tag
 from assay.licences.names import UNKNOWN_LICENCE
+from assay.licences.texts import licence_of_text
 
 EXPECTED = (
     "expected JSON of ScanCode, SPDX (JSON or tag-value), CycloneDX JSON, REUSE.toml, dep5 or a folder with these"
@@ -180,6 +181,7 @@ def _of_reuse(content: Mapping[str, Any]) -> StatedLicences:
 
 def _of_dep5(text: str) -> StatedLicences:
     pairs = []
+    texts = dict(re.findall(r"^License:[ \t]*(\S[^\n]*)\n((?:[ \t]+[^\n]*\n?)+)", text, re.MULTILINE))
     for paragraph in re.split(r"\n[ \t]*\n", text):
         unfolded = re.sub(r"\n[ \t]+", " ", paragraph)
         fields = {}
@@ -188,7 +190,10 @@ def _of_dep5(text: str) -> StatedLicences:
             fields[name.strip()] = value.strip()
         licence = re.match(r"License:[ \t]*([^\n]*)", paragraph[paragraph.find("License:") :])
         if "Files" in fields and licence and licence[1].strip():
-            expression = _debian(licence[1].strip())
+            name = licence[1].strip()
+            expression = _debian(name)
+            if expression == UNKNOWN_LICENCE and name in texts:
+                expression = licence_of_text(texts[name].replace("\n .\n", "\n\n").encode()) or UNKNOWN_LICENCE
             pairs += [(pattern.replace("\\", ""), expression) for pattern in fields["Files"].split()]
     return StatedLicences({}, tuple(pairs))
 
@@ -202,7 +207,7 @@ def debian_licence(text: str) -> str | None:
 
 def _debian(words: str) -> str:
     """Return the SPDX expression of a short name of Debian: `GPL-2+ or Expat`."""
-    words = re.sub(r"\b([AL]?GPL|GFDL)-(\d)(?![\d.])", r"\1-\2.0", words)
+    words = re.sub(r"\b([AL]?GPL|GFDL)-(\d)(?![\d.])", r"\1-\2.0", words.replace("_OR_", " OR "))
     words = re.sub(r"\bExpat\b", "MIT", re.sub(r"\bArtistic\b(?!-)", "Artistic-1.0-Perl", words))
     words = re.sub(r"\bBSD-([234])-clause\b", r"BSD-\1-Clause", words)
     return _expression(re.sub(r"\b(and|or|with)\b", lambda match: match[0].upper(), words.replace(",", "")))

@@ -2,6 +2,7 @@
 
 import re
 import tempfile
+from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 
@@ -27,7 +28,7 @@ _TITLE_WITHIN = 300
 """Characters at the top of a file in which a title is that of the whole."""
 
 _PAIR = 2
-_ALONE = frozenset({"BUSL-1.1", "SSPL-1.0", "Elastic-2.0", "FSL-1.1-MIT", "FSL-1.1-ALv2"})
+_ALONE = frozenset({"BUSL-1.1", "SSPL-1.0", "Elastic-2.0", "FSL-1.1-MIT", "FSL-1.1-ALv2", "CECILL-2.0", "CECILL-2.1"})
 """Licences whose texts name others, that they turn to or were made from."""
 _TAG = re.compile(r"SPDX-Licen[cs]e-Identifier:[ \t]*([^\r\n]+)", re.IGNORECASE)
 # Python's own licence file, and those made after it: a history, the licence that holds, and those of the past
@@ -93,6 +94,9 @@ def _of_words(text: str) -> str | None:
     gnu = list(filter(IS_GNU.match, others.stated))
     if not named:
         return _without_title(words, gnu, is_unclear=others.is_unclear)
+    # the words before a text may allow later versions; the text itself says how anybody may
+    before = named_licences(words[: min(titled.values(), default=0)]).stated
+    named = dict.fromkeys(_later_of(licence, before) for licence in named)
     if any(licence.startswith("LGPL-") for licence in named):  # which comes with the text of the full licence
         named = dict.fromkeys(licence for licence in named if not licence.startswith("GPL-"))
     if not any(licence.startswith("MPL") or IS_GNU.match(licence) for licence in named):
@@ -102,6 +106,11 @@ def _of_words(text: str) -> str | None:
         return joined_by_words(list(named), words)
     # the licences themselves say "either" and "at your option"; a choice is announced before them
     return joined_by_words(list(named), words[:_ANNOUNCED])
+
+
+def _later_of(licence: str, stated: Collection[str]) -> str:
+    later = licence.replace("-only", "-or-later")
+    return later if later in stated else licence
 
 
 def _without_title(words: str, gnu: list[str], *, is_unclear: bool) -> str | None:

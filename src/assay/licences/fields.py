@@ -32,7 +32,9 @@ def spelt_licence(words: str) -> str | None:
         return None
     if licence := SPELLINGS.get(plain.casefold().strip(".")) or canonical_licence(plain):
         return licence
-    return None if len(plain) > LONGEST_FIELD else _of_words(plain)
+    if len(plain) > LONGEST_FIELD:
+        return None
+    return _of_words(plain)
 
 
 def _of_words(plain: str) -> str | None:
@@ -40,17 +42,22 @@ def _of_words(plain: str) -> str | None:
     text = words_of([PATTERNS["file"].sub(" ", plain)])
     if PATTERNS["proprietary"].search(text):
         return PROPRIETARY
-    several = [canonical_licence(part) for part in re.split(r"/|\||,", text)]
-    if len(several) > 1 and all(several):
-        joined = " OR ".join if PATTERNS["or"].search(text) else " AND ".join
-        return canonical_licence(joined(map(str, several)))
+    parts = re.split(r"/|\||,", text)
+    if len(parts) > 1 and all(map(canonical_licence, parts)):
+        return canonical_licence(_joined(map(str.strip, parts), text))
     left = text
     for naming in reversed(list(namings_in(text, is_field=True))):
         left = f"{left[: naming.start]} {left[naming.end :]}"
     stated = sorted(named_licences(text, is_field=True).stated)
     if PATTERNS["filler"].sub("", left) or UNKNOWN_LICENCE in stated or not stated:
         return None
-    return " OR ".join(stated) if PATTERNS["or"].search(text) else all_of(stated)
+    return _joined(stated, text)
+
+
+def _joined(licences: Iterable[str], text: str) -> str:
+    if PATTERNS["or"].search(text):
+        return " OR ".join(licences)
+    return all_of(licences)
 
 
 def file_named(words: str) -> str | None:
@@ -66,8 +73,7 @@ def stated_licence(metadata: Metadata) -> str | None:
     """
     if expression := metadata.get_all("License-Expression", [""])[0]:
         return canonical_licence(str(expression)) or str(expression)[:LONGEST_EXPRESSION]
-    names = [name for name in map(str, metadata.get_all("Classifier", [])) if name.startswith("License ::")]
-    return of_fields(str(metadata.get_all("License", [""])[0]), names)
+    return of_fields(str(metadata.get_all("License", [""])[0]), map(str, metadata.get_all("Classifier", [])))
 
 
 def of_fields(words: str, classifiers: Iterable[str]) -> str | None:
@@ -78,14 +84,16 @@ def of_fields(words: str, classifiers: Iterable[str]) -> str | None:
         return PROPRIETARY
     # a classifier that names no single licence makes the whole statement unknown, unless the field says which
     classified = " OR ".join(sorted(map(CLASSIFIERS.__getitem__, names & CLASSIFIERS.keys())))
-    if not names or field is None:
-        return (classified or None) if names and names <= CLASSIFIERS.keys() else field
-    if not classified or _family(classified) == _family(field) or field in classified.split(" OR "):
-        return field if " OR " not in classified else classified
-    return all_known([field, classified])
+    if field is None and names <= CLASSIFIERS.keys():
+        return classified or None
+    if field is None or not names:
+        return field
+    if classified and _family(classified) != _family(field) and field not in classified.split(" OR "):
+        return all_known([field, classified])
+    if " OR " in classified:
+        return classified
+    return field
 
 
 def _family(expression: str) -> frozenset[str]:
-    return frozenset(
-        re.sub(r"(?:\.\d)?-(?:only|or-later|[23]-Clause)$", "", name) for name in re.findall(r"[\w.-]+", expression)
-    )
+    return frozenset(re.findall(r"[\w.-]+", re.sub(r"(?:\.\d)?-(?:only|or-later|[23]-Clause)\b", "", expression)))

@@ -22,6 +22,9 @@ LICENCE_READER = "assay 2"
 """Name and version of the rules: an index records which ones read its licences."""
 
 IS_GNU = re.compile(r"(?:[AL]?GPL|GFDL)-")
+_SURELY_GNU = re.compile(rf"(?!.* OR ){IS_GNU.pattern}")
+_CHOICE = re.compile(r"(.* OR .*)")
+_LATER = ("only", "or-later")
 
 _LONGEST_GAP = 160
 """Characters between the name of a licence and its version."""
@@ -61,6 +64,9 @@ class Naming:
         return self.licence or self.name.without_version or UNKNOWN_LICENCE
 
 
+_NAME = attrgetter("name.identifier")
+
+
 @dataclass(frozen=True, slots=True)
 class NamedLicences:
     """Licences that a text names.
@@ -80,8 +86,8 @@ def all_of(licences: Iterable[str]) -> str:
     """Join licences that all apply into one expression."""
     distinct = list(dict.fromkeys(licences))
     if len(distinct) > 1:
-        distinct = [f"({licence})" if " OR " in licence else licence for licence in distinct]
-    return " AND ".join(distinct)
+        return " AND ".join(map(partial(_CHOICE.sub, r"(\1)"), distinct))
+    return "".join(distinct)
 
 
 def all_known(licences: Iterable[str]) -> str:
@@ -89,7 +95,7 @@ def all_known(licences: Iterable[str]) -> str:
     several = list(licences)
     if UNKNOWN_LICENCE not in several:
         return all_of(several)
-    return all_of(licence for licence in several if IS_GNU.match(licence) and " OR " not in licence) or UNKNOWN_LICENCE
+    return all_of(filter(_SURELY_GNU.match, several)) or UNKNOWN_LICENCE
 
 
 def is_named_again(licence: str, stated: str) -> bool:
@@ -113,13 +119,13 @@ def named_licences(words: str, *, only_grants: bool = False, is_field: bool = Fa
     if not PATTERNS["may_name"].search(words) and not is_field:
         return NamedLicences((), is_unclear=False)
     namings = _present(list(namings_in(words, only_grants=only_grants, is_field=is_field)))
-    stated = _latest(naming.identifier for naming in namings if naming.is_stated)
+    stated = _latest(map(attrgetter("identifier"), filter(attrgetter("is_stated"), namings)))
     if "CDDL-1.0" in stated and "gpl 1 1" in words:  # the notices of Oracle have the version in an address alone
         stated = ["CDDL-1.1", *filter(partial(ne, "CDDL-1.0"), stated)]
     repeated = set(map(_identifier_without_version, stated))
-    unclear = {naming.name.identifier for naming in filter(_is_unclear, namings)}
+    unclear = set(map(_NAME, filter(_is_unclear, namings)))
     is_public = PATTERNS["any_public"].search(words) is not None and not _names(words)
-    texts = frozenset(naming.name.identifier for naming in namings if naming.name.is_text)
+    texts = frozenset(map(_NAME, filter(attrgetter("name.is_text"), namings)))
     licences = tuple(map(partial(_with_exception, words), stated))
     return NamedLicences(licences, is_unclear=is_public or not unclear <= repeated, texts=texts)
 
@@ -130,11 +136,11 @@ def _present(namings: list[Naming]) -> list[Naming]:
     if any(map(attrgetter("is_stated"), present)):
         namings = present
     else:
-        namings = [replace(naming, is_stated=naming.is_stated and not naming.is_past) for naming in namings]
+        namings = list(map(partial(replace, is_stated=False), namings))
     # what a licence turns to at a later date does not apply before it
-    namings = [naming for naming in namings if naming.name.is_alone and naming.is_stated] or namings
+    namings = list(filter(attrgetter("name.is_alone"), filter(attrgetter("is_stated"), namings))) or namings
     # "the GPL" beside "GPL version 2" is the same licence, named again
-    versioned = {naming.name.identifier for naming in namings if naming.licence}
+    versioned = set(map(_NAME, filter(attrgetter("licence"), namings)))
     return [naming for naming in namings if naming.licence or naming.name.identifier not in versioned]
 
 
@@ -162,9 +168,9 @@ def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False)
         before = words[max(0, name.start - _BEFORE_NAME) : name.start]
         if not is_field and _is_mention(words, before, name):
             continue
-        has_versions = name.name.versions is not None
-        version, later = _version(words, name, end) if has_versions else (None, False)
-        is_strong = not (only_grants or name.name.is_weak or (has_versions and version is None))
+        version, later = _version(words, name, end)
+        has_no_version = name.name.versions is not None and version is None
+        is_strong = not (only_grants or name.name.is_weak or has_no_version)
         is_listed = behind > 0 and PATTERNS["list"].fullmatch(words, behind, name.start) is not None
         # a list of names is a statement by itself: "MIT & GPL"; the text of a licence names it at length
         is_in_list = end < len(words) and PATTERNS["list"].fullmatch(words, name.end, end) is not None
@@ -189,8 +195,8 @@ def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False)
 def _is_behind(pattern: str, before: str) -> bool:
     """Return True if the last sentence has words of a pattern, and no new statement behind them."""
     sentence = _SENTENCE.split(before)[-1]
-    ends = [match.end() for match in PATTERNS[pattern].finditer(sentence)]
-    return bool(ends) and not PATTERNS["restart"].search(sentence, ends[-1])
+    *_, last = None, *PATTERNS[pattern].finditer(sentence)
+    return last is not None and not PATTERNS["restart"].search(sentence, last.end())
 
 
 def _is_mention(words: str, before: str, name: Naming) -> bool:
@@ -201,9 +207,10 @@ def _is_mention(words: str, before: str, name: Naming) -> bool:
 def _names(words: str) -> list[Naming]:
     """Return the names in words, in their order; of those that overlap the first, and GNU licences before others."""
     names = []
-    for match in GNU.finditer(words) if PATTERNS["may_be_gnu"].search(words) else ():
-        kind = next(name for pattern, name in GNU_KINDS if pattern.search(match[0]))
-        names.append(Naming(match.start(), match.end(), kind))
+    if PATTERNS["may_be_gnu"].search(words):
+        for match in GNU.finditer(words):
+            kind = next(name for pattern, name in GNU_KINDS if pattern.search(match[0]))
+            names.append(Naming(match.start(), match.end(), kind))
     others = []
     for pattern, needed, name in NAMES:
         if not needed or any(map(words.__contains__, needed)):
@@ -216,7 +223,9 @@ def _names(words: str) -> list[Naming]:
 
 
 def _version(words: str, name: Naming, until: int) -> tuple[str | None, bool]:
-    """Return the version of a licence, and True if later ones are allowed."""
+    """Return the version of a licence that has some, and True if later ones are allowed."""
+    if name.name.versions is None:
+        return None, False
     after = words[name.end : until]
     near = VERSIONS["joined"].match(after) or VERSIONS["near"].search(after[:_LONGEST_GAP])
     # the words of another licence end those of this one; a version that is joined to the name has none before it
@@ -236,15 +245,14 @@ def _identifier(name: LicenceName, version: str | None, *, later: bool) -> str |
     if name.versions is None:
         return name.identifier
     if version is not None:
-        version = version.removesuffix(".0") if version.count(".") > 1 else version
-        version = version if "." in version else f"{version}.0"
+        version = re.sub(r"^(\d)$", r"\1.0", re.sub(r"(\.\d+)\.0$", r"\1", version))
     if version == "1.0" and name.identifier == "LGPL":
         version = "2.0"
     if version not in name.versions:
         return None
     if not name.is_gnu:
         return f"{name.identifier}-{version}"
-    return f"{name.identifier}-{version}-{'or-later' if later else 'only'}"
+    return f"{name.identifier}-{version}-{_LATER[later]}"
 
 
 def _identifier_without_version(licence: str) -> str:

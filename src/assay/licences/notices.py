@@ -92,7 +92,9 @@ def licence_notice(text: str) -> str | None:
         if further := list(filterfalse(partial(is_named_again, stated=own or ""), binding)):
             return all_known(filter(None, [own, *further]))
     in_code = PATTERNS["grant_in_code"].search("\n".join(rest).lower()) or PATTERNS["public_notice"].search(whole)
-    return UNKNOWN_LICENCE if own is None and in_code else own
+    if own is None and in_code:
+        return UNKNOWN_LICENCE
+    return own
 
 
 def names_no_version(text: str) -> bool:
@@ -174,7 +176,9 @@ def _of_blocks(blocks: Iterable[str]) -> str | None:
 
 def _non_commercial(words: str) -> str | None:
     """Return the licence of a head that states none, and grants something to some."""
-    return NON_COMMERCIAL if PATTERNS["noncommercial"].search(words) else None
+    if PATTERNS["noncommercial"].search(words):
+        return NON_COMMERCIAL
+    return None
 
 
 def _of_names(names: NamedLicences, words: str) -> str | None:
@@ -182,15 +186,11 @@ def _of_names(names: NamedLicences, words: str) -> str | None:
     licences = _without_repeats(names.stated, words)
     if names.is_unclear and not any(map(IS_GNU.match, licences)):
         return UNKNOWN_LICENCE
-    clauses = [COMMONS_CLAUSE] if COMMONS_CLAUSE in licences else []
-    licence = joined_by_words(list(filter(_is_whole, licences)), words)
-    is_for_some = licence and not PATTERNS["for_some"].search(licence) and PATTERNS["noncommercial"].search(words)
-    clauses += [NON_COMMERCIAL] if is_for_some else []
+    clauses = list(filter(COMMONS_CLAUSE.__eq__, licences))
+    licence = joined_by_words(list(filter(COMMONS_CLAUSE.__ne__, licences)), words)
+    if licence and not PATTERNS["for_some"].search(licence) and PATTERNS["noncommercial"].search(words):
+        clauses.append(NON_COMMERCIAL)
     return all_known(filter(None, [licence, *clauses])) or None
-
-
-def _is_whole(licence: str) -> bool:
-    return licence != COMMONS_CLAUSE
 
 
 def _without_repeats(stated: Sequence[str], words: str) -> list[str]:
@@ -204,7 +204,7 @@ def _without_repeats(stated: Sequence[str], words: str) -> list[str]:
         if licence == "BSD":
             licences.append(bsd_of(words))
         elif not is_bsd or not ("BSD" in stated or (licence == "BSD-3-Clause" and numbers > 1)):
-            licences.append(licence_variant(licence, words) or licence)
+            licences.append(licence_variant(licence, words))
     return list(dict.fromkeys(licences))
 
 
@@ -234,9 +234,11 @@ def joined_by_words(licences: list[str], words: str) -> str | None:
 
 def bsd_of(words: str) -> str:
     """Return the licence of a text with the clauses of BSD."""
-    if variant := licence_variant("BSD", words):
+    if (variant := licence_variant("BSD", words)) != "BSD":
         return variant
     has_source_clause = "must retain" in words and "this software is provided" in words
     if has_source_clause and "in binary form" not in words.partition("met:")[2]:
         return "BSD-1-Clause"
-    return "BSD-3-Clause" if PATTERNS["endorse"].search(words) else "BSD-2-Clause"
+    if PATTERNS["endorse"].search(words):
+        return "BSD-3-Clause"
+    return "BSD-2-Clause"

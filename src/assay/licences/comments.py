@@ -24,11 +24,12 @@ _BLOCKS = {
     "=begin": "=end",
     "=head": "=cut",
     "=pod": "=cut",
+    "import (": ")",
 }
+# A line of code that states the licence of its file or package.
 _DECLARATION = re.compile(
     r"^[ \t]*[\"']?(?:@?_*licen[cs]e_*[\"']?[ \t]*(?:=[ \t]*[\"']|:)|(?:module|file)_licen[cs]e[ \t]*\()", re.IGNORECASE
 )
-"""A line of code that states the licence of its file or package."""
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 _BLOCK = re.compile(r"/\*.*?\*/|<!--.*?-->", re.DOTALL)
 _PREAMBLE = re.compile(
@@ -38,17 +39,17 @@ _PREAMBLE = re.compile(
 )
 _IMPORT = re.compile(r"(?:import|from [\w.]+ import|using|use|require) ?[^{(]*$")
 _POD = re.compile(r"\b[BCFILS]<([^<>]*)>")
+# A line of a paragraph that began with prose.
 _PROSE_WITHIN = re.compile(r"[ \t]*[\w(][^={}|\\]*[^={}|\\;]")
-"""A line of a paragraph that began with prose."""
+# A line of words and nothing else: notices stand without marks of comments in texts, and above macros.
 _PROSE = re.compile(
     r"[ \t]*(?!(?:import|from|def|class|using|return|public|private|static|const|let|var|function|if|for|while)\b)"
     r"(?:[\w,.:'\"()<>@/&+©\u2013*-]+(?:[ \t]+|$)){3,}[.;:]?\s*",
 )
-"""A line of words and nothing else: notices stand without marks of comments in texts, and above macros."""
 _ENDS = re.compile(r"\*/|-->|\*\)|\"\"\"|'''")
 _IGNORED = re.compile(r"REUSE-IgnoreStart.*?(?:REUSE-IgnoreEnd|\Z)", re.DOTALL)
+# Lower case, or a word that goes on with what stands before.
 _CONTINUES = re.compile(r"(?:or|and|alternatively|under|the|version|but|as|it|you)\b|[a-z(]")
-"""Lower case, or a word that goes on with what stands before."""
 
 
 def head_and_rest(text: str) -> tuple[list[str], list[str]]:

@@ -61,9 +61,7 @@ def licence_of_file(
     # a notice that nobody could read is not covered by what others state; of a choice, the file may have made its own
     if own == UNKNOWN_LICENCE or (is_named and " OR " in metadata):
         return own
-    if is_named:
-        return metadata
-    return all_of([metadata, own])
+    return metadata if is_named else all_of([metadata, own])
 
 
 def _of_other_holder(text: str, holders: frozenset[str]) -> str | None:
@@ -87,9 +85,7 @@ def _as_declared(own: str, declared: str, text: str) -> str:
     if identifiers(own) == identifiers(declared):
         return declared
     # a head that names no version word, or a link alone, has that of the package
-    if IS_GNU.search(own) and names_no_version(text):
-        return declared
-    return own
+    return declared if IS_GNU.search(own) and names_no_version(text) else own
 
 
 def _names_of(expression: str) -> frozenset[str]:

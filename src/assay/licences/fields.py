@@ -32,9 +32,7 @@ def spelt_licence(words: str) -> str | None:
         return None
     if licence := SPELLINGS.get(plain.casefold().strip(".")) or canonical_licence(plain):
         return licence
-    if len(plain) > LONGEST_FIELD:
-        return None
-    return _of_words(plain)
+    return None if len(plain) > LONGEST_FIELD else _of_words(plain)
 
 
 def _of_words(plain: str) -> str | None:
@@ -55,9 +53,7 @@ def _of_words(plain: str) -> str | None:
 
 
 def _joined(licences: Iterable[str], text: str) -> str:
-    if PATTERNS["or"].search(text):
-        return " OR ".join(licences)
-    return all_of(licences)
+    return " OR ".join(licences) if PATTERNS["or"].search(text) else all_of(licences)
 
 
 def file_named(words: str) -> str | None:

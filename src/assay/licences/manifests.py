@@ -53,17 +53,13 @@ def is_manifest(path: str) -> bool:
 def read_project_file(path: str, raw: bytes) -> ProjectFile:
     """Return what a project file states; nothing where it is broken."""
     reader = _reader(path)
-    if reader is None:
-        return ProjectFile()
-    return reader(raw.decode("utf-8", "replace"))
+    return ProjectFile() if reader is None else reader(raw.decode("utf-8", "replace"))
 
 
 def licence_of_manifest(name: str, raw: bytes) -> str | None:
     """Return the licence that a project file of this name states; None where it states none, or is broken."""
     licence = read_project_file(name, raw).licence
-    if licence == UNKNOWN_LICENCE:
-        return None
-    return licence
+    return None if licence == UNKNOWN_LICENCE else licence
 
 
 def licence_of_reuse_file(path: str) -> str | None:
@@ -83,9 +79,8 @@ def _field(words: str | None, file: str | None = None) -> ProjectFile:
         licence = licence_of_text(words.encode())
     if licence is not None:
         return ProjectFile(licence, file=file)
-    if place := file or named:
-        return ProjectFile(file=place)
-    return ProjectFile(UNKNOWN_LICENCE)
+    place = file or named
+    return ProjectFile(None if place else UNKNOWN_LICENCE, file=place)
 
 
 def _choice(licences: Iterable[str | None]) -> ProjectFile:
@@ -246,9 +241,7 @@ def _address(value: object) -> str | None:
         return f"https://github.com/{value.removeprefix('github:')}"
     value = re.sub(r"^(?:git\+)?(?:git|ssh|https?)://(?:[\w.-]+@)?|^git@(?=[\w.-]+:)", "https://", value)
     value = re.sub(r"^(https://[\w.-]+):(?!\d)", r"\1/", value)
-    if not value.startswith("https://"):
-        return None
-    return value.removesuffix(".git")
+    return value.removesuffix(".git") if value.startswith("https://") else None
 
 
 def _xml(text: str, tag: str) -> Iterator[str]:

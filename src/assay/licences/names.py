@@ -26,14 +26,14 @@ _SURELY_GNU = re.compile(rf"(?!.* OR ){IS_GNU.pattern}")
 _CHOICE = re.compile(r"(.* OR .*)")
 _LATER = ("only", "or-later")
 
+# Characters between the name of a licence and its version.
 _LONGEST_GAP = 160
-"""Characters between the name of a licence and its version."""
 
+# Characters before a name in which words state the licence, or make it a mention.
 _BEFORE_NAME = 160
-"""Characters before a name in which words state the licence, or make it a mention."""
 
+# Characters behind a version in which "or any later version" may stand.
 _LATER_WITHIN = 120
-"""Characters behind a version in which "or any later version" may stand."""
 
 _SENTENCE = re.compile(r"(?<!\b[^\W\d])[.;!?] (?!\d)")
 
@@ -169,19 +169,15 @@ def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False)
         if not is_field and _is_mention(words, before, name):
             continue
         version, later = _version(words, name, end)
-        has_no_version = name.name.versions is not None and version is None
-        is_strong = not (only_grants or name.name.is_weak or has_no_version)
-        is_listed = behind > 0 and PATTERNS["list"].fullmatch(words, behind, name.start) is not None
+        is_listed = _is_list(words, behind, name.start)
         # a list of names is a statement by itself: "MIT & GPL"; the text of a licence names it at length
-        is_in_list = end < len(words) and PATTERNS["list"].fullmatch(words, name.end, end) is not None
-        is_short = "general" not in words[name.start : name.end]
+        is_short = "general" not in words[name.start : name.end] and (is_listed or _is_list(words, name.end, end))
         is_stated = (
             is_field
             or name.name.is_text
-            or is_strong
+            or (not only_grants and (is_short or _is_strong(name.name, version)))
             or PATTERNS["grant"].search(before) is not None
             or (is_listed and before_is_stated)
-            or (is_short and not only_grants and (is_listed or is_in_list))
         )
         before_is_stated, behind = is_stated, name.end
         yield replace(
@@ -190,6 +186,14 @@ def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False)
             is_stated=is_stated,
             is_past=_is_behind("history", before),
         )
+
+
+def _is_list(words: str, start: int, end: int) -> bool:
+    return start > 0 and end < len(words) and PATTERNS["list"].fullmatch(words, start, end) is not None
+
+
+def _is_strong(name: LicenceName, version: str | None) -> bool:
+    return not name.is_weak and (name.versions is None or version is not None)
 
 
 def _is_behind(pattern: str, before: str) -> bool:

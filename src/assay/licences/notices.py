@@ -65,13 +65,15 @@ _HEADING = re.compile(
     r"|(?:licen[cs](?:e|es|ing)|copyright and licen[cs]e)[ \t]*:?[ \t]*\n[-=~^\"'*+]{3,}[^\n]*)\n",
     re.IGNORECASE | re.MULTILINE,
 )
+# The documentation of a Perl module states its licence below the code.
 _POD_SECTION = re.compile(r"^=head\d [^\n]*licen[cs]e[^\n]*\n(.*?)(?=^=|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
-"""The documentation of a Perl module states its licence below the code."""
 _NEXT_HEADING = re.compile(r"^(?:#{1,6}[ \t]|[^\n]+\n[-=~^]{3,}[ \t]*$)", re.MULTILINE)
 _README_LINE = re.compile(
     r"^[ \t>*:-]*\**licen[cs]e\**[ \t]*:+\**[ \t]*(?P<words>[^\n]+)$", re.IGNORECASE | re.MULTILINE
 )
 _BADGE = re.compile(r"!\[[^\]]*\]\(\S*/badge/licen[cs]e-(?P<words>[^)\s]+?)-\w+(?:\.svg)?(?:\?[^)]*)?\)", re.IGNORECASE)
+
+_BADGE_TEXT = re.compile(r"!\[(?P<words>[\w .:+-]*\blicen[cs]e\b[\w .:+-]*)\]", re.IGNORECASE)
 
 
 def licence_notice(text: str) -> str | None:
@@ -92,9 +94,7 @@ def licence_notice(text: str) -> str | None:
         if further := list(filterfalse(partial(is_named_again, stated=own or ""), binding)):
             return all_known(filter(None, [own, *further]))
     in_code = PATTERNS["grant_in_code"].search("\n".join(rest).lower()) or PATTERNS["public_notice"].search(whole)
-    if own is None and in_code:
-        return UNKNOWN_LICENCE
-    return own
+    return UNKNOWN_LICENCE if own is None and in_code else own
 
 
 def names_no_version(text: str) -> bool:
@@ -136,7 +136,7 @@ def licence_of_readme(text: str) -> str | None:
         section, *_ = _NEXT_HEADING.split(text[heading.end() : heading.end() + SECTION], maxsplit=1)
         if licence := _of_readme_words(section):
             return licence
-    for pattern in (_README_LINE, _BADGE):
+    for pattern in (_README_LINE, _BADGE, _BADGE_TEXT):
         if (stated := pattern.search(text)) and (
             licence := _of_readme_words(stated["words"].replace("%20", " ").replace("--", "-"))
         ):
@@ -176,9 +176,7 @@ def _of_blocks(blocks: Iterable[str]) -> str | None:
 
 def _non_commercial(words: str) -> str | None:
     """Return the licence of a head that states none, and grants something to some."""
-    if PATTERNS["noncommercial"].search(words):
-        return NON_COMMERCIAL
-    return None
+    return NON_COMMERCIAL if PATTERNS["noncommercial"].search(words) else None
 
 
 def _of_names(names: NamedLicences, words: str) -> str | None:
@@ -239,6 +237,4 @@ def bsd_of(words: str) -> str:
     has_source_clause = "must retain" in words and "this software is provided" in words
     if has_source_clause and "in binary form" not in words.partition("met:")[2]:
         return "BSD-1-Clause"
-    if PATTERNS["endorse"].search(words):
-        return "BSD-3-Clause"
-    return "BSD-2-Clause"
+    return "BSD-3-Clause" if PATTERNS["endorse"].search(words) else "BSD-2-Clause"

@@ -248,10 +248,7 @@ def _matches(pattern: str, path: str) -> bool:
 
 
 def _dict(value: object) -> dict[str, Any]:
-    match value:
-        case dict():
-            return value
-    return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:
@@ -259,14 +256,9 @@ def _dicts(value: object) -> list[dict[str, Any]]:
 
 
 def _list(value: object) -> list[Any]:
-    match value:
-        case list():
-            return value
-    return []
+    return value if isinstance(value, list) else []
 
 
 def _texts(value: object) -> list[str]:
     """Return one text, or each entry of a list as text."""
-    if isinstance(value, str):
-        return [value]
-    return list(map(str, _list(value)))
+    return [value] if isinstance(value, str) else list(map(str, _list(value)))

@@ -22,17 +22,17 @@ NOTICE = 3000
 """Characters of a licence file without the text of one that are read."""
 
 _HEAD = 4096
+# Characters at the top of a licence file that may announce a choice of licences.
 _ANNOUNCED = 500
-"""Characters at the top of a licence file that may announce a choice of licences."""
 
+# Characters at the top of a file in which a title is that of the whole.
 _TITLE_WITHIN = 300
-"""Characters at the top of a file in which a title is that of the whole."""
 
 _PAIR = 2
+# Licences whose texts name others, that they turn to or were made from.
 _ALONE = frozenset({"BUSL-1.1", "SSPL-1.0", "Elastic-2.0", "FSL-1.1-MIT", "FSL-1.1-ALv2", "CECILL-2.0", "CECILL-2.1"})
-"""Licences whose texts name others, that they turn to or were made from."""
+# Licences with the clauses of BSD and a name of their own.
 _SAME_CLAUSES = frozenset({"ZPL-2.1", "NCSA"})
-"""Licences with the clauses of BSD and a name of their own."""
 _LESSER, _FULL, _MOZILLA = map(re.compile, ("LGPL-", "GPL-", "MPL"))
 _NAMES_GNU = re.compile(f"MPL|{IS_GNU.pattern}")
 _TAG = re.compile(r"SPDX-Licen[cs]e-Identifier:[ \t]*([^\r\n]+)", re.IGNORECASE)
@@ -42,11 +42,11 @@ _PYTHON = re.compile(
 )
 
 
+# Open-core projects state a licence by folder so; the text that follows holds for the rest alone.
 _BY_FOLDER = re.compile(
     r"\bportions?\s+of\s+(?:this|the)\s+\w+\s+(?:are|is)\s+licen[cs]ed\s+(?:as\s+follows|under\s+different)",
     re.IGNORECASE,
 )
-"""Open-core projects state a licence by folder so; the text that follows holds for the rest alone."""
 
 
 def licence_of_text(raw: bytes) -> str | None:
@@ -58,9 +58,7 @@ def licence_of_text(raw: bytes) -> str | None:
         return None
     if _TAG.match(head := raw[:_HEAD].decode("utf-8", "replace").lstrip("\ufeff \r\n#/*<!-")):
         return licence_tag(head)
-    if _BY_FOLDER.search(head):
-        return UNKNOWN_LICENCE
-    return _identified(raw)
+    return UNKNOWN_LICENCE if _BY_FOLDER.search(head) else _identified(raw)
 
 
 @lru_cache(maxsize=1024)
@@ -72,9 +70,7 @@ def _identified(raw: bytes) -> str | None:
         identifier = license_id(str(path))
     if identifier:
         return canonical_licence(_by_clauses(identifier, text)) or UNKNOWN_LICENCE
-    if _PYTHON.search(raw):
-        return "PSF-2.0"
-    return _of_words(text)
+    return "PSF-2.0" if _PYTHON.search(raw) else _of_words(text)
 
 
 def _by_clauses(licence: str, text: str) -> str:
@@ -137,9 +133,7 @@ def _texts_in(words: str, titled: Iterable[str], texts: frozenset[str]) -> list[
 
 def _later_of(licence: str, stated: Collection[str]) -> str:
     later = licence.replace("-only", "-or-later")
-    if later in stated:
-        return later
-    return licence
+    return later if later in stated else licence
 
 
 def _without_title(words: str, gnu: list[str], *, is_unclear: bool) -> str | None:

@@ -2,10 +2,12 @@
 
 The weight is that of an inverse document frequency: 1 for a fingerprint of a single document, falling with the
 logarithm of the number of documents to 0 where a fingerprint is common, and 0 within a template. A fingerprint counts
-once in a stretch, so neither the layout of the code nor a table of equal rows changes what a stretch shows.
+once in a stretch, so neither the layout of the code nor a table of equal rows changes what a stretch shows. Imports and
+lines of constants weigh nothing: a list of the elements of HTML is the same in every library, and nobody's work.
 """
 
 import math
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -33,19 +35,27 @@ MOST_OF_IT = 0.6
 WEIGHTLESS, WEIGHTLESS_AT_LEAST = 0.005, 100
 """Share of an index's documents, and documents at least, from which a fingerprint weighs nothing."""
 
+_CONSTANTS = re.compile(
+    r"""[\s()\[\]{},:;=>]*+(?:(?:[rbu]{0,2}(?:"(?:\\.|[^"\\\n])*+"|'(?:\\.|[^'\\\n])*+')"""
+    r"""|[-+]?[\d.][\w.]*+|none|null|nil|true|false)(?![\w"'])[\s()\[\]{},:;=>]*+)++(?:(?:\#|//).*+\s*)?""",
+    re.IGNORECASE,
+)
+"""A line of strings, numbers and what divides them."""
+
 
 def rarities(query: SearchQuery, index: Searchable) -> Mapping[Form, Float64Array]:
     """Return the weight of each fingerprint of a query, from 0 to 1, [m] for each form."""
     common = max(WEIGHTLESS_AT_LEAST, int(WEIGHTLESS * len(index)))
     weights: dict[Form, Float64Array] = {}
     # a fingerprint begins in a line with code, so a line that is blank without imports is one of them
-    is_import = np.array([not line.strip() for line in lines_of(without_imports(query.text))])
+    lines = lines_of(without_imports(query.text))
+    weighs = np.array([bool(line.strip()) and not _CONSTANTS.fullmatch(line) for line in lines])
     for form, prints in query.fingerprints.items():
         if isinstance(prints, Fingerprints):
             # a function is in an index twice, by itself and in its file
             places = (index.frequencies(form, prints.hashes) / 2).clip(1)
             weight = (1 - np.log(places) / math.log(common / 2)).clip(0.0)
-            counts = np.isin(prints.hashes, query.distinctive[form]) & ~is_import[prints.lines - 1]
+            counts = np.isin(prints.hashes, query.distinctive[form]) & weighs[prints.lines - 1]
             weights[form] = np.where(counts, weight, 0.0)
     return weights
 

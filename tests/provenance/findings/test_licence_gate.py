@@ -304,3 +304,27 @@ def test_a_copy_under_an_unknown_licence_is_neither_denied_nor_passed(corpus, li
 def test_weak_matches_under_an_unknown_licence_leave_nothing_open(corpus):
     with corpus(("somebody", "tool.py", "unknown", function(3))) as index:
         assert not judge([traced(OWN, index)], COPYLEFT).open
+
+
+NOTICE = """    IN NO EVENT SHALL THE AUTHOR BE LIABLE TO ANY PARTY FOR DIRECT, INDIRECT,
+    SPECIAL, INCIDENTAL, OR CONSEQUENTIAL DAMAGES ARISING OUT OF THE USE OF
+    THIS CODE, EVEN IF THE AUTHOR HAS BEEN ADVISED OF THE POSSIBILITY OF SUCH
+    DAMAGE. THE AUTHOR SPECIFICALLY DISCLAIMS ANY WARRANTIES, INCLUDING, BUT NOT
+    LIMITED TO, THE IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS FOR A
+"""
+
+
+def test_the_words_of_a_licence_are_no_copy(corpus):
+    """Other packages have the text of a licence in a string; a file of licences is no copy of them."""
+    with corpus(("gnu", "tool.py", "GPL-3.0-only", f'"""Read the licence.\\n\\n{NOTICE}"""\\n\\n{COPIED}')) as index:
+        assert failures(NOTICE, index) == ()
+        assert failures(f'"""{NOTICE}"""\\n\\n{COPIED}', index)
+
+
+def test_a_name_of_another_language_hides_nothing(corpus):
+    """Python in a file that is called .ipp; an apostrophe of a comment opens no character of C++."""
+    text = COPIED.replace("\n", "\n    # what's here isn't C++\n", 3)
+    with corpus(("gnu", "tool.py", "GPL-3.0-only", COPIED)) as index:
+        result = trace_file(SourceText("file.ipp", text, "cpp"), index)
+        assert judge([result], COPYLEFT).failures
+        assert {part.language for part, _ in result.parts} == {"cpp", "python"}

@@ -11,7 +11,9 @@ from functools import partial
 from itertools import chain
 from operator import attrgetter, itemgetter
 
+from assay.code import languages_of_text, parses
 from assay.corpora import LineRange, Origin, SourceText, code_lines, line_numbers, merge_lines, parts_of
+from assay.languages import LANGUAGES
 from assay.licences import UNKNOWN_LICENCE
 from assay.provenance.index import Searchable, StoredDocument
 from assay.provenance.search import SearchMethod, Trace, TraceSettings, copied_spans, find_language, strength, trace
@@ -183,7 +185,10 @@ def trace_file(
     labelled = _labelled(file, index, parts)
     documents = top * DOCUMENTS_FOR_A_SOURCE
     search = partial(trace, method=method, top=documents, settings=settings, also=also)
-    traced = tuple((part, search(part.text, index, language=part.language)) for part in parts(labelled))
+    # a name may lie: Python in a file that is called .ipp is read as Python too
+    others = [parts(replace(labelled, language=language, blocks=())) for language in _shown_otherwise(file)]
+    every = chain(*others, parts(labelled))
+    traced = tuple((part, search(part.text, index, language=part.language)) for part in every)
     findings = findings_of(file.path, traced)
     # whoever asks for every match, or for the nearest by vector, gets what is far from a copy too
     asks_for_all = method in {"vector", "hst"} or (settings or TraceSettings()).thresholds.min_confidence == 0
@@ -194,6 +199,15 @@ def trace_file(
 
 def _is_worth_a_look(finding: SourceFinding) -> bool:
     return finding.is_copy or any(strength(evidence.match) >= WORTH_A_LOOK for evidence in finding.evidence)
+
+
+def _shown_otherwise(file: SourceText) -> tuple[str, ...]:
+    """Return the language that a text shows where it is not that of its name, whose grammar refuses it."""
+    entry = LANGUAGES.get(file.language or "")
+    if entry is None or not entry.syntax or parses(file.text, entry.name):
+        return ()
+    shown = languages_of_text(file.text)
+    return () if entry.name in shown else shown[:1]
 
 
 def _labelled(file: SourceText, index: Searchable, parts: Callable[[SourceText], Sequence[SourceText]]) -> SourceText:

@@ -34,8 +34,10 @@ RARE: Mapping[UnitForm, float] = {"words": 30.0, "tokens": 24.0}
 LEAST_RUNS: Mapping[UnitForm, float] = {"words": 0.25, "tokens": 0.5}
 """Share of the runs of a part in the table that a candidate has."""
 LEAST_SHARE: Mapping[UnitForm, float] = {"words": 0.5, "tokens": 0.8}
-SURE: Mapping[UnitForm, float] = {"words": 55.0, "tokens": 80.0}
+SURE: Mapping[UnitForm, float] = {"words": 55.0, "tokens": 60.0}
 """Bits from which a whole part is no chance."""
+FEW, SURE_FEW = 25, 80.0
+"""Tokens below which a whole part needs more bits: with other names, everybody writes a few lines alike."""
 SURE_SHARE: Mapping[UnitForm, float] = {"words": 120.0, "tokens": 120.0}
 """Bits from which a share of a part is no chance."""
 RUN_COST = 14.0
@@ -394,6 +396,8 @@ def is_sure(stretch: CoveredPart) -> bool:
     if not is_whole and stretch.part.name in WHOLE_ONLY:
         return False
     needed = SURE[form] if is_whole else SURE_SHARE[form]
+    if form == "tokens" and is_whole and stretch.share * len(stretch.part.units) < FEW:
+        needed = SURE_FEW
     return stretch.share >= LEAST_SHARE[form] and stretch.bits >= needed
 
 

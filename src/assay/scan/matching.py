@@ -1,8 +1,8 @@
 """Parts of tasks found in texts: a first stage that passes over most texts, and a judgement of the rest.
 
-*First stage.* Runs of a few units of every part are in one table, and each run of a text is looked up in a bitmap, then
-in the table. A part is a candidate where a text has `LEAST_RUNS` of its runs. Runs that ordinary code is full of are in
-the table only where a part has no others.
+*First stage* (`assay.scan.screening`). Runs of a few units of every part are in one table. A part is a candidate where
+a text has `LEAST_RUNS` of its runs. Runs that ordinary code is full of are in the table only where a part has no
+others.
 
 *Judgement.* The stretch of the text that covers most of the part is compared with it: the share of its units that are
 covered, and how many bits they carry (`assay.scan.rarity`). Chance does not repeat many bits: the corpus and the
@@ -12,7 +12,7 @@ on; short parts count together, if they stand in one row, so a prompt of six wor
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 from assay.retrieval.compiled import compiled
 from assay.scan.evidence import ScanPlace
 from assay.scan.rarity import rarity
+from assay.scan.screening import RUN, RunTable, Screen, run_hashes
 from assay.scan.tasks import CODE_PARTS, ScannedTask
-from assay.scan.units import UnitForm, UnitHashes, UnitSequence, grams, units_of_letters
+from assay.scan.units import UnitForm, UnitHashes, UnitSequence, grams
 from assay.types import BooleanArray, Float32Array
 
-RUN: Mapping[UnitForm, int] = {"words": 5, "tokens": 10}
-"""UnitSequence of a run of the first stage."""
 FINE: Mapping[UnitForm, int] = {"words": 4, "tokens": 8}
 """UnitSequence of a run of the judgement."""
 RARE: Mapping[UnitForm, float] = {"words": 30.0, "tokens": 24.0}
@@ -120,92 +119,13 @@ class TaskMatch:
     place: ScanPlace
 
 
-@compiled
-def _hits(values: UnitHashes, bitmap: NDArray[np.uint8], out: NDArray[np.int64]) -> int:
-    """Write the positions of the values whose bit is set; return how many there are."""
-    count, mask = 0, np.uint64(8 * len(bitmap) - 1)
-    for at in range(len(values)):
-        bit = values[at] & mask
-        if bitmap[bit >> np.uint64(3)] >> (bit & np.uint64(7)) & np.uint64(1):
-            out[count] = at
-            count += 1
-    return count
-
-
-@dataclass(frozen=True, eq=False)
-class RunTable:
-    """Runs of the parts in one form: which parts have each, in compressed rows.
-
-    Attributes:
-        runs: uint64 [n], ascending, each once.
-        first: int64 [n + 1], where the parts of each run begin.
-        parts: int32, positions of parts.
-        needed: int32 [parts], runs that a candidate has.
-    """
-
-    form: UnitForm
-    runs: UnitHashes
-    first: NDArray[np.int64]
-    parts: NDArray[np.int32]
-    needed: NDArray[np.int32]
-    bitmap: NDArray[np.uint8] = field(repr=False)
-
-    @classmethod
-    def of(cls, form: UnitForm, parts: Sequence[PartUnits]) -> "RunTable":
-        """Return the table of all parts of this form."""
-        keys, owners = [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
-        needed = np.full(len(parts), np.iinfo(np.int32).max, np.int32)
-        for number, part in enumerate(parts):
-            if part.form == form:
-                chosen = _rare_runs(part)
-                needed[number] = max(1, round(LEAST_RUNS[form] * len(chosen)))
-                keys.append(chosen)
-                owners.append(np.full(len(chosen), number, np.int32))
-        every, owner = np.concatenate(keys), np.concatenate(owners)
-        order = np.argsort(every, kind="stable")
-        runs, first = np.unique(every[order], return_index=True)
-        size = 1 << max(20, int(16 * len(runs)).bit_length())
-        bitmap = np.zeros(size // 8, np.uint8)
-        bits = runs & np.uint64(size - 1)
-        np.bitwise_or.at(bitmap, bits >> np.uint64(3), (1 << (bits & np.uint64(7))).astype(np.uint8))
-        return cls(form, runs, np.append(first, len(every)), owner[order], needed, bitmap)
-
-    def candidates(self, values: UnitHashes, texts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-        """Yield text and part of each pair that shares enough runs.
-
-        Args:
-            values: runs of several texts.
-            texts: position among `values` of the first run of each text.
-        """
-        if not len(self.runs):
-            return
-        at = np.empty(len(values), np.int64)
-        count = _hits(values, self.bitmap, at)
-        at = at[:count]
-        keys = np.minimum(np.searchsorted(self.runs, values[at]), len(self.runs) - 1)
-        hit = self.runs[keys] == values[at]
-        if not hit.any():
-            return
-        # a run counts once for each text, however often the text repeats it
-        text = np.searchsorted(texts, at[hit], "right") - 1
-        pairs = np.unique(text * len(self.runs) + keys[hit])
-        text, keys = np.divmod(pairs, len(self.runs))
-        lengths = self.first[keys + 1] - self.first[keys]
-        places = np.repeat(self.first[keys] - np.append(0, np.cumsum(lengths)[:-1]), lengths) + np.arange(lengths.sum())
-        both, counts = np.unique(np.repeat(text, lengths) * len(self.needed) + self.parts[places], return_counts=True)
-        numbers = both % len(self.needed)
-        for pair in both[counts >= self.needed[numbers]].tolist():
-            yield divmod(pair, len(self.needed))
-
-
 def _rare_runs(part: PartUnits) -> UnitHashes:
-    width = min(RUN[part.form], len(part.units))
-    if width < RUN[part.form]:
+    """Return the runs of a part that ordinary code is not full of; all of them where it has no others."""
+    if len(part.units) < RUN[part.form]:
         return np.empty(0, np.uint64)
-    values = grams(part.units.hashes, width)
-    sums = np.convolve(part.bits, np.ones(width, np.float32), "valid")
-    rare = values[sums >= min(RARE[part.form], float(np.median(sums)))]
-    return np.unique(rare)
+    sums = np.convolve(part.bits, np.ones(RUN[part.form], np.float32), "valid")
+    runs = run_hashes(part.text, part.form)
+    return np.unique(runs[sums >= min(RARE[part.form], float(np.median(sums)))])
 
 
 class Matcher:
@@ -225,11 +145,17 @@ class Matcher:
                 forms: tuple[UnitForm, ...] = ("words", "tokens") if blind and part.name in CODE_PARTS else ("words",)
                 for form in forms:
                     self._add(part_units(number, part.name, part.text, form))
-        forms = ("words", "tokens") if blind else ("words",)
-        self.tables = [RunTable.of(form, self.parts) for form in forms]
+        runs = list(map(_rare_runs, self.parts))
+        needed = [max(1, round(LEAST_RUNS[part.form] * len(own))) for part, own in zip(self.parts, runs, strict=True)]
+        self._screen = Screen((self._table("words", runs), self._table("tokens", runs)), np.array(needed, np.int32))
+
+    def _table(self, form: UnitForm, runs: Sequence[UnitHashes]) -> RunTable:
+        owners = [number for number, part in enumerate(self.parts) if part.form == form]
+        return RunTable.of(form, list(map(runs.__getitem__, owners)), owners)
 
     def _add(self, part: PartUnits) -> None:
-        if len(part.units) >= FINE[part.form]:
+        # tokens count alone, so a part that carries too little is never sure by them
+        if len(part.units) >= FINE[part.form] and (part.form == "words" or part.total >= SURE["tokens"]):
             self.parts.append(part)
             self._of_task[part.task].append(part)
 
@@ -239,16 +165,9 @@ class Matcher:
         Args:
             texts: in UTF-8.
         """
-        joined = b"\0".join(texts)
-        letters = np.frombuffer(joined, np.uint8)
-        sizes = np.fromiter(map(len, texts), np.int64, len(texts))
-        begins = np.cumsum(sizes + 1) - sizes - 1
         candidates: dict[tuple[int, int], list[PartUnits]] = defaultdict(list)
-        for table in self.tables:
-            hashes, starts, _ = units_of_letters(letters, table.form)
-            first = np.searchsorted(starts, begins)
-            for text, part in table.candidates(grams(hashes, RUN[table.form]), first):
-                candidates[text, self.parts[part].task].append(self.parts[part])
+        for text, part in self._screen.candidates(texts):
+            candidates[text, self.parts[part].task].append(self.parts[part])
         judged: dict[int, JudgedText] = {}
         for text, task in sorted(candidates):
             if text not in judged:

@@ -51,13 +51,18 @@ def word_hash(word: str) -> int:
     return value
 
 
-def _reserved() -> UnitHashes:
-    """Return the hashes of the words that a renaming cannot change, as an open-addressed table."""
+def reserved_words() -> list[str]:
+    """Return the words that a renaming cannot change, in lower case, sorted."""
     words = set(keyword.kwlist).union(*map(dir, (builtins, str, list, dict, set, bytes)))
     for language in LANGUAGES.values():
         words |= language.unavailable
+    return sorted(set(map(str.lower, words)))
+
+
+def _reserved() -> UnitHashes:
+    """Return the hashes of the reserved words as an open-addressed table."""
     table = np.zeros(1 << 13, np.uint64)
-    for word in sorted(set(map(str.lower, words))):
+    for word in reserved_words():
         value = word_hash(word)
         slot = (value >> 20) & (len(table) - 1)
         while table[slot] and table[slot] != value:

@@ -12,7 +12,7 @@ on; short parts count together, if they stand in one row, so a prompt of six wor
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -60,23 +60,40 @@ DISJOINT = ("docstring", "solution", "tests")
 class PartUnits:
     """A part of a task in one form.
 
+    Its units are computed when they are first asked for: of most parts no text is ever judged.
+
     Attributes:
         task: position of the task.
         name: of the part.
         form: of its units.
         text: in UTF-8.
-        units: of the text.
-        bits: of each unit.
-        fine: hashes of its short runs.
     """
 
     task: int
     name: str
     form: UnitForm
     text: bytes
-    units: UnitSequence
-    bits: Float32Array
-    fine: UnitHashes
+
+    @cached_property
+    def units(self) -> UnitSequence:
+        """The units of the text."""
+        return UnitSequence.of(self.text, self.form)
+
+    @cached_property
+    def fine(self) -> UnitHashes:
+        """Hashes of the short runs."""
+        return grams(self.units.hashes, FINE[self.form])
+
+    @cached_property
+    def bits(self) -> Float32Array:
+        """Bits of each unit, few at the end of a run that the part has before."""
+        bits = rarity(self.form).of(self.units.hashes)
+        _, before = np.unique(self.fine, return_index=True)
+        repeated = np.ones(len(self.fine), np.bool_)
+        repeated[before] = False
+        tail = bits[FINE[self.form] - 1 :]
+        tail[repeated] = np.minimum(tail[repeated], REPEATED_BITS)
+        return bits
 
     @cached_property
     def total(self) -> float:
@@ -134,30 +151,42 @@ class Matcher:
     Attributes:
         tasks: that are searched for.
         blind: search for code with other names too.
+        tellable: positions of the tasks of which at least all of it would be sure.
     """
 
     def __init__(self, tasks: Sequence[ScannedTask], *, blind: bool = True) -> None:
         self.tasks, self.blind = tuple(tasks), blind
         self.parts: list[PartUnits] = []
         self._of_task: dict[int, list[PartUnits]] = defaultdict(list)
-        for number, task in enumerate(self.tasks):
-            for part in task.parts:
-                forms: tuple[UnitForm, ...] = ("words", "tokens") if blind and part.name in CODE_PARTS else ("words",)
-                for form in forms:
-                    self._add(part_units(number, part.name, part.text, form))
-        runs = list(map(_rare_runs, self.parts))
+        runs: list[UnitHashes] = []
+        tellable: set[int] = set()
+        for part in self._every_part():
+            if len(part.units) < FINE[part.form]:
+                continue
+            # tokens count alone: a part that carries too little is never sure by them
+            is_enough = part.total >= SURE[part.form]
+            if part.form == "words" or is_enough:
+                runs.append(_rare_runs(part))
+                # a copy has not computed anything: of most parts no text is ever judged
+                self.parts.append(replace(part))
+                self._of_task[part.task].append(self.parts[-1])
+            if part.form == "words" and is_enough and len(part.units) >= RUN["words"]:
+                tellable.add(part.task)
+        self.tellable = frozenset(tellable)
         needed = [max(1, round(LEAST_RUNS[part.form] * len(own))) for part, own in zip(self.parts, runs, strict=True)]
         self._screen = Screen((self._table("words", runs), self._table("tokens", runs)), np.array(needed, np.int32))
+
+    def _every_part(self) -> Iterator[PartUnits]:
+        for number, task in enumerate(self.tasks):
+            for part in task.parts:
+                text = part.text.encode("utf-8", "surrogatepass")
+                yield PartUnits(number, part.name, "words", text)
+                if self.blind and part.name in CODE_PARTS:
+                    yield PartUnits(number, part.name, "tokens", text)
 
     def _table(self, form: UnitForm, runs: Sequence[UnitHashes]) -> RunTable:
         owners = [number for number, part in enumerate(self.parts) if part.form == form]
         return RunTable.of(form, list(map(runs.__getitem__, owners)), owners)
-
-    def _add(self, part: PartUnits) -> None:
-        # tokens count alone, so a part that carries too little is never sure by them
-        if len(part.units) >= FINE[part.form] and (part.form == "words" or part.total >= SURE["tokens"]):
-            self.parts.append(part)
-            self._of_task[part.task].append(part)
 
     def search(self, texts: Sequence[bytes]) -> Iterator[tuple[int, TaskMatch]]:
         """Yield the position of a text and what it holds, ascending.
@@ -174,34 +203,6 @@ class Matcher:
                 judged = {text: JudgedText(texts[text])}
             for place in judged[text].places(self.tasks[task], candidates[text, task], self._of_task[task]):
                 yield text, TaskMatch(task, place)
-
-
-def is_tellable(task: ScannedTask) -> bool:
-    """Return False for a task that is too short to tell: even all of it is not sure."""
-    parts = [part_units(0, part.name, part.text, "words") for part in task.parts]
-    return any(len(part.units) >= RUN["words"] and part.total >= SURE["words"] for part in parts)
-
-
-def part_units(task: int, name: str, text: str, form: UnitForm) -> PartUnits:
-    """Return a part of a task in one form."""
-    raw = text.encode("utf-8", "surrogatepass")
-    units = UnitSequence.of(raw, form)
-    bits = rarity(form).of(units.hashes)
-    fine = grams(units.hashes, FINE[form])
-    _, before = np.unique(fine, return_index=True)
-    repeated = np.ones(len(fine), np.bool_)
-    repeated[before] = False
-    tail = bits[FINE[form] - 1 :]
-    tail[repeated] = np.minimum(tail[repeated], REPEATED_BITS)
-    return PartUnits(
-        task=task,
-        name=name,
-        form=form,
-        text=raw,
-        units=units,
-        bits=bits,
-        fine=fine,
-    )
 
 
 class JudgedText:

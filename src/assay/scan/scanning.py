@@ -11,9 +11,8 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from assay.codec import encode
@@ -26,9 +25,9 @@ from assay.reports import TabularResult
 from assay.run import Run
 from assay.scan.cleaning import write_clean
 from assay.scan.evidence import ScanEvidence, ScanPlace, ScanStatus, TaskEvidence, write_evidence
-from assay.scan.matching import Matcher, is_tellable
+from assay.scan.matching import Matcher
 from assay.scan.reading import HUB, CorpusText, FileReader
-from assay.scan.tasks import ScannedTask, read_tasks
+from assay.scan.tasks import read_tasks
 
 BATCH = 2_000_000
 """Bytes of texts that are compared at a time."""
@@ -124,7 +123,7 @@ def scan_corpus(
     files = list(corpus_files(corpora))
     if clean is not None:
         _check_clean(clean, files)
-    work = partial(scan_file, columns=tuple(columns))
+    matcher = Matcher(tasks, blind=blind)
     run = Run.beside(out, "scan", force=True) if out is not None else None
     settings = {
         "tasks": hashlib.sha256(json.dumps(encode(list(map(asdict, tasks)))).encode()).hexdigest(),
@@ -135,13 +134,14 @@ def scan_corpus(
     results: list[FileResult] = []
     with run.begun(**settings) if run else nullcontext():
         state = run.state if run else None
-        for result in _results(files, tasks, work=work, blind=blind, jobs=jobs, state=state):
+        work = FileWork(matcher, tuple(columns), state)
+        for result in _results(files, work, jobs=jobs):
             results.append(result)
             if clean is not None:
                 write_clean(result.source, clean / _inside(result.source, corpora), result.rows)
             if progress is not None:
                 progress(len(results), len(files))
-        scanned = merged(corpora, tasks, results, blind=blind)
+        scanned = merged(corpora, matcher, results)
         if not scanned.evidence.compared:
             reasons = ", ".join(f"{reason} ({number})" for reason, number in scanned.unread.items())
             raise DataError(f"{', '.join(corpora)}: no text was read: {reasons or 'no file'}; expected training data")
@@ -212,57 +212,57 @@ def _batches(texts: Iterable[CorpusText]) -> Iterator[list[CorpusText]]:
         yield batch
 
 
-_MATCHERS: list[Matcher] = []
-"""The matcher of this process, built once."""
+@dataclass(frozen=True, slots=True)
+class FileWork:
+    """What a worker does with a file: its result is written where a scan that is killed continues from.
+
+    Attributes:
+        matcher: of the tasks.
+        columns: of the texts.
+        state: folder of the results; None keeps none.
+    """
+
+    matcher: Matcher
+    columns: Sequence[str]
+    state: Path | None
+
+    def __call__(self, path: str) -> FileResult:
+        """Return what the file holds."""
+        stamp = _stamp(path)
+        result = scan_file(path, self.matcher, columns=self.columns)
+        if self.state is not None:
+            self.state.mkdir(exist_ok=True)
+            write_json(_state_file(self.state, path), {"stamp": stamp, **asdict(result)})
+        return result
 
 
-def _begin(tasks: Sequence[ScannedTask], blind: bool) -> None:  # noqa: FBT001  an argument of a process
-    _MATCHERS[:] = [Matcher(tasks, blind=blind)]
+_WORK: list[FileWork] = []
+"""The work of this process, received once."""
 
 
-def _in_process(work: Callable[..., FileResult], path: str) -> FileResult:
-    return work(path, _MATCHERS[0])
+def _begin(work: FileWork) -> None:
+    _WORK.append(work)
 
 
-def _results(
-    files: Sequence[str],
-    tasks: Sequence[ScannedTask],
-    *,
-    work: Callable[..., FileResult],
-    blind: bool,
-    jobs: int | None,
-    state: Path | None,
-) -> Iterator[FileResult]:
+def _in_process(path: str) -> FileResult:
+    return _WORK[0](path)
+
+
+def _results(files: Sequence[str], work: FileWork, *, jobs: int | None) -> Iterator[FileResult]:
     """Yield the result of each file in order; those that are in the state already are not read again."""
-    stored = {path: _stored(state, path) for path in files} if state else dict.fromkeys(files)
+    stored = {path: _stored(work.state, path) for path in files} if work.state else dict.fromkeys(files)
     missing = [path for path in files if stored[path] is None]
     # processes start slower than a little data is read
     large = sum(Path(path).stat().st_size for path in missing if not path.startswith(HUB)) > WORTH_PROCESSES
     workers = min(jobs or (os.cpu_count() or 1 if large else 1), len(missing))
-    if workers > 1:
-        context = multiprocessing.get_context("forkserver")
-        with ProcessPoolExecutor(workers, context, _begin, (tasks, blind)) as pool:
-            fresh = pool.map(partial(_in_process, work), missing)
-            yield from _in_order(files, stored, fresh, state)
-    else:
-        matcher = Matcher(tasks, blind=blind) if missing else None
-        yield from _in_order(files, stored, (work(path, matcher) for path in missing), state)
-
-
-def _in_order(
-    files: Sequence[str],
-    stored: Mapping[str, FileResult | None],
-    fresh: Iterator[FileResult],
-    state: Path | None,
-) -> Iterator[FileResult]:
-    for path in files:
-        result = stored[path]
-        if result is None:
-            result = next(fresh)
-            if state is not None:
-                state.mkdir(exist_ok=True)
-                write_json(_state_file(state, path), {"stamp": _stamp(path), **asdict(result)})
-        yield result
+    with ExitStack() as stack:
+        fresh: Iterator[FileResult] = map(work, missing)
+        if workers > 1:
+            context = multiprocessing.get_context("forkserver")
+            pool = stack.enter_context(ProcessPoolExecutor(workers, context, _begin, (work,)))
+            fresh = pool.map(_in_process, missing)
+        for path in files:
+            yield stored[path] or next(fresh)
 
 
 def _state_file(state: Path, path: str) -> Path:
@@ -288,9 +288,7 @@ def _stored(state: Path, path: str) -> FileResult | None:
         return None
 
 
-def merged(
-    corpora: Sequence[str], tasks: Sequence[ScannedTask], results: Sequence[FileResult], *, blind: bool
-) -> CorpusScan:
+def merged(corpora: Sequence[str], matcher: Matcher, results: Sequence[FileResult]) -> CorpusScan:
     """Return the answer from the results of all files."""
     places: dict[int, list[ScanPlace]] = {}
     shapes: Counter[str] = Counter()
@@ -305,8 +303,8 @@ def merged(
             more += max(0, len(kept) + len(inside) - MOST_PLACES)
             kept += inside[: MOST_PLACES - len(kept)]
     evidence = []
-    for number, task in enumerate(tasks):
-        status: ScanStatus = "not found" if is_tellable(task) else "too short to tell"
+    for number, task in enumerate(matcher.tasks):
+        status: ScanStatus = "not found" if number in matcher.tellable else "too short to tell"
         if number in places:
             status = "found"
         evidence.append(TaskEvidence(task.benchmark, task.id, status, tuple(places.get(number, ()))))
@@ -321,7 +319,7 @@ def merged(
         unread=dict(unread.most_common()),
         rows=sum(len(result.rows) for result in results),
         more=more,
-        blind=blind,
+        blind=matcher.blind,
     )
 
 

@@ -25,8 +25,10 @@ NO_LETTER, LETTER, CAPITAL, IDEOGRAPH, BLANK = range(5)
 NAME, FARTHEST, SLOTS = 1, 16, 256
 """Unit of a name that did not occur in the last `FARTHEST` units; a nearer one is its distance more."""
 FIRST, PRIME, STEP = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3), np.uint64(0x9E3779B97F4A7C15)
+MARK = np.uint64(256)
+"""The unit of a mark is its byte and this."""
 LONGEST_COMMENT = 4000
-LINE_FEED, SPACE, HASH, SLASH, STAR, QUOTE, SINGLE, ZERO, NINE, DOT, OPENING = b"\n #/*\"'09.("
+LINE_FEED, HASH, SLASH, STAR, QUOTE, SINGLE, ZERO, NINE, DOT, OPENING = b"\n#/*\"'09.("
 
 
 def _classes() -> NDArray[np.uint8]:
@@ -52,16 +54,22 @@ def word_hash(word: str) -> int:
     return value
 
 
-def _reserved() -> UnitHashes:
-    """Return an open-addressed table of the words that a renaming leaves alone; the last bit is set for keywords."""
+def reserved_words() -> dict[str, bool]:
+    """Return the words that a renaming leaves alone, in lower case, sorted: True for a keyword, False for a member."""
     words = parse_toml(files("assay.scan").joinpath("words.toml").read_text("utf-8"))
+    keywords = set(words["keyword"].split())
+    return {word: word in keywords for word in sorted(keywords.union(words["member"].split()))}
+
+
+def _reserved() -> UnitHashes:
+    """Return an open-addressed table of the reserved words; the last bit is set for keywords."""
     table = np.zeros(1 << 13, np.uint64)
-    for word in sorted(" ".join(words.values()).split()):
+    for word, is_keyword in reserved_words().items():
         value = word_hash(word)
         slot = (value >> 20) & (len(table) - 1)
         while table[slot]:
             slot = (slot + 1) & (len(table) - 1)
-        table[slot] = value & ~1 | (word in words["keyword"].split())
+        table[slot] = value & ~1 | is_keyword
     return table
 
 
@@ -114,8 +122,16 @@ def comment_end(letters: TextBytes, at: int) -> int:
 
 
 @compiled
+def opens_call(letters: TextBytes, at: int) -> bool:
+    """Return True if the next letter that is no blank is an opening parenthesis."""
+    while at < len(letters) and CLASSES[letters[at]] == BLANK:
+        at += 1
+    return at < len(letters) and letters[at] == OPENING
+
+
+@compiled
 def unit_at(letters: TextBytes, at: int, blind: bool) -> tuple[np.uint64, int]:  # noqa: FBT001  numba has no keywords
-    """Return the unit that begins at an offset, 0 for none, and the offset after it."""
+    """Return the unit that begins at an offset, 0 for none, and the offset after it; names have their hash still."""
     kind, begin = CLASSES[letters[at]], at
     if kind == IDEOGRAPH:
         value = FIRST
@@ -123,20 +139,14 @@ def unit_at(letters: TextBytes, at: int, blind: bool) -> tuple[np.uint64, int]: 
             value = (value ^ np.uint64(letter)) * PRIME
         return np.uint64(NAME) if blind else value, min(at + 3, len(letters))
     if kind != NO_LETTER:
-        value, at = word_at(letters, at)
-        if not blind or ZERO <= letters[begin] <= NINE:
-            return value, at
-        after = at + 1 if at + 1 < len(letters) and letters[at] == SPACE else at
-        is_member = (begin > 0 and letters[begin - 1] == DOT) or (after < len(letters) and letters[after] == OPENING)
-        is_name = not is_reserved(value, is_member)
-        return np.uint64(NAME) if is_name else value, at
+        return word_at(letters, at)
     if not blind:
         return np.uint64(0), at + 1
     at = comment_end(letters, at)
     if at > begin:
         return np.uint64(0), at
     mark = QUOTE if letters[at] == SINGLE else letters[at]
-    return np.uint64(mark) + np.uint64(256), at + 1
+    return np.uint64(mark) + MARK, at + 1
 
 
 @compiled
@@ -152,13 +162,14 @@ def fill_units(letters: TextBytes, blind: bool, out: tuple[UnitHashes, UnitOffse
             at += 1
             continue
         value, at = unit_at(letters, at, blind)
-        if value == NAME:
-            name = word_at(letters, begin)[0]
-            slot = (name ^ name >> np.uint64(40)) & np.uint64(SLOTS - 1)
-            distance = count - places[slot]
-            if names[slot] == name and distance <= FARTHEST:
-                value += np.uint64(distance)
-            names[slot], places[slot] = name, count
+        if blind and CLASSES[letters[begin]] in (LETTER, CAPITAL) and not ZERO <= letters[begin] <= NINE:
+            is_member = (count > 0 and hashes[count - 1] == MARK + np.uint64(DOT)) or opens_call(letters, at)
+            if not is_reserved(value, is_member):
+                slot = (value ^ value >> np.uint64(40)) & np.uint64(SLOTS - 1)
+                distance = count - places[slot]
+                is_near = names[slot] == value and distance <= FARTHEST
+                names[slot], places[slot] = value, count
+                value = np.uint64(NAME + distance if is_near else NAME)
         if value != 0:
             hashes[count], starts[count], ends[count] = value, begin, at
             count += 1

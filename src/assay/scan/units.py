@@ -22,7 +22,7 @@ UnitOffsets = NDArray[np.int32]
 TextBytes = NDArray[np.uint8]
 
 NO_LETTER, LETTER, CAPITAL, IDEOGRAPH, BLANK = range(5)
-NAME, FARTHEST, SLOTS = 1, 16, 256
+NAME, FARTHEST, SLOTS = 1, 16, 4096
 """Unit of a name that did not occur in the last `FARTHEST` units; a nearer one is its distance more."""
 FIRST, PRIME, STEP = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3), np.uint64(0x9E3779B97F4A7C15)
 MARK = np.uint64(256)

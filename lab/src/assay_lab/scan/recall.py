@@ -74,7 +74,9 @@ Change = Callable[[InjectedTask, random.Random], str]
 
 def renamed(code: str, language: str, draw: random.Random) -> str:
     """Return code with every name replaced that its language and its library do not define; comments stay."""
-    fixed = LANGUAGES[language].unavailable if language in LANGUAGES else frozenset()
+    # benchmarks name the wrong language here and there, so keywords of every language stay
+    fixed = frozenset().union(*(other.reserved for other in LANGUAGES.values()))
+    fixed |= LANGUAGES[language].unavailable if language in LANGUAGES else frozenset()
     names: dict[str, str] = {}
 
     def name_for(match: re.Match[str]) -> str:
@@ -176,6 +178,8 @@ def injected_tasks(name: str, data: Data) -> Iterator[tuple[ScannedTask, Injecte
     for sample in read_dataset(name, DataSelection(repeated="number", data=str(data[name]))).samples:
         task = task_of(sample, name)
         parts = {part.name: part.text for part in task.parts}
+        if "patch" in parts:  # as it is published, with the names of its files
+            parts["patch"] = str(sample.metadata.get("patch") or sample.metadata.get("bug_patch"))
         yield task, InjectedTask(sample.language or "", parts, others.get(re.sub(r"\D", "", task.id), ()))
 
 
@@ -267,7 +271,7 @@ EXPERIMENTS = (
     Experiment(
         name="scan/recall",
         run=run,
-        scales={"smoke": 5, "full": 1000},
+        scales={"smoke": 5, "full": 150},
         columns=("rule", "benchmark", "change", "tasks", "found", "recall"),
         needs={"packages": "a folder of archives of packages that the limits of the rule were chosen on"},
         takes={

@@ -249,6 +249,8 @@ def json_document(place: Path) -> Any | None:  # noqa: ANN401  whatever JSON can
         mark = first.lstrip()[:1]
         if mark not in {b"[", b"{"} or first.rstrip().endswith(b"}") or _object(first) is not None:
             return None
+        if mark == b"{" and not first.endswith(b"\n"):  # a row that is too long
+            return None
         second = stream.readline(LONGEST_LINE)
         # a first row that is broken is no reason to take the rows after it for one document
         if mark == b"{" and (not second or _object(second) is not None):

@@ -105,12 +105,6 @@ class PartUnits:
         """Bits of all units."""
         return float(self.bits.sum())
 
-    @cached_property
-    def ordered(self) -> tuple[UnitHashes, NDArray[np.intp]]:
-        """The short runs, ascending, and where each begins."""
-        order = np.argsort(self.fine, kind="stable")
-        return self.fine[order], order
-
 
 @dataclass(frozen=True, slots=True)
 class CoveredPart:
@@ -210,6 +204,37 @@ class Matcher:
                 yield text, TaskMatch(task, place)
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedUnits:
+    """The units of a text in one form.
+
+    Attributes:
+        units: of the text.
+        runs: hashes of its short runs, ascending: a text has far more than a part.
+        order: where each begins.
+    """
+
+    units: UnitSequence
+    runs: UnitHashes
+    order: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, text: bytes, form: UnitForm) -> "JudgedUnits":
+        """Return the units of a text in UTF-8."""
+        units = UnitSequence.of(text, form)
+        runs = grams(units.hashes, FINE[form])
+        order = np.argsort(runs, kind="stable")
+        return cls(units, runs[order], order)
+
+    def equal_pairs(self, runs: UnitHashes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the places in a part and in the text of all pairs of equal short runs."""
+        lower, upper = np.searchsorted(self.runs, runs, "left"), np.searchsorted(self.runs, runs, "right")
+        counts = upper - lower
+        theirs = np.repeat(np.arange(len(runs)), counts)
+        within = np.arange(len(theirs)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return theirs, self.order[np.repeat(lower, counts) + within]
+
+
 class JudgedText:
     """One text that may hold tasks; its units are found once."""
 
@@ -217,18 +242,14 @@ class JudgedText:
         self.text = text
 
     @cached_property
-    def words(self) -> tuple[UnitSequence, UnitHashes]:
-        """Its words and their runs."""
-        return self._in("words")
+    def words(self) -> "JudgedUnits":
+        """Its words."""
+        return JudgedUnits.of(self.text, "words")
 
     @cached_property
-    def tokens(self) -> tuple[UnitSequence, UnitHashes]:
-        """Its tokens and their runs."""
-        return self._in("tokens")
-
-    def _in(self, form: UnitForm) -> tuple[UnitSequence, UnitHashes]:
-        units = UnitSequence.of(self.text, form)
-        return units, grams(units.hashes, FINE[form])
+    def tokens(self) -> "JudgedUnits":
+        """Its tokens."""
+        return JudgedUnits.of(self.text, "tokens")
 
     def places(
         self, task: ScannedTask, candidates: Sequence[PartUnits], parts: Sequence[PartUnits]
@@ -258,15 +279,16 @@ class JudgedText:
         # the name counts beside a part alone: by itself it may be anybody's
         if apart and task.entry and all(stretch.part.name != "tests" for stretch in apart):
             entry = UnitSequence.of(task.entry.encode(), "words").hashes
-            if np.isin(entry, self.words[0].hashes).all():
+            if np.isin(entry, self.words.units.hashes).all():
                 bits += min(ENTRY_BITS, float(rarity("words").of(entry).sum()))
         return apart if bits >= SURE["words"] else []
 
     def stretch(self, part: PartUnits) -> CoveredPart | None:
         """Return the stretch of the text that covers most of a part; None where it repeats nothing that is rare."""
-        units, runs = self.words if part.form == "words" else self.tokens
+        judged = self.words if part.form == "words" else self.tokens
+        units = judged.units
         width = FINE[part.form]
-        theirs, ours = _equal_pairs(part.ordered, runs)
+        theirs, ours = judged.equal_pairs(part.fine)
         if not len(ours):
             return None
         # maximal runs: pairs whose places grow together, on one diagonal
@@ -345,18 +367,6 @@ def _kept_share(ours: bytes, theirs: bytes) -> float:
     """Return the share of words and marks of a part that a text has; all quotes are one, closing commas are none."""
     mine, their = (Counter(_MARKS.findall(text.replace(b"'", b'"'))) for text in (ours, theirs))
     return (mine & their).total() / their.total()
-
-
-def _equal_pairs(
-    ordered: tuple[UnitHashes, NDArray[np.intp]], runs: UnitHashes
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the places in a part and in a text of all pairs of equal short runs."""
-    ascending, places = ordered
-    lower, upper = np.searchsorted(ascending, runs, "left"), np.searchsorted(ascending, runs, "right")
-    counts = upper - lower
-    ours = np.repeat(np.arange(len(runs)), counts)
-    within = np.arange(len(ours)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return places[np.repeat(lower, counts) + within], ours
 
 
 @compiled

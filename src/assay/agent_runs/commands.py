@@ -307,14 +307,14 @@ class _Call:
     def redirect(self, targets: Sequence[str], before: int) -> None:
         """Give files the channel of what a command read: what went into a file is not shown."""
         new = self.effects.reads[before:]
-        source = next(iter(new), None)
+        source: ForeignPlace | None = next(iter(new), None)
         for target in targets:
             if target.startswith(("/dev/", "&")):
                 continue
             if source and self.state.in_tree(target) and not target.endswith((".txt", ".diff", ".patch", ".log")):
                 self.effects.takes = source
             self.effects.edits |= self.state.in_tree(target)
-            self.state.write(target, source and source.channel)
+            self.state.write(target, getattr(source, "channel", None))
             del self.effects.reads[before:]
 
     def command(self, command: _Command, depth: int) -> None:
@@ -497,8 +497,8 @@ class _Call:
         *sources, target = _plain(arguments) or [""]
         if not sources:
             return
-        channels = filter(None, map(self.state.channel_of, sources))
-        channel = next(filter(TESTS.__ne__, channels), None)
+        channels = [channel for channel in map(self.state.channel_of, sources) if channel not in {None, TESTS}]
+        channel = next(iter(channels), None)
         for name in [target, *(posixpath.join(target, posixpath.basename(source)) for source in sources)]:
             self.state.write(name, channel)
         if self.state.in_tree(target):

@@ -301,6 +301,7 @@ class _Call:
             if command.words:
                 self.command(command, depth)
             self.redirect(command.targets, before)
+        # a shell within a shell cannot change the folder of the one around it
         if depth:
             self.state.folder = start
 
@@ -490,6 +491,7 @@ class _Call:
     def pip(self, arguments: Sequence[str]) -> None:
         for folder in _values_of(_PIP_TARGETS, arguments):
             self.state.write(folder, INSTALLED)
+        # without a target pip fills the current folder
         if "download" in arguments and _PIP_TARGETS.isdisjoint(arguments) and not self.state.in_tree("."):
             self.state.write(".", INSTALLED)
 
@@ -515,6 +517,7 @@ def _commands(text: str) -> Iterator[_Command]:
     words: list[str] = []
     targets: list[str] = []
     redirected = piped = False
+    # a further end closes the last command, whatever the text ends with
     for match in chain(_TOKEN.finditer(text), _END.finditer("\n")):
         kind, word = match.lastgroup, match[0]
         if kind == "word":

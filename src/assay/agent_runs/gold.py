@@ -70,6 +70,7 @@ class PatchItems:
     @cached_property
     def anchors(self) -> tuple[str, ...]:
         """Texts of which each occurrence of the patch has at least one, in their spellings within JSON and HTML."""
+        # a pair has no line that is rare by itself: its longest lines are looked for
         long = sorted(self.words, key=len, reverse=True)
         return tuple(dict.fromkeys(chain.from_iterable(map(_spellings, self.lines or long[:4]))))
 
@@ -113,6 +114,7 @@ class PatchItems:
                 return None
             if text in self.words:
                 return text
+        # not None: a line that is none of the patch parts its neighbours, an empty one does not
         return ""
 
 

@@ -261,6 +261,7 @@ class _Steps:
         """Return the items that no channel can leak: of the task's text, and of the tree before the first edit."""
         text = f"{self.run.prompt}\n{self.task.text}"
         excluded = set(self.fix.shown(text) | self.tests.shown(text))
+        # a line within a sentence of the task is no line of its own there, and known all the same
         excluded.update((line,) for line in (*self.fix.lines, *self.tests.lines) if line in text)
         if self.base is not None:
             return frozenset(excluded | self.base)
@@ -275,10 +276,12 @@ class _Steps:
         by_channel: dict[ReadingChannel, set[Item]] = {}
         for seen in self.shown:
             written = {item for item, number in self.typed.items() if number <= seen.number}
+            # of a pair with a line that the agent wrote, the neighbour may be what stood there before
             lines = _single_lines(written)
             written |= {item for item in self.fix.items | self.tests.items if not lines.isdisjoint(item)}
             fix, tests = seen.fix - excluded - written, seen.tests - excluded - written
             place_read = self._channel(seen)
+            # what the tree showed once is no news from any channel later
             if place_read is None:
                 excluded |= fix | tests
                 continue
@@ -296,12 +299,14 @@ class _Steps:
         """Return the foreign place that the output of a step comes from; None for the tree and the agent's own text."""
         after_edit = seen.number > self.first_edit
         reads = seen.effects.reads
+        # git prints the message of a commit of the agent's own, and then its changes
         if any(map(seen.step.output.__contains__, filter(None, self.state.messages))):
             return None
         if not reads:
             if self.base is not None and not after_edit and seen.effects.tree_paths:
                 return ForeignPlace(TREE, "a file of the working tree")
             return None
+        # the output of a call does not say which of its places a line is from: the channels stand in order of weight
         chosen = min(reads, key=lambda place_read: CHANNELS.index(place_read.channel))
         names = set(map(posixpath.basename, self.fix.paths))
         mixes_own = seen.effects.mixes_own or not names.isdisjoint(map(posixpath.basename, seen.effects.tree_paths))

@@ -7,7 +7,6 @@ from datetime import date
 from itertools import chain
 from operator import attrgetter
 from statistics import fmean
-from typing import Any
 
 from assay.errors import DataError
 
@@ -121,12 +120,13 @@ def _merged(attempts: Sequence[TaskResult]) -> TaskResult:
     if len(attempts) == 1:
         return attempts[0]
     outcomes = _outcomes(attempts)
-    # repetitions share what only one of them has; the outcome is their mean
-    shared: dict[str, Any] = {
-        name: next(filter(None, map(attrgetter(name), attempts)), None) for name in ("day", "problem")
-    }
-    text = next(filter(None, map(attrgetter("text"), attempts)), "")
-    return replace(attempts[0], text=text, correct=fmean(outcomes) if outcomes else None, **shared)
+    return replace(
+        attempts[0],
+        text=next(filter(None, map(attrgetter("text"), attempts)), ""),
+        correct=fmean(outcomes) if outcomes else None,
+        day=next(filter(None, map(attrgetter("day"), attempts)), None),
+        problem=next(filter(None, map(attrgetter("problem"), attempts)), None),
+    )
 
 
 def _outcomes(tasks: Sequence[TaskResult]) -> list[float]:

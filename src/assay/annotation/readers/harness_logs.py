@@ -30,7 +30,7 @@ def read_lm_eval(file: LogFile, columns: LogColumns) -> TaskLog | None:
         return None
     rows = file.rows
     filters = list(dict.fromkeys(row.get("filter") for row in rows))
-    wanted, chosen = _metric_and_filter(columns.metric, filters)
+    requested, chosen = _metric_and_filter(columns.metric, filters)
     text = columns.text or _usual(rows[0], PROMPT_COLUMNS) or "arguments"
     name = columns.id or _usual(rows[0], ID_COLUMNS) or "doc_id"
     attempts = Attempts(str(file.path), numbered=name == "doc_id")
@@ -44,7 +44,7 @@ def read_lm_eval(file: LogFile, columns: LogColumns) -> TaskLog | None:
         if row.get("filter") == chosen:
             values = {metric: row[metric] for metric in row.get("metrics") or () if metric in row}
             attempts.add(values_at(row, name)[0], first_text(values_at(row, text)), values)
-    metric = attempts.choose(wanted)
+    metric = attempts.choose(requested)
     return attempts.log("lm-eval", metric, stated=_lm_eval_score(file, metric, chosen), columns=used)
 
 

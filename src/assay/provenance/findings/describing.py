@@ -213,7 +213,7 @@ def describe_files(
     return Report(
         title="Which files of the corpus does this code come from?",
         statement=verdict,
-        tables=(Table("findings", "Findings", FINDING_COLUMNS, tuple(rows)),) if rows else (),
+        tables=(Table("findings", "Findings", FINDING_COLUMNS, rows=tuple(rows)),) if rows else (),
         notes=tuple(gate_sentences(judgement)) if judgement is not None else (),
         data={
             "schema_version": TRACE_VERSION,

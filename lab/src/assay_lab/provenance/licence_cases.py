@@ -30,7 +30,7 @@ from assay_lab.provenance.licence_heads import LICENSING
 
 CASES = Path(__file__).parents[3] / "lists" / "licence_cases.toml"
 TEXTS: Mapping[str, str] = {"gpl3": dict(LICENSES)["GPL-3.0"], "mit": dict(LICENSES)["MIT"]}
-PROPRIETARY = "LicenseRef-scancode-proprietary-license"
+_WORDS: Mapping[str, str] = {"proprietary": "LicenseRef-scancode-proprietary-license"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +99,17 @@ def scanned(cases: Sequence[Case], program: str) -> list[str]:
 
 
 def is_right(licence: str, case: Case) -> bool:
-    """Return True if a licence is one of those that the case allows; proprietary is any word for it."""
-    for right in case.right:
-        allowed = PROPRIETARY if right == "proprietary" else right
-        try:
-            if LICENSING.is_equivalent(LICENSING.parse(licence), LICENSING.parse(allowed)):
-                return True
-        except Exception:  # noqa: BLE001  a reader's words need not be an expression
-            return licence == allowed
-    return False
+    """Return True if a licence is one of those that the case allows."""
+    return any(is_same_licence(licence, right) for right in case.right)
+
+
+def is_same_licence(licence: str, right: str) -> bool:
+    """Return True if two expressions are equivalent; "proprietary" is any word for it."""
+    try:
+        parsed = (LICENSING.parse(_WORDS.get(words, words)) for words in (licence, right))
+        return bool(LICENSING.is_equivalent(*parsed))
+    except Exception:  # noqa: BLE001  a reader's words need not be an expression
+        return licence == right
 
 
 def is_permissive(licence: str) -> bool:

@@ -91,6 +91,7 @@ class SourceFinding:
         licences: of the places, distinct.
         conflict: licences of all sources of these lines if there are several, else empty.
         is_copy: True if some evidence shows a copy; see `copied_spans`.
+        licence_reader: name and version of what read the licences; None of an older index.
     """
 
     path: str
@@ -100,6 +101,7 @@ class SourceFinding:
     licences: tuple[str, ...]
     conflict: tuple[str, ...]
     is_copy: bool
+    licence_reader: str | None = None
 
     @property
     def best(self) -> PartMatch:
@@ -177,7 +179,8 @@ def trace_file(
     documents = top * DOCUMENTS_FOR_A_SOURCE
     search = partial(trace, method=method, top=documents, settings=settings, also=also)
     traced = tuple((part, search(part.text, index, language=part.language)) for part in parts(labelled))
-    return TracedFile(file, labelled.language, parts=traced, findings=findings_of(file.path, traced))
+    findings = (replace(finding, licence_reader=index.licence_reader) for finding in findings_of(file.path, traced))
+    return TracedFile(file, labelled.language, parts=traced, findings=tuple(findings))
 
 
 def _labelled(file: SourceText, index: Searchable, parts: Callable[[SourceText], Sequence[SourceText]]) -> SourceText:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from assay.corpora import Document
 from assay.errors import CorpusIndexError
+from assay.licences import LICENCE_READER
 from assay.provenance.confidence import CALIBRATION_FILE, IndexCalibration, calibration_for
 from assay.provenance.index.catalogue import Catalogue
 from assay.provenance.index.damage import drop_damage, find_damage
@@ -106,13 +107,27 @@ class CodeIndex:
             self._open = stack.pop_all()
 
     @classmethod
-    def create(cls, folder: Path | str, *, profile: Profile | str = "default", encoder: Encoder | None = None) -> Self:
+    def create(
+        cls,
+        folder: Path | str,
+        *,
+        profile: Profile | str = "default",
+        encoder: Encoder | None = None,
+        licence_reader: str = LICENCE_READER,
+    ) -> Self:
         """Create an empty index in a new or empty folder, and open it for writing.
+
+        Args:
+            folder: of the index.
+            profile: of the fingerprints.
+            encoder: of the vectors; None: none.
+            licence_reader: name and version of what reads the licences of its files.
 
         Raises:
             CorpusIndexError: the folder is not empty, or cannot be written.
         """
-        make_folder(Path(folder), profile_named(profile) if isinstance(profile, str) else profile, encoder)
+        chosen = profile_named(profile) if isinstance(profile, str) else profile
+        make_folder(Path(folder), chosen, encoder, licence_reader)
         return cls(Path(folder), writable=True, encoder=encoder)
 
     @classmethod
@@ -366,6 +381,11 @@ class CodeIndex:
         return self._described.encoder_digest
 
     @property
+    def licence_reader(self) -> str | None:
+        """Name and version of what read the licences; None of an older index."""
+        return self._described.licence_reader
+
+    @property
     def finds_by_vector(self) -> bool:
         """True if the index has vectors and was opened with its encoder, so that `candidates_by_vector` works."""
         return self._encoder is not None
@@ -420,6 +440,7 @@ class CodeIndex:
                 profile=self.profile,
                 encoder=self._described.encoder,
                 encoder_digest=self._described.encoder_digest,
+                licence_reader=self.licence_reader,
                 documents=documents,
                 origins=origins,
                 sources=tuple(self._catalogue.sources()),

@@ -129,13 +129,13 @@ def plant(
     assigned: list[Sample] = []
     if elsewhere:
         own = distinct[: int(fresh[: len(sized)].sum())]
-        assigned = _assigned(distinct[len(own) :], data, seed, sizes)
+        assigned = _assigned(distinct[len(own) :], data, seed=seed, sizes=sizes)
         sizes = {}
     room = _room(own, data)
     members = (room - sum(sizes.values())) // 2 if data.members == ALL else int(data.members)
     if members < 1:
         raise DataError(f"{room} texts are there for members = {data.members!r} and {sum(sizes.values())} others")
-    assigned += _assigned(own, data, seed, {"member": members, "nonmember": members, **sizes})
+    assigned += _assigned(own, data, seed=seed, sizes={"member": members, "nonmember": members, **sizes})
     left_out["not needed"] += len(distinct) - len(assigned)
     places = list(PARTS)
     samples = sorted(assigned, key=lambda sample: (places.index(str(sample.metadata["part"])), sample.id))

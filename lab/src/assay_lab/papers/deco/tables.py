@@ -102,10 +102,12 @@ def deco_table_2(bench: Bench) -> Finding:
     """AUROC of zero-shot detectors, by language."""
     texts, surrogate_name = collection(bench, "binary"), bench.configurations[0].model
     roles = roles_at(bench)
-    values, failed = scored_rows(bench, texts, PAPER.methods, surrogate_name, roles)
+    values, failed = scored_rows(bench, texts, PAPER.methods, surrogate_name=surrogate_name, names=roles)
     if CODE_SURROGATE in roles:
         own = {"filler": roles.get("code filler", roles[CODE_SURROGATE])}
-        more, reasons = scored_rows(bench, texts, {FOR_CODE: "detect_gpt"}, roles[CODE_SURROGATE], own)
+        more, reasons = scored_rows(
+            bench, texts, {FOR_CODE: "detect_gpt"}, surrogate_name=roles[CODE_SURROGATE], names=own
+        )
         values |= more
         failed += reasons
     languages = [language for language in texts.strata if {HUMAN} < texts.labels(language)]

@@ -110,7 +110,8 @@ def drafted(
         return readable
     program, keep = readable
     names = analysis(program.text, keep=keep, language=language).names
-    fitting = frozenset(name.name for name in names if naming.fits_prose(task, name.name))
+    in_signature = _names_in_signatures(program.text, names)
+    fitting = frozenset(name for name in in_signature if naming.fits_prose(task, name))
     # a name stays where a word of the row may be a mention of it and may be plain English
     keep |= _cut(row, layout=layout, program=program, names=names, fitting=fitting).unclear
     keep |= _in_other_columns(row, layout, names)
@@ -133,6 +134,29 @@ def drafted(
         content=_cut(row, layout=layout, program=program, names=names, fitting=fitting).content,
         fitting=fitting,
     )
+
+
+def _names_in_signatures(text: str, names: Sequence[Renamable]) -> Iterator[str]:
+    """Yield the names of functions and their parameters: prose speaks of these, and never of a local variable."""
+    spans = []
+    for name in names:
+        if name.kind == "function":
+            yield name.name
+            begin = name.places[0]
+            spans.append(range(begin, _closing(text, begin)))
+    for name in names:
+        if name.kind != "function" and any(name.places[0] in span for span in spans):
+            yield name.name
+
+
+def _closing(text: str, begin: int) -> int:
+    """Return where the first bracket behind a place is closed; the end of the text where it never is."""
+    depth = 0
+    for match in re.finditer(r"[()]", text[begin:]):
+        depth += 1 if match[0] == "(" else -1
+        if depth <= 0:
+            return begin + match.start()
+    return len(text)
 
 
 def _in_other_columns(row: SourceRow, layout: TaskLayout, names: Sequence[Renamable]) -> frozenset[str]:

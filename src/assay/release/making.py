@@ -111,7 +111,7 @@ def make_release(
     if settings.round and settings.beacon:
         raise DataError("received a round and its value at once; expected --round NAME, and --beacon VALUE later")
     notes: list[str] = []
-    rows = _json_rows(Path(tasks), notes)
+    rows = json_rows(Path(tasks), notes)
     with held_secret(secret):
         if secret.exists():
             return _continued(read_secret(secret), rows=rows, out=out, settings=settings, notes=notes)
@@ -125,7 +125,7 @@ def make_release(
         return publish_version(value, beacon="", out=out, notes=notes)
 
 
-def _json_rows(tasks: Path, notes: list[str]) -> list[SourceRow]:
+def json_rows(tasks: Path, notes: list[str]) -> list[SourceRow]:
     """Return the tasks as JSON holds them.
 
     Raises:

@@ -127,10 +127,12 @@ def test_show_writes_nothing_and_shows_each_changed_line(assay, tasks, tmp_path)
 
 
 @pytest.mark.usefixtures("sandbox")
-def test_a_published_copy_that_fails_its_tests_ends_with_1_and_the_first_output(assay, released, monkeypatch):
+def test_a_published_copy_that_fails_its_tests_ends_with_1_and_the_first_output(assay, tasks, monkeypatch):
+    made = assay("release", "make", tasks, "-o", "public.jsonl", "--secret", "secret.json", "--copies", 5, *ANYWHERE)
+    assert made.code == 0, made.err
     monkeypatch.setattr("assay.release.verifying.passed", lambda programs, **_: (False,) * len(programs))
     monkeypatch.setattr("assay.release.verifying.failure_of", lambda *_, **__: "AssertionError: 3")
-    done = assay("release", "verify", released / "public.jsonl", released / "secret.json")
+    done = assay("release", "verify", "public.jsonl", "secret.json")
     assert done.code == 1
-    assert done.out.startswith("10 of 10 copies fail their tests")
+    assert done.out.startswith("6 of 6 copies fail their tests")
     assert "First HumanEval/0: AssertionError: 3" in done.out

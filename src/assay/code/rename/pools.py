@@ -50,11 +50,16 @@ SYNONYMS = _synonyms()
 def _close_synonyms() -> dict[str, tuple[str, ...]]:
     groups = list(map(str.split, _LISTS["synonyms"].splitlines()))
     together = Counter(chain.from_iterable(map(permutations, groups, repeat(2))))
+    loose = set(map(frozenset, map(str.split, _LISTS["loose"].splitlines())))
     close: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for group in groups:
         for word, other in permutations(group, 2):
             # large groups join words of several senses: those that meet in two groups share more than one of them
-            if len(other) > 1 and (len(group) <= SMALL_GROUP or together[word, other] > 1):
+            if (
+                len(other) > 1
+                and {word, other} not in loose
+                and (len(group) <= SMALL_GROUP or together[word, other] > 1)
+            ):
                 close[word][other] = None
     return {word: tuple(others) for word, others in close.items()}
 

@@ -130,21 +130,29 @@ def run(scale: None, seed: int, data: Data) -> Result:
     rows, wrong = [], []
     readers = dict.fromkeys(reader for reader, *_ in readings)
     for reader, part, half in product(readers, ("head", "manifest"), ("a", "b")):
+        about = {"reader": reader, "part": part, "half": half}
         own = [(case, licence) for by, case, licence in readings if (by, case.part, case.half) == (reader, part, half)]
-        if not own:
-            continue
-        right = sum(is_right(licence, case) for case, licence in own)
-        permissive = [is_permissive(licence) and not any(map(is_permissive, case.right)) for case, licence in own]
-        share = wilson(right, len(own))
-        row = {"reader": reader, "part": part, "half": half, "cases": len(own), "right": right}
-        rows.append(row | {"share": share.value, "interval": [share.low, share.high], "permissive": sum(permissive)})
-        for case, licence in own:
-            if not is_right(licence, case):
-                about = {"reader": reader, "part": part, "half": half, "kind": case.kind, "right": list(case.right)}
-                wrong.append(
-                    about | {"read": licence, "file": next(iter(case.files)) if part == "manifest" else case.path}
-                )
+        if own:
+            rows.append(about | counted(own))
+            wrong += [about | error for error in errors(own)]
     return Result([*rows, {"wrong": wrong}])
+
+
+def counted(readings: Sequence[tuple[Case, str]]) -> dict[str, object]:
+    """Return how many readings are right, and how many pass a gate that no right one would."""
+    right = sum(is_right(licence, case) for case, licence in readings)
+    permissive = [is_permissive(licence) and not any(map(is_permissive, case.right)) for case, licence in readings]
+    share = wilson(right, len(readings))
+    counts = {"cases": len(readings), "right": right, "share": share.value}
+    return {**counts, "interval": [share.low, share.high], "permissive": sum(permissive)}
+
+
+def errors(readings: Sequence[tuple[Case, str]]) -> Iterator[dict[str, object]]:
+    """Yield what is known of each reading that is not right."""
+    for case, licence in readings:
+        if not is_right(licence, case):
+            file = next(iter(case.files)) if case.part == "manifest" else case.path
+            yield {"kind": case.kind, "right": list(case.right), "read": licence, "file": file}
 
 
 EXPERIMENTS = (

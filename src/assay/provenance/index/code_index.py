@@ -358,7 +358,9 @@ class CodeIndex:
         with self.snapshot():
             holders = self._postings.holders(form, hashes, least=FEWEST_HOLDERS, most=MOST_HOLDERS)
             documents = self._catalogue.holders(np.unique(holders[1]).tolist())
-            return OwnerCounts.of(len(hashes), *holders, documents, self._catalogue.owners_up_to(MOST_OWNERS))
+            return OwnerCounts.of(
+                len(hashes), *holders, holders=documents, every=self._catalogue.owners_up_to(MOST_OWNERS)
+            )
 
     def calibration(self) -> IndexCalibration | None:
         """Return the false-positive rates of this index, else the shipped ones of its profile, else None.
@@ -366,7 +368,7 @@ class CodeIndex:
         Raises:
             DataError: the index has its own rates, which cannot be read or are of a much smaller index.
         """
-        return calibration_for(self.folder, self.profile, len(self), self.encoder_digest)
+        return calibration_for(self.folder, self.profile, documents=len(self), encoder_digest=self.encoder_digest)
 
     def keep_calibration(self, calibration: IndexCalibration) -> str:
         """Store rates that were measured on this index, to be used instead of the shipped ones; return their place."""
@@ -516,8 +518,8 @@ class CodeIndex:
         self._index(
             range(first, following),
             chosen,
-            None if hashes is None else [hashes[at] for at in new],
-            None if vectors is None else [vectors[at] for at in new],
+            hashes=None if hashes is None else [hashes[at] for at in new],
+            vectors=None if vectors is None else [vectors[at] for at in new],
         )
         return AddCounts(len(new), len(batch) - len(new), origins)
 
@@ -525,8 +527,9 @@ class CodeIndex:
         self,
         numbers: Sequence[int],
         documents: Sequence[Document],
-        hashes: Sequence[Mapping[Form, Hashes]] | None,
-        vectors: Sequence[Float32Array] | None,
+        *,
+        hashes: Sequence[Mapping[Form, Hashes]] | None = None,
+        vectors: Sequence[Float32Array] | None = None,
     ) -> None:
         if not documents:
             return
@@ -567,6 +570,6 @@ class CodeIndex:
         lost = np.setdiff1d(stored, whole)
         for start in range(0, len(lost), _BATCH):
             batch = list(self._catalogue.documents(lost[start : start + _BATCH].tolist()))
-            self._index([document.id for document in batch], batch, None, None)
+            self._index([document.id for document in batch], batch)
         self.commit()
         return Repair(len(lost), len(damage.documents), bool(damage))

@@ -128,8 +128,8 @@ def description_content(
 ) -> dict[str, Any]:
     """Return the description that a new index stores, as JSON has it."""
     if encoder is None:
-        return Description(profile, None, None, licence_reader).content
-    return Description(profile, encoder.name, encoder.digest, licence_reader).content
+        return Description(profile, encoder=None, encoder_digest=None, licence_reader=licence_reader).content
+    return Description(profile, encoder.name, encoder.digest, licence_reader=licence_reader).content
 
 
 def read_description(folder: Path) -> Description:
@@ -170,7 +170,7 @@ def description_of(content: Any, place: Path | str) -> Description:  # noqa: ANN
         name, digest = encoder["name"], encoder["digest"]
         if not isinstance(name, str | None) or not isinstance(digest, str | None):
             raise TypeError(f"received the encoder {encoder}, expected a name and a digest")  # noqa: TRY301  caught below
-        return Description(Profile.of(content["profile"]), name, digest, content.get("licence_reader"))
+        return Description(Profile.of(content["profile"]), name, digest, licence_reader=content.get("licence_reader"))
     except (KeyError, TypeError, AttributeError, AssayError) as error:
         raise CorpusIndexError(f"{place}: its description is damaged: {plain_reason(error)}") from error
 

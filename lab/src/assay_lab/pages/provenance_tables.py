@@ -199,7 +199,7 @@ def licences(file: File) -> str:
         "share": "{share:.1%} ({interval[0]:.0%}–{interval[1]:.0%})",
         "as permissive": "{permissive:,}",
     }
-    return table_of(file["results"][:-1], columns)
+    return table_of(file["results"][0]["rows"], columns)
 
 
 def pasted_language(file: File) -> str:

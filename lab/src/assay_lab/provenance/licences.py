@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email.parser import HeaderParser
+from functools import partial
 from itertools import chain, product
 from pathlib import Path, PurePosixPath
 
@@ -97,7 +98,7 @@ def cases_of(archive: Path) -> Iterator[Case]:
     files = dict(members(archive))
     counts: Counter[str] = Counter()
     for path in sorted(files, key=lambda path: (path.count("/"), path)):
-        case = Case(archive.name, kind_of(PurePosixPath(path), files[path]), path, files)
+        case = Case(package=archive.name, kind=kind_of(PurePosixPath(path), files[path]), path=path, files=files)
         counts[case.kind] += 1
         if counts[case.kind] <= AT_MOST.get(case.kind, 0):
             yield case
@@ -204,18 +205,23 @@ def run(scale: None, seed: int, data: Data) -> Result:
         rows.append({"half": half, "kind": kind, "reader": reader, **figures(own)})
     others = []
     for case, truth, *licences in zip(cases, truths, *readings.values(), strict=True):
-        if not all(any(is_same_licence(licence, right) for right in truth) for licence in licences):
+        if not all(map(partial(is_allowed, truth=truth), licences)):
             about = {"half": case.half, "package": case.package, "path": case.path, "kind": case.kind, "truth": truth}
             others.append(about | dict(zip(readings, licences, strict=True)))
     counts = {"packages": len(set(attributes(cases, "package"))), "not judged": truths.count(())}
-    return Result([*rows, counts | {"differences": others}])
+    return Result([counts | {"rows": rows, "differences": others}])
+
+
+def is_allowed(licence: str, truth: Sequence[str]) -> bool:
+    """Return True if a licence is one of those that are right."""
+    return any(map(partial(is_same_licence, licence), truth))
 
 
 def figures(pairs: Sequence[tuple[str, tuple[str, ...]]]) -> dict[str, object]:
     """Return how many readings are right, with the 95 % interval of their share, and how many wrongly permissive."""
     right = permissive = 0
     for licence, truth in pairs:
-        right += any(is_same_licence(licence, allowed) for allowed in truth)
+        right += is_allowed(licence, truth)
         permissive += is_permissive(licence) and not any(map(is_permissive, truth))
     share = wilson(right, len(pairs))
     counts = {"files": len(pairs), "right": right, "share": share.value, "interval": [share.low, share.high]}

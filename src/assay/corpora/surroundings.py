@@ -194,7 +194,8 @@ class Surroundings:
         strength = _FIELD if metadata.get("License-Expression") else _LOOSE
         self._state(folder, strength, stated_licence(metadata))
         name, version = metadata.get("Name"), metadata.get("Version")
-        plain = re.sub(r"[-_.]+", "-", str(name)).lower()
+        # as the specification of package URLs has it, which keeps the points of a name
+        plain = str(name).lower().replace("_", "-")
         purl = f"pkg:pypi/{plain}@{version}" if name and version else None
         self._distributions[folder] = replace(_addresses(metadata), author=_author(metadata), purl=purl)
 

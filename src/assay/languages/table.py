@@ -122,11 +122,7 @@ for _name, _entry in LANGUAGES.items():
     _NAMES |= dict.fromkeys(_entry.aliases, _name)
     _SUFFIXES |= dict.fromkeys(_entry.suffixes, _name)
 
-_SHARED: Mapping[str, tuple[re.Pattern[str], str]] = {
-    suffix: (re.compile(pattern, re.MULTILINE), name)
-    for name, entry in _DESCRIBED.items()
-    for suffix, pattern in entry.get("shared", {}).items()
-}
+_SHARED: dict[str, tuple[re.Pattern[str], str]] = {}
 """Suffix → how the text of a file shows that it is in a second language of that suffix, and that language."""
 
 
@@ -187,6 +183,8 @@ OUTLINES: dict[str, Sequence[str]] = {}
 """Code around a fragment that makes a text of it: a method stands in a class, statements in a function."""
 
 for _name, _row in _DESCRIBED.items():
+    for _suffix, _pattern in _row.get("shared", {}).items():
+        _SHARED[_suffix] = re.compile(_pattern, re.MULTILINE), _name
     if "signs" not in _row:
         continue
     SIGNS[_name] = list(map(partial(re.compile, flags=re.MULTILINE), _row["signs"]))

@@ -298,7 +298,7 @@ def finding_tables(files: Sequence[TracedFile], judgement: Judgement | None = No
     for name, title in _TITLES.items():
         rows = [finding_row(finding, denials.get(id(finding))) for finding in getattr(sorts, name)]
         if rows:
-            tables.append(Table(name, title, FINDING_COLUMNS, tuple(rows)))
+            tables.append(Table(name, title, FINDING_COLUMNS, rows=tuple(rows)))
     return tuple(tables)
 
 

@@ -23,7 +23,7 @@ from assay.reports import Annotation, Column, Report, Row, Table, number_of
 
 FINDING_COLUMNS = (Column("place", "name"), Column("finding"), Column("source"))
 
-TRACE_VERSION = "1.1"
+TRACE_VERSION = "1.2"
 """Of the JSON of `assay trace`; see `assay.provenance.findings.schema`."""
 
 MOST_HEADLINES = 10
@@ -344,6 +344,7 @@ def finding_data(finding: SourceFinding, denial: Denial | None = None) -> dict[s
         "cosine": best.match.cosine,
         "licences": list(finding.licences),
         "conflict": list(finding.conflict),
+        "licence_reader": finding.licence_reader,
         "denied": None if denial is None else denial.place.origin.licence,
         "accepted": None if denial is None else denial.excuse,
         "places": places,

@@ -100,6 +100,7 @@ class SourceFinding:
         licences: of the places, distinct.
         conflict: licences of all sources of these lines if there are several, else empty.
         is_copy: True if some evidence shows a copy; see `copied_spans`.
+        licence_reader: name and version of what read the licences; None of an older index.
     """
 
     path: str
@@ -109,6 +110,7 @@ class SourceFinding:
     licences: tuple[str, ...]
     conflict: tuple[str, ...]
     is_copy: bool
+    licence_reader: str | None = None
 
     @property
     def best(self) -> PartMatch:
@@ -189,7 +191,9 @@ def trace_file(
     others = [parts(replace(labelled, language=language, blocks=())) for language in _shown_otherwise(file)]
     every = chain(*others, parts(labelled))
     traced = tuple((part, search(part.text, index, language=part.language)) for part in every)
-    findings = findings_of(file.path, traced)
+    findings = tuple(
+        replace(finding, licence_reader=index.licence_reader) for finding in findings_of(file.path, traced)
+    )
     # whoever asks for every match, or for the nearest by vector, gets what is far from a copy too
     asks_for_all = method in {"vector", "hst"} or (settings or TraceSettings()).thresholds.min_confidence == 0
     if not asks_for_all:

@@ -146,7 +146,7 @@ def answer_lines(
     denials, sorts = denials_by_finding(judgement), sorted_findings(files, judgement)
     # with rules the copies that pass are folded, as long as something fails or is undecided
     shown = [*sorts.failing, *sorts.undecided] or sorts.passing
-    first = {}
+    first: dict[str, SourceFinding] = {}
     for finding in shown:
         first.setdefault(finding.path, finding)
     for finding in list(first.values())[:MOST_HEADLINES]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.completing import complete_languages
-from assay.cli.options import output_file
+from assay.cli.options import output_file, writable_folder
 from assay.cli.terminal import echo
 from assay.errors import DataError
 
@@ -33,6 +33,10 @@ def pairs_command(
     language: Annotated[
         str | None, typer.Option(autocompletion=complete_languages, help="Only files in this language.")
     ] = None,
+    pages: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write a page for each pair.", callback=writable_folder, show_default=False),
+    ] = None,
     out: Annotated[Path | None, output_file("Write the pairs: .csv, or a page to look at: .html.")] = None,
 ) -> None:
     """Compare the work of students: which pairs share what the others do not?
@@ -45,6 +49,7 @@ def pairs_command(
     from assay.cli.present import chosen_format, show
     from assay.files import write_text
     from assay.reports import render_csv
+    from assay.submissions import render_page, write_pages
 
     comparison = compare_students(
         code, template=template or (), earlier=earlier or (), language=language, anonymous=anonymous
@@ -56,7 +61,9 @@ def pairs_command(
         raise DataError(f"received {len(with_code)} submission{reasons}, expected those of at least 2 students")
     report, form = comparison.describe(), chosen_format()
     if out is not None:
-        write_text(out, render_csv(report))
+        write_text(out, render_page(comparison) if out.suffix.lower() in {".html", ".htm"} else render_csv(report))
+    if pages is not None:
+        write_pages(comparison, pages)
     if form != "table":
         show(report, form)
         return

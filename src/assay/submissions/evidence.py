@@ -28,7 +28,7 @@ ALIKE = 0.5
 KNOWN_TO = 0.1
 """Share of the submissions that call a name from which it is no name of an author; at least three."""
 
-OUTSTANDING = 0.65
+OUTSTANDING = 1.5
 LEAST_EVIDENCE = 4.5
 _LINK = np.uint64(0x9E3779B97F4A7C15)
 

@@ -27,7 +27,7 @@ MOST_SHOWN = 100
 COLOURS = 6
 _WIDTH, _RADIUS, _LABEL = 900, 60, 90
 
-Stretch = tuple[int, int, str]
+MarkedStretch = tuple[int, int, str]
 """Start, stop and opening tag of a part of a text."""
 
 
@@ -129,7 +129,7 @@ def _flat(program: Program) -> Iterator[Statement]:
         yield from statements
 
 
-def _marked(text: str, stretches: Sequence[Stretch], *, first_line: int, renamed: frozenset[str]) -> Markup:
+def _marked(text: str, stretches: Sequence[MarkedStretch], *, first_line: int, renamed: frozenset[str]) -> Markup:
     """Return a text by lines, its stretches in their tags; a tag that spans lines is closed and opened again."""
     lines, begin = [], 0
     for number, line in enumerate(lines_of(text), first_line):

@@ -21,6 +21,7 @@ from assay.provenance.index.building import build
 from assay.provenance.index.reading import IndexSettings
 from assay.provenance.index.workers import BATCH_FILES, ProcessReaders
 from assay.retrieval import fingerprint_hashes
+from assay.scan import read_evidence, scan_corpus
 from assay_ray.cluster import RayCluster
 from assay_ray.readers import RayReaders
 from support.commands import run_assay
@@ -170,3 +171,21 @@ def test_the_command_reads_by_ray(cluster, tmp_path):
 @pytest.mark.slow
 def test_a_cluster_without_address_is_that_of_this_machine():
     assert [RayCluster(address).address for address in ("", "head:6379")] == ["auto", "head:6379"]
+
+
+@pytest.mark.slow
+def test_a_scan_on_the_cluster_says_what_one_machine_says(cluster, tmp_path):
+    solution = "".join(f"    shadow_{at} = nearest(heights, {at * 37 % 101}) * tower[{at}]\n" for at in range(12))
+    task = {"task_id": "Tower/0", "prompt": "def towers(heights):\n", "canonical_solution": solution}
+    (tmp_path / "tasks.jsonl").write_text(json.dumps(task) + "\n")
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    for number in range(5):
+        rows = [{"text": text_of(number)}, {"text": text_of(7) + solution * (number % 2)}]
+        (corpus / f"{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (corpus / "broken.jsonl").write_text("no json\n")
+    benchmark = [f"humaneval={tmp_path / 'tasks.jsonl'}"]
+    here = scan_corpus([str(corpus)], benchmark, jobs=1)
+    far = scan_corpus([str(corpus)], benchmark, readers="ray:local", out=tmp_path / "far.parquet")
+    assert (here.rows, far) == (2, here)
+    assert read_evidence(tmp_path / "far.parquet") == here.evidence

@@ -14,6 +14,7 @@ def scan_data(
     columns: Sequence[str] = (),
     blind: bool = True,
     jobs: int | None = None,
+    readers: str = "processes",
     clean: Path | str | None = None,
     out: Path | str | None = None,
     progress: bool = True,
@@ -25,7 +26,8 @@ def scan_data(
         benchmarks: names, NAME=PATH, or paths of tables.
         columns: of the texts in tables of the corpus; none: all text of a row.
         blind: look for code with other names too.
-        jobs: processes; None: one for each core.
+        jobs: files that are read at a time; None: one for each core.
+        readers: "processes" of this machine, or "ray:ADDRESS" of a cluster.
         clean: folder that the corpus is written to without the rows that hold a task.
         out: file of the evidence, .parquet or .jsonl; a scan that was killed continues from what lies beside it.
         progress: show progress.
@@ -42,6 +44,7 @@ def scan_data(
             columns=columns,
             blind=blind,
             jobs=jobs,
+            readers=readers,
             clean=None if clean is None else Path(clean),
             out=target,
             progress=report,

@@ -53,8 +53,16 @@ def scan_command(
     ] = False,
     jobs: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Processes that read (all cores).", rich_help_panel=READING),
+        typer.Option(metavar="N", min=1, help="Files that are read at a time (all cores).", rich_help_panel=READING),
     ] = None,
+    readers: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME[:ADDRESS]",
+            help="What reads: processes of this machine, or a plug-in, such as ray:ADDRESS.",
+            rich_help_panel=READING,
+        ),
+    ] = "processes",
     write_clean: Annotated[
         Path | None,
         typer.Option(
@@ -92,6 +100,7 @@ def scan_command(
         columns=tuple(filter(None, (columns.text or "").split("+"))),
         blind=not words_only,
         jobs=jobs,
+        readers=readers,
         clean=write_clean,
         out=output,
     )

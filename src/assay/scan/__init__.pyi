@@ -11,9 +11,9 @@ from .rarity import RarityTable as RarityTable
 from .rarity import fit_rarity as fit_rarity
 from .scanning import CorpusScan as CorpusScan
 from .scanning import scan_corpus as scan_corpus
-from .scanning import scan_file as scan_file
 from .tasks import ScannedTask as ScannedTask
 from .tasks import TaskPart as TaskPart
 from .tasks import read_tasks as read_tasks
 from .tasks import task_of as task_of
 from .units import UnitSequence as UnitSequence
+from .workers import scan_file as scan_file

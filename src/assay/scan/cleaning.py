@@ -2,15 +2,15 @@
 
 import bz2
 import gzip
-import io
 import json
 import lzma
 import shutil
 import tarfile
 import zipfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from functools import partial
-from itertools import chain
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,9 +19,10 @@ import pyarrow as pa
 from assay.corpora.archives import archive_form, decompressed, inside, is_archive
 from assay.datasets.sources.columnar import ARROW_FILE, ARROW_STREAM
 from assay.errors import DataError
-from assay.files import atomic_file, parse_json
-from assay.guard import LARGEST_JSON, LONGEST_LINE
-from assay.scan.reading import DELIMITED, PARQUET, begins_document
+from assay.files import atomic_file
+from assay.guard import LONGEST_LINE
+from assay.scan.reading import BROKEN, DELIMITED, FAULTS, PARQUET, csv_records, json_document, unpacked
+from assay.scan.shapes import sisters_name
 
 _PACKERS: dict[str | None, Any] = {
     "gzip": lambda file: gzip.GzipFile(fileobj=file, mode="wb", mtime=0),
@@ -69,45 +70,61 @@ def write_clean(source: str, target: Path, removed: Collection[int | str]) -> No
 
 
 def _lines(place: Path, out: IO[bytes], rows: Collection[int], *, delimited: bool) -> None:
-    packer = _PACKERS.get(archive_form(place))
-    written: Any = packer(out) if packer else out
-    with place.open("rb") as raw, decompressed(raw) as packed:
-        stream = _buffered(packed)
-        first = stream.readline(LONGEST_LINE)
-        if not delimited and begins_document(first):
-            lines: Iterable[bytes] = _array_without(place, first + stream.read(LARGEST_JSON), rows)
-            rows = ()
-        else:
-            lines = chain((first,), stream)
-        # a record of CSV goes on over lines while a quote is open; its header is record 0
-        number = 0 if delimited else 1
-        is_open = False
-        for line in lines:
-            if number not in rows:
-                written.write(line)
-            is_open = delimited and is_open != (line.count(b'"') % 2 == 1)
-            number += not is_open
-    if packer:
-        written.close()
+    with _packed(place, out) as written:
+        for line in _kept_lines(place, rows, delimited=delimited):
+            written.write(line)
 
 
-def _array_without(place: Path, document: bytes, rows: Collection[int]) -> Iterator[bytes]:
-    """Yield the lines of an array of rows without some of them."""
+def _kept_lines(place: Path, rows: Collection[int], *, delimited: bool) -> Iterator[bytes]:
+    """Yield the lines that stay; a fault of the stream ends them where it ended the scan."""
     try:
-        value = parse_json(document)
-    except ValueError:
-        value = None
+        document = None if delimited else json_document(place)
+        if document is not None:
+            yield _array_without(place, document, rows)
+            return
+        with unpacked(place) as stream:
+            for number, line in _numbered_records(stream) if delimited else _numbered_lines(stream):
+                if number not in rows:
+                    yield line
+    except FAULTS:
+        return
+
+
+def _numbered_lines(stream: BufferedReader) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines with their row, the longest in pieces."""
+    number = 1
+    for piece in iter(partial(stream.readline, LONGEST_LINE), b""):
+        yield number, piece
+        number += piece.endswith(b"\n")
+
+
+def _numbered_records(stream: BufferedReader) -> Iterator[tuple[int, bytes]]:
+    """Yield the records of CSV with their row, 0 for the header and what is no record."""
+    number = -1
+    for line, record in csv_records(stream):
+        number += bool(record)
+        yield number if record and record != BROKEN else 0, line
+
+
+@contextmanager
+def _packed(place: Path, out: IO[bytes]) -> Iterator[Any]:
+    """Yield what writes in the compression of a file."""
+    packer = _PACKERS.get(archive_form(place))
+    if packer is None:
+        yield out
+        return
+    with packer(out) as written:
+        yield written
+
+
+def _array_without(place: Path, value: object, rows: Collection[int]) -> bytes:
+    """Return an array of rows without some of them."""
     if not isinstance(value, list):
         raise DataError(
             f"{place}: a row of it holds a task, and can only be left out of JSON lines or an array of rows"
         )
     kept = (json.dumps(row, ensure_ascii=False) for number, row in enumerate(value, 1) if number not in rows)
-    yield f"[{f',{chr(10)}'.join(kept)}]\n".encode("utf-8", "surrogatepass")
-
-
-def _buffered(stream: Any) -> Any:  # noqa: ANN401  any readable
-    """Return a stream that gives lines: that of pyarrow does not."""
-    return stream if hasattr(stream, "peek") else io.BufferedReader(stream)
+    return f"[{f',{chr(10)}'.join(kept)}]\n".encode("utf-8", "surrogatepass")
 
 
 def _parquet(place: Path, out: IO[bytes], rows: Collection[int]) -> None:
@@ -140,24 +157,22 @@ def _kept(first: int, count: int, rows: Collection[int]) -> Any:  # noqa: ANN401
     return pa.array([number not in rows for number in range(first, first + count)])
 
 
-def _members(place: Path, out: IO[bytes], members: Collection[str]) -> None:
+def _members(place: Path, out: IO[bytes], members: set[str]) -> None:
     if archive_form(place) == "zip":
         with zipfile.ZipFile(place) as archive, zipfile.ZipFile(out, "w") as written:
             for entry in archive.infolist():
                 if inside(entry.filename) not in members:
                     written.writestr(entry, archive.read(entry))
         return
-    form = archive_form(place)
-    packer = _PACKERS.get(form)
-    packed: Any = packer(out) if packer else out
     with (
+        _packed(place, out) as packed,
         place.open("rb") as raw,
         decompressed(raw) as stream,
         tarfile.open(fileobj=stream, mode="r|") as archive,
         tarfile.open(fileobj=packed, mode="w|") as written,
     ):
         for member in archive:
-            if inside(member.name) not in members:
+            name = inside(member.name) or ""
+            # all sisters of a row of a WebDataset go together
+            if members.isdisjoint({name, sisters_name(name)}):
                 written.addfile(member, archive.extractfile(member) if member.isfile() else None)
-    if packer:
-        packed.close()

@@ -8,13 +8,14 @@ procedure (scan/frequencies).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.retrieval.compiled import compiled
 from assay.scan.units import UnitForm, UnitHashes, grams
 from assay.types import Float32Array
 
@@ -40,15 +41,30 @@ class RarityTable:
     bits: NDArray[np.uint8]
     unknown: float
 
+    @cached_property
+    def _begins(self) -> NDArray[np.int64]:
+        """Where the keys with each upper half begin, int64 [2^16 + 1]."""
+        return np.searchsorted(self.keys, np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)).astype(np.int64)
+
     def of(self, hashes: UnitHashes) -> Float32Array:
         """Return the bits of each unit, float32 [n]."""
         values = np.full(len(hashes), self.unknown, np.float32)
         for width in WIDTHS[self.form]:  # a longer run that is known replaces what a shorter one says
-            keys = run_keys(hashes, width)
-            at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-            hit = self.keys[at] == keys
-            values[width - 1 :][hit] = self.bits[at[hit]] / SCALE
+            _known_bits((self.keys, self._begins, self.bits), run_keys(hashes, width), values[width - 1 :])
         return values
+
+
+@compiled
+def _known_bits(
+    table: tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint8]], runs: NDArray[np.uint32], out: Float32Array
+) -> None:
+    keys, begins, bits = table
+    for place in range(len(runs)):
+        at = begins[runs[place] >> np.uint32(16)]
+        while at < len(keys) and keys[at] < runs[place]:
+            at += 1
+        if at < len(keys) and keys[at] == runs[place]:
+            out[place] = np.float32(bits[at] / SCALE)
 
 
 def run_keys(hashes: UnitHashes, width: int) -> NDArray[np.uint32]:

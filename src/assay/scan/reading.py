@@ -1,13 +1,17 @@
 """Texts of a file of training data, with the row that each comes from; what is not read is counted by reason."""
 
+import codecs
+import csv
 import io
 import lzma
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,11 +23,11 @@ from assay.corpora.filters import decode_source
 from assay.datasets import is_binary, nested_value
 from assay.datasets.hub import HubPart, hub_rows
 from assay.datasets.sources.columnar import ARROW_FILE, ARROW_STREAM, decoded_table
-from assay.datasets.sources.delimited import delimited_rows
+from assay.datasets.sources.delimited import delimiter_of
 from assay.errors import DataError, plain_reason
 from assay.files import parse_json
-from assay.guard import LARGEST_JSON, LARGEST_RATIO, LONGEST_LINE, RATIO_FROM
-from assay.scan.shapes import plain_text, row_text, shape_of
+from assay.guard import LARGEST_JSON, LARGEST_RATIO, LONGEST_LINE, RATIO_FROM, lines_within
+from assay.scan.shapes import are_sisters, plain_text, row_text, shape_of, sisters_name
 
 HUB = "hf:"
 PARQUET = b"PAR1"
@@ -71,7 +75,7 @@ class FileReader:
         place = Path(self.path)
         try:
             if self.path.startswith(HUB):
-                yield from self._rows(hub_rows(HubPart(self.path.removeprefix(HUB))))
+                yield from self._hub()
             elif place.stat().st_size == 0:
                 self.unread["empty"] += 1
             else:
@@ -92,42 +96,63 @@ class FileReader:
         elif head.startswith((PARQUET, ARROW_FILE, ARROW_STREAM)):
             yield from self._rows(self._table(place, "Parquet" if head.startswith(PARQUET) else "Arrow"))
         elif suffixes & DELIMITED:
-            yield from self._rows(delimited_rows(place, lambda _: None))
+            with unpacked(place) as stream:
+                yield from self._records(stream)
+        elif suffixes & LINES or (archive_form(place) and ".txt" not in suffixes):
+            yield from self._lines(place)
         else:
-            with place.open("rb") as raw, decompressed(raw) as packed:
-                stream = _bounded(packed, raw)
-                if suffixes & LINES or (archive_form(place) and ".txt" not in suffixes):
-                    yield from self._lines(stream)
-                else:
-                    yield from self._whole(place.name, stream.read(LONGEST_LINE + 1))
+            with unpacked(place) as stream:
+                yield from self._whole(place.name, stream.read(LONGEST_LINE + 1))
 
-    def _lines(self, stream: IO[bytes]) -> Iterator[CorpusText]:
+    def _hub(self) -> Iterator[CorpusText]:
+        try:
+            yield from self._rows(hub_rows(HubPart(self.path.removeprefix(HUB)), streamed=True))
+        except DataError as fault:
+            self.unread[str(fault).partition("; ")[0]] += 1
+
+    def _lines(self, place: Path) -> Iterator[CorpusText]:
         """Yield the rows of JSON lines, or of a JSON document over several lines."""
-        first = stream.readline(LONGEST_LINE)
-        if begins_document(first):
-            document = first + stream.read(LARGEST_JSON)
-            if (rows := _document(document)) is not None:
-                yield from self._rows(rows)
-                return
-            stream = io.BytesIO(document[len(first) :])
-        read = partial(stream.readline, LONGEST_LINE)
-        for number, line in enumerate(chain((first,), iter(read, b"")), 1):
-            if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-                while (rest := read()) and not rest.endswith(b"\n"):
-                    pass
-                self.unread["line too long"] += 1
-            elif line.strip():
+        document = json_document(place)
+        if document is not None:
+            rows = document if isinstance(document, list) else [document]
+            yield from self._rows(row if isinstance(row, dict) else {"text": row} for row in rows)
+            return
+        with unpacked(place) as stream:
+            for number, line in enumerate(lines_within(stream.readline, b"\n"), 1):
+                if line is None:
+                    self.unread["line too long"] += 1
+                    continue
+                if not line.strip():
+                    continue
                 row = _object(line)
                 if row is None:
                     self.unread["not a JSON object"] += 1
                 else:
                     yield from self._row(row, number)
 
+    def _records(self, stream: io.BufferedReader) -> Iterator[CorpusText]:
+        """Yield the rows of CSV; a record that does not fit the header costs itself, broken quoting the rest."""
+        records = filter(itemgetter(1), csv_records(stream))
+        header: list[str] = next(records, (b"", []))[1]
+        misfits: list[int] = []
+        for number, (_, record) in enumerate(records, 1):
+            if record == BROKEN:
+                self.unread[f"broken quotes in row {number}: it and the rest of the file"] += 1
+                break
+            if len(record) == len(header):
+                yield from self._row(dict(zip(header, record, strict=True)), number)
+            else:
+                misfits.append(number)
+        if misfits:
+            self.unread[f"not the fields of the header, first in row {misfits[0]}"] += len(misfits)
+
     def _rows(self, rows: Iterator[Mapping[str, Any]]) -> Iterator[CorpusText]:
         for number, row in enumerate(rows, 1):
             yield from self._row(row, number)
 
-    def _row(self, row: Mapping[str, Any], number: int | None, member: str = "") -> Iterator[CorpusText]:
+    def _row(
+        self, row: Mapping[str, Any], number: int | None, member: str = "", shape: str = ""
+    ) -> Iterator[CorpusText]:
         text = row_text(row, self.columns)
         if not text.strip() and any(isinstance(nested_value(row, name), str) for name in self.columns or row):
             self.shapes["empty texts"] += 1  # they were read, and can hold no task
@@ -135,7 +160,7 @@ class FileReader:
         if not text.strip():
             self.unread[f"no text in the column{' ' + ', '.join(self.columns) if self.columns else 's'}"] += 1
             return
-        self.shapes[f"columns {', '.join(self.columns)}" if self.columns else shape_of(row)] += 1
+        self.shapes[f"columns {', '.join(self.columns)}" if self.columns else shape or shape_of(row)] += 1
         yield CorpusText(number, member, text.encode("utf-8", "surrogatepass"))
 
     def _table(self, place: Path, form: str) -> Iterator[Mapping[str, Any]]:
@@ -144,13 +169,27 @@ class FileReader:
                 yield from batch.to_pylist()
 
     def _members(self, place: Path) -> Iterator[CorpusText]:
-        for member in Archive(place, str(place), LONGEST_LINE).files():
-            if isinstance(member, Skipped):
-                self.unread[member.reason] += 1
-            else:
+        members = Archive(place, str(place), LONGEST_LINE).files()
+        first = list(islice(members, 2))
+        is_shard = archive_form(place) != "zip" and are_sisters([member.path for member in first])
+        for key, sisters in groupby(chain(first, members), lambda member: sisters_name(member.path)):
+            row: dict[str, Any] = {}
+            for member in sisters:
+                if isinstance(member, Skipped):
+                    self.unread[member.reason] += 1
+                    continue
                 content = member.content.read(LONGEST_LINE + 1)
                 raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-                yield from self._whole(member.path, raw, member.path)
+                if not is_shard:
+                    yield from self._whole(member.path, raw, member.path)
+                elif is_binary(raw):
+                    self.unread["binary"] += 1
+                else:
+                    ending = member.path.removeprefix(key.removesuffix("*"))
+                    value = _object(raw) if ending.endswith("json") else None
+                    row[ending] = decode_source(raw)[0] if value is None else value
+            if row:
+                yield from self._row(row, None, key, "WebDataset")
 
     def _whole(self, name: str, raw: bytes, member: str = "") -> Iterator[CorpusText]:
         """Yield the text of a plain file; JSON and notebooks are read as rows."""
@@ -196,15 +235,77 @@ class _Bounded(io.RawIOBase):
         return len(piece)
 
 
-def _bounded(stream: IO[bytes], packed: IO[bytes]) -> IO[bytes]:
-    if stream is packed:
-        return stream
-    return io.BufferedReader(_Bounded(stream, packed), 1 << 20)
+@contextmanager
+def unpacked(place: Path) -> Iterator[io.BufferedReader]:
+    """Yield the bytes of a file, unpacked, as a stream that has lines."""
+    with place.open("rb") as raw, decompressed(raw) as stream:
+        yield raw if stream is raw else io.BufferedReader(_Bounded(stream, raw), 1 << 20)
 
 
-def begins_document(first: bytes) -> bool:
-    """Return True if the first line of a file of JSON begins one value over several lines, or an array of rows."""
-    return not _object(first) and first.strip()[:1] in (b"[", b"{") and not first.rstrip().endswith(b"}")
+def json_document(place: Path) -> Any | None:  # noqa: ANN401  whatever JSON can hold
+    """Return the value of a JSON document over several lines, or of an array of rows; None for JSON lines."""
+    with unpacked(place) as stream:
+        first = stream.readline(LONGEST_LINE)
+        mark = first.lstrip()[:1]
+        if mark not in {b"[", b"{"} or first.rstrip().endswith(b"}") or _object(first) is not None:
+            return None
+        if mark == b"{" and not first.endswith(b"\n"):  # a row that is too long
+            return None
+        second = stream.readline(LONGEST_LINE)
+        # a first row that is broken is no reason to take the rows after it for one document
+        if mark == b"{" and (not second or _object(second) is not None):
+            return None
+        try:
+            return parse_json(first + second + stream.read(LARGEST_JSON))
+        except ValueError:
+            return None
+
+
+BROKEN = ["broken"]
+"""The record that stands for the rest of a file after broken quotes."""
+_WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+
+
+def csv_records(stream: io.BufferedReader) -> Iterator[tuple[bytes, list[str]]]:
+    """Yield the records of CSV, each with its bytes; an empty one for an empty line, `BROKEN` for what is not read.
+
+    Raises:
+        DataError: it is not text, or a line is too long.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    lines, taken = _csv_lines(stream), list[bytes]()
+    for raw, text in lines:
+        if text.strip():
+            break
+        yield raw, []
+    else:
+        return
+
+    def texts() -> Iterator[str]:
+        for piece, line in chain([(raw, text)], lines):
+            taken.append(piece)
+            yield line
+
+    try:
+        for record in csv.reader(texts(), delimiter=delimiter_of(text), strict=True):
+            yield b"".join(taken), record
+            taken.clear()
+    except csv.Error:
+        yield b"".join(taken), BROKEN
+        yield from ((piece, BROKEN) for piece, _ in lines)
+
+
+def _csv_lines(stream: io.BufferedReader) -> Iterator[tuple[bytes, str]]:
+    """Yield each line as bytes and as text."""
+    codec = _WIDE.get(stream.peek(2)[:2], "utf-8")
+    text = io.TextIOWrapper(stream, codec, "surrogateescape", newline="\n")
+    try:
+        for line in iter(partial(text.readline, LONGEST_LINE), ""):
+            if len(line) == LONGEST_LINE or "\0" in line:
+                raise DataError("a line that is too long, or no text")
+            yield line.encode(codec, "surrogateescape"), line.removeprefix("\ufeff")
+    finally:
+        text.detach()  # who opened the stream closes it
 
 
 def _object(line: bytes) -> dict[str, Any] | None:
@@ -213,12 +314,3 @@ def _object(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
-
-
-def _document(document: bytes) -> Iterator[Mapping[str, Any]] | None:
-    try:
-        value = parse_json(document)
-    except ValueError:
-        return None
-    rows = value if isinstance(value, list) else [value]
-    return (row if isinstance(row, dict) else {"text": row} for row in rows)

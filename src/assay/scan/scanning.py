@@ -1,66 +1,26 @@
-"""One pass over a corpus: files go to workers, what each holds comes back, and the results are merged in order.
-
-A file is the unit of work. Its result is written beside the evidence when it is complete, so a scan that was killed
-goes on with the files that are missing, and gives the same evidence.
-"""
+"""One pass over a corpus: the results of its files are added up in order, whoever read them."""
 
 import hashlib
 import json
-import multiprocessing
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from assay.codec import encode
-from assay.corpora.archives import file_stamp
 from assay.corpora.entry import NEVER_ENTERED
 from assay.datasets import require_exists, walk
 from assay.errors import DataError
-from assay.files import parse_json, write_json
+from assay.provenance.index import PROCESSES
 from assay.reports import TabularResult
 from assay.run import Run
 from assay.scan.cleaning import write_clean
 from assay.scan.evidence import ScanEvidence, ScanPlace, ScanStatus, TaskEvidence, write_evidence
-from assay.scan.matching import Matcher, is_tellable
-from assay.scan.reading import HUB, CorpusText, FileReader
-from assay.scan.tasks import ScannedTask, read_tasks
-
-BATCH = 2_000_000
-"""Bytes of texts that are compared at a time."""
-WORTH_PROCESSES = 30_000_000
-"""Bytes of files from which several processes read, unless the caller names their number."""
-MOST_PLACES = 100
-"""Places of a task in a file that are kept, and of a task in all: copies of one text may be millions."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileResult:
-    """The result of one file.
-
-    Attributes:
-        source: the file.
-        compared: number of its texts.
-        size: bytes of its texts.
-        shapes: texts of each shape.
-        unread: what was not read, by reason.
-        places: position of a task → its places.
-        rows: rows and members that hold a task.
-        more: number of places that were left out.
-    """
-
-    source: str
-    compared: int
-    size: int
-    shapes: Mapping[str, int]
-    unread: Mapping[str, int]
-    places: Mapping[int, Sequence[ScanPlace]]
-    rows: Sequence[int | str]
-    more: int = 0
+from assay.scan.matching import Matcher
+from assay.scan.reading import HUB
+from assay.scan.tasks import read_tasks
+from assay.scan.workers import MOST_PLACES, FileResult, FileWork, file_results
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -101,6 +61,7 @@ def scan_corpus(
     columns: Sequence[str] = (),
     blind: bool = True,
     jobs: int | None = None,
+    readers: str = PROCESSES,
     clean: Path | None = None,
     out: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -112,7 +73,8 @@ def scan_corpus(
         benchmarks: names, NAME=PATH, or paths of tables.
         columns: of the texts in tables; none: all text of a row.
         blind: look for code with other names too.
-        jobs: processes; None: one for each core.
+        jobs: files that are read at a time; None: one for each core.
+        readers: "processes" of this machine, or "ray:ADDRESS".
         clean: folder that the corpus is written to without the rows that hold a task.
         out: file of the evidence; what a killed scan continues from lies beside it.
         progress: is called with the files done and their total.
@@ -124,7 +86,7 @@ def scan_corpus(
     files = list(corpus_files(corpora))
     if clean is not None:
         _check_clean(clean, files)
-    work = partial(scan_file, columns=tuple(columns))
+    matcher = Matcher(tasks, blind=blind)
     run = Run.beside(out, "scan", force=True) if out is not None else None
     settings = {
         "tasks": hashlib.sha256(json.dumps(encode(list(map(asdict, tasks)))).encode()).hexdigest(),
@@ -132,16 +94,16 @@ def scan_corpus(
         "columns": [*columns],
         "blind": blind,
     }
-    results: list[FileResult] = []
+    total = _Sum()
     with run.begun(**settings) if run else nullcontext():
-        state = run.state if run else None
-        for result in _results(files, tasks, work=work, blind=blind, jobs=jobs, state=state):
-            results.append(result)
+        work = FileWork(matcher, tuple(columns), run.state if run else None)
+        for done, result in enumerate(file_results(files, work, jobs=jobs, readers=readers), 1):
+            total.add(result)
             if clean is not None:
                 write_clean(result.source, clean / _inside(result.source, corpora), result.rows)
             if progress is not None:
-                progress(len(results), len(files))
-        scanned = merged(corpora, tasks, results, blind=blind)
+                progress(done, len(files))
+        scanned = total.answer(corpora, matcher)
         if not scanned.evidence.compared:
             reasons = ", ".join(f"{reason} ({number})" for reason, number in scanned.unread.items())
             raise DataError(f"{', '.join(corpora)}: no text was read: {reasons or 'no file'}; expected training data")
@@ -169,160 +131,45 @@ def corpus_files(corpora: Iterable[str]) -> Iterator[str]:
         yield from map(str, inside)
 
 
-def scan_file(path: str, matcher: Matcher, *, columns: Sequence[str] = ()) -> FileResult:
-    """Return what one file holds."""
-    reader = FileReader(path, columns)
-    compared = size = more = 0
-    places: dict[int, list[ScanPlace]] = {}
-    rows: dict[int | str, None] = {}
-    for batch in _batches(reader.texts()):
-        compared += len(batch)
-        size += sum(len(text.text) for text in batch)
-        for number, match in matcher.search([text.text for text in batch]):
-            text = batch[number]
-            rows[text.row if text.row is not None else text.member] = None
-            kept = places.setdefault(match.task, [])
-            if len(kept) < MOST_PLACES:
-                source = f"{path}!{text.member}" if text.member else path
-                kept.append(replace(match.place, source=source, row=text.row))
-            else:
-                more += 1
-    return FileResult(
-        source=path,
-        compared=compared,
-        size=size,
-        shapes=dict(reader.shapes),
-        unread=dict(reader.unread),
-        places=places,
-        rows=list(rows),
-        more=more,
-    )
+class _Sum:
+    """The results of files, added up: what is kept does not grow with the corpus."""
 
+    def __init__(self) -> None:
+        self.places: dict[int, list[ScanPlace]] = {}
+        self.shapes: Counter[str] = Counter()
+        self.unread: Counter[str] = Counter()
+        self.numbers: Counter[str] = Counter()
 
-def _batches(texts: Iterable[CorpusText]) -> Iterator[list[CorpusText]]:
-    batch: list[CorpusText] = []
-    size = 0
-    for text in texts:
-        batch.append(text)
-        size += len(text.text)
-        if size >= BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-_MATCHERS: list[Matcher] = []
-"""The matcher of this process, built once."""
-
-
-def _begin(tasks: Sequence[ScannedTask], blind: bool) -> None:  # noqa: FBT001  an argument of a process
-    _MATCHERS[:] = [Matcher(tasks, blind=blind)]
-
-
-def _in_process(work: Callable[..., FileResult], path: str) -> FileResult:
-    return work(path, _MATCHERS[0])
-
-
-def _results(
-    files: Sequence[str],
-    tasks: Sequence[ScannedTask],
-    *,
-    work: Callable[..., FileResult],
-    blind: bool,
-    jobs: int | None,
-    state: Path | None,
-) -> Iterator[FileResult]:
-    """Yield the result of each file in order; those that are in the state already are not read again."""
-    stored = {path: _stored(state, path) for path in files} if state else dict.fromkeys(files)
-    missing = [path for path in files if stored[path] is None]
-    # processes start slower than a little data is read
-    large = sum(Path(path).stat().st_size for path in missing if not path.startswith(HUB)) > WORTH_PROCESSES
-    workers = min(jobs or (os.cpu_count() or 1 if large else 1), len(missing))
-    if workers > 1:
-        context = multiprocessing.get_context("forkserver")
-        with ProcessPoolExecutor(workers, context, _begin, (tasks, blind)) as pool:
-            fresh = pool.map(partial(_in_process, work), missing)
-            yield from _in_order(files, stored, fresh, state)
-    else:
-        matcher = Matcher(tasks, blind=blind) if missing else None
-        yield from _in_order(files, stored, (work(path, matcher) for path in missing), state)
-
-
-def _in_order(
-    files: Sequence[str],
-    stored: Mapping[str, FileResult | None],
-    fresh: Iterator[FileResult],
-    state: Path | None,
-) -> Iterator[FileResult]:
-    for path in files:
-        result = stored[path]
-        if result is None:
-            result = next(fresh)
-            if state is not None:
-                state.mkdir(exist_ok=True)
-                write_json(_state_file(state, path), {"stamp": _stamp(path), **asdict(result)})
-        yield result
-
-
-def _state_file(state: Path, path: str) -> Path:
-    return state / f"{hashlib.sha256(path.encode('utf-8', 'surrogateescape')).hexdigest()}.json"
-
-
-def _stamp(path: str) -> str:
-    return path if path.startswith(HUB) else file_stamp(Path(path))
-
-
-def _stored(state: Path, path: str) -> FileResult | None:
-    """Return the result of a file that has not changed since; None without one."""
-    try:
-        value = parse_json(_state_file(state, path).read_text("utf-8"))
-        if value.pop("stamp") != _stamp(path):
-            return None
-        places = {}
-        for task, rows in value["places"].items():
-            places[int(task)] = [ScanPlace(**row) for row in rows]
-        value["places"] = places
-        return FileResult(**value)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def merged(
-    corpora: Sequence[str], tasks: Sequence[ScannedTask], results: Sequence[FileResult], *, blind: bool
-) -> CorpusScan:
-    """Return the answer from the results of all files."""
-    places: dict[int, list[ScanPlace]] = {}
-    shapes: Counter[str] = Counter()
-    unread: Counter[str] = Counter()
-    more = 0
-    for result in results:
-        shapes.update(result.shapes)
-        unread.update(result.unread)
-        more += result.more
-        for position, inside in result.places.items():
-            kept = places.setdefault(position, [])
-            more += max(0, len(kept) + len(inside) - MOST_PLACES)
+    def add(self, result: FileResult) -> None:
+        """Add the result of a file; the places of the first files are kept."""
+        self.shapes.update(result.shapes)
+        self.unread.update(result.unread)
+        numbers = {"files": 1, "compared": result.compared, "size": result.size, "rows": len(result.rows)}
+        self.numbers.update(numbers | {"more": result.more})
+        for task, inside in result.places.items():
+            kept = self.places.setdefault(task, [])
+            self.numbers["more"] += max(0, len(kept) + len(inside) - MOST_PLACES)
             kept += inside[: MOST_PLACES - len(kept)]
-    evidence = []
-    for number, task in enumerate(tasks):
-        status: ScanStatus = "not found" if is_tellable(task) else "too short to tell"
-        if number in places:
-            status = "found"
-        evidence.append(TaskEvidence(task.benchmark, task.id, status, tuple(places.get(number, ()))))
-    return CorpusScan(
-        corpora=tuple(corpora),
-        evidence=ScanEvidence(
-            tuple(evidence), compared=sum(result.compared for result in results), unread=sum(unread.values())
-        ),
-        files=len(results),
-        size=sum(result.size for result in results),
-        shapes=dict(shapes.most_common()),
-        unread=dict(unread.most_common()),
-        rows=sum(len(result.rows) for result in results),
-        more=more,
-        blind=blind,
-    )
+
+    def answer(self, corpora: Sequence[str], matcher: Matcher) -> CorpusScan:
+        """Return the answer."""
+        evidence = []
+        for number, task in enumerate(matcher.tasks):
+            status: ScanStatus = "not found" if number in matcher.tellable else "too short to tell"
+            places = tuple(self.places.get(number, ()))
+            evidence.append(TaskEvidence(task.benchmark, task.id, "found" if places else status, places))
+        numbers = self.numbers
+        return CorpusScan(
+            corpora=tuple(corpora),
+            evidence=ScanEvidence(tuple(evidence), compared=numbers["compared"], unread=self.unread.total()),
+            files=numbers["files"],
+            size=numbers["size"],
+            shapes=dict(self.shapes.most_common()),
+            unread=dict(self.unread.most_common()),
+            rows=numbers["rows"],
+            more=numbers["more"],
+            blind=matcher.blind,
+        )
 
 
 def _inside(source: str, corpora: Sequence[str]) -> Path:

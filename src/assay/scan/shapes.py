@@ -26,6 +26,8 @@ SHAPES: Mapping[str, tuple[tuple[str, ...], ...]] = {
 """Name → choices of columns, one of which all rows of the shape have; the first shape that fits counts."""
 OTHER = "other columns"
 NOTEBOOK = "notebook"
+SISTERS = (".json", ".txt", ".cls")
+"""Endings of which a WebDataset has one; a folder of source has other neighbours."""
 
 _MARKUP = re.compile(r"<(?:pre|code)\b", re.IGNORECASE)
 _TAG = re.compile(r"<(?:/?[a-zA-Z][^<>]{0,2000}|!--.{0,2000}?--)>", re.DOTALL)
@@ -39,6 +41,17 @@ def shape_of(row: Mapping[str, Any]) -> str:
         if any(map(row.keys().__ge__, map(set, choices))):
             return name
     return OTHER
+
+
+def sisters_name(path: str) -> str:
+    """Return the name that stands for a member of a WebDataset and its sisters: `shard/000017.*`."""
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}{name.partition('.')[0]}.*"
+
+
+def are_sisters(paths: Sequence[str]) -> bool:
+    """Return True if the first members of a tar are sisters, the parts of one row of a WebDataset."""
+    return len(set(map(sisters_name, paths))) < len(paths) and any(path.endswith(SISTERS) for path in paths)
 
 
 def row_text(row: Any, columns: Sequence[str] = ()) -> str:  # noqa: ANN401  whatever JSON can hold

@@ -23,10 +23,10 @@ from assay.provenance.index import (
 )
 from assay.retrieval import open_encoder
 from assay.types import Encoder
-from assay_ray.cluster import RayCluster
+from assay_ray.cluster import BytesFunction, RayCluster
 
 _AHEAD = 8
-"""Batches in progress for each core of the cluster."""
+"""Batches or files in progress for each core of the cluster."""
 
 
 class RayReaders:
@@ -61,12 +61,25 @@ class RayReaders:
             DataError: the connection to the cluster was lost.
         """
         batches = batches_of(tasks)
-        # a window at a time: Ray Data would otherwise hold the whole corpus before it starts
-        window = _AHEAD * max(1, int(self._cluster.resources.get("CPU", 1)))
-        while group := list(islice(batches, window)):
+        while group := list(islice(batches, self._window)):
             results = self._read([unread for batch in group if (unread := to_read(batch))])
             for batch in group:
                 yield in_batch_order(batch, next(results) if to_read(batch) else [])
+
+    def each(self, function: BytesFunction, tasks: Iterable[bytes]) -> Iterator[bytes | None]:
+        """Yield the result of a function for each task, in order; None for a task that ends its workers.
+
+        Raises:
+            DataError: the connection to the cluster was lost, or the function raised.
+        """
+        remaining = iter(tasks)
+        while group := list(islice(remaining, self._window)):
+            yield from self._cluster.each(function, group)
+
+    @property
+    def _window(self) -> int:
+        # a window at a time: Ray Data would otherwise hold the whole corpus before it starts
+        return _AHEAD * max(1, int(self._cluster.resources.get("CPU", 1)))
 
     def _read(self, batches: Sequence[Sequence[ReadTask]]) -> Iterator[list[FileRead]]:
         """Yield the result of each batch, in order, even if workers die."""

@@ -36,4 +36,5 @@ from .workers import ReadTask as ReadTask
 from .workers import batches_of as batches_of
 from .workers import crashing as crashing
 from .workers import in_batch_order as in_batch_order
+from .workers import open_readers as open_readers
 from .workers import to_read as to_read

@@ -1,21 +1,16 @@
 """Reading with all cores: batches go to processes, results come back in order, and a bounded number is in progress."""
 
-import multiprocessing
-import multiprocessing.connection
 import os
-import signal
-import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from types import ModuleType
 from typing import Protocol, Self
 
 from assay.corpora import Entry
 from assay.errors import DataError
 from assay.plug_ins import PlugIns
+from assay.processes import submit_to, worker_processes
 from assay.provenance.index.reading import FileRead, IndexSettings, read_entries, stamp_before
 from assay.retrieval import fingerprint_hashes, open_encoder
 from assay.types import Encoder
@@ -30,7 +25,6 @@ BATCH_BYTES = 1_000_000
 _AHEAD = 3
 """Batches in progress for each process: enough that none waits for work, few enough to bound the memory."""
 
-_main_lock = threading.Lock()
 _settings: IndexSettings | None = None
 _encoder: Encoder | None = None
 
@@ -91,10 +85,10 @@ class ProcessReaders:
         if not (tasks := to_read(batch)):
             return None
         try:
-            return _submit_to(self._processes(), tasks)
+            return submit_to(self._processes(), _read_in_process, tasks)
         except BrokenProcessPool:  # an earlier batch broke the pool; its own result will say so
             self._pool = None
-            return _submit_to(self._processes(), tasks)
+            return submit_to(self._processes(), _read_in_process, tasks)
 
     def _finish(self, under_way: "deque[tuple[_Batch, Future[list[FileRead]] | None]]") -> list[FileRead]:
         batch, future = under_way.popleft()
@@ -112,7 +106,7 @@ class ProcessReaders:
         pool = _pool(1, self._settings, self._encoder)
         for task in tasks:
             try:
-                results += _submit_to(pool, [task]).result()
+                results += submit_to(pool, _read_in_process, [task]).result()
             except BrokenProcessPool:
                 pool = _pool(1, self._settings, self._encoder)
                 results.append(crashing(task, self._settings))
@@ -158,44 +152,12 @@ def open_readers(place: str, settings: IndexSettings, encoder: str | None, jobs:
 def _pool(jobs: int, settings: IndexSettings, encoder: str | None) -> ProcessPoolExecutor:
     # compile the kernels here, once: every process then loads them from the cache instead of compiling them itself
     list(fingerprint_hashes(["def compiled(at, first, use):\n    return at\n"], "python", settings.profile))
-    # a server of processes is started by `python -c`, which imports from the current folder, unless this forbids it
-    os.environ.setdefault("PYTHONSAFEPATH", "1")
-    methods = multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if "forkserver" in methods:
-        context.set_forkserver_preload(["assay.provenance.index.workers"])
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(settings, encoder))
-
-
-def _submit_to(pool: ProcessPoolExecutor, tasks: Sequence[ReadTask]) -> "Future[list[FileRead]]":
-    """Submit tasks; a process that is started for them does not run the caller's script again.
-
-    A new process imports the script that started it, as `__mp_main__`. One that calls `build_index` without
-    `if __name__ == "__main__"` would call it there too and fail, and no file would be read.
-    """
-    with _main_lock:
-        main = sys.modules["__main__"]
-        sys.modules["__main__"] = ModuleType("__main__")
-        try:
-            return pool.submit(_read_in_process, tasks)
-        finally:
-            sys.modules["__main__"] = main
+    return worker_processes(jobs, _begin, settings, encoder, preload=__name__)
 
 
 def _begin(settings: IndexSettings, encoder: str | None) -> None:
     global _settings, _encoder
     _settings, _encoder = settings, open_encoder(encoder) if encoder else None
-    # Ctrl-C goes to the whole process group, and the writer alone decides when to stop
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_exit_with_writer, daemon=True).start()
-
-
-def _exit_with_writer() -> None:
-    """Exit when the writer is gone: a killed writer cannot stop its readers, and they would wait for ever."""
-    writer = multiprocessing.parent_process()
-    if writer is not None:
-        multiprocessing.connection.wait([writer.sentinel])
-        os._exit(1)
 
 
 def _read_in_process(tasks: Sequence[ReadTask]) -> list[FileRead]:

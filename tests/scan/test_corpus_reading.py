@@ -1,0 +1,181 @@
+"""Bad input costs what is bad, is counted with its reason, and a clean copy lacks the rows that hold a task alone."""
+
+import gzip
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from assay.errors import DataError
+from assay.scan import CorpusScan, scan_corpus
+from assay.scan.reading import FileReader
+
+SOLUTION = "".join(f"    shadow_{at} = nearest(heights, {at * 37 % 101}) * tower[{at}] + window\n" for at in range(12))
+PROMPT = "def towers(heights):\n"
+TASK = {"task_id": "Tower/0", "prompt": PROMPT, "canonical_solution": SOLUTION, "entry_point": "towers"}
+OTHER = "def area(width, height):\n    return width * height\n"
+
+
+def scanned(folder: Path, corpus: Path, **options: object) -> CorpusScan:
+    (folder / "tasks.jsonl").write_text(json.dumps(TASK) + "\n")
+    return scan_corpus([str(corpus)], [f"humaneval={folder / 'tasks.jsonl'}"], jobs=1, **options)  # type: ignore[arg-type]
+
+
+def rows_of(path: Path) -> list[int | None]:
+    return [text.row for text in FileReader(str(path)).texts()]
+
+
+def test_a_first_row_that_is_broken_costs_itself_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "broken\n' + json.dumps({"text": OTHER + SOLUTION}) + '\n{"text": "last"}\n')
+    result = scanned(tmp_path, path, clean=tmp_path / "clean")
+    assert (result.unread, result.rows, result.evidence.compared) == ({"not a JSON object": 1}, 1, 2)
+    assert (tmp_path / "clean" / "a.jsonl").read_text() == '{"text": "broken\n{"text": "last"}\n'
+
+
+@pytest.mark.parametrize(
+    ("row", "compared", "reason"),
+    [
+        ({"text": [SOLUTION, OTHER]}, 1, None),
+        ({"text": [1, 2]}, 0, "no text in the columns"),
+        ([SOLUTION], 0, "not a JSON object"),
+        ({"text": None}, 0, "no text in the columns"),
+        ("only a string", 0, "not a JSON object"),
+    ],
+)
+def test_a_list_in_place_of_text_is_its_texts_or_is_counted(
+    tmp_path: Path, row: object, compared: int, reason: str | None
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps(row) + "\n" + json.dumps({"text": OTHER}) + "\n")
+    result = scanned(tmp_path, path)
+    assert result.evidence.compared == compared + 1
+    assert list(result.unread) == [reason] * (reason is not None)
+
+
+@pytest.mark.parametrize("place", [0, 2])
+def test_a_line_beyond_the_limit_is_counted_and_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    for module in ("guard", "scan.reading", "scan.cleaning"):
+        monkeypatch.setattr(f"assay.{module}.LONGEST_LINE", 2000)
+    long = json.dumps({"text": "a" * 5000})
+    lines = [json.dumps({"text": OTHER + SOLUTION}), json.dumps({"text": OTHER})]
+    lines.insert(place, long)
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    result = scanned(tmp_path, path, clean=tmp_path / "clean")
+    assert (result.unread, result.evidence.compared, result.rows) == ({"line too long": 1}, 2, 1)
+    assert (tmp_path / "clean" / "a.jsonl").read_text() == "".join(
+        f"{line}\n" for line in lines if "shadow" not in line
+    )
+
+
+def test_a_column_that_only_some_rows_have_is_counted_and_one_that_no_row_has_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"code": OTHER}) + "\n" + json.dumps({"text": OTHER}) + "\n")
+    assert scanned(tmp_path, path, columns=("code",)).unread == {"no text in the column code": 1}
+    with pytest.raises(DataError, match=r"no text was read: no text in the column prose \(2\)"):
+        scanned(tmp_path, path, columns=("prose",))
+
+
+def test_a_stream_that_is_cut_off_gives_the_rows_before_the_cut_and_a_clean_copy_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    lines = [json.dumps({"text": f"{OTHER}# {at * 7919}"}) for at in range(4000)]
+    lines[1] = json.dumps({"text": SOLUTION})
+    path.write_bytes(gzip.compress("\n".join(lines).encode())[:-2000])
+    result = scanned(tmp_path, path, clean=tmp_path / "clean")
+    (reason,) = result.unread
+    assert reason.startswith("broken or cut off")
+    clean = gzip.decompress((tmp_path / "clean" / path.name).read_bytes()).decode().splitlines()
+    assert result.evidence.compared > 100
+    assert result.evidence.compared - 1 == len(clean)
+    assert clean[:2] == [lines[0], lines[2]]
+
+
+CSV = [
+    'a 5" pipe,x',
+    "",
+    f'"{OTHER}",y',
+    "too,many,fields",
+    f'"{SOLUTION}",z',
+    '"last ""row""",w',
+]
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "csv.zst", "tsv"])
+@pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_record_of_csv_that_does_not_fit_costs_itself(tmp_path: Path, ending: str, codec: str) -> None:
+    text = "\n\ntext,more\n" + "\n".join(CSV) + "\n"
+    raw = text.encode(codec)
+    path = tmp_path / f"a.{ending}"
+    opened = {"csv.gz": gzip.open}.get(ending, lambda place, _: pa.output_stream(str(place)))
+    with opened(path, "wb") as out:
+        out.write(raw)
+    result = scanned(tmp_path, path, clean=tmp_path / "clean")
+    assert result.unread == {"not the fields of the header, first in row 3": 1}
+    (place,) = {place.row for place in result.evidence.tasks[0].places}
+    assert (place, result.evidence.compared) == (4, 4)
+    with (gzip.open if ending == "csv.gz" else open)(tmp_path / "clean" / path.name, "rb") as clean:
+        expected = text.replace(f"{CSV[4]}\n", "").encode(codec)
+        content = clean.read() if ending != "csv.zst" else pa.input_stream(str(clean.name)).read()
+        assert content == expected
+
+
+def test_broken_quotes_in_csv_end_the_file_in_the_row_that_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f'text,more\n"{SOLUTION}",y\n"broken" quotes,z\n{OTHER.splitlines()[0]},w\n')
+    result = scanned(tmp_path, path, clean=tmp_path / "clean")
+    assert result.unread == {"broken quotes in row 2: it and the rest of the file": 1}
+    assert "broken" in (tmp_path / "clean" / "a.csv").read_text()
+    assert "shadow" not in (tmp_path / "clean" / "a.csv").read_text()
+
+
+def shard(path: Path, members: dict[str, bytes]) -> Path:
+    with tarfile.open(path, "w") as out:
+        for name, content in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            out.addfile(info, io.BytesIO(content))
+    return path
+
+
+def test_the_members_of_a_webdataset_that_are_sisters_are_one_row_and_leave_together(tmp_path: Path) -> None:
+    half = SOLUTION.splitlines(keepends=True)
+    path = shard(
+        tmp_path / "shard.tar",
+        {
+            "000000.json": json.dumps({"caption": OTHER}).encode(),
+            "000000.txt": b"nothing here",
+            "000001.jpg": bytes(range(256)),
+            "000001.json": json.dumps({"prompt": PROMPT, "answer": "".join(half)}).encode(),
+            "000001.txt": OTHER.encode(),
+            "000002.json": b'{"caption": "last"}',
+        },
+    )
+    result = scanned(tmp_path, path, clean=tmp_path / "clean")
+    assert result.shapes == {"WebDataset": 3}
+    assert result.unread == {"binary": 1}
+    assert {place.source for place in result.evidence.tasks[0].places} == {f"{path}!000001.*"}
+    with tarfile.open(tmp_path / "clean" / "shard.tar") as clean:
+        assert clean.getnames() == ["000000.json", "000000.txt", "000002.json"]
+
+
+def test_sources_that_share_a_name_are_files_of_their_own(tmp_path: Path) -> None:
+    path = shard(tmp_path / "source.tar", {"tower.c": OTHER.encode(), "tower.h": SOLUTION.encode()})
+    result = scanned(tmp_path, path, clean=tmp_path / "clean")
+    assert result.shapes == {"plain files": 2}
+    with tarfile.open(tmp_path / "clean" / "source.tar") as clean:
+        assert clean.getnames() == ["tower.c"]
+
+
+def test_a_data_set_of_the_hub_without_a_connection_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("datasets")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(DataError, match=r"^hf:no/such: no text was read: hub data set no/such: .*local cache"):
+        scanned(tmp_path, Path("hf:no/such"))

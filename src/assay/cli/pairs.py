@@ -41,7 +41,7 @@ def pairs_command(
 ) -> None:
     """Compare the work of students: which pairs share what the others do not?
 
-    Names, layout, comments, order and added statements hide no copy. A page (-o pairs.html) shows both side by side.
+    Names, layout, comments, order and added statements change little. A page (-o pairs.html) shows both side by side.
 
     **Example**: `assay pairs submissions.zip --template given/ -o pairs.html`
     """

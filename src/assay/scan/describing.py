@@ -14,9 +14,17 @@ MOST_ROWS = 50
 """Places that the table lists; the evidence has all."""
 QUOTED = 400
 """Characters of each text in the table."""
+RECALL: Mapping[str, float] = {
+    "word for word": 0.996,
+    "translated comments": 0.967,
+    "all names replaced": 0.916,
+    "solution, all names replaced": 0.852,
+    "a third of the lines edited": 0.82,
+}
+"""Share of the tasks of seven benchmarks, put into files of packages, that a scan found (laboratory: scan/recall)."""
 LIMIT = (
-    "Not found is not absent: another wording or another solution of the same task is not looked for, and short code "
-    "with other names is often missed."
+    "Not found is not absent: another wording or another solution of the same task is not looked for. Of tasks put "
+    f"into other files, a scan found: {', '.join(starmap('{} {:.1%}'.format, RECALL.items()))}."
 )
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from assay.scan.describing import RECALL
 from assay_lab.experiments import all_measurements
+from assay_lab.measuring import RESULTS
 from assay_lab.scan.archives import packages_in, texts_in
 from assay_lab.scan.recall import InjectedTask, reformatted, renamed, third_of_lines, translated
 
@@ -98,3 +100,14 @@ def test_texts_that_are_accused_are_counted_by_what_a_reader_said(tmp_path: Path
     data = {"packages": packages, "humaneval": tmp_path / "humaneval.jsonl", "work": tmp_path}
     total, accused = experiment.run(experiment.scales["full"], 0, data).rows
     assert (total["wrong_texts"], accused["reading"], accused["in"]) == (1, "not read", ["one-1.0.whl!one/stairs.py"])
+
+
+def test_the_recall_that_a_report_prints_is_the_measured_one() -> None:
+    rows = json.loads((RESULTS / "scan" / "recall.json").read_text("utf-8"))["results"]
+    measured = {}
+    for row in rows:
+        if row["benchmark"] == "all" and row["rule"] == "confirmed on":
+            measured[row["change"]] = row["found"] / row["tasks"]
+    assert {change: pytest.approx(share, abs=0.001) for change, share in RECALL.items()} == {
+        change: measured[change] for change in RECALL
+    }

@@ -33,8 +33,8 @@ RARE: Mapping[UnitForm, float] = {"words": 30.0, "tokens": 24.0}
 """Bits of a run from which it is in the table."""
 LEAST_RUNS: Mapping[UnitForm, float] = {"words": 0.25, "tokens": 0.35}
 """Share of the runs of a part in the table that a candidate has."""
-LEAST_SHARE: Mapping[UnitForm, float] = {"words": 0.5, "tokens": 0.6}
-SURE: Mapping[UnitForm, float] = {"words": 55.0, "tokens": 60.0}
+LEAST_SHARE: Mapping[UnitForm, float] = {"words": 0.5, "tokens": 0.8}
+SURE: Mapping[UnitForm, float] = {"words": 55.0, "tokens": 70.0}
 """Bits from which a whole part is no chance."""
 FEW, SURE_FEW = 25, 80.0
 """Tokens below which a whole part needs more bits: with other names, everybody writes a few lines alike."""

@@ -106,12 +106,18 @@ def task_of(sample: Sample, benchmark: str) -> ScannedTask:
 
 def prose_of_prompt(prompt: str) -> str:
     """Return the prose of a prompt before its examples: the last docstring or comment; "" where it has none."""
-    texts = [match[1] or match[2] or "" for match in _TRIPLE.finditer(prompt)]
-    texts = texts or [match[1] or match[2] or "" for match in _COMMENT.finditer(prompt)]
+    texts = list(map(_inner, _TRIPLE.finditer(prompt))) or list(map(_inner, _COMMENT.finditer(prompt)))
     if not texts:
         return ""
     before = _EXAMPLES.sub("", texts[-1], count=1)
-    return before if before.strip() else texts[-1]
+    if before.strip():
+        return before
+    # examples alone: they are all that there is
+    return texts[-1]
+
+
+def _inner(match: re.Match[str]) -> str:
+    return match[1] or match[2] or ""
 
 
 def _bug_parts(texts: Mapping[str, str], sample: Sample) -> Iterator[TaskPart]:
@@ -127,11 +133,15 @@ def _bug_parts(texts: Mapping[str, str], sample: Sample) -> Iterator[TaskPart]:
 
 
 def _cell(row: Mapping[str, object], columns: Sequence[str], *, every: bool) -> str:
-    texts = [text for column in columns if (text := _text(row.get(column)))]
-    return "\n".join(texts) if every else next(iter(texts), "")
+    texts = list(filter(None, map(_text, map(row.get, columns))))
+    if every:
+        return "\n".join(texts)
+    return next(iter(texts), "")
 
 
 def _text(value: object) -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return "\n".join(value)
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return ""

@@ -56,6 +56,7 @@ from assay_lab.pages.release_tables import (
     release_statistic_pretrained,
     release_twins,
 )
+from assay_lab.pages.scan_tables import scan_false_rows, scan_recall, scan_recall_benchmarks
 from assay_lab.pages.scoring_tables import (
     dataset,
     generation,
@@ -134,6 +135,9 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "licence-gate-languages": ("licence_gate_languages", licence_gate_languages),
     "licence-gate-clean": ("licence_gate_languages", licence_gate_clean),
     "agent-readings": ("agent_readings", agent_readings),
+    "scan-recall": ("scan/recall", scan_recall),
+    "scan-recall-benchmarks": ("scan/recall", scan_recall_benchmarks),
+    "scan-false-rows": ("scan/false_rows", scan_false_rows),
     "pairs": ("pairs", pairs),
     "pasted-language": ("pasted_language", pasted_language),
     "provenance-peers": ("provenance_peers", provenance_peers),

@@ -1,6 +1,6 @@
 """Texts in a folder of packages, one archive a package: wheels and other zips, and tar archives.
 
-`dpkg-deb --fsys-tarfile NAME.deb > debian-NAME.tar` makes a tar archive of a package of Debian.
+A package of Debian holds a tar archive, which `dpkg-deb` writes.
 """
 
 import tarfile

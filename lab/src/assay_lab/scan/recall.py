@@ -271,7 +271,7 @@ EXPERIMENTS = (
     Experiment(
         name="scan/recall",
         run=run,
-        scales={"smoke": 5, "full": 150},
+        scales={"smoke": 5, "full": 100},
         columns=("rule", "benchmark", "change", "tasks", "found", "recall"),
         needs={"packages": "a folder of archives of packages that the limits of the rule were chosen on"},
         takes={

@@ -222,7 +222,7 @@ EXPERIMENTS = (
     Experiment(
         name="scan/speed",
         run=run,
-        scales={"smoke": (300_000, 100_000, 1), "full": (40_000_000, 6_000_000, 3)},
+        scales={"smoke": (300_000, 100_000, 1), "full": (10_000_000, 3_000_000, 3)},
         columns=("file", "way", "megabytes", "megabytes_per_second", "of_rows_read", "of_unpacking", "planted_found"),
         needs={"packages": "a folder of wheels"},
         takes={

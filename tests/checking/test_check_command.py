@@ -634,7 +634,7 @@ def test_one_declaration_is_one_finding(branch):
     branch.save({"new.py": f"{OWN}\n\n{OWN}\n\n{OWN}"}, TRAILER)
     branch.save({"other.py": OWN}, TRAILER)
     assert "2 findings in 12 changed lines" in run_assay("check").out
-    assert "new.py:1-10 agent" in words()
+    assert "new.py:1-10 written by: agent" in words()
     (_, (lines,)) = (
         json.loads(run_assay("check", "--json").out)["written"]["files"][0][key] for key in ("path", "ranges")
     )
@@ -690,3 +690,22 @@ def test_a_repository_without_a_commit_is_refused_in_one_line(tmp_path, monkeypa
     for arguments in ((), ("--staged",)):
         refused = run_assay("check", *arguments)
         assert (refused.code, "a repository without a commit" in refused.err) == (2, True)
+
+
+def test_a_change_of_forty_files_fits_on_one_screen(branch):
+    """What fails comes first; what passes and what is similar are counted in one line and listed with -v."""
+    branch.save({f"src/copy_{at}.py": f"{OWN}\n\n{COPIED}" for at in range(40)})
+    shown = run_assay("check").out
+    assert shown.count("\n") <= 40
+    assert "40 findings in" in shown
+    assert "30 more rows with -v." in shown
+    assert run_assay("check", "-v").out.count("GPL-3.0-only") == 10 + 40
+
+
+def test_what_a_rule_does_not_deny_is_counted_and_listed_with_v(branch, rules):
+    branch.rules(rules.replace('"copyleft"', '"AGPL-*"'))
+    branch.save({"new.py": COPIED})
+    shown = run_assay("check").out
+    assert "Not shown: 1 copy that passes (GPL-3.0-only 1); -v lists them." in shown
+    assert "share_of" not in shown
+    assert "share_of" in run_assay("check", "-v").out

@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from itertools import chain
+from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
@@ -19,6 +21,7 @@ from assay.cli.common import leaves
 from assay.cli.configuration import allow, read_configuration
 from assay.cli.options import WRITTEN
 from assay.cli.terminal import OutputSettings
+from assay.cli.typer_parts import CHECKED, function_of
 from assay.errors import DataError
 from assay.progress import PERIOD, REPORTING, ProgressLines, Reporting, time_in_words
 from assay.unseen.describing import STILL_APART
@@ -93,6 +96,12 @@ def test_the_advice_on_unseen_text_names_options_of_the_commands_before_them():
     assert {option for option, _ in pairs} == set(re.findall(r"--[a-z]+", STILL_APART))
 
 
+def test_the_parts_of_typer_were_read_in_the_versions_that_are_required():
+    root = Path(__file__).resolve().parents[2]
+    required = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    assert CHECKED in required, "read assay.cli.typer_parts beside the new source of Typer, then change CHECKED"
+
+
 def test_the_result_has_the_same_options_everywhere():
     for leaf in leaves(command_line()):
         assert len({"-o", "--out", "--output"} & names_of(leaf)) in (0, 3), leaf.name
@@ -103,7 +112,7 @@ WRITERS = [
     for words, command in commands(command_line())
     if not getattr(command, "commands", {})
     for option in command.params
-    if option.metavar == "FILE" and getattr(option.callback, "__wrapped__", None) in WRITTEN.values()
+    if option.metavar == "FILE" and function_of(option) in WRITTEN.values()
 ]
 
 
@@ -134,7 +143,7 @@ class TestFilesThatExist:
             needed = [
                 parameter for parameter in leaf_of(words).params if parameter.required and parameter is not option
             ]
-            if option.callback.__wrapped__ is not WRITTEN[True]:
+            if function_of(option) is not WRITTEN[True]:
                 values = [(*p.opts[:1], "x") if p.param_type_name == "option" else ("x",) for p in needed]
                 done = assay(*words, *chain.from_iterable(values), option.opts[-1], "-")
                 assert (done.code, "expected the name of a file" in done.err) == (2, True), words

@@ -6,9 +6,12 @@ import sys
 
 import pytest
 
-from assay.corpora import open_sources, with_licences
+from assay.api.indexing import build_index
+from assay.corpora import SourceText, open_sources, with_licences
 from assay.errors import DataError
 from assay.licences import licence_of_file, read_licences
+from assay.provenance import CodeIndex, trace_file
+from assay.provenance.findings.describing import finding_data
 
 SCANCODE = {
     "headers": [{"tool_name": "scancode-toolkit"}],
@@ -134,6 +137,8 @@ def test_what_a_tool_found_comes_first_and_hides_no_notice(stated, text, licence
 
 PROGRAM = """#!{python}
 import json, pathlib, sys
+if "--version" in sys.argv:
+    sys.exit(print("ScanCode version: 32.3.0"))
 out, folder = pathlib.Path(sys.argv[-2]), pathlib.Path(sys.argv[-1])
 log = pathlib.Path({log!r})
 log.write_text(str(len(list(folder.iterdir()))) + " " + (log.read_text() if log.exists() else ""))
@@ -166,6 +171,20 @@ def test_scancode_reads_each_notice_once(tmp_path, scancode):
             "c.py": None,
         }
     assert scancode.read_text().split() == ["2"]
+
+
+def test_the_reader_is_recorded_in_the_index_and_in_each_finding(tmp_path, scancode):
+    corpus, at = tmp_path / "corpus", tmp_path / "index"
+    corpus.mkdir()
+    body = "".join(f"    part_{step} = total * {step} + parts[{step}]\n" for step in range(12))
+    (corpus / "a.py").write_text(f"# gnu\ndef share(total, parts):\n{body}")
+    build_index([corpus], at, encoder=None, licences="scancode")
+    with CodeIndex.open(at) as index:
+        (finding, *_) = trace_file(SourceText("mine.py", (corpus / "a.py").read_text(), "python"), index).findings
+        assert index.info().licence_reader == finding.licence_reader == "assay 2, scancode 32.3.0"
+    assert finding_data(finding)["licence_reader"] == "assay 2, scancode 32.3.0"
+    with pytest.raises(DataError, match=r"read by 'assay 2, scancode 32\.3\.0', not by 'assay 2'"):
+        build_index([corpus], at, encoder=None)
 
 
 def test_a_program_that_fails_or_is_not_there_is_one_line(tmp_path, monkeypatch):

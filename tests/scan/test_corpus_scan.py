@@ -212,3 +212,31 @@ def test_an_empty_text_was_read_and_changes_no_answer(tmp_path: Path, tasks: str
     result = scanned(tasks, lines(tmp_path / "a.jsonl", {"text": ""}, {"text": OTHER}, {"text": 7}))
     assert result.shapes["empty texts"] == 1
     assert result.unread == {"no text in the columns": 1}
+
+
+def test_the_share_says_where_marks_differ(tmp_path: Path, tasks: str) -> None:
+    changed = WHOLE.replace("(", "{").replace(")", "}")
+    black = WHOLE.replace("height * 3", "height*3").replace("[3, 1, 2]", "[3, 1, 2,]")
+    rows = [{"text": text} for text in (changed, black)]
+    (task,) = scanned(tasks, lines(tmp_path / "corpus.jsonl", *rows)).tasks("found")
+    (other, same) = (next(place for place in task.places if place.row == row) for row in (1, 2))
+    assert (other.part, other.how, same.how, same.share) == ("task", "reformatted", "reformatted", 1.0)
+    assert 0.7 < other.share < 0.97
+
+
+TRAINING = Path(__file__).parents[3] / "shared" / "data" / "field-cases" / "training"
+HUMANEVAL = TRAINING.parents[1] / "humaneval"
+
+
+@pytest.mark.skipif(not (TRAINING.exists() and HUMANEVAL.exists()), reason="needs the shared data")
+def test_prompts_alone_are_found_and_paraphrases_are_not(tmp_path: Path) -> None:
+    def found(name: str) -> set[str]:
+        result = scan_corpus([str(TRAINING / name)], [f"humaneval={HUMANEVAL}"], jobs=1)
+        return {task.task_id for task in result.tasks("found")}
+
+    assert found("promptonly.jsonl") - {"HumanEval/10"} == {"HumanEval/0", "HumanEval/3", "HumanEval/15"}
+    assert found("para.jsonl") == set()
+    for name in ("sft_messages_with_source.jsonl", "sft_sharegpt.jsonl", "sft_text_min.jsonl"):
+        assert found(name) == set()
+    cut = scan_corpus([str(TRAINING / "truncated.jsonl.gz")], [f"humaneval={HUMANEVAL}"], jobs=1)
+    assert [reason for reason in cut.unread if reason.startswith("broken or cut off")]

@@ -2,16 +2,17 @@
 
 import math
 from collections import Counter
+from typing import Annotated
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import MissingCapability, ScoreError
-from assay.scores import FrequencyTable, LogProbs, ScoreRequest, TunedLogProbs, requests, score
+from assay.scores import FrequencyTable, LogProbs, ScoreRequest, View, requests, score
 from assay.scoring import pairs_to_run, plan, score_samples, score_stream
 from assay.scoring.views import rewritten
-from assay.types import Sample
+from assay.types import Sample, TokenLogProbs
 from support.table_model import TableModel
 
 
@@ -160,7 +161,7 @@ def test_progress_ends_where_the_work_ends():
 
 def test_a_score_of_the_tuned_model_reads_it_beside_the_target():
     @score(title="Gain", formula="mean l_tuned - mean l", reference="a test")
-    def gain(target: LogProbs, tuned: TunedLogProbs) -> float:
+    def gain(target: LogProbs, tuned: Annotated[TokenLogProbs, View(role="tuned")]) -> float:
         """Gain of the mean log-probability."""
         return float(tuned.log_probs.mean() - target.log_probs.mean())
 

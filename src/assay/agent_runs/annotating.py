@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 from scipy.special import ndtri
 
-from assay.agent_runs.gold import GoldTask
+from assay.agent_runs.gold import GoldTask, Item
 from assay.agent_runs.judging import JudgedRun, RunVerdict, judge_run
 from assay.agent_runs.reading import UnreadRun, read_runs, run_files
 from assay.agent_runs.repositories import base_items
@@ -32,16 +33,13 @@ SHORTEST = 60
 """Characters that such a text needs."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class AnnotatedRuns(TabularResult):
     """Runs of agents with their verdicts.
 
     Attributes:
         runs: in the order of the files.
         unread: files, or parts of them, that gave no run.
-        read: share of the runs that read the fix, among those with a verdict.
-        solved: solved rate of all runs with an outcome.
-        solved_without: the same without the runs that read the fix.
         repositories: True where the base commits were looked up.
         without_base: tasks whose base commit no repository has.
         notes: what was guessed.
@@ -49,12 +47,24 @@ class AnnotatedRuns(TabularResult):
 
     runs: tuple[JudgedRun, ...]
     unread: tuple[UnreadRun, ...]
-    read: Estimate
-    solved: Estimate
-    solved_without: Estimate
     repositories: bool = False
     without_base: int = 0
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def read(self) -> Estimate:
+        """Share of the runs that read the fix, among those with a verdict."""
+        return _read_share([run for run in self.runs if run.verdict != "cannot tell"])
+
+    @cached_property
+    def solved(self) -> Estimate:
+        """Solved rate of all runs with an outcome."""
+        return solved_rate(self.runs)
+
+    @cached_property
+    def solved_without(self) -> Estimate:
+        """The same without the runs that read the fix."""
+        return solved_rate([run for run in self.runs if run.verdict != "read the fix"])
 
     def with_verdict(self, verdict: RunVerdict) -> list[JudgedRun]:
         """Return the runs with a verdict."""
@@ -91,30 +101,30 @@ def judge_runs(
     with _mapper(files) as mapped:
         for number, results in enumerate(mapped(partial(_judged, tasks=tasks, base=base), files), 1):
             for result in results:
-                (judged if isinstance(result, JudgedRun) else unread).append(result)  # type: ignore[arg-type]
+                if isinstance(result, JudgedRun):
+                    judged.append(result)
+                else:
+                    unread.append(result)
             if progress is not None:
                 progress(number, len(files))
     if not judged:
-        first = unread[0]
-        raise DataError(f"{first.path}: {first.reason}" + f" (and {len(unread) - 1} further)" * (len(unread) > 1))
-    judged = _with_outcomes(judged, outcomes or {})
-    wrote = Counter(run.task for run in judged if run.verdict == "wrote it without reading")
-    runs = tuple(replace(run, others=wrote[run.task] - (run.verdict == "wrote it without reading")) for run in judged)
-    sure = [run for run in runs if run.verdict != "cannot tell"]
-    scored = [run for run in runs if run.solved is not None]
-    kept = [run for run in scored if run.verdict != "read the fix"]
-    named = sorted({run.task for run in runs if run.task}) if base else []
-    lacking = [task for task in named if base and base(task) is None]
+        further = f" (and {len(unread) - 1} further)" * (len(unread) > 1)
+        raise DataError(f"{unread[0].path}: {unread[0].reason}{further}")
+    runs = _with_others(_with_outcomes(judged, outcomes or {}))
+    worked_on = set(filter(None, map(attrgetter("task"), runs)))
     return AnnotatedRuns(
-        runs=runs,
+        runs=tuple(runs),
         unread=tuple(unread),
-        read=_read_share(sure),
-        solved=solved_rate(scored),
-        solved_without=solved_rate(kept),
-        repositories=repositories is not None,
-        without_base=len(lacking),
+        repositories=base is not None,
+        without_base=sum(base(task) is None for task in worked_on if base),
         notes=tuple(notes),
     )
+
+
+def _with_others(judged: Sequence[JudgedRun]) -> list[JudgedRun]:
+    """Return the runs, each with the number of further ones of its task that wrote the fix without reading it."""
+    wrote = Counter(run.task for run in judged if run.verdict == "wrote it without reading")
+    return [replace(run, others=wrote[run.task] - (run.verdict == "wrote it without reading")) for run in judged]
 
 
 def _read_share(runs: Sequence[JudgedRun]) -> Estimate:
@@ -141,7 +151,7 @@ def task_of_run(run: AgentRun, tasks: Mapping[str, GoldTask]) -> GoldTask | None
 
 
 def _judged(
-    path: Path, tasks: Mapping[str, GoldTask], base: "Callable[[str], frozenset[tuple[str, ...]] | None] | None"
+    path: Path, tasks: Mapping[str, GoldTask], base: Callable[[str], frozenset[Item] | None] | None
 ) -> list[JudgedRun | UnreadRun]:
     results: list[JudgedRun | UnreadRun] = []
     for run in read_runs(path):
@@ -149,17 +159,18 @@ def _judged(
             results.append(run)
             continue
         task = task_of_run(run, tasks)
-        results.append(judge_run(run, str(path), task, base(task.id) if base and task else None))
+        results.append(judge_run(run, str(path), task, base=base(task.id) if base and task else None))
     return results
 
 
-def _base(name: str, tasks: Mapping[str, GoldTask], folder: Path) -> frozenset[tuple[str, ...]] | None:
+def _base(name: str, tasks: Mapping[str, GoldTask], folder: Path) -> frozenset[Item] | None:
     return base_items(tasks[name], folder)
 
 
 def solved_rate(runs: Sequence[JudgedRun]) -> Estimate:
-    """Return the mean outcome of runs that have one, with an interval over tasks."""
-    return grouped_mean(np.array([run.solved for run in runs], np.float64), [run.task for run in runs])
+    """Return the mean outcome of the runs that have one, with an interval over tasks."""
+    scored = [run for run in runs if run.solved is not None]
+    return grouped_mean(np.array([run.solved for run in scored], np.float64), [run.task for run in scored])
 
 
 def _with_outcomes(judged: list[JudgedRun], outcomes: Mapping[str, float]) -> list[JudgedRun]:

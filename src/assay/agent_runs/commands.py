@@ -11,9 +11,11 @@ Where a command brings foreign text into a file (`curl -o`, `git show REV:FILE >
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import cached_property
+from itertools import chain, dropwhile, pairwise, takewhile
 from typing import Literal
 
 from assay.agent_runs.run_values import SHELL_ARGUMENTS, Step
@@ -40,6 +42,7 @@ _TOKEN = re.compile(
     r"""|(?P<redirect>\d?>>?|&>>?)|(?P<end>\|\||&&|[|&;()\n`])|(?P<other><<<|<|['"\\])""",
     re.DOTALL,
 )
+_END = re.compile(r"(?P<end>\n)")
 _NAMED = re.compile(r"(/[^\s:]+\.\w+)[:-]\d+[:-]")
 _QUOTES = re.compile(r"""'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)""", re.DOTALL)
 _INSTALLED = re.compile(
@@ -51,7 +54,10 @@ _TESTS = re.compile(
     r"tests?\.\w+|conftest\.py|[A-Z]\w*Tests?\.\w+)$"
 )
 _PATH_LIKE = re.compile(r"/|\.\w{1,5}$|-packages")
+_PATCHED = re.compile(r"\*\*\* (?:Add|Update|Delete) File: (.+)")
+_OPENED = re.compile(r"^\[File: (\S+) \(\d+ lines total\)\]", re.MULTILINE)
 _URL = re.compile(r"(?:https?|git|ssh)://|^git@")
+_ADDRESS = re.compile(r"^(?:https?|git|ssh)://|^git@|\.")
 _REMOTE_CODE = re.compile(r"urlopen|requests\.(?:get|post)|httpx|urllib3|http\.client|fetch\(|axios|aiohttp")
 _WRITING_CODE = re.compile(
     r"""open\([^)\n]*,\s*(?:mode\s*=\s*)?['"][wax+]|write_text|write_bytes|\.write\(|writelines|shutil\.|os\.rename|"""
@@ -64,29 +70,19 @@ _REVISION = re.compile(
     r"(?:origin|upstream|refs|remotes|tags|heads)/\S+|main|master|develop|dev|trunk|next|stable/\S+)(?:[\^~]\d*)*$"
 )
 _OWN_REVISION = re.compile(r"(?:HEAD|@|stash)(?:[\^~@{}\d]*)$")
-_WRAPPERS = {
-    "sudo",
-    "env",
-    "time",
-    "nohup",
-    "timeout",
-    "xargs",
-    "command",
-    "exec",
-    "nice",
-    "then",
-    "do",
-    "else",
-    "if",
-    "!",
-}
+_WRAPPERS = {"sudo", "env", "time", "nohup", "timeout", "xargs", "command", "exec", "nice"}
+_WRAPPERS |= {"then", "do", "else", "if", "!"}
+_BEFORE_PROGRAM = re.compile(r"\w+=.*|\d+[smh]?", re.DOTALL)
 _SHELLS = {"bash", "sh", "zsh", "dash"}
 _REMOTE = {"curl", "wget", "gh", "http", "lynx", "w3m", "aria2c", "links"}
 _SEARCHING = {"find", "unzip", "tar", "bsdtar"}
 _HISTORY = {"show", "log", "whatchanged", "format-patch", "cat-file", "reflog", "range-diff", "archive"}
 _OF_TREE = {"grep", "blame", "annotate"}
-_FETCHING = {"clone", "fetch", "pull", "ls-remote", "submodule"}
-_TAKING = {"checkout", "restore", "cherry-pick", "merge", "rebase", "reset", "switch", "read-tree"}
+_INTERPRETERS = ("python", "ipython", "node", "ruby", "perl")
+_SILENT = {"echo", "ls", "pwd", "find", "which"}
+_PIP_TARGETS = {"-t", "--target", "-d", "--dest", "--prefix", "--root"}
+_DATA = (".txt", ".diff", ".patch", ".json")
+_IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
 _WEB_TOOLS = re.compile(r"web|browse|fetch|http|url|internet|crawl|search_engine|goto_page", re.IGNORECASE)
 _EDIT_TOOLS = re.compile(r"edit|write|create|insert|replace|patch|notebook", re.IGNORECASE)
 _PATH_ARGUMENTS = ("path", "file_path", "filename", "file", "target_file", "notebook_path", "relative_path", "abs_path")
@@ -197,106 +193,345 @@ def foreign_part(output: str, state: FileState) -> str:
 
 def effects_of(step: Step, state: FileState) -> Effects:
     """Return what a call does, and note in `state` what it does to files."""
-    effects = Effects()
     state.folder = step.folder or state.folder or state.root
-    shell = next((step.arguments[name] for name in SHELL_ARGUMENTS if name in step.arguments), "")
-    path = next((step.arguments[name] for name in _PATH_ARGUMENTS if name in step.arguments), "")
-    if _WRITING_CODE.search(step.typed):
-        # a script that is only written here may run later
-        for name in _QUOTED_PATH.findall(step.typed):
-            if name.startswith(("/", "~")) and not _INSTALLED.search(name):
-                state.write(name)
-    # an editor has its operation where a terminal has a command: {"command": "view", "path": …}
-    if path and " " not in shell.strip():
-        writes = bool(_EDIT_TOOLS.search(shell or step.tool)) and shell != "view"
-        (_edit if writes else _read)(path, state, effects)
-    elif shell.lstrip().startswith("*** Begin Patch") or step.tool == "apply_patch":
-        for name in re.findall(r"\*\*\* (?:Add|Update|Delete) File: (.+)", shell or step.typed):
-            _edit(name.strip(), state, effects)
-    else:
-        _call(step, shell, state, effects)
-    return effects
+    call = _Call(state)
+    call.note_script(step.typed)
+    call.follow(step)
+    return call.effects
 
 
-def _call(step: Step, shell: str, state: FileState, effects: Effects) -> None:
-    """Follow a call of a shell, of an interpreter, or of a tool that opens pages."""
-    for name in _CODE_ARGUMENTS:
-        _code(step.arguments.get(name, ""), state, effects)
-    others = [text.strip() for text in step.arguments.values() if text != shell]
-    address = next(filter(_URL.match, others), step.command if _WEB_TOOLS.search(step.tool) and not shell else "")
-    if address:
-        effects.reads.append(ForeignPlace(NETWORK, address))
-    _shell(shell, state, effects)
-    for shown in re.findall(r"^\[File: (\S+) \(\d+ lines total\)\]", step.output, re.MULTILINE):
-        _read(shown, state, effects)
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """A simple command of a shell.
+
+    Attributes:
+        words: program and arguments.
+        targets: files that its output goes to.
+        piped: True where it reads from a pipe.
+        documents: texts that stand below it (`<<`).
+    """
+
+    words: list[str]
+    targets: list[str]
+    piped: bool
+    documents: list[str]
 
 
-def _edit(path: str, state: FileState, effects: Effects) -> None:
-    effects.edits |= state.in_tree(path)
-    effects.mixes_own = True
-    if state.channel_of(path) in {None, TESTS, OUTSIDE}:
-        state.write(path)
+@dataclass(frozen=True)
+class _Git:
+    """Verb of git, the words after it, and the revisions among them."""
+
+    verb: str
+    words: list[str]
+
+    @property
+    def text(self) -> str:
+        return " ".join(["git", self.verb, *self.words])
+
+    @cached_property
+    def revisions(self) -> list[str]:
+        return list(filter(_is_revision, _plain(takewhile("--".__ne__, self.words))))
+
+    @cached_property
+    def foreign(self) -> list[str]:
+        return [word for word in self.revisions if not _OWN_REVISION.match(word.partition(":")[0])]
 
 
-def _read(path: str, state: FileState, effects: Effects) -> None:
-    channel = state.channel_of(path)
-    if channel is not None:
-        effects.reads.append(ForeignPlace(channel, path))
-    if state.absolute(path) in state.written:
-        effects.mixes_own = True
-    elif channel in {None, TESTS}:
-        effects.tree_paths.append(path)
+@dataclass(slots=True)
+class _Call:
+    """A call while it is followed: the files before it, and its effects so far."""
 
+    state: FileState
+    effects: Effects = field(default_factory=Effects)
 
-def _shell(text: str, state: FileState, effects: Effects, depth: int = 0) -> None:
-    """Follow the commands of a shell in their order."""
-    bodies: list[str] = []
+    def note_script(self, typed: str) -> None:
+        """Note the files that a script names: one that is only written here may run later."""
+        if _WRITING_CODE.search(typed):
+            for name in _QUOTED_PATH.findall(typed):
+                if name.startswith(("/", "~")) and not _INSTALLED.search(name):
+                    self.state.write(name)
 
-    def keep(match: re.Match[str]) -> str:
-        bodies.append(match[4])
-        return f" \x00{len(bodies) - 1} {match[3]}\n"
+    def follow(self, step: Step) -> None:
+        """Follow a call of an editor, or else of a terminal."""
+        shell, path = step.first_of(SHELL_ARGUMENTS), step.first_of(_PATH_ARGUMENTS)
+        # an editor has its operation where a terminal has a command: {"command": "view", "path": …}
+        if path and " " not in shell.strip():
+            writes = _EDIT_TOOLS.search(shell or step.tool) and shell != "view"
+            (self.edit if writes else self.read)(path)
+        elif shell.lstrip().startswith("*** Begin Patch") or step.tool == "apply_patch":
+            for name in _PATCHED.findall(shell or step.typed):
+                self.edit(name.strip())
+        else:
+            self.terminal(step, shell)
 
-    start = state.folder
-    text = _HEREDOC.sub(keep, text) if "<<" in text else text
-    for words, targets, piped in _commands(text):
-        documents = [bodies[int(word[1:])] for word in words if word[:1] == "\x00" and word[1:].isdigit()]
-        words = [word for word in words if word[:1] != "\x00"]  # noqa: PLW2901  without the documents
-        before = len(effects.reads)
-        if words:
-            _command(words, state, effects, documents=documents, depth=depth, piped=piped)
-        new = effects.reads[before:]
+    def terminal(self, step: Step, shell: str) -> None:
+        """Follow a call of a shell, of an interpreter, or of a tool that opens pages."""
+        for name in _CODE_ARGUMENTS:
+            self.code(step.arguments.get(name, ""))
+        others = [text.strip() for text in step.arguments.values() if text != shell]
+        address = next(filter(_URL.match, others), "")
+        if not address and not shell and _WEB_TOOLS.search(step.tool):
+            address = step.command
+        if address:
+            self.effects.reads.append(ForeignPlace(NETWORK, address))
+        self.shell(shell)
+        for opened in _OPENED.findall(step.output):
+            self.read(opened)
+
+    def edit(self, path: str) -> None:
+        self.effects.edits |= self.state.in_tree(path)
+        self.effects.mixes_own = True
+        if self.state.channel_of(path) in {None, TESTS, OUTSIDE}:
+            self.state.write(path)
+
+    def read(self, path: str) -> None:
+        channel = self.state.channel_of(path)
+        if channel is not None:
+            self.effects.reads.append(ForeignPlace(channel, path))
+        if self.state.absolute(path) in self.state.written:
+            self.effects.mixes_own = True
+        elif channel in {None, TESTS}:
+            self.effects.tree_paths.append(path)
+
+    def shell(self, text: str, depth: int = 0) -> None:
+        """Follow the commands of a shell in their order."""
+        start = self.state.folder
+        for command in _commands(text):
+            before = len(self.effects.reads)
+            if command.words:
+                self.command(command, depth)
+            self.redirect(command.targets, before)
+        # a shell within a shell cannot change the folder of the one around it
+        if depth:
+            self.state.folder = start
+
+    def redirect(self, targets: Sequence[str], before: int) -> None:
+        """Give files the channel of what a command read: what went into a file is not shown."""
+        new = self.effects.reads[before:]
+        source: ForeignPlace | None = next(iter(new), None)
         for target in targets:
             if target.startswith(("/dev/", "&")):
                 continue
-            if new and state.in_tree(target) and not target.endswith((".txt", ".diff", ".patch", ".log")):
-                effects.takes = new[0]
-            effects.edits |= state.in_tree(target)
-            state.write(target, new[0].channel if new else None)
-            # what went into the file is not shown
-            del effects.reads[before:]
-    if depth:
-        state.folder = start
+            if source and self.state.in_tree(target) and not target.endswith((".txt", ".diff", ".patch", ".log")):
+                self.effects.takes = source
+            self.effects.edits |= self.state.in_tree(target)
+            self.state.write(target, getattr(source, "channel", None))
+            del self.effects.reads[before:]
+
+    def command(self, command: _Command, depth: int) -> None:
+        words = list(dropwhile(_is_wrapper, command.words))
+        if not words:
+            return
+        program, arguments = posixpath.basename(words[0]), words[1:]
+        plain = _plain(arguments)
+        if program in _SHELLS and plain and not {"-c", "-lc"}.isdisjoint(arguments):
+            if depth < MOST_SHELLS:
+                self.shell(plain[0], depth + 1)
+        elif program in {"sed", "perl"} and any(map(_IN_PLACE.match, arguments)):
+            self.patch(arguments)
+        elif arguments[:2] == ["-m", "pip"]:
+            self.pip(arguments)
+        elif program in PROGRAMS:
+            PROGRAMS[program](self, arguments)
+        elif program in _REMOTE:
+            self.remote(program, arguments)
+        else:
+            self.program(program, arguments, command)
+
+    def change_folder(self, arguments: Sequence[str]) -> None:
+        folder = next(iter(arguments), "-")
+        self.state.folder = self.state.root if folder == "-" else self.state.absolute(folder)
+
+    def editor_command(self, arguments: Sequence[str]) -> None:
+        """Follow the editor of SWE-agent, whose operation stands before the path."""
+        if len(arguments) > 1:
+            (self.read if arguments[0] == "view" else self.edit)(arguments[1])
+
+    def edit_first(self, arguments: Sequence[str]) -> None:
+        """Follow a command of SWE-agent that edits the file that it names, or the open one."""
+        for path in arguments[:1]:
+            self.edit(path)
+
+    def write(self, arguments: Sequence[str]) -> None:
+        for path in _plain(arguments):
+            self.state.write(path)
+            self.effects.edits |= self.state.in_tree(path)
+
+    def patch(self, arguments: Sequence[str]) -> None:
+        """Follow a command that changes files in their places, or applies a patch file."""
+        self.effects.edits = True
+        paths = _plain(arguments)
+        for path in paths:
+            channel = self.state.channel_of(path)
+            if channel is not None and channel != TESTS and path.endswith((".patch", ".diff")):
+                self.effects.takes = ForeignPlace(channel, path)
+            elif path in paths[1:] and not self.state.in_tree(path):
+                self.state.write(path)
+
+    def compare(self, arguments: Sequence[str]) -> None:
+        """Follow diff: of a foreign file and one of the tree the lines of the foreign side count."""
+        paths = _plain(arguments)[:2]
+        channels = list(map(self.state.channel_of, paths))
+        foreign = [number for number, channel in enumerate(channels) if channel not in {None, TESTS}]
+        if len(paths) > 1 and len(foreign) == 1:
+            channel = channels[foreign[0]] or OUTSIDE
+            self.effects.reads.append(ForeignPlace(channel, paths[foreign[0]], sign="-+"[foreign[0]]))
+            return
+        for path in paths:
+            self.read(path)
+
+    def program(self, program: str, arguments: Sequence[str], command: _Command) -> None:
+        """Follow any other program: its arguments that look like paths are read, its scripts are searched."""
+        if program.startswith(_INTERPRETERS):
+            self.interpret(arguments, command)
+        else:
+            self.read_arguments(program, arguments)
+        if not self.effects.reads and not self.effects.tree_paths:
+            self.effects.mixes_own |= not command.piped and program not in _SILENT
+
+    def interpret(self, arguments: Sequence[str], command: _Command) -> None:
+        for document in command.documents:
+            self.code(document)
+        for before, word in pairwise(["", *arguments]):
+            if before in {"-c", "-e"}:
+                self.code(word)
+            elif _URL.match(word):
+                self.effects.reads.append(ForeignPlace(NETWORK, word))
+            elif _is_path(word) and self.state.in_tree(word) and not command.piped:
+                # a script may print and write what it likes
+                self.effects.mixes_own = self.effects.edits = True
+
+    def read_arguments(self, program: str, arguments: Sequence[str]) -> None:
+        for word in arguments:
+            if _URL.match(word):
+                self.effects.reads.append(ForeignPlace(NETWORK, word))
+            # the further words of an archiver are members of its archive, those of find are patterns
+            elif _is_path(word) and (program not in _SEARCHING or self.state.channel_of(word) not in {None, TESTS}):
+                self.read(word)
+
+    def code(self, code: str) -> None:
+        """Follow a program in an argument: paths and addresses in its quotes."""
+        paths = _QUOTED_PATH.findall(code)
+        if _REMOTE_CODE.search(code):
+            address = re.search(r"https?://[^\s'\"]+|\Z", code)
+            self.effects.reads.append(ForeignPlace(NETWORK, (address and address[0]) or "an address"))
+        elif _WRITING_CODE.search(code):
+            self.effects.edits = self.effects.mixes_own = True
+            for path in paths:
+                self.state.write(path)
+        else:
+            for path in paths:
+                self.read(path)
+            self.effects.mixes_own |= "print" in code and not self.effects.reads
+
+    def git(self, arguments: Sequence[str]) -> None:
+        words = list(arguments)
+        while words and words[0].startswith("-"):
+            del words[: 1 + (words[0] in {"-C", "-c", "--git-dir", "--work-tree"})]
+        if words:
+            GIT.get(words[0], _Call.git_history)(self, _Git(words[0], words[1:]))
+
+    def git_commit(self, git: _Git) -> None:
+        self.state.messages += [word for option, word in pairwise(git.words) if option.endswith("m")]
+
+    def git_worktree(self, git: _Git) -> None:
+        _, *places = _plain(git.words) or [""]
+        if places:
+            self.state.write(places[0], HISTORY)
+        else:
+            self.git_history(git)
+
+    def git_take(self, git: _Git) -> None:
+        self.effects.edits = True
+        self.effects.takes = next((ForeignPlace(HISTORY, revision) for revision in git.foreign), None)
+
+    def git_apply(self, git: _Git) -> None:
+        self.patch(git.words)
+
+    def git_fetch(self, git: _Git) -> None:
+        plain = _plain(git.words)
+        self.effects.reads.append(ForeignPlace(NETWORK, " ".join(["git", git.verb, *plain])))
+        if git.verb == "clone" and plain:
+            copy = posixpath.basename(plain[0]).removesuffix(".git")
+            self.state.write([*plain[1:], copy][0], NETWORK)
+        if git.verb == "pull":
+            self.effects.takes, self.effects.edits = ForeignPlace(NETWORK, "git pull"), True
+
+    def git_diff(self, git: _Git) -> None:
+        """Follow a diff; where its new side is the working tree or HEAD, the agent's own lines are the added ones."""
+        if not git.foreign:
+            self.effects.mixes_own = True
+            return
+        sides = list(chain.from_iterable(word.replace("...", "..").split("..") for word in git.revisions))
+        is_own = len(sides) == 1 or not sides[-1] or _OWN_REVISION.match(sides[-1])
+        text = " ".join(["git", "diff", *git.words])
+        self.effects.reads.append(ForeignPlace(HISTORY, text, sign="-" if is_own else ""))
+
+    def git_history(self, git: _Git) -> None:
+        # HEAD is the agent's own commit, once it has made one
+        is_own = bool(git.revisions) and bool(self.state.messages or "stash" in git.revisions[0])
+        if git.verb == "stash" or ((git.verb in _OF_TREE or is_own) and not git.foreign):
+            self.effects.mixes_own = True
+            self.effects.edits |= git.verb == "stash"
+        elif git.verb in _HISTORY | _OF_TREE:
+            self.effects.reads.append(ForeignPlace(HISTORY, git.text))
+
+    def remote(self, program: str, arguments: Sequence[str]) -> None:
+        address = next(filter(_ADDRESS.search, arguments), " ".join(arguments))
+        self.effects.reads.append(ForeignPlace(NETWORK, address))
+        options = {"-O", "--output-document"} if program == "wget" else {"-o", "--output"}
+        target = next(_values_of(options, arguments), "")
+        if not target and ("-O" in arguments or (program == "wget" and {"-qO-", "-O-"}.isdisjoint(arguments))):
+            target = posixpath.basename(address)
+        if target and target != "-":
+            self.state.write(target, NETWORK)
+            if self.state.in_tree(target) and "." in target and not target.endswith(_DATA):
+                self.effects.takes = ForeignPlace(NETWORK, address)
+
+    def pip(self, arguments: Sequence[str]) -> None:
+        for folder in _values_of(_PIP_TARGETS, arguments):
+            self.state.write(folder, INSTALLED)
+        # without a target pip fills the current folder
+        if "download" in arguments and _PIP_TARGETS.isdisjoint(arguments) and not self.state.in_tree("."):
+            self.state.write(".", INSTALLED)
+
+    def copy(self, arguments: Sequence[str]) -> None:
+        *sources, target = _plain(arguments) or [""]
+        if not sources:
+            return
+        channels = [channel for channel in map(self.state.channel_of, sources) if channel not in {None, TESTS}]
+        channel = next(iter(channels), None)
+        for name in [target, *(posixpath.join(target, posixpath.basename(source)) for source in sources)]:
+            self.state.write(name, channel)
+        if self.state.in_tree(target):
+            self.effects.edits = True
+            if channel:
+                self.effects.takes = ForeignPlace(channel, sources[0])
 
 
-def _commands(text: str) -> Iterator[tuple[list[str], list[str], bool]]:
-    """Yield words and redirection targets of each simple command, and True where it reads from a pipe."""
+def _commands(text: str) -> Iterator[_Command]:
+    """Yield the simple commands of a shell; a document below one stands in its words as a number after NUL."""
+    bodies = {f"\x00{number}": match[4] for number, match in enumerate(_HEREDOC.finditer(text))}
+    numbered = iter(bodies)
+    text = _HEREDOC.sub(lambda match: f" {next(numbered)} {match[3]}\n", text)
     words: list[str] = []
     targets: list[str] = []
     redirected = piped = False
-    for match in _TOKEN.finditer(text):
-        kind, text_of_kind = match.lastgroup, match[0]
+    # a further end closes the last command, whatever the text ends with
+    for match in chain(_TOKEN.finditer(text), _END.finditer("\n")):
+        kind, word = match.lastgroup, match[0]
         if kind == "word":
-            (targets if redirected else words).append(_QUOTES.sub(_unquoted, text_of_kind))
+            (targets if redirected else words).append(_QUOTES.sub(_unquoted, word))
             redirected = False
         elif kind == "redirect":
             # 2>&1 duplicates a stream and names no file; the standard error is no copy of what is read
-            redirected = text[match.end() : match.end() + 1] != "&" and not text_of_kind.startswith("2")
+            redirected = text[match.end() : match.end() + 1] != "&" and not word.startswith("2")
         elif kind == "end":
             if words or targets:
-                yield words, targets, piped
-            words, targets, redirected, piped = [], [], False, text_of_kind == "|"
-    if words or targets:
-        yield words, targets, piped
+                documents = [bodies[word] for word in words if word in bodies]
+                words = [word for word in words if word[:1] != "\x00"]
+                yield _Command(words, targets, piped=piped, documents=documents)
+            words, targets, redirected, piped = [], [], False, word == "|"
 
 
 def _unquoted(match: re.Match[str]) -> str:
@@ -305,186 +540,21 @@ def _unquoted(match: re.Match[str]) -> str:
     return re.sub(r"\\([\"\\$`])", r"\1", match[2]) if match[2] is not None else match[3]
 
 
-def _command(
-    words: list[str], state: FileState, effects: Effects, *, documents: Sequence[str], depth: int, piped: bool
-) -> None:
-    while words and (words[0] in _WRAPPERS or re.fullmatch(r"\w+=.*|\d+[smh]?", words[0], re.DOTALL)):
-        words = words[1:]
-    if not words:
-        return
-    program, arguments = posixpath.basename(words[0]), words[1:]
-    plain = [word for word in arguments if not word.startswith("-")]
-    if program in _SHELLS and plain and {"-c", "-lc"} & set(arguments):
-        if depth < MOST_SHELLS:
-            _shell(plain[0], state, effects, depth + 1)
-    elif program in {"sed", "perl"} and any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in arguments):
-        _patch(arguments, state, effects)
-    elif words[1:3] == ["-m", "pip"]:
-        _pip(arguments, state, effects)
-    elif program in PROGRAMS:
-        PROGRAMS[program](arguments, state, effects)
-    elif program in _REMOTE:
-        _remote(program, arguments, state, effects)
-    else:
-        _program(program, arguments, state, effects, documents=documents, piped=piped)
+def _is_wrapper(word: str) -> bool:
+    return word in _WRAPPERS or bool(_BEFORE_PROGRAM.fullmatch(word))
 
 
-def _change_folder(arguments: Sequence[str], state: FileState, _effects: Effects) -> None:
-    folder = next(iter(arguments), "-")
-    state.folder = state.root if folder == "-" else state.absolute(folder)
-
-
-def _editor_command(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
-    """Follow the editor of SWE-agent, whose operation stands before the path."""
-    if len(arguments) > 1:
-        (_read if arguments[0] == "view" else _edit)(arguments[1], state, effects)
-
-
-def _first_edited(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
-    """Follow a command of SWE-agent that edits the file that it names, or the open one."""
-    if arguments:
-        _edit(arguments[0], state, effects)
-
-
-def _write(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
-    for path in _plain(arguments):
-        state.write(path)
-        effects.edits |= state.in_tree(path)
-
-
-def _patch(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
-    """Follow a command that changes files in their places, or applies a patch file."""
-    effects.edits = True
-    paths = _plain(arguments)
-    for path in paths:
-        channel = state.channel_of(path)
-        if channel is not None and channel != TESTS and path.endswith((".patch", ".diff")):
-            effects.takes = ForeignPlace(channel, path)
-        elif path in paths[1:] and not state.in_tree(path):
-            state.write(path)
-
-
-def _compare(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
-    """Follow diff: of a foreign file and one of the tree the lines of the foreign side count."""
-    paths = _plain(arguments)[:2]
-    channels = list(map(state.channel_of, paths))
-    foreign = [number for number, channel in enumerate(channels) if channel not in {None, TESTS}]
-    if len(paths) > 1 and len(foreign) == 1:
-        channel = channels[foreign[0]] or OUTSIDE
-        effects.reads.append(ForeignPlace(channel, paths[foreign[0]], sign="-+"[foreign[0]]))
-        return
-    for path in paths:
-        _read(path, state, effects)
-
-
-def _plain(arguments: Sequence[str]) -> list[str]:
+def _plain(arguments: Iterable[str]) -> list[str]:
     return [word for word in arguments if not word.startswith("-")]
 
 
-def _program(
-    program: str, arguments: Sequence[str], state: FileState, effects: Effects, *, documents: Sequence[str], piped: bool
-) -> None:
-    """Follow any other program: its arguments that look like paths are read, its scripts are searched."""
-    interprets = program.startswith(("python", "ipython", "node", "ruby", "perl"))
-    for document in documents:
-        if interprets:
-            _code(document, state, effects)
-    for number, word in enumerate(arguments):
-        if interprets and number and arguments[number - 1] in {"-c", "-e"}:
-            _code(word, state, effects)
-        elif _URL.match(word):
-            effects.reads.append(ForeignPlace(NETWORK, word))
-        elif not word.startswith("-") and _PATH_LIKE.search(word) and "\n" not in word:
-            # the further words of an archiver are members of its archive, those of find are patterns
-            names_foreign = program not in _SEARCHING or state.channel_of(word) not in {None, TESTS}
-            if not interprets and names_foreign:
-                _read(word, state, effects)
-            elif interprets and state.in_tree(word) and not piped:
-                # a script may print and write what it likes
-                effects.mixes_own = effects.edits = True
-    if not effects.reads and not effects.tree_paths:
-        effects.mixes_own |= not piped and program not in {"echo", "ls", "pwd", "find", "which"}
+def _is_path(word: str) -> bool:
+    return not word.startswith("-") and bool(_PATH_LIKE.search(word)) and "\n" not in word
 
 
-def _code(code: str, state: FileState, effects: Effects) -> None:
-    """Follow a program in an argument: paths and addresses in its quotes."""
-    if not code:
-        return
-    if _REMOTE_CODE.search(code):
-        effects.reads.append(ForeignPlace(NETWORK, next(iter(re.findall(r"https?://[^\s'\"]+", code)), "an address")))
-        return
-    paths = _QUOTED_PATH.findall(code)
-    if _WRITING_CODE.search(code):
-        effects.edits = effects.mixes_own = True
-        for path in paths:
-            state.write(path)
-        return
-    for path in paths:
-        _read(path, state, effects)
-    effects.mixes_own |= "print" in code and not effects.reads
-
-
-def _git(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
-    words = list(arguments)
-    while words and words[0].startswith("-"):
-        words = words[2:] if words[0] in {"-C", "-c", "--git-dir", "--work-tree"} else words[1:]
-    if not words:
-        return
-    verb, words = words[0], words[1:]
-    before_paths = words[: words.index("--")] if "--" in words else words
-    revisions = list(filter(_is_revision, _plain(before_paths)))
-    foreign = [word for word in revisions if not _OWN_REVISION.match(word.partition(":")[0])]
-    if verb == "commit":
-        state.messages += [words[number + 1] for number, word in enumerate(words[:-1]) if word.endswith("m")]
-    elif verb in _FETCHING:
-        _fetch(verb, _plain(words), state, effects)
-    elif verb == "worktree" and len(_plain(words)) > 1:
-        state.write(_plain(words)[1], HISTORY)
-    elif verb in _TAKING:
-        effects.edits = True
-        effects.takes = ForeignPlace(HISTORY, foreign[0]) if foreign else None
-    elif verb in {"apply", "am"}:
-        _patch(words, state, effects)
-    elif verb in {"diff", "difftool"}:
-        _diff(words, revisions=revisions, foreign=foreign, effects=effects)
-    else:
-        _history(verb, words, revisions=revisions, foreign=foreign, state=state, effects=effects)
-
-
-def _history(
-    verb: str,
-    words: Sequence[str],
-    *,
-    revisions: Sequence[str],
-    foreign: Sequence[str],
-    state: FileState,
-    effects: Effects,
-) -> None:
-    # HEAD is the agent's own commit, once it has made one
-    is_own = bool(revisions) and bool(state.messages or "stash" in revisions[0])
-    if verb == "stash" or ((verb in _OF_TREE or is_own) and not foreign):
-        effects.mixes_own = True
-        effects.edits |= verb == "stash"
-    elif verb in _HISTORY | _OF_TREE:
-        effects.reads.append(ForeignPlace(HISTORY, " ".join(["git", verb, *words])))
-
-
-def _fetch(verb: str, plain: Sequence[str], state: FileState, effects: Effects) -> None:
-    effects.reads.append(ForeignPlace(NETWORK, " ".join(["git", verb, *plain])))
-    if verb == "clone" and plain:
-        state.write(plain[1] if len(plain) > 1 else posixpath.basename(plain[0]).removesuffix(".git"), NETWORK)
-    if verb == "pull":
-        effects.takes, effects.edits = ForeignPlace(NETWORK, "git pull"), True
-
-
-def _diff(words: Sequence[str], *, revisions: Sequence[str], foreign: Sequence[str], effects: Effects) -> None:
-    """Follow a diff; where its new side is the working tree or HEAD, the agent's own lines are the added ones."""
-    if not foreign:
-        effects.mixes_own = True
-        return
-    sides = list(chain.from_iterable(word.replace("...", "..").split("..") for word in revisions))
-    is_own = len(sides) == 1 or not sides[-1] or bool(_OWN_REVISION.match(sides[-1]))
-    effects.reads.append(ForeignPlace(HISTORY, " ".join(["git", "diff", *words]), sign="-" if is_own else ""))
+def _values_of(options: AbstractSet[str], arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the words after any of these options."""
+    return (word for option, word in pairwise(arguments) if option in options)
 
 
 def _is_revision(word: str) -> bool:
@@ -492,50 +562,26 @@ def _is_revision(word: str) -> bool:
     return ".." in name.strip("./") or bool(_REVISION.match(name) or _SHA.match(name))
 
 
-def _remote(program: str, arguments: Sequence[str], state: FileState, effects: Effects) -> None:
-    address = next((word for word in arguments if _URL.match(word) or "." in word), " ".join(arguments))
-    effects.reads.append(ForeignPlace(NETWORK, address))
-    options = {"curl": {"-o", "--output"}, "wget": {"-O", "--output-document"}}.get(program, {"-o", "--output"})
-    target = next((arguments[n + 1] for n, word in enumerate(arguments[:-1]) if word in options), "")
-    if not target and ((program == "wget" and "-qO-" not in arguments and "-O-" not in arguments) or "-O" in arguments):
-        target = posixpath.basename(address)
-    if target and target != "-":
-        state.write(target, NETWORK)
-        if state.in_tree(target) and "." in target and not target.endswith((".txt", ".diff", ".patch", ".json")):
-            effects.takes = ForeignPlace(NETWORK, address)
-
-
-def _pip(arguments: Sequence[str], state: FileState, _effects: Effects) -> None:
-    options = {"-t", "--target", "-d", "--dest", "--prefix", "--root"}
-    for number, word in enumerate(arguments[:-1]):
-        if word in options:
-            state.write(arguments[number + 1], INSTALLED)
-    if "download" in arguments and not options & set(arguments) and not state.in_tree("."):
-        state.write(".", INSTALLED)
-
-
-def _copy(arguments: Sequence[str], state: FileState, effects: Effects) -> None:
-    *sources, target = _plain(arguments) or [""]
-    if not sources:
-        return
-    channels = [channel for path in sources if (channel := state.channel_of(path)) not in {None, TESTS}]
-    names = [target, *(posixpath.join(target, posixpath.basename(source)) for source in sources)]
-    for name in names:
-        state.write(name, channels[0] if channels else None)
-    if state.in_tree(target):
-        effects.edits = True
-        effects.takes = ForeignPlace(channels[0], sources[0]) if channels and channels[0] else effects.takes
-
-
-PROGRAMS: Mapping[str, Callable[[Sequence[str], FileState, Effects], None]] = {
-    "cd": _change_folder,
-    "git": _git,
-    **dict.fromkeys(("pip", "pip3", "uv"), _pip),
-    **dict.fromkeys(("edit", "insert", "create", "str_replace", "undo_edit"), _first_edited),
-    "str_replace_editor": _editor_command,
-    "diff": _compare,
-    **dict.fromkeys(("tee", "touch", "truncate"), _write),
-    **dict.fromkeys(("cp", "mv", "install", "ln", "rsync"), _copy),
-    **dict.fromkeys(("patch", "ed", "ex"), _patch),
+GIT: Mapping[str, Callable[[_Call, _Git], None]] = {
+    "commit": _Call.git_commit,
+    "worktree": _Call.git_worktree,
+    **dict.fromkeys(("clone", "fetch", "pull", "ls-remote", "submodule"), _Call.git_fetch),
+    **dict.fromkeys(
+        ("checkout", "restore", "cherry-pick", "merge", "rebase", "reset", "switch", "read-tree"), _Call.git_take
+    ),
+    **dict.fromkeys(("apply", "am"), _Call.git_apply),
+    **dict.fromkeys(("diff", "difftool"), _Call.git_diff),
+}
+"""Verb of git → what follows it; any other shows history, or nothing."""
+PROGRAMS: Mapping[str, Callable[[_Call, Sequence[str]], None]] = {
+    "cd": _Call.change_folder,
+    "git": _Call.git,
+    **dict.fromkeys(("pip", "pip3", "uv"), _Call.pip),
+    **dict.fromkeys(("edit", "insert", "create", "str_replace", "undo_edit"), _Call.edit_first),
+    "str_replace_editor": _Call.editor_command,
+    "diff": _Call.compare,
+    **dict.fromkeys(("tee", "touch", "truncate"), _Call.write),
+    **dict.fromkeys(("cp", "mv", "install", "ln", "rsync"), _Call.copy),
+    **dict.fromkeys(("patch", "ed", "ex"), _Call.patch),
 }
 """Program → what follows a call of it."""

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from functools import partial
 
 from assay.agent_runs.annotating import AnnotatedRuns, solved_rate
-from assay.agent_runs.judging import RUN_VERDICTS, JudgedRun
+from assay.agent_runs.judging import RUN_VERDICTS, JudgedRun, RunVerdict
 from assay.codec import encode
 from assay.evaluation import Estimate
 from assay.reports import (
@@ -137,9 +137,8 @@ def _tables(annotated: AnnotatedRuns, readers: list[JudgedRun]) -> list[Table]:
     ]
 
 
-def _solved_of(annotated: AnnotatedRuns, verdict: str) -> Estimate:
-    runs = [run for run in annotated.runs if run.verdict == verdict and run.solved is not None]
-    return solved_rate(runs)
+def _solved_of(annotated: AnnotatedRuns, verdict: RunVerdict) -> Estimate:
+    return solved_rate(annotated.with_verdict(verdict))
 
 
 def _first_of(runs: list[JudgedRun]) -> tuple[str, ...]:

@@ -9,9 +9,10 @@ import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ LARGE, AROUND = 1 << 18, 1 << 12
 
 Item = tuple[str, ...]
 """A line (one text), or two neighbours (two texts); white space is one blank."""
+_Lines = Sequence[tuple[str, str]]
+"""Lines of a hunk, each with its sign."""
 DELETED = "-"
 """First text of a pair that is a deleted line of a diff: all that is left of a patch that adds nothing."""
 
@@ -67,6 +70,7 @@ class PatchItems:
     @cached_property
     def anchors(self) -> tuple[str, ...]:
         """Texts of which each occurrence of the patch has at least one, in their spellings within JSON and HTML."""
+        # a pair has no line that is rare by itself: its longest lines are looked for
         long = sorted(self.words, key=len, reverse=True)
         return tuple(dict.fromkeys(chain.from_iterable(map(_spellings, self.lines or long[:4]))))
 
@@ -88,8 +92,7 @@ class PatchItems:
             text = self._near_anchors(text)
         for lines in _readings(text, sign):
             keys = [key for line in lines if (key := self._key(line)) is not None]
-            present.update((key,) for key in keys if key)
-            present.update(pair for pair in pairwise(keys) if all(pair))
+            present.update(zip(keys), pairwise(keys))
             present.update((DELETED, normal(line[1:])) for line in lines if line[:1] == "-")
         return self.items & present
 
@@ -111,6 +114,7 @@ class PatchItems:
                 return None
             if text in self.words:
                 return text
+        # not None: a line that is none of the patch parts its neighbours, an empty one does not
         return ""
 
 
@@ -134,21 +138,24 @@ def _spellings(text: str) -> tuple[str, ...]:
     return text, json.dumps(text)[1:-1], html.escape(text), html.escape(text, quote=False)
 
 
-def _readings(text: str, sign: str) -> Iterator[Sequence[str]]:
-    """Yield the lines of a text in every way in which it may be meant."""
-    texts = [text]
+def _meanings(text: str) -> Iterator[str]:
+    """Yield a text in every way in which it may be meant: as it is, and what it is within JSON or HTML."""
+    yield text
     if "\\n" in text:
-        texts.append(text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"').replace("\\\\", "\\"))
+        yield text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"').replace("\\\\", "\\")
     if "</" in text or ("&" in text and ";" in text):
-        texts.append(html.unescape(re.sub(r"<[^<>\n]{1,300}>", "", text)))
-    for reading in texts:
+        yield html.unescape(re.sub(r"<[^<>\n]{1,300}>", "", text))
+
+
+def _readings(text: str, sign: str) -> Iterator[Sequence[str]]:
+    """Yield the lines of a text in every way in which it may be meant; of a diff each side is a reading."""
+    for reading in _meanings(text):
         lines = reading.splitlines()
-        if "@@" in reading and not sign:
-            yield [line for line in lines if line[:1] != "-"]
         if sign:
             yield [line for line in lines if line[:1] == sign]
         elif "@@" in reading:
-            yield [line for line in lines if line[:1] != "+"]
+            for other in "-+":
+                yield [line for line in lines if line[:1] != other]
         else:
             yield lines
 
@@ -156,27 +163,41 @@ def _readings(text: str, sign: str) -> Iterator[Sequence[str]]:
 def items_of(patch: str) -> PatchItems:
     """Return the items of a unified diff; of a text that is none, every line is new."""
     parts = list(hunks(patch))
-    sides = [hunk.lines for hunk in parts]
+    sides: list[_Lines] = [hunk.lines for hunk in parts]
     if not sides and not _DIFF.match(patch):
-        sides = [tuple(("+", line) for line in patch.splitlines())]
+        sides = [tuple(zip(repeat("+"), patch.splitlines()))]
     old: set[Item] = set()
-    for side in sides:
-        before = [text for sign, line in side if sign != "+" and (text := normal(line))]
-        old.update((line,) for line in before)
-        old.update(pairwise(before))
-    lines: dict[str, None] = {}
-    places = []
-    for side in sides:
-        new = [(sign == "+", text) for sign, line in side if sign != "-" and (text := normal(line))]
-        added = [text for is_new, text in new if is_new and is_informative(text) and (text,) not in old]
-        lines |= dict.fromkeys(added)
-        pairs = pairwise(text for _, text in new)
-        # a pair of the new text that the old text lacks has a new line, or lines were deleted between the two
-        place = {pair for pair in pairs if pair not in old and len(_WORD.findall(" ".join(pair))) > _WORDS}
-        if all(sign != "+" for sign, _ in chain.from_iterable(sides)):
-            place |= {(DELETED, line) for sign, text in side if sign == "-" and is_informative(line := normal(text))}
-        places.append(frozenset(place | {(line,) for line in added}))
-    return PatchItems(tuple(lines), tuple(places), tuple(dict.fromkeys(hunk.path for hunk in parts)))
+    for lines in sides:
+        before = _texts(lines, " -")
+        old.update(zip(before), pairwise(before))
+    deletes = all(sign != "+" for sign, _ in chain.from_iterable(sides))
+    return PatchItems(
+        lines=tuple(dict.fromkeys(chain.from_iterable(_added(lines, old) for lines in sides))),
+        places=tuple(_place(lines, old, deletes=deletes) for lines in sides),
+        paths=tuple(dict.fromkeys(hunk.path for hunk in parts)),
+    )
+
+
+def _texts(lines: _Lines, signs: str) -> list[str]:
+    """Return the texts of a hunk's lines with these signs, empty ones left out."""
+    return list(filter(None, (normal(line) for sign, line in lines if sign in signs)))
+
+
+def _added(lines: _Lines, old: AbstractSet[Item]) -> list[str]:
+    """Return the informative lines of a hunk that no hunk had before."""
+    return [text for text in filter(is_informative, _texts(lines, "+")) if (text,) not in old]
+
+
+def _place(lines: _Lines, old: AbstractSet[Item], *, deletes: bool) -> frozenset[Item]:
+    """Return the items of a hunk; of a patch that only deletes, its deleted lines too."""
+    place: set[Item] = set(zip(_added(lines, old)))
+    # a pair of the new text that the old text lacks has a new line, or lines were deleted between the two
+    for pair in pairwise(_texts(lines, " +")):
+        if pair not in old and len(_WORD.findall(" ".join(pair))) > _WORDS:
+            place.add(pair)
+    if deletes:
+        place.update(zip(repeat(DELETED), filter(is_informative, _texts(lines, "-"))))
+    return frozenset(place)
 
 
 def is_informative(line: str) -> bool:
@@ -244,7 +265,7 @@ def read_gold_tasks(path: Path, columns: Mapping[str, str], note: Any = None) ->
             id=name,
             patch=_first(row, names),
             test_patch=_first(row, TEST_COLUMNS),
-            text="\n".join(_texts(row)),
+            text="\n".join(_statements(row)),
             repository=f"{owner}/{row.get('repo')}" if owner else str(row.get("repo") or ""),
             base=str(commit or ""),
         )
@@ -259,7 +280,7 @@ def _first(row: SourceRow, names: Iterable[str]) -> str:
     return next((value for name in names if isinstance(value := row.get(name), str) and value.strip()), "")
 
 
-def _texts(row: SourceRow) -> Iterator[str]:
+def _statements(row: SourceRow) -> Iterator[str]:
     yield from (value for name in TEXT_COLUMNS if isinstance(value := row.get(name), str))
     for issue in row.get("resolved_issues") or ():  # type: ignore[attr-defined]  # a list, in Multi-SWE-bench
         yield text_of(issue.get("title")) + "\n" + text_of(issue.get("body"))

@@ -5,12 +5,13 @@ because the task's text has it, because the working tree showed it before the fi
 at the base commit), or because the agent had written it. Then rare evidence decides: a few items together.
 """
 
+import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from itertools import chain, compress
+from itertools import chain
 from typing import Literal
 
 from assay.agent_runs.commands import (
@@ -46,6 +47,7 @@ LONGEST_NORMAL = 1 << 16
 WRITTEN = 0.5
 """Share of the informative lines that counts as the fix."""
 
+_COMMIT = re.compile(r"^commit [0-9a-f]{7,40}", re.MULTILINE)
 _ELIDED = re.compile(
     r"elided_chars|response clipped|truncated|characters omitted|omitted \d+ of \d+ lines|\[\d+ lines? omitted"
 )
@@ -227,32 +229,39 @@ class _Steps:
         self.excluded = self._known()
 
     def _follow(self, number: int, step: Step) -> None:
-        flat = normal(step.typed) if "  " in step.typed and len(step.typed) < LONGEST_NORMAL else ""
-        for line in (*self.fix.lines, *self.tests.lines):
-            if (line,) not in self.typed and (line in step.typed or line in flat):
-                self.typed[line,] = number
-        for item in self.fix.shown(step.typed) | self.tests.shown(step.typed):
+        """Note what the agent typed in a step, then what the step showed."""
+        for item in self._typed_in(step.typed):
             self.typed.setdefault(item, number)
         effects = effects_of(step, self.state)
         if effects.edits:
             self.first_edit = min(self.first_edit, number)
-        sign = effects.reads[0].sign if effects.reads else ""
-        output = step.output
-        if effects.reads and (self.fix.occurs_in(output) or self.tests.occurs_in(output)):
-            output = foreign_part(output, self.state)
-        fix, tests = self.fix.shown(output, sign), self.tests.shown(output, sign)
-        seen = _Seen(number, step, effects, fix=fix, tests=tests)
-        if fix or tests:
+        sign, output = "", step.output
+        if effects.reads:
+            sign = effects.reads[0].sign
+            if self.fix.occurs_in(output) or self.tests.occurs_in(output):
+                output = foreign_part(output, self.state)
+        seen = _Seen(number, step, effects, fix=self.fix.shown(output, sign), tests=self.tests.shown(output, sign))
+        if seen.fix or seen.tests:
             self.shown.append(seen)
         if effects.takes:
             self.taken.append(seen)
         if effects.reads and _ELIDED.search(step.output):
             self.elided.append(seen)
 
+    def _typed_in(self, text: str) -> Iterator[Item]:
+        """Yield the items that a call spells out; white space within its lines may differ."""
+        texts = [text]
+        if "  " in text and len(text) < LONGEST_NORMAL:
+            texts.append(normal(text))
+        for typed in texts:
+            yield from ((line,) for line in (*self.fix.lines, *self.tests.lines) if line in typed)
+        yield from self.fix.shown(text) | self.tests.shown(text)
+
     def _known(self) -> frozenset[Item]:
         """Return the items that no channel can leak: of the task's text, and of the tree before the first edit."""
         text = f"{self.run.prompt}\n{self.task.text}"
         excluded = set(self.fix.shown(text) | self.tests.shown(text))
+        # a line within a sentence of the task is no line of its own there, and known all the same
         excluded.update((line,) for line in (*self.fix.lines, *self.tests.lines) if line in text)
         if self.base is not None:
             return frozenset(excluded | self.base)
@@ -267,10 +276,12 @@ class _Steps:
         by_channel: dict[ReadingChannel, set[Item]] = {}
         for seen in self.shown:
             written = {item for item, number in self.typed.items() if number <= seen.number}
-            lines = {item[0] for item in written if len(item) == 1}
+            # of a pair with a line that the agent wrote, the neighbour may be what stood there before
+            lines = _single_lines(written)
             written |= {item for item in self.fix.items | self.tests.items if not lines.isdisjoint(item)}
             fix, tests = seen.fix - excluded - written, seen.tests - excluded - written
             place_read = self._channel(seen)
+            # what the tree showed once is no news from any channel later
             if place_read is None:
                 excluded |= fix | tests
                 continue
@@ -279,30 +290,32 @@ class _Steps:
             in_tests = place_read.channel == TESTS and self.state.in_tree(place_read.place)
             open_items = self.fix.items - excluded - written
             if self._decides(evidence, open_items, in_tests=in_tests):
-                return self._reading(seen, place_read, evidence, self.fix)
+                return self._reading(seen, place_read, evidence=evidence, items=self.fix)
             if _nearly_whole(tests, self.tests, self.tests.items - excluded - written):
-                return self._reading(seen, place_read, tests, self.tests)
+                return self._reading(seen, place_read, evidence=tests, items=self.tests)
         return None
 
     def _channel(self, seen: _Seen) -> ForeignPlace | None:
         """Return the foreign place that the output of a step comes from; None for the tree and the agent's own text."""
         after_edit = seen.number > self.first_edit
         reads = seen.effects.reads
+        # git prints the message of a commit of the agent's own, and then its changes
         if any(map(seen.step.output.__contains__, filter(None, self.state.messages))):
             return None
         if not reads:
-            is_base = self.base is not None and not after_edit and bool(seen.effects.tree_paths)
-            return ForeignPlace(TREE, "a file of the working tree") if is_base else None
+            if self.base is not None and not after_edit and seen.effects.tree_paths:
+                return ForeignPlace(TREE, "a file of the working tree")
+            return None
+        # the output of a call does not say which of its places a line is from: the channels stand in order of weight
         chosen = min(reads, key=lambda place_read: CHANNELS.index(place_read.channel))
-        names = {path.rpartition("/")[2] for path in self.fix.paths}
-        mixes_own = seen.effects.mixes_own or any(path.rpartition("/")[2] in names for path in seen.effects.tree_paths)
+        names = set(map(posixpath.basename, self.fix.paths))
+        mixes_own = seen.effects.mixes_own or not names.isdisjoint(map(posixpath.basename, seen.effects.tree_paths))
         # own changes in the same output cannot be told from foreign text, except by the head of a commit
-        if after_edit and mixes_own and chosen.channel != TESTS:
-            has_form = chosen.channel == HISTORY and re.search(
-                r"^commit [0-9a-f]{7,40}", seen.step.output, re.MULTILINE
-            )
-            return chosen if has_form else None
-        return chosen
+        if not (after_edit and mixes_own) or chosen.channel == TESTS:
+            return chosen
+        if chosen.channel == HISTORY and _COMMIT.search(seen.step.output):
+            return chosen
+        return None
 
     def _decides(self, evidence: AbstractSet[Item], open_items: AbstractSet[Item], *, in_tests: bool) -> bool:
         """Return True for enough evidence, among the items that were not known before."""
@@ -313,11 +326,12 @@ class _Steps:
             return True
         if any(WHOLE <= len(place & open_items) == len(place & evidence) for place in self.fix.places):
             return True
-        left = [item[0] for item in open_items if len(item) == 1]
-        lines = [item[0] for item in evidence if len(item) == 1]
-        return len(left) <= MOST_LINES_ALONE and any(len(re.findall(r"\w+", line)) >= LONG_LINE for line in lines)
+        words = (len(re.findall(r"\w+", line)) for line in _single_lines(evidence))
+        return len(_single_lines(open_items)) <= MOST_LINES_ALONE and max(words, default=0) >= LONG_LINE
 
-    def _reading(self, seen: _Seen, place_read: ForeignPlace, evidence: Iterable[Item], items: PatchItems) -> _Reading:
+    def _reading(
+        self, seen: _Seen, place_read: ForeignPlace, *, evidence: Iterable[Item], items: PatchItems
+    ) -> _Reading:
         words = set(chain.from_iterable(evidence)) - {DELETED}
         lines = tuple(line for line in items.lines if line in words) or tuple(sorted(words))
         later = "\n".join(step.typed for step in self.run.steps[seen.number :])
@@ -332,9 +346,9 @@ class _Steps:
         kinds |= {seen.number: f"read {seen.channels[0]}" for seen in self.shown if seen.channels}
         if self.first_edit <= len(self.run.steps):
             kinds.setdefault(self.first_edit, "first edit")
-        first_written = [number for item, number in self.typed.items() if item in self.fix.items and len(item) == 1]
-        if first_written:
-            kinds[min(first_written)] = "wrote lines of the fix"
+        written = _single_lines(self.fix.items & self.typed.keys())
+        if written:
+            kinds[min(self.typed[line,] for line in written)] = "wrote lines of the fix"
         entries = []
         for number, kind in sorted(kinds.items()):
             step = self.run.steps[number - 1]
@@ -348,8 +362,8 @@ class _Steps:
             return None
         if self.run.submission:
             text = {normal(line) for line in _new_text(self.run.submission).splitlines()}
-            return sum(line in text for line in lines) / len(lines)
-        return sum((line,) in self.typed for line in lines) / len(lines)
+            return sum(map(text.__contains__, lines)) / len(lines)
+        return sum(map(self.typed.__contains__, zip(lines))) / len(lines)
 
     def undecided(self, share: float | None) -> str:
         """Return why it cannot be told whether the fix was read; "" where it can."""
@@ -357,15 +371,19 @@ class _Steps:
             return self.run.cut
         if share is None or share < WRITTEN:
             return ""
-        own = any((line,) in self.typed for line in self.fix.lines)
-        if self.taken and not own:
+        if self.taken and self.typed.keys().isdisjoint(zip(self.fix.lines)):
             seen = self.taken[0]
             return f"step {seen.number} brought foreign text into the working tree without showing it"
         for seen in self.elided:
-            names = [path for path in self.fix.paths if path.rpartition("/")[2] in seen.step.typed + seen.step.output]
-            if names and set(seen.channels) - {TESTS}:
+            text = seen.step.typed + seen.step.output
+            if {*seen.channels} - {TESTS} and any(map(text.__contains__, map(posixpath.basename, self.fix.paths))):
                 return f"a part of the output of step {seen.number} is missing from the file"
         return ""
+
+
+def _single_lines(items: Iterable[Item]) -> set[str]:
+    """Return the lines among some items, pairs left out."""
+    return {item[0] for item in items if len(item) == 1}
 
 
 def _nearly_whole(evidence: AbstractSet[Item], items: PatchItems, open_items: AbstractSet[Item]) -> bool:
@@ -384,11 +402,10 @@ def _new_text(patch: str | None) -> str:
 def _excerpt(output: str, lines: Sequence[str]) -> str:
     """Return the part of an output around the lines of the patch."""
     rows = output.splitlines()
-    shows = [any(map(normal(row).__contains__, lines)) for row in rows]
-    hits = list(compress(range(len(rows)), shows))
-    if not hits:
-        return output[:2000]
-    return "\n".join(row[:300] for row in rows[max(0, hits[0] - 6) : hits[0] + 34])
+    for number, row in enumerate(rows):
+        if any(map(normal(row).__contains__, lines)):
+            return "\n".join(shown[:300] for shown in rows[max(0, number - 6) : number + 34])
+    return output[:2000]
 
 
 def _root(run: AgentRun, task: GoldTask) -> str:

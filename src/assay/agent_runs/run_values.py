@@ -1,6 +1,6 @@
 """A run of an agent before anything is concluded: its steps, each a call of a tool with the text that came back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -31,10 +31,14 @@ class Step:
         """All that the agent wrote in this step."""
         return "\n".join(self.arguments.values())
 
+    def first_of(self, names: Iterable[str]) -> str:
+        """Return the argument with the first of these names that the call has; "" without one."""
+        return next((self.arguments[name] for name in names if name in self.arguments), "")
+
     @property
     def command(self) -> str:
         """The call on one line: the command of a shell, else the tool with its arguments."""
-        shell = next((self.arguments[name] for name in SHELL_ARGUMENTS if name in self.arguments), "")
+        shell = self.first_of(SHELL_ARGUMENTS)
         # an editor has the name of its operation where a shell has a command
         text = shell if " " in shell.strip() else " ".join([self.tool, *map("=".join, self.arguments.items())])
         return " ".join(text.split())

@@ -36,6 +36,8 @@ EVIDENCE_STATUSES: Mapping[str, TaskStatus] = {
     "not found": "clean",
     "too short to tell": "unknown",
 }
+PARTS: tuple[TaskStatus, TaskStatus] = ("clean", "contaminated")
+"""Status of a task that is not in the contaminated part, and of one that is."""
 LABEL_STATUSES: Mapping[str | None, TaskStatus] = {MEMBER: "contaminated", NONMEMBER: "clean"}
 SplitBasis = Literal["scan", "labels", "q-values", "order"]
 NAMES: Mapping[SplitBasis, Mapping[TaskStatus, str]] = {"order": ORDER_NAMES, "scan": EVIDENCE_NAMES}
@@ -106,10 +108,10 @@ class AnnotatedTasks(TabularResult):
             row: dict[str, object] = {"id": task.id, "correct": task.correct, "status": self.named(status)}
             if task.problem is not None:
                 row["problem"] = task.problem
-            if self.split.basis == "scan":
-                entry = self.split.evidence.get(task.id)
-                row["status"] = "not in the evidence" if entry is None else entry.status
-                row["places"] = [] if entry is None else list(map(asdict, entry.places))
+            if entry := self.split.evidence.get(task.id):
+                row |= {"status": entry.status, "places": list(map(asdict, entry.places))}
+            elif self.split.basis == "scan":
+                row |= {"status": "not in the evidence", "places": []}
             rows.append(row)
         return rows
 
@@ -123,8 +125,8 @@ class AnnotatedTasks(TabularResult):
             raise DataError(
                 "no cleaned list: the audit names no single task; expected --scan, or an audit in which tasks stand out"
             )
-        is_clean = (status != "contaminated" for status in self.statuses)
-        return [task.id for task in compress(self.tasks, is_clean)]
+        paired = zip(self.tasks, self.statuses, strict=True)
+        return [task.id for task, status in paired if status != "contaminated"]
 
 
 def annotate_tasks(
@@ -210,7 +212,7 @@ def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:
     if named.score is not None and named.samples:
         scored = _scored(samples, audit.values[named.score])
         ids = {sample.sample_id for sample in named.samples}
-        statuses = {task: _status(audit.samples[samples[task]].id in ids) for task in scored}
+        statuses = {task: PARTS[audit.samples[samples[task]].id in ids] for task in scored}
         explanation = (
             f"The split rests on the {len(named.samples):,} tasks that the audit names ({named.score}, "
             f"q ≤ {named.level:g}). A task that is not named may be contaminated all the same."
@@ -219,17 +221,13 @@ def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:
     # no task is accused: the median makes two parts of one size, whose accuracies can be compared
     scored = _scored(samples, audit.values[audit.primary])
     middle = float(np.median(list(scored.values()))) if scored else 0.0
-    statuses = {task: _status(value > middle) for task, value in scored.items()}
+    statuses = {task: PARTS[value > middle] for task, value in scored.items()}
     explanation = (
         f"The audit names no single task ({named.reason}), so the split rests on the order of the scores: "
         f"'upper half' are the tasks with the higher {audit.primary}, 'lower half' those with the lower one. It shows "
         "a tendency and accuses no task."
     )
     return TaskSplit(statuses, groups, basis="order", explanation=explanation)
-
-
-def _status(is_contaminated: bool) -> TaskStatus:  # noqa: FBT001
-    return "contaminated" if is_contaminated else "clean"
 
 
 def _scored(samples: Mapping[str, int], values: Float64Array) -> dict[str, float]:
@@ -267,7 +265,7 @@ def split_by_evidence(
     name, matches, guessed = "", dict[str, str](), list[str]()
     for benchmark, entries_of in scanned.items():
         notes: list[str] = []
-        matched = matched_ids(tasks, list(entries_of), benchmark, notes.append)
+        matched = matched_ids(tasks, list(entries_of), benchmark, note=notes.append)
         if len(matched) > len(matches):
             name, matches, guessed = benchmark, matched, notes
     if not matches:

@@ -69,7 +69,7 @@ def with_texts(
         DataError: the benchmark has none of the tasks.
     """
     by_id = {sample.id: sample for sample in samples}
-    matches = matched_ids(tasks, list(by_id), name, note)
+    matches = matched_ids(tasks, list(by_id), name, note=note)
     if not matches:
         raise DataError(
             f"no task of the log is in {name}: ids such as {tasks[0].id!r} and {samples[0].id!r} differ; "

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
+from operator import attrgetter
 from statistics import fmean
 
 from assay.errors import DataError
@@ -52,6 +53,12 @@ class LogColumns:
     outcome: str | None = None
     date: str | None = None
 
+    @property
+    def paths(self) -> dict[str, str]:
+        """Field → its path, of the named ones."""
+        fields = {"id": self.id, "outcome": self.outcome, "text": self.text, "date": self.date}
+        return {name: path for name, path in fields.items() if path is not None}
+
 
 @dataclass(frozen=True, slots=True)
 class StatedScore:
@@ -91,7 +98,7 @@ def check_stated(logs: Sequence[TaskLog]) -> None:
     everything = merge_results(tuple(chain.from_iterable(log.results for log in logs)))
     for log in logs:
         tasks = merge_results(log.results) if log.results else everything
-        outcomes = [task.correct for task in tasks if task.correct is not None]
+        outcomes = _outcomes(tasks)
         for score in log.stated:
             if outcomes and abs(fmean(outcomes) - score.value) > ROUNDING:
                 raise DataError(
@@ -112,14 +119,18 @@ def merge_results(results: Sequence[TaskResult]) -> tuple[TaskResult, ...]:
 def _merged(attempts: Sequence[TaskResult]) -> TaskResult:
     if len(attempts) == 1:
         return attempts[0]
-    outcomes = [attempt.correct for attempt in attempts if attempt.correct is not None]
+    outcomes = _outcomes(attempts)
     return replace(
         attempts[0],
-        text=next(filter(None, (attempt.text for attempt in attempts)), ""),
+        text=next(filter(None, map(attrgetter("text"), attempts)), ""),
         correct=fmean(outcomes) if outcomes else None,
-        day=next(filter(None, (attempt.day for attempt in attempts)), None),
-        problem=next(filter(None, (attempt.problem for attempt in attempts)), None),
+        day=next(filter(None, map(attrgetter("day"), attempts)), None),
+        problem=next(filter(None, map(attrgetter("problem"), attempts)), None),
     )
+
+
+def _outcomes(tasks: Sequence[TaskResult]) -> list[float]:
+    return [task.correct for task in tasks if task.correct is not None]
 
 
 def younger_than(day: date, tasks: Sequence[TaskResult], note: Callable[[str], None]) -> tuple[TaskResult, ...]:
@@ -128,13 +139,12 @@ def younger_than(day: date, tasks: Sequence[TaskResult], note: Callable[[str], N
     Raises:
         DataError: no task has a date, or none is younger.
     """
-    dated = [task for task in tasks if task.day is not None]
-    if not dated:
+    days = [task.day for task in tasks if task.day is not None]
+    if not days:
         raise DataError("--after: no task has a date; expected --columns date=NAME, or a --benchmark with dates")
-    younger = tuple(task for task in dated if task.day is not None and task.day > day)
-    if not younger:
-        youngest = max(task.day for task in dated if task.day is not None)
-        raise DataError(f"--after {day}: the youngest task is of {youngest}; expected an earlier day")
-    undated = f"; {len(tasks) - len(dated):,} without a date were left out" * (len(dated) < len(tasks))
-    note(f"{len(younger):,} of {len(dated):,} tasks are younger than {day}{undated}")
+    if max(days) <= day:
+        raise DataError(f"--after {day}: the youngest task is of {max(days)}; expected an earlier day")
+    younger = tuple(task for task in tasks if task.day is not None and task.day > day)
+    undated = f"; {len(tasks) - len(days):,} without a date were left out" * (len(days) < len(tasks))
+    note(f"{len(younger):,} of {len(days):,} tasks are younger than {day}{undated}")
     return younger

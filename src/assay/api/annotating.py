@@ -56,7 +56,7 @@ def annotate(
             "expected the file with the outcomes too (…_eval_results.json of EvalPlus, the report of SWE-bench)"
         )
     if benchmark is not None:
-        tasks = with_texts(tasks, benchmark.samples, benchmark.name, notes.append)
+        tasks = with_texts(tasks, benchmark.samples, benchmark.name, note=notes.append)
     if after is not None:
         tasks = younger_than(_day(after), tasks, notes.append)
     split: TaskSplit

@@ -7,7 +7,15 @@ from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from assay.corpora import CorpusSettings, CorpusSource, FileCount, TableColumns, open_sources, with_licences
+from assay.corpora import (
+    CorpusSettings,
+    CorpusSource,
+    FileCount,
+    TableColumns,
+    licence_reader,
+    open_sources,
+    with_licences,
+)
 from assay.corpora.open import DEFAULT as ALL_CODE
 from assay.corpora.open import NO_COLUMNS
 from assay.errors import DataError
@@ -69,7 +77,8 @@ def build_index(
     if encoder is not None:
         opened = open_encoder(encoder)
     if described is None:
-        index = create_index(str(at), profile=profile, encoder=opened)
+        reader = licence_reader(settings.licences)
+        index = create_index(str(at), profile=profile, encoder=opened, licence_reader=reader)
     elif (described.profile.name, described.encoder) == (profile, encoder):
         index = open_at(str(at), writable=True, encoder=opened)
     else:
@@ -100,6 +109,11 @@ def fill_index(
 ) -> BuildCounts:
     """Read corpora into an open index; see `build_index`."""
     sources: Sequence[CorpusSource] = open_sources(corpora, settings, columns)
+    if index.licence_reader not in {None, reader := licence_reader(settings.licences)}:
+        raise DataError(
+            f"the licences of this index were read by {index.licence_reader!r}, not by {reader!r}; expected the same "
+            "setting `licences` for all its sources"
+        )
     if settings.licences is not None:
         sources = with_licences(sources, settings.licences, default_cache_path().parent)
     with files_bar("indexing", lambda: FileCount(sources), shown=progress) as report:

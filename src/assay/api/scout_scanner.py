@@ -26,7 +26,7 @@ def read_the_fix(tasks: str, repositories: str | None = None) -> Scanner[Transcr
         run = run_of_messages(str(transcript.task_id or transcript.transcript_id), messages)
         task = task_of_run(run, _table(tasks))
         base = base_items(task, Path(repositories)) if task and repositories else None
-        judged = judge_run(run, transcript.source_uri or "", task, base)
+        judged = judge_run(run, transcript.source_uri or "", task, base=base)
         references = []
         if judged.step:
             number = int(judged.place.removeprefix("messages[").removesuffix("]"))

@@ -81,7 +81,12 @@ _BOTS = re.compile(
     r"|chatgpt-codex-connector|openhands-agent|gemini-code-assist|amazon-q-developer)\[bot\]$",
     re.IGNORECASE,
 )
-_BOT_ADDRESSES = frozenset({"noreply@anthropic.com", "cursoragent@cursor.com", "aider@aider.chat"})
+_BEHIND = re.compile(r"\(aider\)\s*$", re.IGNORECASE)
+"""Behind the name of a person whose tool wrote the commit: `Ada Lovelace (aider)`."""
+_BEFORE = re.compile(r"aider: ")
+_BOT_ADDRESSES = frozenset(
+    {"noreply@anthropic.com", "cursoragent@cursor.com", "aider@aider.chat", "noreply@aider.chat"}
+)
 _FILES = frozenset(
     {
         "agents.md", "claude.md", "gemini.md", ".cursorrules", ".windsurfrules", ".clinerules", ".roorules",
@@ -183,8 +188,11 @@ def in_commits(commits: Iterable[Commit]) -> Iterator[Signal]:
     for commit in commits:
         lines = commit.message.splitlines()
         declared = [*filter(_TRAILER.match, lines), *(line for line in lines if _declares(line, _PHRASE, _SENTENCE))]
+        # aider can put its name before the message, in place of a trailer
+        declared += filter(_BEFORE.match, lines[:1])
         signals: list[tuple[SignalKind, str]] = [("commit trailer", line) for line in declared[:1]]
-        if not signals and (_BOTS.match(commit.author) or commit.address.casefold() in _BOT_ADDRESSES):
+        is_bot = _BOTS.match(commit.author) or _BEHIND.search(commit.author)
+        if not signals and (is_bot or commit.address.casefold() in _BOT_ADDRESSES):
             signals.append(("bot account", f"{commit.author} <{commit.address}>"))
         signals += [("agent session", line) for line in lines if _SESSION.match(line)]
         if merged := _MERGE.match(commit.message):

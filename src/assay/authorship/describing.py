@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from assay.authorship.declared import Signal
 from assay.authorship.detecting import CLASSIFIER, Detection, UnitResult, whole
 from assay.authorship.forward import NOMINAL, expected_flags
-from assay.authorship.reference import CONFIDENCE, Reference
+from assay.authorship.reference import BOUND_LEVEL, Reference
 from assay.evaluation import FlagRate
 from assay.reports import (
     Answer,
@@ -365,7 +365,7 @@ def _pieces(detection: Detection) -> Table:
         ]
         caption.append(
             f"The answer rests on {next(iter(scored.scores))}. The p-value estimates the share of your human code that "
-            f"scores as high; the share is below the upper bound with {percent(CONFIDENCE)} confidence. Unusual: an "
+            f"scores as high; the share is below the upper bound with {percent(BOUND_LEVEL)} confidence. Unusual: an "
             f"upper bound of {percent(NOMINAL)} or less."
         )
 

@@ -41,7 +41,7 @@ def read_code(
     unread: list[str] = []
     for path in paths:
         skipped: Counter[str] = Counter()
-        texts = list(_texts(path, language, text, skipped))
+        texts = list(_texts(path, language, column=text, skipped=skipped))
         if skipped:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(skipped.items()))
             unread.append(f"Files in {path} that were not judged: {reasons}.")
@@ -83,7 +83,7 @@ def _read_patches(
         signals += declared or []
 
 
-def _texts(path: Path, language: str | None, column: str | None, skipped: Counter[str]) -> Iterator[SourceText]:
+def _texts(path: Path, language: str | None, *, column: str | None, skipped: Counter[str]) -> Iterator[SourceText]:
     if column is not None or _TABLE.search(path.name):
         selection = DataSelection(text=column, language=language, labels="as-is", repeated="number")
         for sample in read_dataset(path, selection).samples:

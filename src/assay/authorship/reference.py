@@ -1,7 +1,7 @@
 """Scores of code that people have certainly written, and the p-values that follow from them.
 
 p = (1 + #{reference scores >= s}) / (m + 1) holds on average over reference sets. A user has one reference set, so the
-decision uses a stricter bound: with confidence `CONFIDENCE` over the drawing of the reference set, at most a share
+decision uses a stricter bound: with confidence `BOUND_LEVEL` over the drawing of the reference set, at most a share
 alpha of the user's human code is flagged. The share flagged by "at most k of m reference scores are as high" has the
 distribution Beta(k + 1, m - k) (Vovk 2012; Bates et al. 2023), which gives the bound in closed form.
 """
@@ -28,7 +28,7 @@ from assay.files import parse_json, write_json
 from assay.reports import TabularResult
 from assay.types import Float64Array
 
-CONFIDENCE = 0.9
+BOUND_LEVEL = 0.9
 STYLE_CHANGES = "the style of these people changes: their newer code is as unusual for their older code"
 FEWEST = 45
 """Reference scores below which nothing can be flagged at 5 % with this confidence: 1 - 0.1^(1/45) = .05."""
@@ -82,12 +82,13 @@ def _fewest_tokens(name: str) -> int:
 
 
 def _bound(reached: int, m: int) -> float:
-    return float(betaincinv(reached + 1, m - reached, CONFIDENCE))
+    return float(betaincinv(reached + 1, m - reached, BOUND_LEVEL))
 
 
 def _cut(m: int) -> float:
     """Return the highest p-value among m scores whose bound is nominal; 0 where there is none."""
     highest = 0.0
+    # the bound is above k / m, so that no k beyond a tenth of m can be nominal
     for k in range(min(m // 10 + 1, m)):
         if _bound(k, m) <= NOMINAL:
             highest = (k + 1) / (m + 1)
@@ -100,7 +101,7 @@ class ReferenceAnswer:
 
     Attributes:
         p_value: share of human code with such a score or a higher one, on average over reference sets.
-        bound: upper bound of that share, with confidence `CONFIDENCE`.
+        bound: upper bound of that share, with confidence `BOUND_LEVEL`.
         compared: reference scores that it was compared with.
         abstained: why there is no answer; None where there is one.
         level: p-value that an unusual piece does not exceed.

@@ -11,12 +11,13 @@ from assay.checking.result import REASONS, CheckedChange
 from assay.checking.settings import CheckSettings
 from assay.checking.statements import JudgedStatement
 from assay.provenance import sarif
-from assay.provenance.findings import describe_files, gate_sentences
+from assay.provenance.findings import describe_files, gate_sentences, short_row, sorted_findings
 from assay.reports import (
     Annotation,
     Answer,
     Column,
     Report,
+    Row,
     Table,
     describe,
     file_location,
@@ -27,8 +28,11 @@ from assay.reports import (
 )
 from assay.settings import declared
 
-SHOWN = 20
-"""Statements that a table shows."""
+SHOWN = 10
+"""Rows of the first screen."""
+MOST_REMARKS = 3
+"""Remarks of the licence gate there."""
+_COLUMNS = (Column("place", "name"), Column("finding"))
 
 _RULES = [{"id": rule, "shortDescription": {"text": text}} for rule, text in REASONS.items()]
 
@@ -37,8 +41,19 @@ _RULES = [{"id": rule, "shortDescription": {"text": text}} for rule, text in REA
 def _(result: CheckedChange) -> Report:
     """Return the report on a change."""
     traced, written = describe_files(result.files, TOP, result.judgement), describe(result.lines)
-    tables = (*traced.tables, _statements_table(result), *written.tables[:-1])
-    shown = tuple(table for table in tables if table.rows)
+    rows = _first_rows(result)
+    first = [Table("first", "What fails, and what cannot be decided", _COLUMNS, rows[:SHOWN])]
+    # copies are in tables of their own, with their details
+    copies = [short_row(denial.finding, denial) for denial in result.copies]
+    further = tuple(row for row in rows[SHOWN:] if row not in copies)
+    others = [Table("further", "More that fails, or cannot be decided", _COLUMNS, further), *traced.tables]
+    room = SHOWN - len(rows)
+    for table in (_statements_table(result), *written.tables[:-1]):
+        # lines that fail are rows already
+        fits = len(table.rows) <= room and not result.lines.failures
+        (first if fits else others).append(table)
+        room -= len(table.rows)
+    shown = [table for table in (*first, *others) if table.rows]
     sentences = gate_sentences(result.judgement) if result.files else ()
     annotations = [
         Annotation(
@@ -53,31 +68,50 @@ def _(result: CheckedChange) -> Report:
     return Report(
         title="May this change be merged?",
         kind="check",
-        statement="",
+        statement=" ".join(_folded(result, len(rows))),
         answer=_answer(result),
-        on_first_screen=len(shown),
-        tables=shown,
+        on_first_screen=sum(bool(table.rows) for table in first),
+        tables=tuple(shown),
         notes=(*_context(result), *sentences, *result.lines.remarks),
         data=_data(result, traced, written),
         annotations=(*traced.annotations, *annotations, *written.annotations),
     )
 
 
+def _first_rows(result: CheckedChange) -> tuple[Row, ...]:
+    """Return a row for whatever fails, then one for whatever cannot be decided."""
+    judgement = result.judgement
+    failing = [short_row(denial.finding, denial) for denial in judgement.failures]
+    failing += [_row(statement) for statement in result.statements if statement.level == "error"]
+    for path, lines in result.lines.failures:
+        failing.append(Row((f"{path}:{lines}", f"written by: {'; '.join((lines.state, *lines.records))}")))
+    undecided = [short_row(denial.finding, denial) for denial in judgement.open]
+    return (*failing, *undecided, *(_row(each) for each in result.statements if each.level == "warning"))
+
+
+def _row(statement: JudgedStatement) -> Row:
+    return Row((statement.place, _words(statement)))
+
+
+def _folded(result: CheckedChange, rows: int) -> Iterator[str]:
+    """Yield what a first screen leaves out, and what the rules say nothing of."""
+    if rows > SHOWN:
+        yield f"{number_of(rows - SHOWN, 'more row')} with -v."
+    if folded := sorted_findings(result.files, result.judgement).folded:
+        yield folded
+    remarks = result.judgement.remarks
+    yield from (f"{remark[0].upper()}{remark[1:]}." for remark in remarks[:MOST_REMARKS])
+    if len(remarks) > MOST_REMARKS:
+        yield f"{number_of(len(remarks) - MOST_REMARKS, 'more remark')} with -v."
+
+
 def _statements_table(result: CheckedChange) -> Table:
     columns = (
         Column("place", "name", get=attrgetter("place")),
         Column("finding", get=_words),
-        Column("level", get=attrgetter("level")),
     )
-    count = len(result.statements)
-    more = (f"The first {SHOWN} of {count:,}; all are in the JSON.",) if count > SHOWN else ()
-    return Table.of(
-        name="statements",
-        title="What the change states",
-        items=result.statements[:SHOWN],
-        columns=columns,
-        caption=more,
-    )
+    harmless = [statement for statement in result.statements if statement.level == "notice"]
+    return Table.of(name="statements", title="What the change states", items=harmless, columns=columns)
 
 
 def _words(statement: JudgedStatement) -> str:

@@ -144,13 +144,7 @@ def annotate_command(
         _refuse_others(context, {**split, "--clean": clean})
         _annotate_runs(results, tasks, repositories, output=output, which=which)
         return
-    if index is not None:
-        raise DataError(
-            f"received --index {index}, expected --scan EVIDENCE: `assay scan CORPUS --for BENCHMARK -o EVIDENCE` asks "
-            "the training data themselves"
-        )
-    if (audit is None) == (scan is None):
-        raise DataError("expected one of --audit RUN, --scan EVIDENCE and --tasks TASKS")
+    _check_split(audit, scan, index)
     # the columns are those of the log, unless it needs none and a table of tasks is named
     in_log = benchmark is None or paths.outcome is not None
     columns = LogColumns(metric=metric, outcome=paths.outcome, date=paths.date)
@@ -175,6 +169,17 @@ def annotate_command(
         write_every_eval_ever(every_eval_ever, results, annotated)
     if clean is not None:  # last: a split that names no task has no cleaned list, but it has been printed
         _write("".join(f"{name}\n" for name in annotated.clean_ids()), clean)
+
+
+def _check_split(audit: Path | None, scan: Path | None, index: str | None) -> None:
+    """Raise an error unless an audit or a scan splits the tasks."""
+    if index is not None:
+        raise DataError(
+            f"received --index {index}, expected --scan EVIDENCE: `assay scan CORPUS --for BENCHMARK -o EVIDENCE` asks "
+            "the training data themselves"
+        )
+    if (audit is None) == (scan is None):
+        raise DataError("expected one of --audit RUN, --scan EVIDENCE and --tasks TASKS")
 
 
 def _annotate_runs(

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
-import typer.main
-from typer.core import TyperArgument, TyperOption
 
 from assay import __version__
 from assay.cli.annotate import annotate_command
@@ -40,6 +38,7 @@ from assay.cli.score import score_command
 from assay.cli.serve import serve_command
 from assay.cli.terminal import echo
 from assay.cli.trace import trace_command
+from assay.cli.typer_parts import annotation_of, command_of, hide_type, is_argument, is_option
 from assay.cli.unseen import unseen_app
 from assay.errors import AssayError, DataError
 from assay.escaping import visible
@@ -143,12 +142,12 @@ def with_plain_types(command: Any) -> Any:  # noqa: ANN401  typer publishes no t
         if option.name in {"install_completion", "show_completion"}:
             option.help, option.hidden = "Complete names in this shell, from now on.", option.name == "show_completion"
         _put_default_into_help(option)
-        if isinstance(option, TyperOption) and option.metavar is None:
+        if is_option(option) and option.metavar is None:
             option.metavar = _metavar(option)
-        elif isinstance(option, TyperArgument):
+        elif is_argument(option):
             if option.metavar and option.nargs != 1:  # the usage line marks a repeated argument itself
                 option.metavar = option.metavar.removesuffix("…").rstrip()
-            setattr(option, "display_type_rich", no_type)  # noqa: B010  typer prints no metavar for an argument's type
+            hide_type(option)
     for child in getattr(command, "commands", {}).values():
         with_plain_types(child)
     return command
@@ -176,7 +175,7 @@ def _metavar(option: Any) -> str:  # noqa: ANN401
     if len("|".join(values)) > LONGEST_METAVAR:
         option.help = f"{option.help} One of {', '.join(values)}."
         return "NAME"
-    annotation = option.type_descriptor.annotation
+    annotation = annotation_of(option)
     names = filter(None, map(METAVARS.get, (annotation, *get_args(annotation))))
     return "|".join(values) or next(names, "")
 
@@ -195,11 +194,7 @@ def add_plugged_commands() -> None:
 def command_line() -> Any:  # noqa: ANN401
     """Return the whole command, with the options that every command has and with plain names of types."""
     add_plugged_commands()
-    return with_plain_types(with_common_options(typer.main.get_command(app)))
-
-
-def no_type(**_: object) -> None:
-    """Return no type for an argument: its name in the help describes it."""
+    return with_plain_types(with_common_options(command_of(app)))
 
 
 def internal_error(error: Exception) -> str:

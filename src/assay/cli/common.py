@@ -11,16 +11,16 @@ from itertools import takewhile, zip_longest
 from typing import Annotated, Any
 
 import typer
-import typer.main
 from rich.panel import Panel
 from rich.table import Table
-from typer.core import TyperOption
 
 from assay.cli.groups import bundles_of
 from assay.cli.options import OUTPUT, WRITTEN
 from assay.cli.terminal import BILLS, OUTPUT_SETTINGS, Format, OutputSettings, Terminal
+from assay.cli.typer_parts import command_of, function_of, is_option
 from assay.errors import DataError
 
+WRITERS = frozenset(WRITTEN.values())
 WIDEST_HELP = 120
 """Columns of the help in a pipe."""
 ENDLESS = frozenset({"serve"})
@@ -100,7 +100,7 @@ def show_all(context: typer.Context, requested: bool) -> None:  # noqa: FBT001
         return
     # the command is used once in a process, so its own options may be changed
     for option in context.command.get_params(context):
-        if isinstance(option, TyperOption):
+        if is_option(option):
             option.hidden = False
     typer.echo(context.get_help())
     console = Terminal()
@@ -178,7 +178,7 @@ def with_common_options(command: Any) -> Any:  # noqa: ANN401  typer publishes n
         added = _parsed(OF_EVERY_COMMAND)
         if leaf.name not in ENDLESS:
             added = [*_parsed(OF_COMMANDS_WITH_RESULT), *added]
-        if any(getattr(option.callback, "__wrapped__", None) in WRITTEN.values() for option in leaf.params):
+        if not WRITERS.isdisjoint(map(function_of, leaf.params)):
             added = [*_parsed(OF_COMMANDS_WITH_FILES), *added]
         leaf.params += [option for option in added if not names & set(option.opts)]
     return command
@@ -216,4 +216,4 @@ def _parsed(parameters: tuple[inspect.Parameter, ...]) -> list[Any]:
     declaration.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     app = typer.Typer(add_completion=False)
     app.command()(declaration)
-    return list(typer.main.get_command(app).params)
+    return list(command_of(app).params)

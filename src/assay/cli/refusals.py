@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import typer
 
+from assay.cli.typer_parts import annotation_of
 from assay.errors import EXTRAS, DataError, MissingExtra, did_you_mean, plain_reason
 
 NO_PATH = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
@@ -81,8 +82,7 @@ def refusal(error: "typer.TyperException") -> str:
 
 def choices(parameter: Any) -> tuple[str, ...]:  # noqa: ANN401  typer publishes no type of a parameter
     """Return the values that a parameter takes; empty where they are not a short list."""
-    annotation = parameter.type_descriptor.annotation
-    return tuple(str(value) for value in get_args(annotation) if isinstance(value, str))
+    return tuple(str(value) for value in get_args(annotation_of(parameter)) if isinstance(value, str))
 
 
 def _wrong_value(parameter: Any, error: Any) -> str:  # noqa: ANN401

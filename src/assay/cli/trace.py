@@ -123,7 +123,7 @@ def trace_command(
             settings=TraceSettings(thresholds=search, boilerplate=templates),
         )
     files = without_own(files, gate.own)
-    _finish(files, read, rules, gate, sarif=sarif, top=search.top)
+    _finish(files, read, rules=rules, gate=gate, sarif=sarif, top=search.top)
 
 
 def _check(code: Sequence[Path], gate: GateSettings) -> None:
@@ -160,9 +160,9 @@ def _acceptable(file: "Unread") -> dict[str, str]:
 def _finish(
     files: "list[TracedFile]",
     read: "FilesRead",
+    *,
     rules: "LicenceRules | None",
     gate: GateSettings,
-    *,
     sarif: Path | None,
     top: int,
 ) -> None:
@@ -174,7 +174,7 @@ def _finish(
     from assay.provenance import sarif as as_sarif
     from assay.provenance.findings import BILLS
 
-    judgement, form = _judged(files, read, rules, gate), chosen_format()
+    judgement, form = _judged(files, read, rules=rules, gate=gate), chosen_format()
     if sarif == STANDARD_OUTPUT:
         echo_json(as_sarif(files, judgement))
     else:
@@ -195,7 +195,7 @@ def _finish(
 
 
 def _judged(
-    files: "list[TracedFile]", read: "FilesRead", rules: "LicenceRules | None", gate: GateSettings
+    files: "list[TracedFile]", read: "FilesRead", *, rules: "LicenceRules | None", gate: GateSettings
 ) -> "Judgement | None":
     """Judge the findings, write the baseline, and leave out unread files that it accepts; None without rules."""
     from assay.cli.terminal import OUTPUT_SETTINGS, echo

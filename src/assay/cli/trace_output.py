@@ -88,11 +88,18 @@ def _print_lines(
     judgement: "Judgement | None",
     unread: "Sequence[Unread]",
 ) -> None:
-    from assay.provenance.findings import finding_line, shown_findings, trace_verdict
+    """Print a line for each finding, what fails first; of several files similar code only with -v."""
+    from assay.provenance.findings import finding_line, shown_findings, sorted_findings, trace_verdict
 
-    for file in files:
-        for finding in shown_findings(file, top, judgement):
-            echo(finding_line(finding, denials.get(id(finding))))
+    sorts = sorted_findings(files, judgement)
+    shown = [*sorts.failing, *sorts.undecided]
+    rest = [finding for file in files for finding in shown_findings(file, top, judgement)]
+    folded = len(files) > 1 and not OUTPUT_SETTINGS.get().verbose
+    hidden = set(map(id, (*shown, *(sorts.similar if folded else ()))))
+    for finding in (*shown, *(finding for finding in rest if id(finding) not in hidden)):
+        echo(finding_line(finding, denials.get(id(finding))))
+    if folded and sorts.similar:
+        echo(f"assay: note: similar code in {number_of(len(sorts.similar), 'place')}; -v lists it", err=True)
     if len(files) == 1 and not files[0].findings:
         echo(f"{files[0].file.path}: {trace_verdict(files, unread)}")
     else:

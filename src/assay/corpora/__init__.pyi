@@ -56,6 +56,7 @@ from .settings import CorpusSettings as CorpusSettings
 from .settings import Granularity as Granularity
 from .settings import TableColumns as TableColumns
 from .size import FileCount as FileCount
+from .stated import licence_reader as licence_reader
 from .stated import with_licences as with_licences
 from .surroundings import describes_neighbours as describes_neighbours
 from .texts import SourceText as SourceText

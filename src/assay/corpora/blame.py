@@ -61,6 +61,13 @@ def blame(repository: Path, revision: str, path: str, *options: str) -> Iterator
         if name == "filename":  # the last line of an entry
             commit, first, place, count = head
             of_commit = facts[commit]
-            author, committer = (int(of_commit.get(f"{who}-time", 0)) for who in ("author", "committer"))
-            numbers = int(first), int(place), int(count)
-            yield BlamedLines(commit, unquoted(value), *numbers, author, committer, "boundary" in of_commit)
+            yield BlamedLines(
+                commit,
+                path=unquoted(value),
+                first=int(first),
+                place=int(place),
+                count=int(count),
+                author_time=int(of_commit.get("author-time", 0)),
+                committer_time=int(of_commit.get("committer-time", 0)),
+                boundary="boundary" in of_commit,
+            )

@@ -184,6 +184,10 @@ class _Cell:
     kind: str = "code"
     strings: list[tuple[int, str]] = field(default_factory=list)
 
+    @property
+    def is_code(self) -> bool:
+        return self.kind == "code" and not (self.strings and _OTHER_CELL.match(self.strings[0][1]))
+
 
 def _quoted(text: str) -> TextView | None:
     """Return the strings of a JSON text as lines, those of a notebook by the kind of their cell; None without any."""
@@ -201,13 +205,17 @@ def _quoted(text: str) -> TextView | None:
             others.append((start, value))
     if not cells:
         return _laid_out(text, others, None) if others else None
-    code, prose = list[tuple[int, str]](), list[tuple[int, str]]()
+    code: list[tuple[int, str]] = []
     for cell in cells.values():
-        is_code = cell.kind == "code" and not (cell.strings and _OTHER_CELL.match(cell.strings[0][1]))
-        (code if is_code else prose).extend(cell.strings)
-    view = _laid_out(text, code, _named(language or "python"))
-    around = _laid_out(text, [*prose, *others], None)
-    program = _MAGIC.sub(r"\1\2pass", view.text) if view.language == "python" else view.text
+        (code if cell.is_code else others).extend(cell.strings)
+    return _notebook(_laid_out(text, code, _named(language or "python")), _laid_out(text, others, None))
+
+
+def _notebook(view: TextView, around: TextView) -> TextView:
+    """Return the code of a notebook, with the prose around it as blocks beside or below it."""
+    program = view.text
+    if view.language == "python":
+        program = _MAGIC.sub(r"\1\2pass", program)
     if not around.text.strip():
         return TextView(program, view.language, is_aligned=view.is_aligned)
     blocks = [CodeBlock(around.text, None, 1), *_blocks("", around.text)]

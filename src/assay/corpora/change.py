@@ -180,23 +180,24 @@ class SourceChange:
         for file in self.written:
             # a licence that comes from elsewhere is new here
             moved = PurePosixPath(file.earlier).parent != PurePosixPath(file.path).parent
-            if not describes_neighbours(file.path) or (file.before == file.after and not moved):
-                continue
-            # the licence of a text may be none that is known: what it was, or is, then counts as unknown
-            is_text = is_licence_text(file.path)
-            before = after = None
-            is_new = moved or not file.before.strip("0")
-            if not is_new:
-                before = _stated(file.path, self._content(file.before, file.path))
-            if not file.is_removed:
-                content = b"" if file.mode == SUBMODULE else self._content(file.after, file.path)
-                is_field = before and not is_readme(file.path) and b"licen" in content.lower()
-                after = _stated(file.path, content) or (UNKNOWN_LICENCE if is_text or is_field else None)
-            if is_text and before is None and not is_new:
-                before = UNKNOWN_LICENCE
-            if before != after or (is_text and before):
-                content_after = "" if file.is_removed else file.after
-                yield LicenceChange(file.path, before=before, after=after, content=content_after)
+            if describes_neighbours(file.path) and (moved or file.before != file.after):
+                change = self._licence_change(file, is_new=moved or not file.before.strip("0"))
+                if change.before != change.after or (change.before and is_licence_text(file.path)):
+                    yield change
+
+    def _licence_change(self, file: WrittenPath, *, is_new: bool) -> LicenceChange:
+        # the licence of a text may be none that is known: what it was, or is, then counts as unknown
+        unknown = UNKNOWN_LICENCE if is_licence_text(file.path) else None
+        before = None
+        if not is_new:
+            before = _stated(file.path, self._content(file.before, file.path)) or unknown
+        if file.is_removed:
+            return LicenceChange(file.path, before=before, after=None, content="")
+        content = b"" if file.mode == SUBMODULE else self._content(file.after, file.path)
+        # nor may that of a field, where one that is known stood before
+        if before and not is_readme(file.path) and b"licen" in content.lower():
+            unknown = UNKNOWN_LICENCE
+        return LicenceChange(file.path, before=before, after=_stated(file.path, content) or unknown, content=file.after)
 
     def _content(self, digest: str, place: str, limit: int = LARGEST_METADATA) -> bytes:
         try:

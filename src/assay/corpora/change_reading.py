@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
@@ -70,7 +71,7 @@ def read_change(change: SourceChange, depth: int = 0) -> ChangeRead:
         if written.before != written.after and not (is_text and language_of(written.path)):
             result.others.append(written)
         if written.mode == SUBMODULE:
-            _read_submodule(change, written, result, depth)
+            _read_submodule(change, written, result, depth=depth)
         elif is_text:
             _read_text(change, written, result)
         else:
@@ -80,8 +81,8 @@ def read_change(change: SourceChange, depth: int = 0) -> ChangeRead:
 
 def _read_text(change: SourceChange, written: WrittenPath, result: ChangeRead) -> None:
     """Read a regular file, or the members of an archive."""
-    is_renamed = PurePosixPath(written.earlier).suffix != PurePosixPath(written.path).suffix
-    if written.before == written.after and not is_renamed:
+    is_same = written.before == written.after
+    if is_same and PurePosixPath(written.earlier).suffix == PurePosixPath(written.path).suffix:
         return
     before = FilesRead()
     if written.before.strip("0"):
@@ -90,11 +91,10 @@ def _read_text(change: SourceChange, written: WrittenPath, result: ChangeRead) -
     earlier = {text.path.removeprefix(written.earlier): text for text in before.texts}
     for text in after.texts:
         earlier_text = earlier.get(text.path.removeprefix(written.path))
-        if written.before == written.after and earlier_text is not None and earlier_text.language == text.language:
+        if is_same and earlier_text is not None and earlier_text.language == text.language:
             continue
-        lines = _judged_lines(change, written, text, earlier_text)
-        size = sum(len(line) for number, line in enumerate(_all_lines(text), 1) if number in lines)
-        if size > LARGEST_TEXT:
+        lines = _judged_lines(change, written, text, before=earlier_text)
+        if _size(text, lines) > LARGEST_TEXT:
             result.unread.append(Unread(text.path, f"more than {LARGEST_TEXT:,} changed characters", written.after))
         elif lines:
             result.files.append((text, lines))
@@ -103,6 +103,11 @@ def _read_text(change: SourceChange, written: WrittenPath, result: ChangeRead) -
         if (file.path.removeprefix(written.path), file.content) not in unchanged:
             result.unread.append(replace(file, content=written.after))
     result.no_code += after.no_code
+
+
+def _size(text: SourceText, lines: AbstractSet[int]) -> int:
+    """Return the characters of some lines."""
+    return sum(len(line) for number, line in enumerate(_all_lines(text), 1) if number in lines)
 
 
 def _content(change: SourceChange, digest: str, path: str) -> FilesRead:
@@ -114,7 +119,7 @@ def _content(change: SourceChange, digest: str, path: str) -> FilesRead:
 
 
 def _judged_lines(
-    change: SourceChange, written: WrittenPath, text: SourceText, before: SourceText | None
+    change: SourceChange, written: WrittenPath, text: SourceText, *, before: SourceText | None
 ) -> frozenset[int]:
     every = _all_lines(text)
     whole = frozenset(range(1, len(every) + 1))
@@ -181,7 +186,7 @@ def _read_link(change: SourceChange, written: WrittenPath, result: ChangeRead) -
         result.unread.append(Unread(written.path, "a link that leads outside, or to nothing", written.after))
 
 
-def _read_submodule(change: SourceChange, written: WrittenPath, result: ChangeRead, depth: int) -> None:
+def _read_submodule(change: SourceChange, written: WrittenPath, result: ChangeRead, *, depth: int) -> None:
     """Read what a submodule changes, where its files are there."""
     root = change.repository / written.path
     absent = Unread(written.path, "a submodule whose files are not there", written.after)

@@ -50,7 +50,7 @@ class Folder:
             DataError: the folder cannot be listed; one below it is skipped.
         """
         if self.path.is_file():
-            yield _entry(self.path, self.path.name, self.path.stat(), _stated_above(self.path))
+            yield _entry(self.path, self.path.name, self.path.stat(), facts=_stated_above(self.path))
             return
         surroundings = Surroundings(_stated_above(self.path))
         # depth first without recursion: folders may be nested deeper than Python's stack
@@ -107,7 +107,7 @@ class Folder:
             if not language_of(path) and archive_form(place):
                 yield from members_of(path, place, largest=self.largest, facts=facts)
             else:
-                yield _entry(place, path, item.stat(follow_symlinks=False), facts)
+                yield _entry(place, path, item.stat(follow_symlinks=False), facts=facts)
         except (OSError, DataError):
             yield Skipped(path, "unreadable")
 

@@ -143,7 +143,7 @@ class GitRepository:
                     yield Skipped(path, link_reason(path, target))
                 elif NAMED_ARCHIVE.search(path) and not self.all_history:
                     facts = _facts(web, path, commit).over(surroundings.facts_of(path))
-                    yield from self._members(path, digest, size, facts)
+                    yield from self._members(path, digest, size, facts=facts)
                 else:
                     facts = _facts(web, path, commit).over(surroundings.facts_of(path))
                     version = digest if self.all_history else ""

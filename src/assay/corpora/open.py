@@ -69,8 +69,9 @@ def _on_disk(corpus: str, settings: CorpusSettings, columns: ColumnNames) -> lis
         if not inside:
             raise DataError(f"{path}: a folder without any {settings.form}")
         # each file is a source of its own, so that an unchanged one is skipped by its stamp
-        return [_opened(file, f"{name}/{file.relative_to(path).as_posix()}", settings, columns) for file in inside]
-    return [_opened(path, name, settings, columns)]
+        named = {file: f"{name}/{file.relative_to(path).as_posix()}" for file in inside}
+        return [_opened(file, inner, settings, columns=columns) for file, inner in named.items()]
+    return [_opened(path, name, settings, columns=columns)]
 
 
 def _form(path: Path) -> CorpusForm:

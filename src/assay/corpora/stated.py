@@ -7,6 +7,7 @@ digest of the notice.
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -19,7 +20,7 @@ from typing import Protocol
 from assay.corpora.entry import CorpusSource, Entry, SourceFile
 from assay.errors import DataError
 from assay.files import parse_json, write_json
-from assay.licences import StatedLicences, read_licences
+from assay.licences import LICENCE_READER, StatedLicences, read_licences
 
 SCANCODE = "scancode"
 VARIABLE = "ASSAY_SCANCODE"
@@ -172,10 +173,28 @@ def with_licences(sources: Sequence[CorpusSource], named: str, cache: Path) -> l
         stated = read_licences(Path(named))
         digest = hashlib.sha256(repr(stated).encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return [Licensed(source, FromResult(stated), digest) for source in sources]
+    return [Licensed(source, FromScanCode(_program(), cache / "scancode.json"), SCANCODE) for source in sources]
+
+
+def licence_reader(named: str | None) -> str:
+    """Return name and version of what reads the licences of files: our rules, with ScanCode where the setting names it.
+
+    Raises:
+        DataError: ScanCode is not installed.
+    """
+    if named != SCANCODE:
+        return LICENCE_READER
+    # the user's own program, named by the user
+    done = subprocess.run([_program(), "--version"], capture_output=True, text=True, check=False)  # noqa: S603
+    version = re.search(r"\d+\.\d[\w.]*", done.stdout)
+    return " ".join(filter(None, [f"{LICENCE_READER},", SCANCODE, version and version[0]]))
+
+
+def _program() -> str:
     program = os.environ.get(VARIABLE) or shutil.which(SCANCODE)
     if program is None:
         raise DataError(
             "--licences scancode: no program `scancode` on the PATH; install scancode-toolkit-mini in an environment "
             f"of its own, and name its program in {VARIABLE}"
         )
-    return [Licensed(source, FromScanCode(program, cache / "scancode.json"), SCANCODE) for source in sources]
+    return program

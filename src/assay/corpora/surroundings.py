@@ -105,7 +105,7 @@ class Surroundings:
             case "RECORD":
                 self._notice_record(folder, raw)
             case _ if path in self._homes or not _states_otherwise(path):
-                self._notice_text(folder, where.name, raw, path)
+                self._notice_text(folder, where.name, raw, path=path)
             case _ if is_manifest(path):
                 home = _folder(where.parent) if where.parent.name == DEBIAN_FOLDER else folder
                 strength = _LOOSE if where.name in _LOOSE_MANIFESTS or home != folder else _FIELD
@@ -116,7 +116,7 @@ class Surroundings:
                 self._state(_folder(where.parent), _LOOSE, licence_of_reuse_file(path))
             case name:
                 home = folder.removesuffix("/licenses") if folder.endswith(".dist-info/licenses") else folder
-                self._notice_text(home, name, raw, path)
+                self._notice_text(home, name, raw, path=path)
 
     def facts_of(self, path: str) -> Facts:
         """Return the facts about the file at `path`."""
@@ -194,7 +194,8 @@ class Surroundings:
         strength = _FIELD if metadata.get("License-Expression") else _LOOSE
         self._state(folder, strength, stated_licence(metadata))
         name, version = metadata.get("Name"), metadata.get("Version")
-        plain = re.sub(r"[-_.]+", "-", str(name)).lower()
+        # as the specification of package URLs has it, which keeps the points of a name
+        plain = str(name).lower().replace("_", "-")
         purl = f"pkg:pypi/{plain}@{version}" if name and version else None
         self._distributions[folder] = replace(_addresses(metadata), author=_author(metadata), purl=purl)
 

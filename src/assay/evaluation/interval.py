@@ -63,6 +63,7 @@ class Uncertainty:
     def plus(self, other: "Uncertainty") -> "Uncertainty":
         """Return the uncertainty of a sum of independent parts; degrees of freedom by Satterthwaite (1946)."""
         own, others = self.error**2, other.error**2
+        # a part without variance adds none, and its degrees of freedom, which may be 0, say nothing of the sum
         if own == 0:
             return other
         freedom = (own + others) ** 2 / (own**2 / self.freedom + others**2 / other.freedom)

@@ -75,6 +75,7 @@ class Sweep:
         """Sort `scores` [n], which are finite, with their truths `positive` [n]."""
         order = np.argsort(-scores, kind="stable")
         ordered = scores[order]
+        # no threshold separates equal scores: a run of them is one step of the curve, so that ties count half
         ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], np.True_))
         return cls(order, ends=ends, positive=positive[order], thresholds=ordered[ends])
 
@@ -83,6 +84,7 @@ class Sweep:
         ordered = weights[..., self.order]
         hits = np.cumsum(ordered * self.positive, axis=-1)
         alarms = np.cumsum(ordered * ~self.positive, axis=-1)
+        # without ties every place is a threshold, and choosing them all would copy the counts of every resample
         if len(self.ends) == len(self.order):
             return SweepCounts(hits, alarms)
         return SweepCounts(hits[..., self.ends], alarms[..., self.ends])

@@ -131,7 +131,9 @@ def design_effect(hits: BooleanArray, codes: Indices) -> float:
     count, share = int(codes.max()) + 1, float(hits.mean())
     if count == 1 < samples:
         return np.nan
+    # where all samples agree both variances are 0, and their ratio says nothing
     if count == samples or share in (0.0, 1.0):
         return 1.0
+    # the variance by group, from the groups' sums of deviations, over the binomial one p (1 - p) / n
     influence = np.bincount(codes, hits - share) / samples
     return max(1.0, float((influence**2).sum() * count / (count - 1) / (share * (1 - share) / samples)))

@@ -31,7 +31,7 @@ TESTED_SCORE = headline_score("gray").name
 scores of the second model made the placebos no narrower."""
 LEAST_SUPPORTED = 0.8
 """Share of the benchmark that has to be of the kind of the unseen text."""
-CONFIDENCE = 0.95
+LIMIT_LEVEL = 0.95
 """Of every one-sided limit."""
 LEAK, TIMES = 0.2, 2
 """The leak that "no evidence" rules out: this part of the benchmark, seen so often."""
@@ -79,7 +79,8 @@ class Placebos:
 
     @property
     def _factor(self) -> float:
-        return float(stdtrit(self.freedom, CONFIDENCE)) * math.sqrt(1 + 1 / self.count)
+        # a further benchmark is predicted: beside its own scatter (1) stands the error of the placebos' centre (1 / n)
+        return float(stdtrit(self.freedom, LIMIT_LEVEL)) * math.sqrt(1 + 1 / self.count)
 
     def hidden(self, residual: float, error: float) -> float:
         """Return the upper 95 % limit of what a leak may have added to a residual."""
@@ -197,7 +198,7 @@ def power(groups: int, share: float = LEAK, *, parent: bool, seed: int = 0) -> f
     # the two halves of the placebos differ in width, so each draw is scaled by that of its side
     clean = shipped.median + np.where(draws > 0, shipped.above, shipped.below) * draws
     residuals = clean + shipped.effect * share / LEAK + error * random.standard_normal(SIMULATED)
-    half = float(stdtrit(max(2.0, groups - 1), CONFIDENCE)) * error
+    half = float(stdtrit(max(2.0, groups - 1), LIMIT_LEVEL)) * error
     return float((residuals - half > shipped.margin).mean())
 
 

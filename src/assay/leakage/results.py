@@ -59,22 +59,18 @@ class NegativeControl:
     Attributes:
         model: name of that model.
         flagged: what it flags, with interval and chance level.
-        margin: largest distance of the flagged share from the chance level that counts as none; None for alpha.
         excess: share that the audited model flags minus that of the control, with a 90 % interval over groups; None
             with weighted p-values.
     """
 
     model: str
     flagged: FlagRate
-    margin: float | None = None
     excess: Estimate | None = None
 
     @property
     def is_flat(self) -> bool:
-        """True if the whole interval of the flagged share is within the margin of chance (an equivalence test)."""
-        rate, chance, margin = self.flagged.rate, self.flagged.chance, self.margin
-        if margin is None:
-            margin = self.flagged.alpha
+        """True if the whole interval of the flagged share is within alpha of chance (an equivalence test)."""
+        rate, chance, margin = self.flagged.rate, self.flagged.chance, self.flagged.alpha
         return rate.has_interval and chance - margin <= rate.low and rate.high <= chance + margin
 
     @property

@@ -24,11 +24,12 @@ _BLOCKS = {
     "=begin": "=end",
     "=head": "=cut",
     "=pod": "=cut",
+    "import (": ")",
 }
+# A line of code that states the licence of its file or package.
 _DECLARATION = re.compile(
     r"^[ \t]*[\"']?(?:@?_*licen[cs]e_*[\"']?[ \t]*(?:=[ \t]*[\"']|:)|(?:module|file)_licen[cs]e[ \t]*\()", re.IGNORECASE
 )
-"""A line of code that states the licence of its file or package."""
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 _BLOCK = re.compile(r"/\*.*?\*/|<!--.*?-->", re.DOTALL)
 _PREAMBLE = re.compile(
@@ -36,17 +37,19 @@ _PREAMBLE = re.compile(
     r"|[rbuRBU]{0,2}(?=\"\"\"|'''))",
     re.IGNORECASE,
 )
+_IMPORT = re.compile(r"(?:import|from [\w.]+ import|using|use|require) ?[^{(]*$")
+_POD = re.compile(r"\b[BCFILS]<([^<>]*)>")
+# A line of a paragraph that began with prose.
 _PROSE_WITHIN = re.compile(r"[ \t]*[\w(][^={}|\\]*[^={}|\\;]")
-"""A line of a paragraph that began with prose."""
+# A line of words and nothing else: notices stand without marks of comments in texts, and above macros.
 _PROSE = re.compile(
     r"[ \t]*(?!(?:import|from|def|class|using|return|public|private|static|const|let|var|function|if|for|while)\b)"
     r"(?:[\w,.:'\"()<>@/&+©\u2013*-]+(?:[ \t]+|$)){3,}[.;:]?\s*",
 )
-"""A line of words and nothing else: notices stand without marks of comments in texts, and above macros."""
 _ENDS = re.compile(r"\*/|-->|\*\)|\"\"\"|'''")
 _IGNORED = re.compile(r"REUSE-IgnoreStart.*?(?:REUSE-IgnoreEnd|\Z)", re.DOTALL)
+# Lower case, or a word that goes on with what stands before.
 _CONTINUES = re.compile(r"(?:or|and|alternatively|under|the|version|but|as|it|you)\b|[a-z(]")
-"""Lower case, or a word that goes on with what stands before."""
 
 
 def head_and_rest(text: str) -> tuple[list[str], list[str]]:
@@ -72,7 +75,7 @@ def blocks_of(head: Iterable[str]) -> list[str]:
 
 def words_of(lines: Iterable[str]) -> str:
     """Return lines in lower case without marks of comments and emphasis, their words separated by single spaces."""
-    plain = " ".join(_MARKS.sub("", line) for line in map(str.lower, lines)).translate(_TO_SPACES)
+    plain = " ".join(_MARKS.sub("", _POD.sub(r"\1", line).lower()) for line in lines).translate(_TO_SPACES)
     return " ".join(plain.split()).translate(_NO_QUOTES)
 
 
@@ -108,6 +111,8 @@ def _head(lines: Iterable[str]) -> Iterator[str]:
         elif (is_prose and _PROSE_WITHIN.fullmatch(line)) or _PROSE.fullmatch(line):
             is_prose = True
             yield line
+        elif _IMPORT.match(line):
+            yield ""  # a notice may stand below them, and none within
         elif _COMMENT_LINE.match(line) or _PREAMBLE.match(line):
             is_prose = False
             yield line

@@ -6,6 +6,8 @@ Anything else is "unknown".
 """
 
 import re
+from functools import partial
+from operator import ne
 
 from assay.licences.expressions import licence_tag
 from assay.licences.names import IS_GNU, UNKNOWN_LICENCE, all_known, all_of
@@ -44,14 +46,12 @@ def licence_of_file(
         An SPDX expression, or "unknown".
     """
     own = own_licence(licence_tag(text), licence_notice(text))
-    if own is None and reserves_rights(text) and not is_same_holder(text, holders):
-        own = PROPRIETARY if holders else UNKNOWN_LICENCE
-    elif own is not None and nearest is not None:
+    if own is None:
+        own = _of_other_holder(text, holders)
+    elif nearest is not None:
         own = _as_declared(own, nearest, text)
     if stated is not None:
-        if own is None or own == UNKNOWN_LICENCE or identifiers(own) <= identifiers(stated):
-            return stated
-        return own if stated == UNKNOWN_LICENCE else all_of([stated, own])
+        return _beside(stated, own)
     if metadata is None or metadata == UNKNOWN_LICENCE:
         # the nearer statement wins: a file may come from elsewhere than the folder around it
         return own or nearest or UNKNOWN_LICENCE
@@ -62,6 +62,19 @@ def licence_of_file(
     if own == UNKNOWN_LICENCE or (is_named and " OR " in metadata):
         return own
     return metadata if is_named else all_of([metadata, own])
+
+
+def _of_other_holder(text: str, holders: frozenset[str]) -> str | None:
+    if not reserves_rights(text) or is_same_holder(text, holders):
+        return None
+    return PROPRIETARY if holders else UNKNOWN_LICENCE
+
+
+def _beside(stated: str, own: str | None) -> str:
+    """Return the licence that a tool found, and beside it that of the file if it names another one."""
+    if own is None or own == UNKNOWN_LICENCE or identifiers(own) <= identifiers(stated):
+        return stated
+    return all_of(filter(partial(ne, UNKNOWN_LICENCE), [stated, own]))
 
 
 def _as_declared(own: str, declared: str, text: str) -> str:
@@ -76,7 +89,7 @@ def _as_declared(own: str, declared: str, text: str) -> str:
 
 
 def _names_of(expression: str) -> frozenset[str]:
-    return frozenset(re.sub(r"-\d.*$", "", name) for name in identifiers(expression))
+    return frozenset(map(partial(re.sub, r"-\d.*$", ""), identifiers(expression)))
 
 
 def identifiers(expression: str) -> frozenset[str]:

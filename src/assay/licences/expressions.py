@@ -17,14 +17,14 @@ LONGEST_EXPRESSION = 10_000
 _TAG = re.compile(
     r"^(?P<before>[^\r\n]*?)SPDX-Licen[cs]e-Identifier[ \t]*:[ \t]*(?P<tag>[^\r\n]+)", re.IGNORECASE | re.MULTILINE
 )
+# Before a tag: marks alone, or a line that begins as a comment.
 _IN_COMMENT = re.compile(
     r"[\W_]*|\s*(?:dnl|@?rem)\s+|\s*(?:#|//|/\*|\*|--|;|%|<!--|\(\*|\.\.|!|\"\"\"|\'\'\').*", re.IGNORECASE
 )
-"""Before a tag: marks alone, or a line that begins as a comment."""
+# Strings of several lines that are values, and what REUSE ignores.
 _STRINGS = re.compile(
     r"(?<=[=(,+:]) *(\"\"\"|\'\'\'|`)(?:(?!\1).)*\1|REUSE-IgnoreStart.*?(?:REUSE-IgnoreEnd|\Z)", re.DOTALL
 )
-"""Strings of several lines that are values, and what REUSE ignores."""
 _TAG_ENDS = re.compile(r"\s*(?:\*/|-->|--\]\]|[*}\"'`]|\*\)|\\n).*$")
 _SEVERAL = re.compile(r"\s*[,;#]\s*")
 _GNU_ONLY = re.compile(r"\b((?:[AL]?GPL|GFDL)-\d\.\d)(?![\w.+-])")

@@ -13,15 +13,6 @@ from assay.licences.phrases import CLASSIFIERS, PATTERNS, SPELLINGS
 LONGEST_FIELD = 300
 """Characters; longer ones hold the text of a licence."""
 
-_FILE = re.compile(
-    r"(?:^|\+ ?|\| ?)file:? *(?P<file>[\w./-]+)|^see (?:the )?(?:licen[cs]e )?(?:in )?(?P<see>\S+)$", re.IGNORECASE
-)
-_OR = re.compile(r"\||/|\bor\b(?! (?:\(?at your option\)? )?(?:any )?(?:later|newer|higher|above|greater))")
-_FILLER = re.compile(
-    r"\b(?:the|an?|versions?|ver|v|licen[cs]e[ds]?|licensing|of|under|terms|or|and|any|later|newer|higher|above|greater|at|your"
-    r"|option|only|software|public|general|gnu|dual|released|clauses?|free|open|source|foundation|x11|expat|osi|approved|style|by|this|is|project|in)\b|\bv(?=\d)|[\W\d_]+"
-)
-
 
 _Default = TypeVar("_Default")
 
@@ -46,25 +37,28 @@ def spelt_licence(words: str) -> str | None:
 
 def _of_words(plain: str) -> str | None:
     """Return the licences of a field that names them, if it has no word besides that could change their meaning."""
-    text = words_of([_FILE.sub(" ", plain)])
+    text = words_of([PATTERNS["file"].sub(" ", plain)])
     if PATTERNS["proprietary"].search(text):
         return PROPRIETARY
-    several = [canonical_licence(part) for part in re.split(r"/|\||,", text)]
-    if len(several) > 1 and all(several):
-        joined = " OR ".join if _OR.search(text) else " AND ".join
-        return canonical_licence(joined(map(str, several)))
+    parts = re.split(r"/|\||,", text)
+    if len(parts) > 1 and all(map(canonical_licence, parts)):
+        return canonical_licence(_joined(map(str.strip, parts), text))
     left = text
     for naming in reversed(list(namings_in(text, is_field=True))):
         left = f"{left[: naming.start]} {left[naming.end :]}"
     stated = sorted(named_licences(text, is_field=True).stated)
-    if _FILLER.sub("", left) or UNKNOWN_LICENCE in stated or not stated:
+    if PATTERNS["filler"].sub("", left) or UNKNOWN_LICENCE in stated or not stated:
         return None
-    return " OR ".join(stated) if _OR.search(text) else all_of(stated)
+    return _joined(stated, text)
+
+
+def _joined(licences: Iterable[str], text: str) -> str:
+    return " OR ".join(licences) if PATTERNS["or"].search(text) else all_of(licences)
 
 
 def file_named(words: str) -> str | None:
     """Return the path of the licence file that a field names: "SEE LICENSE IN terms.txt", "file LICENSE"."""
-    match = _FILE.search(" ".join(words.split()))
+    match = PATTERNS["file"].search(" ".join(words.split()))
     return match and (match["file"] or match["see"])
 
 
@@ -75,8 +69,7 @@ def stated_licence(metadata: Metadata) -> str | None:
     """
     if expression := metadata.get_all("License-Expression", [""])[0]:
         return canonical_licence(str(expression)) or str(expression)[:LONGEST_EXPRESSION]
-    names = [name for name in map(str, metadata.get_all("Classifier", [])) if name.startswith("License ::")]
-    return of_fields(str(metadata.get_all("License", [""])[0]), names)
+    return of_fields(str(metadata.get_all("License", [""])[0]), map(str, metadata.get_all("Classifier", [])))
 
 
 def of_fields(words: str, classifiers: Iterable[str]) -> str | None:
@@ -87,14 +80,16 @@ def of_fields(words: str, classifiers: Iterable[str]) -> str | None:
         return PROPRIETARY
     # a classifier that names no single licence makes the whole statement unknown, unless the field says which
     classified = " OR ".join(sorted(map(CLASSIFIERS.__getitem__, names & CLASSIFIERS.keys())))
-    if not names or field is None:
-        return (classified or None) if names and names <= CLASSIFIERS.keys() else field
-    if not classified or _family(classified) == _family(field) or field in classified.split(" OR "):
-        return field if " OR " not in classified else classified
-    return all_known([field, classified])
+    if field is None and names <= CLASSIFIERS.keys():
+        return classified or None
+    if field is None or not names:
+        return field
+    if classified and _family(classified) != _family(field) and field not in classified.split(" OR "):
+        return all_known([field, classified])
+    if " OR " in classified:
+        return classified
+    return field
 
 
 def _family(expression: str) -> frozenset[str]:
-    return frozenset(
-        re.sub(r"-(?:only|or-later|[23]-Clause)$", "", name) for name in re.findall(r"[\w.-]+", expression)
-    )
+    return frozenset(re.findall(r"[\w.-]+", re.sub(r"(?:\.\d)?-(?:only|or-later|[23]-Clause)\b", "", expression)))

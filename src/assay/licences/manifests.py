@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import partial
 from itertools import chain
 from pathlib import PurePosixPath
 from urllib.parse import quote
@@ -22,6 +22,7 @@ from assay.licences.texts import licence_of_text
 
 _QUOTED = r"(?:%q[{(\[]|['\"])(?P<words>[^'\"})\]\n]+)"
 _LISTED = re.compile(r"['\"]([^'\"]+)['\"]")
+_COMMENT = re.compile(r"^[ \t]*(?:#|//|--|;).*", re.MULTILINE)
 _XML_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -79,25 +80,32 @@ def _field(words: str | None, file: str | None = None) -> ProjectFile:
     if licence is not None:
         return ProjectFile(licence, file=file)
     place = file or named
-    return ProjectFile(file=place) if place else ProjectFile(UNKNOWN_LICENCE)
+    return ProjectFile(None if place else UNKNOWN_LICENCE, file=place)
 
 
-def _several(words: Iterable[str]) -> ProjectFile:
+def _choice(licences: Iterable[str | None]) -> ProjectFile:
     """Return what a list of licences states: a choice; an unknown one makes all of it unknown."""
-    licences = list(map(spelt_licence, words))
-    if not licences:
-        return ProjectFile()
-    return ProjectFile(" OR ".join(sorted(map(str, licences))) if all(licences) else UNKNOWN_LICENCE)
+    distinct = set(licences)
+    if None in distinct:
+        return ProjectFile(UNKNOWN_LICENCE)
+    return ProjectFile(" OR ".join(sorted(filter(None, distinct))) or None)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+_quoted = partial(quote, safe="-._~")
 
 
 def _package(kind: str, name: object, version: object = None, group: object = None) -> str | None:
     """Return the package URL of a name, see https://github.com/package-url/purl-spec; None without a plain name."""
-    if not isinstance(name, str) or not name or "$" in name:
+    if not kind or not _text(name) or "$" in _text(name):
         return None
-    parts = filter(None, [group if isinstance(group, str) else "", *name.split("/")])
-    purl = f"pkg:{kind}/" + "/".join(quote(part, safe="-._~") for part in parts)
-    is_plain = isinstance(version, str) and version and "$" not in version
-    return f"{purl}@{quote(str(version), safe='-._~')}" if is_plain else purl
+    purl = f"pkg:{kind}/" + "/".join(map(_quoted, filter(None, [_text(group), *_text(name).split("/")])))
+    if not _text(version) or "$" in _text(version):
+        return purl
+    return f"{purl}@{_quoted(_text(version))}"
 
 
 def _setup_cfg(text: str) -> ProjectFile:
@@ -119,16 +127,20 @@ def _setup_py(text: str) -> ProjectFile:
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ProjectFile()
+    names: dict[object, ast.expr] = {}
     for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                names[name] = value
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "setup":
-            fields = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
-            return ProjectFile(
-                of_fields(" ".join(_strings(fields.get("license"))), _strings(fields.get("classifiers")))
-            )
+            fields = {}
+            for keyword in node.keywords:
+                fields[keyword.arg] = _strings(names.get(getattr(keyword.value, "id", None), keyword.value))
+            return ProjectFile(of_fields(" ".join(fields.get("license", [])), fields.get("classifiers", [])))
     return ProjectFile()
 
 
-def _strings(node: ast.expr | None) -> list[str]:
+def _strings(node: ast.expr) -> list[str]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return [node.value]
     if isinstance(node, ast.List | ast.Tuple):
@@ -138,11 +150,12 @@ def _strings(node: ast.expr | None) -> list[str]:
 
 def _reuse_toml(text: str) -> ProjectFile:
     """Return the licence that REUSE.toml gives to all files of its folder."""
-    annotations = _toml(text).get("annotations")
-    for entry in annotations if isinstance(annotations, list) else ():
-        match entry:
-            case {"path": "**" | ["**"], "SPDX-License-Identifier": str(words)}:
-                return ProjectFile(canonical_licence(words))
+    match _toml(text).get("annotations"):
+        case [*entries]:
+            for entry in entries:
+                match entry:
+                    case {"path": "**" | ["**"], "SPDX-License-Identifier": str(words)}:
+                        return ProjectFile(canonical_licence(words))
     return ProjectFile()
 
 
@@ -199,24 +212,25 @@ def _json(text: str, kind: str) -> ProjectFile:
         case {"license": str(words)} | {"license": {"type": str(words)}}:
             stated = _field(words)
         case {"license": [*several]} | {"licenses": [*several]}:
-            stated = _several(filter(None, map(_name_in, several)))
+            stated = _choice(map(spelt_licence, filter(None, map(_name_in, several))))
         case _:
             stated = ProjectFile()
-    author, repository = content.get("author"), content.get("repository")
-    name = _name_in(author) if isinstance(author, dict) else author
-    address = repository.get("url") if isinstance(repository, dict) else repository
+    match content.get("repository"):
+        case {"url": address} | address:
+            pass
     return replace(
         stated,
         purl=_package(kind, content.get("name"), content.get("version")),
-        author=re.sub(r"\s*[<(].*", "", name) or None if isinstance(name, str) else None,
+        author=re.sub(r"\s*[<(].*", "", _name_in(content.get("author")) or "") or None,
         url=_address(address) or _address(content.get("homepage")),
     )
 
 
 def _name_in(entry: object) -> str | None:
-    if isinstance(entry, dict):
-        entry = entry.get("type") or entry.get("name")
-    return entry if isinstance(entry, str) else None
+    match entry:
+        case {"type": str(name)} | {"name": str(name)} | str(name):
+            return name
+    return None
 
 
 def _address(value: object) -> str | None:
@@ -244,16 +258,15 @@ def _pom(text: str) -> ProjectFile:
     own = re.sub(r"<(parent|dependenc\w+|build|profiles|modules|properties)>.*?</\1>", "", plain, flags=re.DOTALL)
     group = next(chain(_xml(own, "groupId"), _xml(plain, "groupId")), None)
     version = next(chain(_xml(own, "version"), _xml(plain, "version")), None)
-    joined = " OR ".join(sorted(set(licences))) if UNKNOWN_LICENCE not in licences else UNKNOWN_LICENCE
-    return ProjectFile(joined or None, purl=_package("maven", next(_xml(own, "artifactId"), None), version, group))
+    return replace(_choice(licences), purl=_package("maven", next(_xml(own, "artifactId"), None), version, group))
 
 
-def _of_name_and_address(name: str, address: str) -> str:
+def _of_name_and_address(name: str, address: str) -> str | None:
     licence = spelt_licence(name)
     by_address = named_licences(address.lower(), is_field=True).stated
     if (licence is None or licence.endswith("-1.0-or-later") or licence == "LGPL-2.0-or-later") and by_address:
         return all_of(by_address)
-    return licence or UNKNOWN_LICENCE
+    return licence
 
 
 def _dotnet(text: str) -> ProjectFile:
@@ -265,8 +278,7 @@ def _dotnet(text: str) -> ProjectFile:
     stated = _field(expression, file and file.replace("\\", "/"))
     address = next(chain(_xml(plain, "licenseUrl"), _xml(plain, "PackageLicenseUrl")), None)
     if stated == ProjectFile() and address:
-        licence = _of_name_and_address("", address)
-        stated = ProjectFile(None if licence == UNKNOWN_LICENCE else licence)
+        stated = ProjectFile(_of_name_and_address("", address))
     name = next(chain(_xml(plain, "id"), _xml(plain, "PackageId")), None)
     return replace(
         stated, purl=_package("nuget", name, next(chain(_xml(plain, "version"), _xml(plain, "Version")), None))
@@ -275,13 +287,13 @@ def _dotnet(text: str) -> ProjectFile:
 
 def _in_code(text: str, pattern: str) -> ProjectFile:
     """Return what the first assignment states, of one string or a list of them."""
-    match = re.search(pattern, text, re.MULTILINE)
+    match = re.search(pattern, _COMMENT.sub("", text), re.MULTILINE)
     if match is None:
         return ProjectFile()
     listed = match.groupdict().get("list")
     if listed is None:
         return _field(match["words"])
-    return _several(_LISTED.findall(listed) or listed.split())
+    return _choice(map(spelt_licence, _LISTED.findall(listed) or listed.split()))
 
 
 def _lines(text: str, kind: str) -> ProjectFile:
@@ -295,8 +307,7 @@ def _lines(text: str, kind: str) -> ProjectFile:
     )
     lower = {name.lower().replace("licence", "license"): value for name, value in fields.items()}
     name = lower.get("package") or lower.get("name")
-    purl = _package(kind, name, lower.get("version")) if kind else None
-    return replace(_field(lower.get("license")), purl=purl)
+    return replace(_field(lower.get("license")), purl=_package(kind, name, lower.get("version")))
 
 
 def _debian(text: str) -> ProjectFile:
@@ -348,17 +359,14 @@ _READERS: Mapping[str, Callable[[str], ProjectFile]] = {
 """Reader by the pattern of the file's name."""
 
 
+_PATTERNS = tuple(filter(re.compile(r"\*").search, _READERS))
+
+
 def _reader(path: str) -> Callable[[str], ProjectFile] | None:
-    where = PurePosixPath(path)
-    return _reader_of("/".join(where.parts[-2:]) if where.name == "copyright" else where.name)
-
-
-@cache
-def _patterns() -> tuple[str, ...]:
-    return tuple(pattern for pattern in _READERS if "*" in pattern)
+    *_, name = parts = PurePosixPath(path).parts[-2:] or ("",)
+    return _reader_of(name) or _READERS.get("/".join(parts))
 
 
 def _reader_of(name: str) -> Callable[[str], ProjectFile] | None:
-    if name in _READERS:
-        return _READERS[name]
-    return next((_READERS[pattern] for pattern in _patterns() if fnmatchcase(name, pattern)), None)
+    pattern = next(filter(partial(fnmatchcase, name), _PATTERNS), name)
+    return _READERS.get(name) or _READERS.get(pattern)

@@ -22,25 +22,20 @@ LICENCE_READER = "assay 2"
 """Name and version of the rules: an index records which ones read its licences."""
 
 IS_GNU = re.compile(r"(?:[AL]?GPL|GFDL)-")
+_SURELY_GNU = re.compile(rf"(?!.* OR ){IS_GNU.pattern}")
+_CHOICE = re.compile(r"(.* OR .*)")
+_LATER = ("only", "or-later")
 
+# Characters between the name of a licence and its version.
 _LONGEST_GAP = 160
-"""Characters between the name of a licence and its version."""
 
+# Characters before a name in which words state the licence, or make it a mention.
 _BEFORE_NAME = 160
-"""Characters before a name in which words state the licence, or make it a mention."""
 
+# Characters behind a version in which "or any later version" may stand.
 _LATER_WITHIN = 120
-"""Characters behind a version in which "or any later version" may stand."""
 
-_SENTENCE = re.compile(r"(?<!\b\w)[.;!?] (?!\d)")
-_ANY_PUBLIC = re.compile(r"(?<!general )(?<!gnu )\bpublic (?:source )?licen[cs]e")
-_LIST = re.compile(r"(?:[ ,/&+()]|\band\b|\bor\b|\bthe\b|licen[cs]es?\b|>|\|)*")
-"""Between the names of a list."""
-_MAY_NAME = re.compile(
-    r"licen|gpl|fdl|public|permi|redistribut|\bcc|commons|lizenz|лицензи|mit\b|bsd|cddl|许可|許諾"
-    r"|same terms|unencumbered|everyone is|apache|polyform|elv2|sspl|busl|fsl-|\bbsl|\bmpl|eupl|cecill|wtfpl|\bisc\b"
-)
-_MAY_BE_GNU = re.compile(r"gpl|fdl|public|gnu|öffentlich|общ|публич|public|公")
+_SENTENCE = re.compile(r"(?<!\b[^\W\d])[.;!?] (?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +64,9 @@ class Naming:
         return self.licence or self.name.without_version or UNKNOWN_LICENCE
 
 
+_NAME = attrgetter("name.identifier")
+
+
 @dataclass(frozen=True, slots=True)
 class NamedLicences:
     """Licences that a text names.
@@ -88,8 +86,8 @@ def all_of(licences: Iterable[str]) -> str:
     """Join licences that all apply into one expression."""
     distinct = list(dict.fromkeys(licences))
     if len(distinct) > 1:
-        distinct = [f"({licence})" if " OR " in licence else licence for licence in distinct]
-    return " AND ".join(distinct)
+        return " AND ".join(map(partial(_CHOICE.sub, r"(\1)"), distinct))
+    return "".join(distinct)
 
 
 def all_known(licences: Iterable[str]) -> str:
@@ -97,7 +95,7 @@ def all_known(licences: Iterable[str]) -> str:
     several = list(licences)
     if UNKNOWN_LICENCE not in several:
         return all_of(several)
-    return all_of(licence for licence in several if IS_GNU.match(licence) and " OR " not in licence) or UNKNOWN_LICENCE
+    return all_of(filter(_SURELY_GNU.match, several)) or UNKNOWN_LICENCE
 
 
 def is_named_again(licence: str, stated: str) -> bool:
@@ -118,16 +116,16 @@ def named_licences(words: str, *, only_grants: bool = False, is_field: bool = Fa
         only_grants: a name or version alone states nothing, as in code that is about licences.
         is_field: each name is a statement, as in a field of a manifest.
     """
-    if not _MAY_NAME.search(words) and not is_field:
+    if not PATTERNS["may_name"].search(words) and not is_field:
         return NamedLicences((), is_unclear=False)
     namings = _present(list(namings_in(words, only_grants=only_grants, is_field=is_field)))
-    stated = _latest(naming.identifier for naming in namings if naming.is_stated)
+    stated = _latest(map(attrgetter("identifier"), filter(attrgetter("is_stated"), namings)))
     if "CDDL-1.0" in stated and "gpl 1 1" in words:  # the notices of Oracle have the version in an address alone
         stated = ["CDDL-1.1", *filter(partial(ne, "CDDL-1.0"), stated)]
     repeated = set(map(_identifier_without_version, stated))
-    unclear = {naming.name.identifier for naming in filter(_is_unclear, namings)}
-    is_public = _ANY_PUBLIC.search(words) is not None and not _names(words)
-    texts = frozenset(naming.name.identifier for naming in namings if naming.name.is_text)
+    unclear = set(map(_NAME, filter(_is_unclear, namings)))
+    is_public = PATTERNS["any_public"].search(words) is not None and not _names(words)
+    texts = frozenset(map(_NAME, filter(attrgetter("name.is_text"), namings)))
     licences = tuple(map(partial(_with_exception, words), stated))
     return NamedLicences(licences, is_unclear=is_public or not unclear <= repeated, texts=texts)
 
@@ -138,11 +136,11 @@ def _present(namings: list[Naming]) -> list[Naming]:
     if any(map(attrgetter("is_stated"), present)):
         namings = present
     else:
-        namings = [replace(naming, is_stated=naming.is_stated and not naming.is_past) for naming in namings]
+        namings = list(map(partial(replace, is_stated=False), namings))
     # what a licence turns to at a later date does not apply before it
-    namings = [naming for naming in namings if naming.name.is_alone and naming.is_stated] or namings
+    namings = list(filter(attrgetter("name.is_alone"), filter(attrgetter("is_stated"), namings))) or namings
     # "the GPL" beside "GPL version 2" is the same licence, named again
-    versioned = {naming.name.identifier for naming in namings if naming.licence}
+    versioned = set(map(_NAME, filter(attrgetter("licence"), namings)))
     return [naming for naming in namings if naming.licence or naming.name.identifier not in versioned]
 
 
@@ -170,20 +168,16 @@ def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False)
         before = words[max(0, name.start - _BEFORE_NAME) : name.start]
         if not is_field and _is_mention(words, before, name):
             continue
-        has_versions = name.name.versions is not None
-        version, later = _version(words, name, end) if has_versions else (None, False)
-        is_strong = not (only_grants or name.name.is_weak or (has_versions and version is None))
-        is_listed = behind > 0 and _LIST.fullmatch(words, behind, name.start) is not None
+        version, later = _version(words, name, end)
+        is_listed = _is_list(words, behind, name.start)
         # a list of names is a statement by itself: "MIT & GPL"; the text of a licence names it at length
-        is_in_list = end < len(words) and _LIST.fullmatch(words, name.end, end) is not None
-        is_short = "general" not in words[name.start : name.end]
+        is_short = "general" not in words[name.start : name.end] and (is_listed or _is_list(words, name.end, end))
         is_stated = (
             is_field
             or name.name.is_text
-            or is_strong
+            or (not only_grants and (is_short or _is_strong(name.name, version)))
             or PATTERNS["grant"].search(before) is not None
             or (is_listed and before_is_stated)
-            or (is_short and not only_grants and (is_listed or is_in_list))
         )
         before_is_stated, behind = is_stated, name.end
         yield replace(
@@ -194,11 +188,19 @@ def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False)
         )
 
 
+def _is_list(words: str, start: int, end: int) -> bool:
+    return start > 0 and end < len(words) and PATTERNS["list"].fullmatch(words, start, end) is not None
+
+
+def _is_strong(name: LicenceName, version: str | None) -> bool:
+    return not name.is_weak and (name.versions is None or version is not None)
+
+
 def _is_behind(pattern: str, before: str) -> bool:
     """Return True if the last sentence has words of a pattern, and no new statement behind them."""
     sentence = _SENTENCE.split(before)[-1]
-    ends = [match.end() for match in PATTERNS[pattern].finditer(sentence)]
-    return bool(ends) and not PATTERNS["restart"].search(sentence, ends[-1])
+    *_, last = None, *PATTERNS[pattern].finditer(sentence)
+    return last is not None and not PATTERNS["restart"].search(sentence, last.end())
 
 
 def _is_mention(words: str, before: str, name: Naming) -> bool:
@@ -209,9 +211,10 @@ def _is_mention(words: str, before: str, name: Naming) -> bool:
 def _names(words: str) -> list[Naming]:
     """Return the names in words, in their order; of those that overlap the first, and GNU licences before others."""
     names = []
-    for match in GNU.finditer(words) if _MAY_BE_GNU.search(words) else ():
-        kind = next(name for pattern, name in GNU_KINDS if pattern.search(match[0]))
-        names.append(Naming(match.start(), match.end(), kind))
+    if PATTERNS["may_be_gnu"].search(words):
+        for match in GNU.finditer(words):
+            kind = next(name for pattern, name in GNU_KINDS if pattern.search(match[0]))
+            names.append(Naming(match.start(), match.end(), kind))
     others = []
     for pattern, needed, name in NAMES:
         if not needed or any(map(words.__contains__, needed)):
@@ -224,7 +227,9 @@ def _names(words: str) -> list[Naming]:
 
 
 def _version(words: str, name: Naming, until: int) -> tuple[str | None, bool]:
-    """Return the version of a licence, and True if later ones are allowed."""
+    """Return the version of a licence that has some, and True if later ones are allowed."""
+    if name.name.versions is None:
+        return None, False
     after = words[name.end : until]
     near = VERSIONS["joined"].match(after) or VERSIONS["near"].search(after[:_LONGEST_GAP])
     # the words of another licence end those of this one; a version that is joined to the name has none before it
@@ -244,15 +249,14 @@ def _identifier(name: LicenceName, version: str | None, *, later: bool) -> str |
     if name.versions is None:
         return name.identifier
     if version is not None:
-        version = version.removesuffix(".0") if version.count(".") > 1 else version
-        version = version if "." in version else f"{version}.0"
+        version = re.sub(r"^(\d)$", r"\1.0", re.sub(r"(\.\d+)\.0$", r"\1", version))
     if version == "1.0" and name.identifier == "LGPL":
         version = "2.0"
     if version not in name.versions:
         return None
     if not name.is_gnu:
         return f"{name.identifier}-{version}"
-    return f"{name.identifier}-{version}-{'or-later' if later else 'only'}"
+    return f"{name.identifier}-{version}-{_LATER[later]}"
 
 
 def _identifier_without_version(licence: str) -> str:

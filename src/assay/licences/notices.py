@@ -9,7 +9,8 @@ the licence unknown: nothing says that the file is under that of its folder.
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from functools import partial
+from itertools import chain, filterfalse
 
 from assay.licences.comments import blocks_of, comments_of, head_and_rest, words_of
 from assay.licences.names import (
@@ -37,19 +38,7 @@ NON_COMMERCIAL = "LicenseRef-NonCommercial"
 COMMONS_CLAUSE = "LicenseRef-scancode-commons-clause"
 
 _PAIR = 2
-_FOR_SOME = re.compile(r"-NC\b|Noncommercial|\b[AL]?GPL-")
-"""Licences that say themselves who may use the code, or that a commercial licence may replace."""
-_COPYLEFT = ("gpl", "fdl", "general", "documentation", "cddl", "лицензи", "许可", "许諾")
 _ADDRESS = re.compile(r"<?\b(?:https?://|www\.)[^\s>)]+>?")
-_PUBLIC_NOTICE = re.compile(
-    r"\b(?:under|terms of|subject to)\b.{0,80}\b(?:public[\s\W]{1,8}licen[cs]e|share[\s-]?alike)", re.DOTALL
-)
-"""Notices of other copyleft licences, anywhere in a file."""
-_GRANT_IN_CODE = re.compile(
-    r"(?:under[\s\W]{1,12}the[\s\W]{1,12}terms|redistribut\w+[\s\W]{1,12}it|free[\s\W]{1,12}software).{0,200}(?:general[\s\W]{1,8}public|\b[al]?gpl)",
-    re.DOTALL,
-)
-"""The notice of a GNU licence, in a string."""
 _SHARED = frozenset(
     [
         "the",
@@ -76,11 +65,15 @@ _HEADING = re.compile(
     r"|(?:licen[cs](?:e|es|ing)|copyright and licen[cs]e)[ \t]*:?[ \t]*\n[-=~^\"'*+]{3,}[^\n]*)\n",
     re.IGNORECASE | re.MULTILINE,
 )
+# The documentation of a Perl module states its licence below the code.
+_POD_SECTION = re.compile(r"^=head\d [^\n]*licen[cs]e[^\n]*\n(.*?)(?=^=|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
 _NEXT_HEADING = re.compile(r"^(?:#{1,6}[ \t]|[^\n]+\n[-=~^]{3,}[ \t]*$)", re.MULTILINE)
 _README_LINE = re.compile(
     r"^[ \t>*:-]*\**licen[cs]e\**[ \t]*:+\**[ \t]*(?P<words>[^\n]+)$", re.IGNORECASE | re.MULTILINE
 )
 _BADGE = re.compile(r"!\[[^\]]*\]\(\S*/badge/licen[cs]e-(?P<words>[^)\s]+?)-\w+(?:\.svg)?(?:\?[^)]*)?\)", re.IGNORECASE)
+
+_BADGE_TEXT = re.compile(r"!\[(?P<words>[\w .:+-]*\blicen[cs]e\b[\w .:+-]*)\]", re.IGNORECASE)
 
 
 def licence_notice(text: str) -> str | None:
@@ -90,19 +83,18 @@ def licence_notice(text: str) -> str | None:
     """
     head, rest = head_and_rest(text[:HEAD])
     blocks = blocks_of(head)
-    own = _of_blocks(blocks) or _restricted(" ".join(blocks))
+    blocks += map(words_of, map(str.splitlines, _POD_SECTION.findall(text[:LARGEST_TEXT])))
+    own = _of_blocks(blocks) or _non_commercial(" ".join(blocks))
     whole = text[:LARGEST_TEXT].lower()
-    gnu: list[str] = []
-    if any(word in whole for word in _COPYLEFT):
+    if PATTERNS["may_bind"].search(whole):
         below = named_licences(words_of(comments_of(rest)), only_grants=True)
-        gnu = [licence for licence in filter(IS_GNU.match, below.stated) if not is_named_again(licence, own or "")]
         if below.is_unclear and own is None:
             own = UNKNOWN_LICENCE
-    if gnu:
-        return all_known(filter(None, [own, *gnu]))
-    if own is None and (_GRANT_IN_CODE.search("\n".join(rest).lower()) or _PUBLIC_NOTICE.search(whole)):
-        return UNKNOWN_LICENCE
-    return own
+        binding = filter(PATTERNS["binding"].match, below.stated)
+        if further := list(filterfalse(partial(is_named_again, stated=own or ""), binding)):
+            return all_known(filter(None, [own, *further]))
+    in_code = PATTERNS["grant_in_code"].search("\n".join(rest).lower()) or PATTERNS["public_notice"].search(whole)
+    return UNKNOWN_LICENCE if own is None and in_code else own
 
 
 def names_no_version(text: str) -> bool:
@@ -144,7 +136,7 @@ def licence_of_readme(text: str) -> str | None:
         section, *_ = _NEXT_HEADING.split(text[heading.end() : heading.end() + SECTION], maxsplit=1)
         if licence := _of_readme_words(section):
             return licence
-    for pattern in (_README_LINE, _BADGE):
+    for pattern in (_README_LINE, _BADGE, _BADGE_TEXT):
         if (stated := pattern.search(text)) and (
             licence := _of_readme_words(stated["words"].replace("%20", " ").replace("--", "-"))
         ):
@@ -170,6 +162,8 @@ def _of_blocks(blocks: Iterable[str]) -> str | None:
     licences: list[str] = []
     for part in parts:
         licence = _of_names(named_licences(part), part)
+        if licence is None and PATTERNS["proprietary"].search(part):
+            licence = PROPRIETARY
         is_single = licence is not None and " " not in licence and IS_GNU.match(licence)
         if licence and not (is_single and is_named_again(licence, all_of(licences))):
             licences.append(licence)
@@ -180,10 +174,8 @@ def _of_blocks(blocks: Iterable[str]) -> str | None:
     return None
 
 
-def _restricted(words: str) -> str | None:
-    """Return the licence of a head that states none, and reserves everything, or grants something to some."""
-    if PATTERNS["proprietary"].search(words):
-        return PROPRIETARY
+def _non_commercial(words: str) -> str | None:
+    """Return the licence of a head that states none, and grants something to some."""
     return NON_COMMERCIAL if PATTERNS["noncommercial"].search(words) else None
 
 
@@ -192,15 +184,11 @@ def _of_names(names: NamedLicences, words: str) -> str | None:
     licences = _without_repeats(names.stated, words)
     if names.is_unclear and not any(map(IS_GNU.match, licences)):
         return UNKNOWN_LICENCE
-    clauses = [COMMONS_CLAUSE] if COMMONS_CLAUSE in licences else []
-    licence = joined_by_words(list(filter(_is_whole, licences)), words)
-    is_for_some = licence and not _FOR_SOME.search(licence) and PATTERNS["noncommercial"].search(words)
-    clauses += [NON_COMMERCIAL] if is_for_some else []
+    clauses = list(filter(COMMONS_CLAUSE.__eq__, licences))
+    licence = joined_by_words(list(filter(COMMONS_CLAUSE.__ne__, licences)), words)
+    if licence and not PATTERNS["for_some"].search(licence) and PATTERNS["noncommercial"].search(words):
+        clauses.append(NON_COMMERCIAL)
     return all_known(filter(None, [licence, *clauses])) or None
-
-
-def _is_whole(licence: str) -> bool:
-    return licence != COMMONS_CLAUSE
 
 
 def _without_repeats(stated: Sequence[str], words: str) -> list[str]:
@@ -214,7 +202,7 @@ def _without_repeats(stated: Sequence[str], words: str) -> list[str]:
         if licence == "BSD":
             licences.append(bsd_of(words))
         elif not is_bsd or not ("BSD" in stated or (licence == "BSD-3-Clause" and numbers > 1)):
-            licences.append(licence_variant(licence, words) or licence)
+            licences.append(licence_variant(licence, words))
     return list(dict.fromkeys(licences))
 
 
@@ -244,7 +232,7 @@ def joined_by_words(licences: list[str], words: str) -> str | None:
 
 def bsd_of(words: str) -> str:
     """Return the licence of a text with the clauses of BSD."""
-    if variant := licence_variant("BSD", words):
+    if (variant := licence_variant("BSD", words)) != "BSD":
         return variant
     has_source_clause = "must retain" in words and "this software is provided" in words
     if has_source_clause and "in binary form" not in words.partition("met:")[2]:

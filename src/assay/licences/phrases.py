@@ -114,6 +114,6 @@ SPELLINGS: Mapping[str, str] = _TABLES["spellings"]
 EXCEPTIONS: Mapping[str, str] = _TABLES["exceptions"]
 
 
-def licence_variant(licence: str, words: str) -> str | None:
-    """Return the licence that words make of a text that begins as that of `licence`; None where it stays that."""
-    return next((other for pattern, other in VARIANTS.get(licence, ()) if pattern.search(words)), None)
+def licence_variant(licence: str, words: str) -> str:
+    """Return the licence that words make of a text that begins as that of `licence`; mostly it stays that."""
+    return next((other for pattern, other in VARIANTS.get(licence, ()) if pattern.search(words)), licence)

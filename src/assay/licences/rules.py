@@ -4,12 +4,15 @@ Identifiers, their older spellings and their families are those of the package l
 SPDX list and the categories of ScanCode's licence database.
 """
 
+import fnmatch
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import product, starmap
+from operator import attrgetter
 
 from license_expression import (
     ExpressionError,
@@ -59,6 +62,8 @@ _SHOWN = ("non-commercial", "source-available", "proprietary", "network-copyleft
 """Families that describe a licence to a reader, the first that applies."""
 
 _OWN = "licenseref-"
+_IS_OF_SPDX = re.compile(rf"(?!{_OWN})", re.IGNORECASE)
+_KEY = attrgetter("key")
 _SUGGESTIONS = 3
 
 
@@ -87,7 +92,9 @@ class LicenceRules:
         if not self:
             return False
         parsed = _parsed(expression)
-        return _any_denied({expression.strip().casefold()}, self) if parsed is None else _node_denied(parsed, self)
+        if parsed is None:
+            return _any_denied({expression.strip().casefold()}, self)
+        return _node_denied(self, parsed)
 
     def leave_open(self, expression: str) -> bool:
         """Return True if an expression is not denied, and would be if unknown licences were."""
@@ -122,7 +129,7 @@ def _checked(rule: str) -> str:
     if words in FAMILIES or words == UNKNOWN_LICENCE or words.startswith(_OWN):
         return words
     if "*" in words:
-        if any(fnmatchcase(name, words) for name in _categories_by_name()):
+        if fnmatch.filter(_categories_by_name(), words):
             return words
         raise _not_a_licence(rule)
     parsed = _parsed(rule)
@@ -133,7 +140,7 @@ def _checked(rule: str) -> str:
         is_exception = isinstance(parsed, LicenseSymbol) and parsed.is_exception
         # "GPL" alone would be read as GPL-1.0-or-later, which is not what its writer means
         has_version = any(map(str.isdigit, rule)) or not any(map(str.isdigit, name))
-        if has_version and not is_exception and all(symbol.key in _categories() for symbol in parsed.decompose()):
+        if has_version and not is_exception and _categories().keys() >= set(map(_KEY, parsed.decompose())):
             return name.casefold()
     raise _not_a_licence(rule)
 
@@ -150,7 +157,7 @@ def _not_a_licence(rule: str) -> DataError:
 def _suggestions(rule: str) -> list[str]:
     if spelt := spelt_licence(rule):
         return [spelt]
-    names = [name for name in _categories() if not name.casefold().startswith(_OWN)]
+    names = list(filter(_IS_OF_SPDX.match, _categories()))
     squeezed = _squeezed(rule)
     if near_families := get_close_matches(rule.casefold(), FAMILIES, _SUGGESTIONS, 0.7):
         return near_families
@@ -163,12 +170,12 @@ def _squeezed(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold()))
 
 
-def _node_denied(node: object, rules: LicenceRules) -> bool:
+def _node_denied(rules: LicenceRules, node: object) -> bool:
     # who copies has to keep all sides of an AND, and chooses one side of an OR
     if isinstance(node, _licensing().AND):
-        return any(_node_denied(part, rules) for part in node.args)
+        return any(map(partial(_node_denied, rules), node.args))
     if isinstance(node, _licensing().OR):
-        return all(_node_denied(part, rules) for part in node.args)
+        return all(map(partial(_node_denied, rules), node.args))
     names = {str(node).casefold()}
     if isinstance(node, LicenseWithExceptionSymbol):
         names.add(node.license_symbol.key.casefold())
@@ -184,7 +191,7 @@ def _any_denied(names: set[str], rules: LicenceRules) -> bool:
 
 def _meets(name: str, pattern: str) -> bool:
     if pattern in FAMILIES:
-        is_member = any(fnmatchcase(name, member) for member in MEMBERS.get(pattern, ()))
+        is_member = any(map(partial(fnmatchcase, name), MEMBERS.get(pattern, ())))
         return is_member or _categories_by_name().get(name) in FAMILIES[pattern]
     if pattern == UNKNOWN_LICENCE:
         return name.partition(" with ")[0] not in _categories_by_name() and not name.startswith(_OWN)
@@ -216,4 +223,4 @@ def _categories() -> Mapping[str, str]:
 
 @cache
 def _categories_by_name() -> Mapping[str, str]:
-    return {name.casefold(): category for name, category in _categories().items()}
+    return dict(zip(map(str.casefold, _categories()), _categories().values(), strict=True))

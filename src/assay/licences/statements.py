@@ -8,8 +8,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, product
-from operator import attrgetter
+from operator import attrgetter, eq
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from assay.errors import DataError
 from assay.files import parse_json, parse_toml
 from assay.licences.expressions import canonical_licence, licence_tag
 from assay.licences.names import UNKNOWN_LICENCE
+from assay.licences.texts import licence_of_text
 
 EXPECTED = (
     "expected JSON of ScanCode, SPDX (JSON or tag-value), CycloneDX JSON, REUSE.toml, dep5 or a folder with these"
@@ -77,8 +79,8 @@ def read_licences(path: Path) -> StatedLicences:
 
 
 def _of_folder(folder: Path) -> StatedLicences:
-    places = (folder / name for name in reversed(_REUSE_PLACES))
-    stated = list(map(read_licences, filter(Path.is_file, places)))
+    places = filter(Path.is_file, map(folder.joinpath, reversed(_REUSE_PLACES)))
+    stated = list(map(read_licences, places))
     beside = {}
     for file in filter(Path.is_file, sorted(folder.rglob("*.license"))):
         if licence := licence_tag(file.read_text("utf-8", "replace")):
@@ -114,12 +116,12 @@ def _scancode_files(files: Iterable[Any]) -> Iterator[tuple[str, str]]:
 def _of_spdx(content: Mapping[str, Any]) -> StatedLicences:
     pairs: list[tuple[str, str]] = []
     for entry in _dicts(content.get("files")):
-        licences = [entry.get("licenseConcluded"), *_list(entry.get("licenseInfoInFiles"))]
-        pairs += [(str(entry.get("fileName")), licence) for licence in _concluded(licences)]
-    packages = _dicts(content.get("packages"))
-    # of several packages nothing says which one a file belongs to
-    only = packages[0] if len(packages) == 1 else {}
-    return _joined(pairs, _concluded([only.get("licenseConcluded"), only.get("licenseDeclared")]))
+        licences = _concluded([entry.get("licenseConcluded"), *_list(entry.get("licenseInfoInFiles"))])
+        pairs += product([str(entry.get("fileName"))], licences)
+    match _dicts(content.get("packages")):
+        case [only]:
+            return _joined(pairs, _concluded([only.get("licenseConcluded"), only.get("licenseDeclared")]))
+    return _joined(pairs)  # of several packages nothing says which one a file belongs to
 
 
 def _of_tag_value(text: str) -> StatedLicences:
@@ -152,11 +154,10 @@ def _of_cyclonedx(content: Mapping[str, Any]) -> StatedLicences:
     for component in _dicts(content.get("components")):
         evidence = _dict(component.get("evidence"))
         licences = _cyclonedx_licences(component) or _cyclonedx_licences(evidence)
-        places = [str(place.get("location")) for place in _dicts(evidence.get("occurrences"))]
+        places = [_LINE_NUMBERS.sub("", str(place.get("location"))) for place in _dicts(evidence.get("occurrences"))]
         if component.get("type") == "file":
             places.append(str(component.get("name")))
-        paths = [_LINE_NUMBERS.sub("", place) for place in places]
-        pairs += product(paths, licences)
+        pairs += product(places, licences)
     return _joined(pairs, _cyclonedx_licences(_dict(_dict(content.get("metadata")).get("component"))))
 
 
@@ -180,6 +181,7 @@ def _of_reuse(content: Mapping[str, Any]) -> StatedLicences:
 
 def _of_dep5(text: str) -> StatedLicences:
     pairs = []
+    texts = dict(re.findall(r"^License:[ \t]*(\S[^\n]*)\n((?:[ \t]+[^\n]*\n?)+)", text, re.MULTILINE))
     for paragraph in re.split(r"\n[ \t]*\n", text):
         unfolded = re.sub(r"\n[ \t]+", " ", paragraph)
         fields = {}
@@ -188,22 +190,23 @@ def _of_dep5(text: str) -> StatedLicences:
             fields[name.strip()] = value.strip()
         licence = re.match(r"License:[ \t]*([^\n]*)", paragraph[paragraph.find("License:") :])
         if "Files" in fields and licence and licence[1].strip():
-            expression = _debian(licence[1].strip())
-            pairs += [(pattern.replace("\\", ""), expression) for pattern in fields["Files"].split()]
+            name = licence[1].strip()
+            expression = _debian(name)
+            if expression == UNKNOWN_LICENCE and name in texts:
+                expression = licence_of_text(texts[name].replace("\n .\n", "\n\n").encode()) or UNKNOWN_LICENCE
+            pairs += product(fields["Files"].replace("\\", "").split(), [expression])
     return StatedLicences({}, tuple(pairs))
 
 
 def debian_licence(text: str) -> str | None:
     """Return the licence that debian/copyright gives to all files but those of the packaging; None without one."""
-    stated = _of_dep5(text)
-    licences = [licence for pattern, licence in stated.by_pattern if pattern == "*"]
-    return licences[-1] if licences else None
+    return dict(_of_dep5(text).by_pattern).get("*")
 
 
 def _debian(words: str) -> str:
     """Return the SPDX expression of a short name of Debian: `GPL-2+ or Expat`."""
-    words = re.sub(r"\b([AL]?GPL|GFDL)-(\d)(?![\d.])", r"\1-\2.0", words)
-    words = re.sub(r"\bExpat\b", "MIT", words)
+    words = re.sub(r"\b([AL]?GPL|GFDL)-(\d)(?![\d.])", r"\1-\2.0", words.replace("_OR_", " OR "))
+    words = re.sub(r"\bExpat\b", "MIT", re.sub(r"\bArtistic\b(?!-)", "Artistic-1.0-Perl", words))
     words = re.sub(r"\bBSD-([234])-clause\b", r"BSD-\1-Clause", words)
     return _expression(re.sub(r"\b(and|or|with)\b", lambda match: match[0].upper(), words.replace(",", "")))
 
@@ -213,18 +216,17 @@ def _joined(pairs: Iterable[tuple[str, str]], of_all: Sequence[str] = ()) -> Sta
     by_path: dict[str, list[str]] = defaultdict(list)
     for path, words in pairs:
         by_path[path.removeprefix("./").lstrip("/")].append(words)
-    joined = {path: _all(words) for path, words in by_path.items()}
-    return StatedLicences(joined, of_all=_all(of_all) if of_all else None)
+    return StatedLicences(dict(zip(by_path, map(_all, by_path.values()), strict=True)), of_all=_all(of_all) or None)
 
 
 def _all(licences: Iterable[str]) -> str:
-    """Return licences that all apply as one expression."""
+    """Return licences that all apply as one expression; nothing without any."""
     distinct = list(dict.fromkeys(map(_expression, licences)))
     if len(distinct) == 1:
         return distinct[0]
     # what is unknown stands last and is no expression, so it has no brackets
-    expressions = [f"({licence})" for licence in distinct if licence != UNKNOWN_LICENCE]
-    return " AND ".join([*expressions, UNKNOWN_LICENCE] if UNKNOWN_LICENCE in distinct else expressions)
+    distinct.sort(key=partial(eq, UNKNOWN_LICENCE))
+    return " AND ".join(map("({})".format, distinct)).replace(f"({UNKNOWN_LICENCE})", UNKNOWN_LICENCE)
 
 
 def _expression(words: str) -> str:
@@ -234,7 +236,9 @@ def _expression(words: str) -> str:
 def _concluded(licences: Sequence[object]) -> list[str]:
     """Return the first licence, that was concluded, or the others where it says nothing."""
     stated = [words for words in licences if isinstance(words, str) and words != "NOASSERTION"]
-    return stated[:1] if stated and stated[0] is licences[0] else stated
+    if stated and stated[0] is licences[0]:
+        return stated[:1]
+    return stated
 
 
 def _matches(pattern: str, path: str) -> bool:
@@ -248,7 +252,7 @@ def _dict(value: object) -> dict[str, Any]:
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:
-    return [entry for entry in _list(value) if isinstance(entry, dict)]
+    return list(filter(None, map(_dict, _list(value))))
 
 
 def _list(value: object) -> list[Any]:

@@ -2,7 +2,9 @@
 
 import re
 import tempfile
-from functools import lru_cache
+from collections.abc import Collection, Iterable
+from functools import lru_cache, partial
+from itertools import filterfalse
 from pathlib import Path
 
 from identify.identify import license_id
@@ -20,15 +22,19 @@ NOTICE = 3000
 """Characters of a licence file without the text of one that are read."""
 
 _HEAD = 4096
+# Characters at the top of a licence file that may announce a choice of licences.
 _ANNOUNCED = 500
-"""Characters at the top of a licence file that may announce a choice of licences."""
 
+# Characters at the top of a file in which a title is that of the whole.
 _TITLE_WITHIN = 300
-"""Characters at the top of a file in which a title is that of the whole."""
 
 _PAIR = 2
-_ALONE = frozenset({"BUSL-1.1", "SSPL-1.0", "Elastic-2.0", "FSL-1.1-MIT", "FSL-1.1-ALv2"})
-"""Licences whose texts name others, that they turn to or were made from."""
+# Licences whose texts name others, that they turn to or were made from.
+_ALONE = frozenset({"BUSL-1.1", "SSPL-1.0", "Elastic-2.0", "FSL-1.1-MIT", "FSL-1.1-ALv2", "CECILL-2.0", "CECILL-2.1"})
+# Licences with the clauses of BSD and a name of their own.
+_SAME_CLAUSES = frozenset({"ZPL-2.1", "NCSA"})
+_LESSER, _FULL, _MOZILLA = map(re.compile, ("LGPL-", "GPL-", "MPL"))
+_NAMES_GNU = re.compile(f"MPL|{IS_GNU.pattern}")
 _TAG = re.compile(r"SPDX-Licen[cs]e-Identifier:[ \t]*([^\r\n]+)", re.IGNORECASE)
 # Python's own licence file, and those made after it: a history, the licence that holds, and those of the past
 _PYTHON = re.compile(
@@ -36,11 +42,11 @@ _PYTHON = re.compile(
 )
 
 
+# Open-core projects state a licence by folder so; the text that follows holds for the rest alone.
 _BY_FOLDER = re.compile(
     r"\bportions?\s+of\s+(?:this|the)\s+\w+\s+(?:are|is)\s+licen[cs]ed\s+(?:as\s+follows|under\s+different)",
     re.IGNORECASE,
 )
-"""Open-core projects state a licence by folder so; the text that follows holds for the rest alone."""
 
 
 def licence_of_text(raw: bytes) -> str | None:
@@ -72,36 +78,62 @@ def _by_clauses(licence: str, text: str) -> str:
     words = words_of(text.splitlines())
     if licence in {"BSD-2-Clause", "BSD-3-Clause"}:
         return bsd_of(words)
-    licence = licence_variant(licence, words) or licence
-    return f"{licence} AND {COMMONS_CLAUSE}" if "commons clause" in words and licence != UNKNOWN_LICENCE else licence
+    licence = licence_variant(licence, words)
+    if "commons clause" in words and licence != UNKNOWN_LICENCE:
+        return f"{licence} AND {COMMONS_CLAUSE}"
+    return licence
 
 
 def _of_words(text: str) -> str | None:
     """Return the licences whose titles or grants a licence file contains, also with other text around them."""
     words = words_of(text.splitlines())
-    titled = {licence: match.start() for pattern, licence in TITLES if (match := pattern.search(words))}
-    alone = [licence for licence, start in titled.items() if licence in _ALONE and start < _TITLE_WITHIN]
-    if alone:
-        return alone[0]
-    named = dict.fromkeys(licence_variant(licence, words) or licence for licence in titled)
+    titled = _titles_in(words)
+    for licence in filter(_ALONE.__contains__, titled):
+        if titled[licence] < _TITLE_WITHIN:
+            return licence
     others = named_licences(words)
-    for licence in others.texts - {"BSD"}:
-        if not any(name.startswith("MPL") for name in named):
-            named[licence_variant(licence, words) or licence] = None
-    if "BSD" in others.texts and "ZPL-2.1" not in named and "NCSA" not in named:  # which have the same clauses
-        named[bsd_of(words)] = None
     gnu = list(filter(IS_GNU.match, others.stated))
+    named = _texts_in(words, titled, others.texts)
     if not named:
         return _without_title(words, gnu, is_unclear=others.is_unclear)
-    if any(licence.startswith("LGPL-") for licence in named):  # which comes with the text of the full licence
-        named = dict.fromkeys(licence for licence in named if not licence.startswith("GPL-"))
-    if not any(licence.startswith("MPL") or IS_GNU.match(licence) for licence in named):
+    # the words before a text may allow later versions; the text itself says how anybody may
+    before = named_licences(words[: min(titled.values(), default=0)]).stated
+    named = list(map(partial(_later_of, stated=before), named))
+    if any(map(_LESSER.match, named)):  # which comes with the text of the full licence
+        named = list(filterfalse(_FULL.match, named))
+    if not any(map(_NAMES_GNU.match, named)):
         # the texts themselves name no GNU licence, so what names one is about other parts of the project
-        named |= dict.fromkeys([*gnu, UNKNOWN_LICENCE] if others.is_unclear else gnu)
-    if len(named) == _PAIR and PATTERNS["alternatively"].search(words):
-        return joined_by_words(list(named), words)
+        named += gnu + [UNKNOWN_LICENCE] * others.is_unclear
+    named = list(dict.fromkeys(named))
     # the licences themselves say "either" and "at your option"; a choice is announced before them
-    return joined_by_words(list(named), words[:_ANNOUNCED])
+    if len(named) != _PAIR or not PATTERNS["alternatively"].search(words):
+        words = words[:_ANNOUNCED]
+    return joined_by_words(named, words)
+
+
+def _titles_in(words: str) -> dict[str, int]:
+    """Return the licences whose titles occur, and where."""
+    titled = {}
+    for pattern, licence in TITLES:
+        if match := pattern.search(words):
+            titled[licence] = match.start()
+    return titled
+
+
+def _texts_in(words: str, titled: Iterable[str], texts: frozenset[str]) -> list[str]:
+    """Return the licences whose texts or titles occur, as their words vary them."""
+    named = list(titled)
+    if not any(map(_MOZILLA.match, named)):
+        named += sorted(texts - {"BSD"})
+    named = list(dict.fromkeys(map(partial(licence_variant, words=words), named)))
+    if "BSD" in texts and not _SAME_CLAUSES.intersection(named):
+        named.append(bsd_of(words))
+    return named
+
+
+def _later_of(licence: str, stated: Collection[str]) -> str:
+    later = licence.replace("-only", "-or-later")
+    return later if later in stated else licence
 
 
 def _without_title(words: str, gnu: list[str], *, is_unclear: bool) -> str | None:
@@ -112,5 +144,7 @@ def _without_title(words: str, gnu: list[str], *, is_unclear: bool) -> str | Non
     if own == UNKNOWN_LICENCE:
         return own
     if own is not None:
-        return all_of([own, *(name for name in gnu if not is_named_again(name, own))])
-    return all_of(gnu) or (UNKNOWN_LICENCE if is_unclear else None)
+        return all_of([own, *filterfalse(partial(is_named_again, stated=own), gnu)])
+    if is_unclear and not gnu:
+        return UNKNOWN_LICENCE
+    return all_of(gnu) or None

@@ -55,14 +55,14 @@ class SearchSettings:
         budget: fingerprints of a query that are looked up at most, the rarest first; None: as many as may be read.
         common: share of the documents above which a fingerprint is not looked up; None: no such limit.
         ignores_boilerplate: fingerprints of boilerplate are ignored; see `assay.provenance.search.boilerplate`.
-        gate: documents that are taken by vector, the nearest.
+        nearest: documents that are taken by vector, the nearest.
         rank_by: order of the matches; see `assay.provenance.search.ranking`.
     """
 
     budget: int | None = None
     common: float | None = None
     ignores_boilerplate: bool = True
-    gate: int = 400
+    nearest: int = 400
     rank_by: RankBy = "length"
 
 
@@ -113,7 +113,7 @@ DEFAULT = Profile("default", (Channel("characters", k=15, w=10), Channel("tokens
 PAPER = Profile(
     "paper",
     (Channel("characters", k=15, w=10, hash="sha1-16"),),
-    SearchSettings(budget=64, common=0.005, ignores_boilerplate=False, gate=100, rank_by="jaccard"),
+    SearchSettings(budget=64, common=0.005, ignores_boilerplate=False, nearest=100, rank_by="jaccard"),
 )
 """The method of HybridSourceTracker.
 

@@ -10,7 +10,8 @@ benchmarks together offer less than 2⁶⁰ pairs of places. A part is found fro
 on; short parts count together, if they stand in one row, so a prompt of six words is found beside its solution.
 """
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,11 +31,13 @@ FINE: Mapping[UnitForm, int] = {"words": 4, "tokens": 8}
 """UnitSequence of a run of the judgement."""
 RARE: Mapping[UnitForm, float] = {"words": 30.0, "tokens": 24.0}
 """Bits of a run from which it is in the table."""
-LEAST_RUNS: Mapping[UnitForm, float] = {"words": 0.25, "tokens": 0.5}
+LEAST_RUNS: Mapping[UnitForm, float] = {"words": 0.25, "tokens": 0.35}
 """Share of the runs of a part in the table that a candidate has."""
-LEAST_SHARE: Mapping[UnitForm, float] = {"words": 0.5, "tokens": 0.8}
-SURE: Mapping[UnitForm, float] = {"words": 55.0, "tokens": 80.0}
+LEAST_SHARE: Mapping[UnitForm, float] = {"words": 0.5, "tokens": 0.6}
+SURE: Mapping[UnitForm, float] = {"words": 55.0, "tokens": 60.0}
 """Bits from which a whole part is no chance."""
+FEW, SURE_FEW = 25, 80.0
+"""Tokens below which a whole part needs more bits: with other names, everybody writes a few lines alike."""
 SURE_SHARE: Mapping[UnitForm, float] = {"words": 120.0, "tokens": 120.0}
 """Bits from which a share of a part is no chance."""
 RUN_COST = 14.0
@@ -54,6 +57,8 @@ WHOLE_ONLY = frozenset({"tests"})
 """Parts of which a share is found in much else: the values of tests are sequences that everybody writes."""
 DISJOINT = ("docstring", "solution", "tests")
 """Parts that hold nothing of each other, so their bits add up."""
+
+_MARKS = re.compile(rb"\w+|(?!,\s*[)\]}])[^\w\s]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,10 +320,12 @@ class JudgedText:
     def _place(self, stretch: CoveredPart) -> ScanPlace:
         ours, theirs = self.text[stretch.first : stretch.last], stretch.part.text[slice(*stretch.of_part)]
         first_line = self.text.count(b"\n", 0, stretch.first) + 1
+        how = _how(stretch, ours, theirs)
+        kept = _kept_share(ours, theirs) if how == "reformatted" else 1.0
         return ScanPlace(
             part="tests" if stretch.part.name == "test_patch" else stretch.part.name,
-            how=_how(stretch, ours, theirs),
-            share=round(stretch.share, 4),
+            how=how,
+            share=round(stretch.share * kept, 4),
             source="",
             row=None,
             first_line=first_line,
@@ -336,6 +343,8 @@ def is_sure(stretch: CoveredPart) -> bool:
     if not is_whole and stretch.part.name in WHOLE_ONLY:
         return False
     needed = SURE[form] if is_whole else SURE_SHARE[form]
+    if form == "tokens" and is_whole and stretch.share * len(stretch.part.units) < FEW:
+        needed = SURE_FEW
     return stretch.share >= LEAST_SHARE[form] and stretch.bits >= needed
 
 
@@ -352,6 +361,12 @@ def _how(stretch: CoveredPart, ours: bytes, theirs: bytes) -> str:
     if stretch.share < WHOLE:
         return "word for word"  # the share says that some of it differs
     return "rewrapped" if stretch.part.name in PROSE_PARTS else "reformatted"
+
+
+def _kept_share(ours: bytes, theirs: bytes) -> float:
+    """Return the share of words and marks of a part that a text has; all quotes are one, closing commas are none."""
+    mine, their = (Counter(_MARKS.findall(text.replace(b"'", b'"'))) for text in (ours, theirs))
+    return (mine & their).total() / their.total()
 
 
 @compiled

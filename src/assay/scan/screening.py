@@ -15,9 +15,11 @@ from assay.retrieval.compiled import compiled
 from assay.scan.units import (
     CAPITAL,
     CLASSES,
+    DOT,
     IDEOGRAPH,
     LETTER,
     NO_LETTER,
+    OPENING,
     QUOTE,
     SINGLE,
     TextBytes,
@@ -25,6 +27,7 @@ from assay.scan.units import (
     UnitHashes,
     comment_end,
     mixed,
+    opens_call,
     reserved_words,
 )
 
@@ -62,6 +65,8 @@ def _bytes() -> UnitHashes:
 
 
 BYTES = _bytes()
+POINT, CALL = BYTES[DOT], BYTES[OPENING]
+LAST = np.uint32(1)
 
 
 @compiled
@@ -140,13 +145,13 @@ def _three(letters: TextBytes, at: int) -> np.uint64:
 
 
 def _reserved() -> NDArray[np.uint32]:
-    """Return a table of the words that a renaming cannot change; where two share a slot the longer counts as a name."""
+    """Return a table of the reserved words, the last bit for keywords; where two share a slot the longer is a name."""
     table = np.zeros(1 << RESERVED_BITS, np.uint32)
     words, tokens = np.empty(200, np.uint64), np.empty(200, np.uint64)
-    for word in sorted(reserved_words(), key=len, reverse=True):
+    for word, is_keyword in sorted(reserved_words().items(), key=lambda pair: -len(pair[0])):
         letters = np.frombuffer(f"{word} ".encode(), np.uint8)
         _fill(letters, (0, len(letters)), np.zeros(3, np.uint64), (words, tokens), (0, 0))
-        table[int(words[0]) >> (64 - RESERVED_BITS)] = int(words[0]) >> 16 & 0xFFFFFFFF
+        table[int(words[0]) >> (64 - RESERVED_BITS)] = int(words[0]) >> 16 & 0xFFFFFFFE | is_keyword
     return table
 
 
@@ -154,12 +159,17 @@ RESERVED = _reserved()
 
 
 @compiled
-def _without_names(tokens: UnitHashes, first: int, count: int) -> None:
+def _without_names(tokens: UnitHashes, first: int, count: int, opens: bool) -> None:  # noqa: FBT001  numba has no keywords
+    """Replace names by one unit; `opens` says that a call opens after the last token."""
     for at in range(first, count):
         value = tokens[at]
-        is_reserved = RESERVED[value >> np.uint64(64 - RESERVED_BITS)] == np.uint32(value >> np.uint64(16))
-        kept = (value & NO_NUMBER == NONE) | is_reserved
-        tokens[at] = value if kept else ANY_NAME
+        if value & NO_NUMBER == NONE:
+            continue
+        word, known = np.uint32(value >> np.uint64(16)), RESERVED[value >> np.uint64(64 - RESERVED_BITS)]
+        is_called = tokens[at + 1] == CALL if at + 1 < count else opens
+        is_member = is_called or (at > 0 and tokens[at - 1] == POINT)
+        if (known ^ word) > LAST or not (is_member or known & LAST):
+            tokens[at] = ANY_NAME
 
 
 @compiled
@@ -180,7 +190,7 @@ def run_hashes(text: bytes, form: UnitForm) -> UnitHashes:
     letters = np.frombuffer(text + b"\n", np.uint8)
     words, tokens = (np.empty(2 * len(letters) + 4, np.uint64) for _ in range(2))
     counts = _fill(letters, (0, len(letters)), np.zeros(3, np.uint64), (words, tokens), (0, 0))
-    _without_names(tokens, 0, counts[1])
+    _without_names(tokens, 0, counts[1], False)
     units, count = (words, counts[0]) if form == "words" else (tokens, counts[1])
     runs = np.empty(len(letters) * 2, np.uint64)
     return runs[: _run_hashes(units, count, RUN[form], runs)]
@@ -341,7 +351,7 @@ def _screen(
             count = _count_runs(runs[:size], (text, stamp), tables[0], counters, (pairs, count))
             w = _keep_last(words, w, tables[0].width - 1)
             if len(tables[1].runs):
-                _without_names(tokens, kept, t)
+                _without_names(tokens, kept, t, state[1] == NONE and opens_call(own, at))
                 size = _run_hashes(tokens, t, tables[1].width, runs)
                 count = _count_runs(runs[:size], (text, stamp), tables[1], counters, (pairs, count))
             t = _keep_last(tokens, t, tables[1].width - 1)

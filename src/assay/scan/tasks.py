@@ -31,6 +31,8 @@ _EXAMPLES = re.compile(
     r"^[\s/*#]*(?:>>>|(?:for\s+)?(?:examples?|e\.g\.|parameters?|args|returns?)\b[^\n]{0,12}:).*",
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
+_HEADER = re.compile(r"^(?:diff --git|index [0-9a-f]+\.\.|--- |\+\+\+ |(?:new|deleted) file mode) ?.*\n", re.MULTILINE)
+"""Lines of a patch that name its files: patches of one project share them."""
 _ADDED = re.compile(r"^\+(?!\+\+ )(.*)$", re.MULTILINE)
 _REMOVED = re.compile(r"^-(?!-- )(.*)$", re.MULTILINE)
 
@@ -113,10 +115,11 @@ def prose_of_prompt(prompt: str) -> str:
 
 
 def _bug_parts(texts: Mapping[str, str], sample: Sample) -> Iterator[TaskPart]:
-    """Yield the patch as a diff, the code on its fixed side, the issue and the tests."""
-    yield TaskPart("patch", texts["patch"])
+    """Yield the patch as a diff without its headers, the code on its fixed side, the issue and the tests."""
+    patch = texts["patch"]
+    yield TaskPart("patch", _HEADER.sub("", patch[max(0, patch.find("diff --git")) :]))
     fixed = _ADDED if sample.metadata.get("direction", "buggy→fixed") == "buggy→fixed" else _REMOVED
-    yield TaskPart("solution", "\n".join(fixed.findall(texts["patch"])))
+    yield TaskPart("solution", "\n".join(fixed.findall(patch)))
     if texts["issue"]:
         yield TaskPart("issue", texts["issue"])
     if texts["test_patch"]:

@@ -1,19 +1,19 @@
 """Texts as sequences of units, in two forms, and the grams of units that two texts share; compiled loops over bytes.
 
 *Words* are runs of letters, digits and `_`, in lower case: layout, punctuation and marks of comments do not count, so a
-reformatted program and a rewrapped paragraph keep their words. *Tokens* are blind to names: every word that neither a
-language nor its library defines is one and the same unit; punctuation counts; comments do not.
+reformatted program and a rewrapped paragraph keep their words. *Tokens* are blind to names: of a word that neither a
+language nor its library defines only the distance to the same word before it counts (the encoding of parameters by
+Baker, 1993); punctuation counts; comments do not.
 """
 
-import builtins
-import keyword
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.languages import LANGUAGES
+from assay.files import parse_toml
 from assay.retrieval.compiled import compiled
 
 UnitForm = Literal["words", "tokens"]
@@ -22,10 +22,13 @@ UnitOffsets = NDArray[np.int32]
 TextBytes = NDArray[np.uint8]
 
 NO_LETTER, LETTER, CAPITAL, IDEOGRAPH, BLANK = range(5)
-NAME = 1
+NAME, FARTHEST, SLOTS = 1, 16, 4096
+"""Unit of a name that did not occur in the last `FARTHEST` units; a nearer one is its distance more."""
 FIRST, PRIME, STEP = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3), np.uint64(0x9E3779B97F4A7C15)
+MARK = np.uint64(256)
+"""The unit of a mark is its byte and this."""
 LONGEST_COMMENT = 4000
-LINE_FEED, HASH, SLASH, STAR, QUOTE, SINGLE, ZERO, NINE = (ord(mark) for mark in "\n#/*\"'09")
+LINE_FEED, HASH, SLASH, STAR, QUOTE, SINGLE, ZERO, NINE, DOT, OPENING = b"\n#/*\"'09.("
 
 
 def _classes() -> NDArray[np.uint8]:
@@ -51,23 +54,22 @@ def word_hash(word: str) -> int:
     return value
 
 
-def reserved_words() -> list[str]:
-    """Return the words that a renaming cannot change, in lower case, sorted."""
-    words = set(keyword.kwlist).union(*map(dir, (builtins, str, list, dict, set, bytes)))
-    for language in LANGUAGES.values():
-        words |= language.unavailable
-    return sorted(set(map(str.lower, words)))
+def reserved_words() -> dict[str, bool]:
+    """Return the words that a renaming leaves alone, in lower case, sorted: True for a keyword, False for a member."""
+    words = parse_toml(files("assay.scan").joinpath("words.toml").read_text("utf-8"))
+    keywords = set(words["keyword"].split())
+    return {word: word in keywords for word in sorted(keywords.union(words["member"].split()))}
 
 
 def _reserved() -> UnitHashes:
-    """Return the hashes of the reserved words as an open-addressed table."""
+    """Return an open-addressed table of the reserved words; the last bit is set for keywords."""
     table = np.zeros(1 << 13, np.uint64)
-    for word in reserved_words():
+    for word, is_keyword in reserved_words().items():
         value = word_hash(word)
         slot = (value >> 20) & (len(table) - 1)
-        while table[slot] and table[slot] != value:
+        while table[slot]:
             slot = (slot + 1) & (len(table) - 1)
-        table[slot] = value
+        table[slot] = value & ~1 | is_keyword
     return table
 
 
@@ -92,13 +94,13 @@ def word_at(letters: TextBytes, at: int) -> tuple[np.uint64, int]:
 
 
 @compiled
-def is_reserved(value: np.uint64) -> bool:
-    """Return True if a hash is that of a word that a renaming cannot change."""
-    mask = np.uint64(len(RESERVED) - 1)
+def is_reserved(value: np.uint64, is_member: bool) -> bool:  # noqa: FBT001  numba has no keywords
+    """Return True if a hash is that of a keyword, or of a member of a library where a member stands."""
+    mask, last = np.uint64(len(RESERVED) - 1), np.uint64(1)
     slot = (value >> np.uint64(20)) & mask
-    while RESERVED[slot] != 0 and RESERVED[slot] != value:
+    while RESERVED[slot] != 0 and RESERVED[slot] | last != value | last:
         slot = (slot + np.uint64(1)) & mask
-    return bool(RESERVED[slot] != 0)
+    return bool(RESERVED[slot] != 0 and (is_member or RESERVED[slot] & last != 0))
 
 
 @compiled
@@ -120,8 +122,16 @@ def comment_end(letters: TextBytes, at: int) -> int:
 
 
 @compiled
+def opens_call(letters: TextBytes, at: int) -> bool:
+    """Return True if the next letter that is no blank is an opening parenthesis."""
+    while at < len(letters) and CLASSES[letters[at]] == BLANK:
+        at += 1
+    return at < len(letters) and letters[at] == OPENING
+
+
+@compiled
 def unit_at(letters: TextBytes, at: int, blind: bool) -> tuple[np.uint64, int]:  # noqa: FBT001  numba has no keywords
-    """Return the unit that begins at an offset, 0 for none, and the offset after it."""
+    """Return the unit that begins at an offset, 0 for none, and the offset after it; names have their hash still."""
     kind, begin = CLASSES[letters[at]], at
     if kind == IDEOGRAPH:
         value = FIRST
@@ -129,16 +139,14 @@ def unit_at(letters: TextBytes, at: int, blind: bool) -> tuple[np.uint64, int]: 
             value = (value ^ np.uint64(letter)) * PRIME
         return np.uint64(NAME) if blind else value, min(at + 3, len(letters))
     if kind != NO_LETTER:
-        value, at = word_at(letters, at)
-        is_name = blind and not ZERO <= letters[begin] <= NINE and not is_reserved(value)
-        return np.uint64(NAME) if is_name else value, at
+        return word_at(letters, at)
     if not blind:
         return np.uint64(0), at + 1
     at = comment_end(letters, at)
     if at > begin:
         return np.uint64(0), at
     mark = QUOTE if letters[at] == SINGLE else letters[at]
-    return np.uint64(mark) + np.uint64(256), at + 1
+    return np.uint64(mark) + MARK, at + 1
 
 
 @compiled
@@ -146,12 +154,22 @@ def fill_units(letters: TextBytes, blind: bool, out: tuple[UnitHashes, UnitOffse
     """Write the units of letters into hashes, starts and ends, each as long as the letters; return their number."""
     hashes, starts, ends = out
     count, at = 0, 0
+    # the last names, by the low bits of their hashes, and where they were
+    names, places = np.zeros(SLOTS, np.uint64), np.zeros(SLOTS, np.int64)
     while at < len(letters):
         begin = at
         if CLASSES[letters[at]] == BLANK:
             at += 1
             continue
         value, at = unit_at(letters, at, blind)
+        if blind and CLASSES[letters[begin]] in (LETTER, CAPITAL) and not ZERO <= letters[begin] <= NINE:
+            is_member = (count > 0 and hashes[count - 1] == MARK + np.uint64(DOT)) or opens_call(letters, at)
+            if not is_reserved(value, is_member):
+                slot = (value ^ value >> np.uint64(40)) & np.uint64(SLOTS - 1)
+                distance = count - places[slot]
+                is_near = names[slot] == value and distance <= FARTHEST
+                names[slot], places[slot] = value, count
+                value = np.uint64(NAME + distance if is_near else NAME)
         if value != 0:
             hashes[count], starts[count], ends[count] = value, begin, at
             count += 1

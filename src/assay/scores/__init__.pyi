@@ -13,7 +13,6 @@ from .definition import ScoreDefinition as ScoreDefinition
 from .definition import Statistics as Statistics
 from .definition import Text as Text
 from .definition import TextForm as TextForm
-from .definition import TunedLogProbs as TunedLogProbs
 from .definition import VariantContinuations as VariantContinuations
 from .definition import Variants as Variants
 from .definition import View as View

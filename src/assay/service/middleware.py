@@ -41,6 +41,7 @@ class MetricsMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        # an application that raises starts no answer, and the server around it answers 500
         began, status = time.perf_counter(), 500
 
         async def noted(message: Message) -> None:

@@ -38,6 +38,7 @@ class CallQueue:
             TooManyCalls: too many calls wait already, or this one waited too long.
             TimeoutError: it took too long.
         """
+        # no await between the check and the count: only the loop adds calls, and workers only take them away
         if self.calls >= self._most:
             raise TooManyCalls
         with self._lock:
@@ -66,6 +67,7 @@ class CallQueue:
             async with asyncio.timeout(self._seconds):
                 await begun.wait()
         except TimeoutError:
+            # a call that begins in this very moment cannot be cancelled, and is then waited for as any other
             if call.cancel():
                 raise TooManyCalls from None
         except asyncio.CancelledError:

@@ -10,7 +10,7 @@ from assay.provenance.findings.schema import FindingFields
 from assay.settings import declared
 
 MOST_MATCHES = 100
-_, CONFIDENCE = declared(Thresholds)
+_, CONFIDENCE_SETTING = declared(Thresholds)
 """The threshold as the command line has it."""
 
 LONGEST_NAME = 64
@@ -30,11 +30,11 @@ class TraceRequest(BaseModel):
     method: SearchMethod | None = Field(None, description="A method that the index can serve; by default the best.")
     top: int = Field(10, ge=1, le=MOST_MATCHES, strict=True, description="Largest number of sources.")
     min_confidence: float = Field(
-        CONFIDENCE.default,
-        ge=CONFIDENCE.setting.least,
-        le=CONFIDENCE.setting.most,
+        CONFIDENCE_SETTING.default,
+        ge=CONFIDENCE_SETTING.setting.least,
+        le=CONFIDENCE_SETTING.setting.most,
         strict=True,
-        description=CONFIDENCE.setting.help,
+        description=CONFIDENCE_SETTING.setting.help,
     )
 
 

@@ -2,8 +2,10 @@
 
 import json
 import subprocess
+import zipfile
 from dataclasses import replace
 from hashlib import sha1
+from pathlib import Path
 
 import pytest
 
@@ -145,6 +147,36 @@ def test_a_package_is_one_component_with_its_files_beneath_and_joins_the_bill_of
     assert package["externalRefs"][0]["referenceLocator"] == component["purl"]
     assert (package["licenseDeclared"], package["licenseConcluded"]) == ("MIT", "GPL-2.0-or-later")
     assert (package["name"], package["versionInfo"]) == ("@acme/share", "1.2.0")
+
+
+OTHER_TOOL = Path(__file__).parents[2] / "data" / "bills" / "cyclonedx-py-7.5.0.json"
+"""Of `cyclonedx-py requirements --sv 1.6` on `Share.Tools==1.2.0` and `acme_parts==2.0`."""
+
+
+def test_the_bill_joins_that_of_cyclonedx_py_by_package_url(tmp_path):
+    """Also where a name has capitals, points and underscores; what is copied is then known of each dependency."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    for name, version, letter in (("Share.Tools", "1.2.0", "a"), ("acme_parts", "2.0", "b")):
+        stem = f"{name}-{version}"
+        with zipfile.ZipFile(folder / f"{stem}-py3-none-any.whl", "w") as wheel:
+            metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nLicense-Expression: MIT\n"
+            wheel.writestr(f"{stem}.dist-info/METADATA", metadata)
+            wheel.writestr(f"{letter}.py", SOURCE.replace("total", f"total_{letter}"))
+            wheel.writestr(f"{stem}.dist-info/RECORD", f"{letter}.py,,\n")
+    build_index([folder], tmp_path / "i", encoder=None, jobs=1, progress=False)
+    copies = [SourceText(f"own_{name}.py", COPY.replace("total", f"total_{name}"), "python") for name in "ab"]
+    with open_index(str(tmp_path / "i")) as index:
+        files = [trace_file(file, index) for file in copies]
+    ours = {component["purl"]: component for component in cyclonedx_bill(files)["components"]}
+    theirs = {component["purl"]: component for component in json.loads(OTHER_TOOL.read_text())["components"]}
+    assert ours.keys() == theirs.keys()
+    for purl, component in ours.items():
+        assert component["version"] == theirs[purl]["version"]
+        assert component["licenses"] == [{"expression": "MIT", "acknowledgement": "declared"}]
+        assert component["evidence"]["licenses"] == [{"expression": "GPL-2.0-or-later", "acknowledgement": "concluded"}]
+    locators = [package["externalRefs"][0]["referenceLocator"] for package in spdx_document(files)["packages"][:2]]
+    assert set(locators) == theirs.keys()
 
 
 @pytest.mark.parametrize("name", ["acme/share", "https://github.com/Acme/share", "ADA", "corpus"])

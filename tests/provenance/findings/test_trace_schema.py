@@ -17,6 +17,7 @@ SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 PUBLISHED = {
     "1.0": "21d646fddb6810f6ae0e7e1875024e0e9e787d9f0ab73ce4a33e175ee3bc8122",
     "1.1": "11f5aa140921020f482201e2b45f3b6e016a6f3f15a737910001879811467449",
+    "1.2": "fb97d5352a18a479f31487b5ff28081313d7d0a8e12b92ec9bdbc011370f9515",
 }
 """Version → digest of its schema. A line here is never changed: a new schema gets a new version and a new line."""
 

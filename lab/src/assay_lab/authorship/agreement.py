@@ -228,7 +228,7 @@ def binocular(code: SimpleNamespace, performer: Any, observer: Any, row: Any) ->
     with torch.inference_mode():
         performed, observed = performer(**row).logits, observer(**row).logits
     surprise = code.binoculars.perplexity(row, performed)
-    crossed = code.binoculars.entropy(observed, performed, row, 2)
+    crossed = code.binoculars.entropy(observed, performed, row, pad_token_id=2)
     return -float(surprise[0] / crossed[0])
 
 

@@ -139,10 +139,22 @@ def _judged(sample: Sample, traced: Trace, index: Searchable, *, sure: float) ->
         return _sample_trace(sample, "too short", reason=traced.too_short)
     numbers = [match.document_id for match in traced.matches]
     documents = {document.id: document for document in index.documents(numbers)}
+    kinds = _kinds(sample, traced.matches, documents, sure=sure)
+    for kind in (*PRESENT_KINDS, SAME_TASK):
+        if kind in kinds:
+            return _sample_trace(sample, kind, match=kinds[kind], origins=traced.origins)
+    nearest = next(iter(traced.matches), None)
+    return _sample_trace(sample, "absent", match=nearest, origins=traced.origins, reason=traced.why_none)
+
+
+def _kinds(
+    sample: Sample, matches: Sequence[Match], documents: Mapping[int, StoredDocument], *, sure: float
+) -> dict[MatchKind, Match]:
+    """Return the first match of each kind."""
     kinds: dict[MatchKind, Match] = {}
     task = passages(f"{sample.metadata.get('prompt') or ''}\n{sample.text}")
     # a later match may be of a stronger kind than the first one, so all of them are judged
-    for match in traced.matches:
+    for match in matches:
         document = documents[match.document_id]
         is_sure = match.confidence is None or match.confidence >= sure
         if _occurs(sample, document, "characters"):
@@ -153,11 +165,7 @@ def _judged(sample: Sample, traced: Trace, index: Searchable, *, sure: float) ->
             kinds.setdefault("near-duplicate", match)
         elif same_wording(task, passages(document.text)):
             kinds.setdefault(SAME_TASK, match)
-    for kind in (*PRESENT_KINDS, SAME_TASK):
-        if kind in kinds:
-            return _sample_trace(sample, kind, kinds[kind], traced.origins)
-    nearest = traced.matches[0] if traced.matches else None
-    return _sample_trace(sample, "absent", nearest, traced.origins, reason=traced.why_none)
+    return kinds
 
 
 def _sample_trace(

@@ -147,8 +147,8 @@ class BagModel(nn.Module):
 
     def encoder(self) -> BagEncoder:
         """Return the encoder with the weights as they are now."""
-        learned, weights = self.learned.detach().cpu().numpy(), self.weights.detach().cpu().numpy()
-        return BagEncoder("in training", "", learned, *weights)
+        learned, (signs, own) = self.learned.detach().cpu().numpy(), self.weights.detach().cpu().numpy()
+        return BagEncoder("in training", "", learned, sign_weights=signs, learned_weights=own)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

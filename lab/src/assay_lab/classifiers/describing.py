@@ -108,15 +108,15 @@ def _(audit: ShortcutAudit) -> Report:
     """Return the report on the shortcuts of a data set."""
     tables = [
         Table.of(
-            "shortcuts",
-            "AUROC that remains",
-            audit.steps.items(),
-            (
+            name="shortcuts",
+            title="AUROC that remains",
+            items=audit.steps.items(),
+            columns=(
                 Column("removed", "name", lambda step: step[0]),
                 Column("this and all above", "area", lambda step: step[1].auroc, plot=(0, 1, 0.5)),
                 Column("this alone", "area", lambda step: audit.alone.get(step[0]), missing="removed last only"),
             ),
-            ("A linear model on characters, four folds by group. A fall towards .5 shows what the classes differ in.",),
+            caption=("A linear model on characters, by group. A fall towards .5 shows what the classes differ in.",),
         )
     ]
     collections = sorted(set(chain.from_iterable(audit.transfer)))

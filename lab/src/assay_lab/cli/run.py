@@ -70,7 +70,6 @@ def run_command(
     from assay_lab.cli.testbed_runs import numbers, watchers
     from assay_lab.experiments import (
         Bench,
-        all_measurements,
         check_folder_of_experiments,
         check_scale,
         check_used,
@@ -83,12 +82,11 @@ def run_command(
         return
     if name is None:
         raise DataError("received no name; expected one of `assay lab list`, or --all")
-    if scale is not None:
-        check_scale(scale)
-    chosen = [each for title, each in all_measurements().items() if title == name or title.startswith(f"{name}-")]
+    scale = scale or "full"
+    check_scale(scale)
+    chosen = measurements_named(name)
     if not chosen:
         experiments = experiments_named(name)  # a name that nothing has is refused before a folder is looked at
-        scale = scale or "full"
         folder = out or Path("runs") / Path(scale).stem
         check_folder_of_experiments(folder)
         bench = Bench.of_scale(
@@ -103,20 +101,31 @@ def run_command(
         if seed is None and bench.keys:
             bench = replace(bench, seeds=(bench.configurations[0].seed,))
         check_used(name, experiments, bench)
-        if plan:
-            show_plan(name, experiments, bench)
-            return
-        run_reproductions(name, bench)
+        (show_plan if plan else run_reproductions)(name, experiments, bench)
         return
-    if plan:
-        raise DataError(f"{name}: --plan is of the tables and figures of papers; this takes its data and no model")
-    if len(seeds) > 1 or model or (out and len(chosen) > 1):
-        raise DataError(f"{name}: expected one seed, no --model, and --out for one experiment alone")
+    check_measurements(name, plan=plan, several=bool(seeds[1:] or model or (out and chosen[1:])))
     run_measurements(chosen, scale, seed=seeds[0], places=places, out=out)
 
 
+def measurements_named(name: str) -> "list[Experiment]":
+    """Return the measurements of a name, alone or with a suffix; none for the name of a paper."""
+    from assay_lab.experiments import all_measurements
+
+    return [each for title, each in all_measurements().items() if f"{title}-".startswith(f"{name}-")]
+
+
+def check_measurements(name: str, *, plan: bool, several: bool) -> None:
+    """Refuse the options of papers for a measurement."""
+    from assay.errors import DataError
+
+    if plan:
+        raise DataError(f"{name}: --plan is of the tables and figures of papers; this takes its data and no model")
+    if several:
+        raise DataError(f"{name}: expected one seed, no --model, and --out for one experiment alone")
+
+
 def run_measurements(
-    chosen: Sequence["Experiment"], scale: str | None, *, seed: int, places: Mapping[str, Path], out: Path | None
+    chosen: Sequence["Experiment"], scale: str, *, seed: int, places: Mapping[str, Path], out: Path | None
 ) -> None:
     """Run experiments and show each result; one gets all data, several get those that they know.
 
@@ -126,12 +135,12 @@ def run_measurements(
     from assay.cli import chosen_format
     from assay.cli import show as show_report
     from assay.errors import DataError
-    from assay_lab.experiments import FULL, drive
+    from assay_lab.experiments import drive
 
     lacking = []
     for each in chosen:
         given = own_data(each, places) if chosen[1:] else places
-        report, missing = drive(each, scale or FULL, seed=seed, given=given, out=out)
+        report, missing = drive(each, scale, seed=seed, given=given, out=out)
         show_report(report, chosen_format())
         if missing:
             lacking.append(f"{each.name}: {missing}")
@@ -183,14 +192,13 @@ def run_all(places: Mapping[str, Path], seed: int) -> None:
         raise DataError(f"{len(failures)} of {len(names)} experiments failed: {', '.join(failures)}")
 
 
-def run_reproductions(name: str, bench: "Bench") -> None:
+def run_reproductions(name: str, experiments: Sequence["Reproduction"], bench: "Bench") -> None:
     """Run an experiment of a paper, or all of them, write the results beside the runs, and show the tables."""
     from assay.cli import chosen_format
     from assay.cli import show as show_report
-    from assay_lab.experiments import experiments_named, finding_report, joined, paper, write_finding
+    from assay_lab.experiments import finding_report, joined, paper, write_finding
 
     calm_threads(bench.scale)
-    experiments = experiments_named(name)
     whole = len(experiments) > 1
     findings = []
     for experiment in experiments:

@@ -30,5 +30,5 @@ def toy_logs_command(
     from assay_lab.toy_logs.environments import HARNESSES, write_toy_logs
 
     names = harness or list(HARNESSES)
-    write_toy_logs(out, names, environments, checkout)
+    write_toy_logs(out, names, environments, checkout=checkout)
     echo(f"{out}: logs of {', '.join(names)}")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain, product
 from operator import attrgetter, methodcaller
-from typing import Literal
+from typing import Literal, Protocol
 
 from assay.evaluation import Estimate
 from assay.reports import Axes, Series
@@ -20,8 +20,13 @@ MEASURES: tuple[Measure, ...] = ("macro-F1", "accuracy", "precision", "recall")
 VIEWS: tuple[SampleView, ...] = ("filtered", "all")
 Runs = Mapping[str, tuple[Evaluation, ...]]
 """Configuration → one evaluation for each seed."""
-Ours = Callable[[str, SampleView, str, int], Estimate | None]
-"""Configuration, view, detector, column → our value."""
+
+
+class Ours(Protocol):
+    """Our value in one column of a table."""
+
+    def __call__(self, name: str, view: SampleView, detector: str, *, column: int) -> Estimate | None:
+        """Return the value of a detector for a configuration, in a view."""
 
 
 def runs_of(bench: Bench, *, ratio: float | None = None) -> dict[str, tuple[Evaluation, ...]]:
@@ -82,8 +87,8 @@ def decided(
 def by_epoch(runs: Runs, measure: Measure) -> Ours:
     """Return a function that gives one measure after an epoch."""
 
-    def value(name: str, view: SampleView, detector: str, epoch: int) -> Estimate | None:
-        return decided(runs[name], detector, epoch=epoch, view=view, measure=measure)
+    def value(name: str, view: SampleView, detector: str, *, column: int) -> Estimate | None:
+        return decided(runs[name], detector, epoch=column, view=view, measure=measure)
 
     return value
 
@@ -124,7 +129,7 @@ def beside_paper(
         heads += [f"{model} (paper), {heading(int(column))}" for model, column in theirs]
         lines = []
         for label, detector in rows.items():
-            values: list[Value] = [ours(name, view, detector, column) for name, column in own]
+            values: list[Value] = [ours(name, view, detector, column=column) for name, column in own]
             values += [printed.value(measure, model, label, column=column) for model, column in theirs]
             lines.append(ValueRow(label, tuple(values)))
         table = ValueTable(
@@ -163,10 +168,11 @@ def epoch_heading(epoch: int) -> str:
 def macro_f1_chart(title: str, runs: Runs, detectors: Sequence[str]) -> tuple[Chart, ...]:
     """Return the figure of macro-F1 by epoch on the first model, in the first view; nothing without values."""
     first, view = next(iter(runs)), views_of(runs)[0]
-    value = by_epoch(runs, "macro-F1")
     lines = {}
     for detector in detectors:
-        lines[detector] = mapped(partial(value, first, view, detector), epochs_of(runs))
+        lines[detector] = mapped(
+            partial(decided, runs[first], detector, view=view, measure="macro-F1"), epochs_of(runs)
+        )
     return chart(title, lines, x="epochs of training")
 
 

@@ -160,7 +160,7 @@ def picture(name: str, table: ValueTable) -> str:
                     points[float(column.rpartition(" ")[2])] = value
             lines.append(Series(row.name, points))
     axes = Axes("epochs of training", table.title.partition(",")[0], percent=table.unit == "percent")
-    return standalone_chart(name, f"{table.title}, by epochs of training", lines, axes)
+    return standalone_chart(name, f"{table.title}, by epochs of training", lines, axes=axes)
 
 
 def anchor(title: str) -> str:

@@ -205,7 +205,7 @@ def power_chart(name: str, file: File) -> str:
                 points[share] = Estimate(sum(right) / len(right), min(right), max(right))
         lines.append(Series(f"{n} texts", points))
     axes = Axes("share that was trained on", "right verdicts", percent=True)
-    return standalone_chart(name, "Right verdicts, by share that was trained on", lines, axes)
+    return standalone_chart(name, "Right verdicts, by share that was trained on", lines, axes=axes)
 
 
 def verdict_languages(*files: File) -> str:

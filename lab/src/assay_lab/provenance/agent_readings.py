@@ -10,6 +10,7 @@ import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 from assay.agent_runs import (
@@ -181,34 +182,34 @@ class Trial(NamedTuple):
     accused: bool
 
 
-def tried(
-    plant: Plant, runs: Sequence[tuple[AgentRun, GoldTask]], tasks: Sequence[GoldTask], scale: Scale, seed: int
-) -> Iterator[Trial]:
+def tried(plant: Plant, runs: Sequence[tuple[AgentRun, GoldTask]], scale: Scale, *, seed: int) -> Iterator[Trial]:
     """Yield what became of each plant of one form."""
     chance = random.Random(f"{plant.name} {seed}")  # noqa: S311  no secret
     for agent_run, task in runs:
-        others = [other for other in tasks if other.id != task.id and other.patch]
+        others = [other for _, other in runs if other.id != task.id and other.patch]
         lines = task.tests.lines if plant.channel == "the tests" else task.fix.lines
         for _ in range(scale.repeats):
-            judged = judge_run(planted(agent_run, task, task, plant, chance), "", task)
+            judged = judge_run(planted(agent_run, task, shown=task, plant=plant, chance=chance), "", task)
             exact = is_reader(judged) and judged.place.startswith("planted") and judged.channel == plant.channel
-            stranger = judge_run(planted(agent_run, task, chance.choice(others), plant, chance), "", task)
-            yield Trial(len(lines), is_reader(judged), exact, is_reader(stranger))
+            strange = planted(agent_run, task, shown=chance.choice(others), plant=plant, chance=chance)
+            accused = is_reader(judge_run(strange, "", task))
+            yield Trial(len(lines), is_reader(judged), exact, accused=accused)
+
+
+def runs_in(folder: Path) -> Iterator[AgentRun]:
+    """Yield the runs in a folder, beside which its table of tasks lies."""
+    for path, _ in run_files([folder]):
+        if path.name != TASKS:
+            yield from (run for run in read_runs(path) if isinstance(run, AgentRun))
 
 
 def run(scale: Scale, seed: int, data: Data) -> Result:
     """Which planted readings of the gold patch are found in real runs, and how many real runs are accused?"""
     folder = data["agent-runs"]
     table = read_gold_tasks(folder / TASKS, {})
-    runs = []
-    for path, _ in run_files([folder]):
-        runs += [] if path.name == TASKS else [run for run in read_runs(path) if isinstance(run, AgentRun)]
-    named = []
-    for agent_run in runs[: scale.runs]:
-        task = task_of_run(agent_run, table)
-        if task is not None:
-            named.append((agent_run, task))
-    groups = {"tasks with runs": named}
+    runs = list(runs_in(folder))
+    named = ((agent_run, task_of_run(agent_run, table)) for agent_run in runs[: scale.runs])
+    groups = {"tasks with runs": [(agent_run, task) for agent_run, task in named if task is not None]}
     if "tasks" in data:
         chance = random.Random(seed)  # noqa: S311  no secret
         others = [task for name, task in read_gold_tasks(data["tasks"], {}).items() if name not in table]
@@ -220,7 +221,7 @@ def run(scale: Scale, seed: int, data: Data) -> Result:
         row = {"tasks": group, "form": "as recorded", "planted": 0, "strangers": len(chosen), "accused": len(accused)}
         rows.append({**row, "accused_at_most": high})
         for plant in PLANTS:
-            results = list(tried(plant, chosen, [task for _, task in chosen], scale, seed))
+            results = list(tried(plant, chosen, scale, seed=seed))
             rows += [_row(group, plant, results, is_small=is_small) for is_small in (False, True)]
     return Result(rows, ["Runs of one agent and one model; the plants are ours, in the form that each command prints."])
 

@@ -30,7 +30,7 @@ from assay_lab.provenance.licence_heads import LICENSING
 
 CASES = Path(__file__).parents[3] / "lists" / "licence_cases.toml"
 TEXTS: Mapping[str, str] = {"gpl3": dict(LICENSES)["GPL-3.0"], "mit": dict(LICENSES)["MIT"]}
-PROPRIETARY = "LicenseRef-scancode-proprietary-license"
+_WORDS: Mapping[str, str] = {"proprietary": "LicenseRef-scancode-proprietary-license"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +99,17 @@ def scanned(cases: Sequence[Case], program: str) -> list[str]:
 
 
 def is_right(licence: str, case: Case) -> bool:
-    """Return True if a licence is one of those that the case allows; proprietary is any word for it."""
-    for right in case.right:
-        allowed = PROPRIETARY if right == "proprietary" else right
-        try:
-            if LICENSING.is_equivalent(LICENSING.parse(licence), LICENSING.parse(allowed)):
-                return True
-        except Exception:  # noqa: BLE001  a reader's words need not be an expression
-            return licence == allowed
-    return False
+    """Return True if a licence is one of those that the case allows."""
+    return any(is_same_licence(licence, right) for right in case.right)
+
+
+def is_same_licence(licence: str, right: str) -> bool:
+    """Return True if two expressions are equivalent; "proprietary" is any word for it."""
+    try:
+        parsed = (LICENSING.parse(_WORDS.get(words, words)) for words in (licence, right))
+        return bool(LICENSING.is_equivalent(*parsed))
+    except Exception:  # noqa: BLE001  a reader's words need not be an expression
+        return licence == right
 
 
 def is_permissive(licence: str) -> bool:
@@ -128,21 +130,29 @@ def run(scale: None, seed: int, data: Data) -> Result:
     rows, wrong = [], []
     readers = dict.fromkeys(reader for reader, *_ in readings)
     for reader, part, half in product(readers, ("head", "manifest"), ("a", "b")):
+        about = {"reader": reader, "part": part, "half": half}
         own = [(case, licence) for by, case, licence in readings if (by, case.part, case.half) == (reader, part, half)]
-        if not own:
-            continue
-        right = sum(is_right(licence, case) for case, licence in own)
-        permissive = [is_permissive(licence) and not any(map(is_permissive, case.right)) for case, licence in own]
-        share = wilson(right, len(own))
-        row = {"reader": reader, "part": part, "half": half, "cases": len(own), "right": right}
-        rows.append(row | {"share": share.value, "interval": [share.low, share.high], "permissive": sum(permissive)})
-        for case, licence in own:
-            if not is_right(licence, case):
-                about = {"reader": reader, "part": part, "half": half, "kind": case.kind, "right": list(case.right)}
-                wrong.append(
-                    about | {"read": licence, "file": next(iter(case.files)) if part == "manifest" else case.path}
-                )
+        if own:
+            rows.append(about | counted(own))
+            wrong += [about | error for error in errors(own)]
     return Result([*rows, {"wrong": wrong}])
+
+
+def counted(readings: Sequence[tuple[Case, str]]) -> dict[str, object]:
+    """Return how many readings are right, and how many pass a gate that no right one would."""
+    right = sum(is_right(licence, case) for case, licence in readings)
+    permissive = [is_permissive(licence) and not any(map(is_permissive, case.right)) for case, licence in readings]
+    share = wilson(right, len(readings))
+    counts = {"cases": len(readings), "right": right, "share": share.value}
+    return {**counts, "interval": [share.low, share.high], "permissive": sum(permissive)}
+
+
+def errors(readings: Sequence[tuple[Case, str]]) -> Iterator[dict[str, object]]:
+    """Yield what is known of each reading that is not right."""
+    for case, licence in readings:
+        if not is_right(licence, case):
+            file = next(iter(case.files)) if case.part == "manifest" else case.path
+            yield {"kind": case.kind, "right": list(case.right), "read": licence, "file": file}
 
 
 EXPERIMENTS = (

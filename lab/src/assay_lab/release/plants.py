@@ -81,7 +81,7 @@ def copy_set(rows: Sequence[dict[str, object]], copies: int, *, kind: str = "dic
     """Return distinct verified copies of each task that has enough."""
     columns = TaskColumns()
     layout = layout_of(rows, columns, "tasks")
-    ids = ids_of(rows, layout, columns, "tasks")
+    ids = ids_of(rows, layout, columns, source="tasks")
     kept, names, languages, originals, texts = [], [], [], [], []
     for row, name in zip(rows, ids, strict=True):
         language = language_of_row(row, name, columns)

@@ -210,8 +210,16 @@ def baseline_of(entry: Mapping[str, object]) -> BlindBaseline:
         without_area = None if reason is None else str(reason)
         return BlindBaseline(ranking=None, kind=None, separates=separates, all=(), reason=without_area)
     auroc = Estimate(**{**area, "groups": tuple(area["groups"])})
-    unknown = Estimate(math.nan, math.nan, math.nan)
-    ranking = Ranking("stored", 0, 0, 0, 0, 0, auroc, unknown, math.nan, {}, np.zeros(0), np.zeros(0))
+    ranking = Ranking(
+        name="stored",
+        **dict.fromkeys(("positives", "negatives", "unscorable_positives", "unscorable_negatives", "groups"), 0),
+        auroc=auroc,
+        auprc=Estimate(math.nan, math.nan, math.nan),
+        auprc_chance=math.nan,
+        tpr_at_fpr={},
+        fpr=np.zeros(0),
+        tpr=np.zeros(0),
+    )
     return BlindBaseline(ranking=ranking, kind=ranking.name, separates=separates, all=(ranking,))
 
 

@@ -1,120 +1,125 @@
-"""Tables of rarity from packages, and the texts of other packages that a scan accuses although they hold no task."""
+"""Archives of packages: the table of rarity that a scan ships is made from some, and others are scanned for tasks.
 
-import json
+Packages hold hardly any benchmark, so a text of theirs that a scan says holds a task is a false row, or a true copy: a
+fixed bug in the project itself, a vendored file, a data set. Each is listed with both texts, to be read.
+"""
+
+import hashlib
 import random
 import time
-import zipfile
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatch
+from itertools import chain
 from typing import Any
 
 import numpy as np
+from scipy.stats import chi2
 
-from assay.scan import Matcher, UnitSequence, fit_rarity, read_tasks
+from assay.evaluation import COVERAGE
+from assay.files import parse_toml
+from assay.scan import UnitSequence, fit_rarity, scan_corpus
 from assay_lab.experiments.declaration import Data, Experiment, Result
+from assay_lab.measuring import LISTS
+from assay_lab.scan.archives import packages_in, texts_in
 from assay_lab.scan.recall import CHOSEN_ON, CONFIRMED_ON
 
-ENDINGS = (".py", ".md", ".rst", ".txt", ".js", ".ts", ".h", ".hpp", ".c", ".cc", ".cpp", ".java", ".go", ".rs", ".pyi")
-LARGEST = 200_000
 A_PROJECT = 600_000
-"""Bytes of a project that are counted: large projects must not be the whole table."""
-BATCH = 2_000_000
+"""Bytes of a package that are counted: large packages must not be the whole table."""
 RUNS = {"words": 60_000, "tokens": 25_000}
 """Form → runs of each length in the table."""
+READINGS = LISTS / "scan_readings.toml"
+"""What a reader said about each text of a package that a scan accuses."""
+TRUE_COPY = "true copy"
 
 
 def frequencies(scale: int, seed: int, data: Data) -> Result:
-    """Frequent runs of words and tokens in many projects: the table of rarity that a scan ships."""
-    draw = random.Random(seed)  # noqa: S311  a draw of an experiment
+    """Frequent runs of words and tokens in many packages: the table of rarity that a scan ships."""
+    packages = packages_in(data["packages"])[:scale]
+    texts: list[list[bytes]] = []
+    for package in packages:
+        # the draw is the package's own, so a package more or fewer changes nothing in the others
+        draw = random.Random(f"{seed} {package.name}")  # noqa: S311  a draw of an experiment
+        inside = [raw for _, raw in sorted(texts_in(package))]
+        draw.shuffle(inside)
+        ends = np.cumsum(list(map(len, inside)))
+        texts.append(inside[: int(np.searchsorted(ends, A_PROJECT)) + 1])
     stored: dict[str, Any] = {}
     rows = []
-    for form in ("words", "tokens"):
+    for form, most in RUNS.items():
         projects = []
-        for folder in sorted(path for path in data["projects"].iterdir() if path.is_dir())[:scale]:
-            texts, size = [], 0
-            files = sorted(path for path in folder.rglob("*") if path.suffix in ENDINGS)
-            draw.shuffle(files)
-            for path in files:
-                if size < A_PROJECT and path.is_file() and path.stat().st_size <= LARGEST:
-                    raw = path.read_bytes()
-                    size += len(raw)
-                    texts.append(UnitSequence.of(raw, form).hashes)
-            projects += [texts] if texts else []
-        table = fit_rarity(form, projects, most=RUNS[form])
+        for inside in filter(None, texts):
+            projects.append([UnitSequence.of(raw, form).hashes for raw in inside])
+        table = fit_rarity(form, projects, most=most)
         stored |= {f"{form}_keys": table.keys, f"{form}_bits": table.bits, f"{form}_unknown": table.unknown}
-        rows.append({"form": form, "projects": len(projects), "runs": len(table.keys)})
-    np.savez_compressed(data["work"] / "frequencies.npz", **stored)
-    return Result(rows)
+        rows.append({"form": form, "packages": len(projects), "runs": len(table.keys), "bits_unknown": table.unknown})
+    path = data["work"] / "frequencies.npz"
+    np.savez_compressed(path, **stored)
+    size = sum(map(len, chain.from_iterable(texts)))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    notes = [f"From {size:,} bytes of: {', '.join(package.name for package in packages)}.", f"SHA-256 {digest}."]
+    return Result(rows, notes)
 
 
 def false_rows(scale: int, seed: int, data: Data) -> Result:  # noqa: ARG001  nothing is drawn
-    """Texts of packages that a scan says hold a task, each listed; packages hold hardly any benchmark."""
-    names = [f"{name}={data[name]}" for name in (*CHOSEN_ON, *CONFIRMED_ON) if name in data]
-    tasks = read_tasks(names)
-    matcher = Matcher(tasks)
-    size = texts = 0
-    accused: list[dict[str, object]] = []
+    """Texts of packages that a scan says hold a task, each read; packages hold hardly any benchmark."""
+    packages = packages_in(data["packages"])[:scale]
+    benchmarks = [f"{name}={data[name]}" for name in (*CHOSEN_ON, *CONFIRMED_ON) if name in data]
     began = time.process_time()
-    for batch in _batches(data["packages"], scale):
-        texts += len(batch)
-        size += sum(len(raw) for _, raw in batch)
-        for number, match in matcher.search([raw for _, raw in batch]):
-            place, task = match.place, tasks[match.task]
-            line = {"text": batch[number][0], "benchmark": task.benchmark, "task": task.id, "part": place.part}
-            accused.append({**line, "how": place.how, "share": place.share, "line": place.first_line})
-    (data["work"] / "accused.json").write_text(json.dumps(accused, indent=1), "utf-8")
-    rows = len({row["text"] for row in accused})
-    # the exact upper bound of a Poisson count, 95 %
-    from scipy.stats import chi2  # noqa: PLC0415  slow to import
-
-    row = {
-        "tasks": len(tasks),
-        "texts": texts,
-        "megabytes": size / 1e6,
-        "accused texts": rows,
-        "upper bound for each million texts": float(chi2.ppf(0.95, 2 * (rows + 1)) / 2 / texts * 1e6),
-        "megabytes_per_second": size / 1e6 / (time.process_time() - began),
+    scanned = scan_corpus(list(map(str, packages)), benchmarks, jobs=1, out=data["work"] / "accused.jsonl")
+    seconds = time.process_time() - began
+    readings = parse_toml(READINGS.read_text("utf-8"))["reading"]
+    texts: dict[str, list[str]] = {}
+    tasks: dict[str, set[str]] = {}
+    for task in scanned.tasks("found"):
+        for place in task.places:
+            text = place.source.removeprefix(f"{data['packages']}/")
+            kind = _reading(readings, text, task.benchmark)
+            texts.setdefault(kind, []).append(text)
+            tasks.setdefault(kind, set()).add(f"{task.benchmark} {task.task_id}")
+    rows: list[dict[str, object]] = []
+    for kind, inside in texts.items():
+        chosen = sorted(set(inside))
+        rows.append({"reading": kind, "texts": len(chosen), "tasks": len(tasks[kind]), "in": chosen})
+    compared = scanned.evidence.compared
+    wrong = sum(len(row["in"]) for row in rows if row["reading"] != TRUE_COPY)  # type: ignore[misc,arg-type]
+    total = {
+        "reading": "all",
+        "packages": len(packages),
+        "texts": compared,
+        "megabytes": scanned.size / 1e6,
+        "tasks": len(scanned.evidence.tasks),
+        "wrong_texts": wrong,
+        "wrong_of_a_million": float(chi2.ppf(COVERAGE, 2 * (wrong + 1)) / 2 / compared * 1e6),
+        "not_read": dict(scanned.unread),
+        "seconds": seconds,
     }
-    return Result([row], [json.dumps(entry) for entry in accused])
+    return Result([total, *rows])
 
 
-def _batches(folder: Path, most: int) -> Iterator[list[tuple[str, bytes]]]:
-    """Yield names and texts of the packages in a folder, until `most` bytes are together."""
-    batch: list[tuple[str, bytes]] = []
-    size = total = 0
-    for path in sorted(folder.glob("*.whl")):
-        with zipfile.ZipFile(path) as archive:
-            for entry in archive.infolist():
-                if not entry.filename.endswith(ENDINGS) or entry.file_size > 10 * LARGEST:
-                    continue
-                raw = archive.read(entry)
-                batch.append((f"{path.name.split('-')[0]}/{entry.filename}", raw))
-                size += len(raw)
-                if size >= BATCH:
-                    total += size
-                    yield batch
-                    batch, size = [], 0
-        if total >= most:
-            return
-    if batch:
-        yield batch
+def _reading(readings: Sequence[Mapping[str, str]], text: str, benchmark: str) -> str:
+    """Return what a reader said about a text that is accused."""
+    for reading in readings:
+        if fnmatch(text, reading["text"]) and benchmark in reading["benchmark"].split():
+            return reading["is"]
+    return "not read"
 
 
-BENCHMARKS = {name: f"files of {name}" for name in (*CHOSEN_ON, *CONFIRMED_ON)}
 EXPERIMENTS = (
     Experiment(
         name="scan/frequencies",
         run=frequencies,
         scales={"smoke": 5, "full": 2000},
-        needs={"projects": "a folder with a folder of sources for each project"},
+        columns=("form", "packages", "runs", "bits_unknown"),
+        needs={"packages": "a folder of archives of packages"},
         stored="scan/frequencies",
     ),
     Experiment(
         name="scan/false-rows",
         run=false_rows,
-        scales={"smoke": 3_000_000, "full": 600_000_000},
-        needs={"packages": "a folder of wheels"},
-        takes=BENCHMARKS,
+        scales={"smoke": 3, "full": 2000},
+        columns=("reading", "packages", "texts", "megabytes", "tasks", "wrong_texts", "wrong_of_a_million"),
+        needs={"packages": "a folder of archives of packages that the limits of the rule were not chosen on"},
+        takes={name: f"files of {name}" for name in (*CHOSEN_ON, *CONFIRMED_ON)},
         stored="scan/false_rows",
     ),
 )

@@ -155,7 +155,7 @@ def lighteval(folder: Path) -> None:
         answer = ModelResponse(input=doc.query, text=[body(number)])
         metrics = {"em": int(number % 4 == 0), "length": len(body(number))}
         tracker.metrics_logger.log(name, metrics)
-        tracker.details_logger.log(name, doc, answer, metrics)
+        tracker.details_logger.log(name, doc, answer, metrics=metrics)
     tracker.metrics_logger.aggregate({name: ToyTask()}, bootstrap_iters=0)
     tracker.details_logger.aggregate()
     tracker.save()

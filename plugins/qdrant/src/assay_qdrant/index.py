@@ -19,6 +19,7 @@ from qdrant_client import QdrantClient
 
 from assay.corpora import Document, Origin
 from assay.errors import CorpusIndexError
+from assay.licences import LICENCE_READER
 from assay.provenance.confidence import IndexCalibration, shipped_calibration
 from assay.provenance.index import (
     AddCounts,
@@ -103,6 +104,7 @@ class QdrantIndex:
         *,
         profile: Profile | str = "default",
         encoder: Encoder | None = None,
+        licence_reader: str = LICENCE_READER,
         client: QdrantClient | None = None,
     ) -> Self:
         """Create an empty index, and open it for writing.
@@ -111,6 +113,7 @@ class QdrantIndex:
             address: http[s]://HOST[:PORT][/COLLECTION][?shards=N&replicas=N]; the API key comes from QDRANT_API_KEY.
             profile: of the fingerprints.
             encoder: of the vectors; None: none.
+            licence_reader: name and version of what reads the licences.
             client: an existing connection; None: connect to the address.
 
         Raises:
@@ -121,7 +124,7 @@ class QdrantIndex:
         documents, files = Collection(calls, where.collection), Collection(calls, where.collection + FILES)
         with calls.closed_on_error():
             make_collections(documents, files, address=where, profile=chosen, encoder=encoder)
-            Files(files).describe(description_content(chosen, encoder))
+            Files(files).describe(description_content(chosen, encoder, licence_reader))
             return cls(calls, where, writable=True, encoder=encoder)
 
     @classmethod
@@ -300,6 +303,11 @@ class QdrantIndex:
         return self._described.encoder_digest
 
     @property
+    def licence_reader(self) -> str | None:
+        """Name and version of what read the licences; None of an older index."""
+        return self._described.licence_reader
+
+    @property
     def finds_by_vector(self) -> bool:
         """True if the index has vectors and was opened with its encoder, so that `candidates_by_vector` works."""
         return self._encoder is not None
@@ -363,6 +371,7 @@ class QdrantIndex:
             profile=self.profile,
             encoder=self._described.encoder,
             encoder_digest=self._described.encoder_digest,
+            licence_reader=self.licence_reader,
             documents=documents,
             origins=_total(self._documents.facet("places")),
             sources=tuple(sorted(self._documents.facet("origins[].source"))),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.agent_runs.layouts.contents import arguments_of, names_in, text_of
+from assay.agent_runs.layouts.contents import arguments_of, mapping_or_empty, names_in, string_or_none, text_of
 from assay.agent_runs.run_values import AgentRun, Step
 
 _BLOCK = re.compile(r"```(?:mswea_bash_command|bash|sh|shell)\s*\n(.*?)\n?```", re.DOTALL)
@@ -20,7 +20,7 @@ def chat_steps(messages: Iterable[Mapping[str, Any]], folder: str = "", name: st
         if role == "assistant" or message.get("object") == "response":
             new = dict(_calls(message))
             calls |= new
-            block = None if new else _BLOCK.search(text)
+            block = not new and _BLOCK.search(text)
             command = block[1] if block else ""
             continue
         key = str(message.get("tool_call_id") or message.get("call_id") or "")
@@ -58,23 +58,22 @@ def first_prompt(messages: Iterable[Mapping[str, Any]]) -> str:
 
 def mini_swe_agent(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN401  JSON
     """Return the run of a trajectory of mini-swe-agent, or of any object with `messages` of a chat."""
-    messages = content.get("messages") if isinstance(content, Mapping) else None
+    messages = mapping_or_empty(content).get("messages")
     if not isinstance(messages, list) or not all(isinstance(message, Mapping) for message in messages):
         return None
-    info = content.get("info") if isinstance(content.get("info"), Mapping) else {}
+    info = mapping_or_empty(content.get("info"))
     environment = (info.get("config") or {}).get("environment") or {}
     root = str(environment.get("cwd") or "")
-    names = names_in(path)
-    own = content.get("instance_id")
+    names = (*filter(None, [str(content.get("instance_id") or "")]), *names_in(path))
     return [
         AgentRun(
-            name=str(own or names[0]),
+            name=names[0],
             layout="mini-swe-agent",
-            tasks=(str(own), *names) if own else names,
+            tasks=names,
             prompt=first_prompt(messages),
             steps=tuple(chat_steps(messages, root)),
-            submission=info.get("submission") if isinstance(info.get("submission"), str) else None,
+            submission=string_or_none(info.get("submission")),
             root=root,
-            cut="" if info.get("exit_status") != "" else "the run has no end",
+            cut="the run has no end" * (info.get("exit_status") == ""),
         )
     ]

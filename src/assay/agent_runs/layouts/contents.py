@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from assay.files import parse_json
 
@@ -47,6 +48,16 @@ def names_in(path: Path) -> tuple[str, ...]:
     while stem.endswith(_SUFFIXES):
         stem = stem[: stem.rindex(".")]
     return (stem, *(folder.name for folder in path.parents if folder.name))
+
+
+def mapping_or_empty(value: object) -> Mapping[str, Any]:
+    """Return an object of JSON; an empty one in place of anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def string_or_none(value: object) -> str | None:
+    """Return a string of JSON; None in place of anything else."""
+    return value if isinstance(value, str) else None
 
 
 def outcome_of(value: object) -> float | None:

@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from assay.agent_runs.layouts.contents import arguments_of, outcome_of, text_of
+from assay.agent_runs.layouts.contents import arguments_of, outcome_of, string_or_none, text_of
 from assay.agent_runs.run_values import AgentRun, Step
 
 
@@ -28,7 +28,7 @@ def openhands(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN40
             tasks=(name,),
             prompt="\n".join(prompts),
             steps=tuple(_steps(events)),
-            submission=patch if isinstance(patch, str) else None,
+            submission=string_or_none(patch),
             solved=outcome_of(report.get("resolved")),
             cut=f"the run ended with an error: {content['error']}"[:200] if content.get("error") else "",
         )
@@ -54,8 +54,8 @@ def _steps(events: list[Mapping[str, Any]]) -> Iterator[Step]:
         key = event.get("tool_call_id") or event.get("cause")
         tool, arguments = calls.get(key if key in calls else last, ("", {}))
         observed = event["observation"]
-        output = text_of(observed) if isinstance(observed, Mapping) else text_of(event.get("content"))
-        yield Step(f"history[{number}]", tool=tool, arguments=arguments, output=output)
+        content = observed if isinstance(observed, Mapping) else event.get("content")
+        yield Step(f"history[{number}]", tool=tool, arguments=arguments, output=text_of(content))
 
 
 def _own(arguments: dict[str, str]) -> dict[str, str]:

@@ -1,17 +1,18 @@
 """Trajectories that are one object a run: SWE-agent (`.traj`), and Harbor and Terminal-Bench (ATIF)."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from assay.agent_runs.layouts.contents import arguments_of, names_in, outcome_of, text_of
+from assay.agent_runs.layouts.contents import arguments_of, mapping_or_empty, names_in, outcome_of, text_of
 from assay.agent_runs.run_values import AgentRun, Step
 from assay.files import parse_json
 
 
 def swe_agent(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN401  JSON
     """Return the run of a trajectory of SWE-agent."""
-    entries = content.get("trajectory") if isinstance(content, Mapping) else None
+    entries = mapping_or_empty(content).get("trajectory")
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) and "action" in entry for entry in entries):
         return None
     info = content.get("info") or {}
@@ -27,7 +28,8 @@ def swe_agent(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN40
         if message.get("role") == "assistant":
             break
         # a demonstration is a run on another task, shown before this one
-        prompts += [] if message.get("is_demo") else [text_of(message.get("content"))]
+        if not message.get("is_demo"):
+            prompts.append(text_of(message.get("content")))
     return [
         AgentRun(
             name=names_in(path)[0],
@@ -45,11 +47,9 @@ def _state(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the state of a step, which older versions write as JSON within JSON."""
     state = entry.get("state")
     if isinstance(state, str):
-        try:
+        with suppress(ValueError):
             state = parse_json(state)
-        except ValueError:
-            return {}
-    return state if isinstance(state, Mapping) else {}
+    return mapping_or_empty(state)
 
 
 def harbor(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN401  JSON
@@ -57,8 +57,7 @@ def harbor(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN401  
     if not isinstance(content, Mapping) or not str(content.get("schema_version", "")).startswith("ATIF"):
         return None
     trial = _result(path)
-    names = names_in(path)
-    named = [str(trial["task_name"])] if trial.get("task_name") else []
+    names, task = names_in(path), str(trial.get("task_name") or "")
     rewards = (trial.get("verifier_result") or {}).get("rewards") or {}
     entries = content.get("steps") or []
     prompt = "\n".join(text_of(entry.get("message")) for entry in entries if entry.get("source") != "agent")
@@ -67,7 +66,7 @@ def harbor(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN401  
             name=str(trial.get("trial_name") or content.get("session_id") or names[0]),
             layout="ATIF",
             # a trial's folder is the task's name, two underscores and a few letters
-            tasks=(*named, *names, *(name.rpartition("__")[0] for name in names if "__" in name)),
+            tasks=(*filter(None, [task]), *names, *(name.rpartition("__")[0] for name in names if "__" in name)),
             prompt=prompt,
             steps=tuple(_atif_steps(entries)),
             solved=outcome_of(rewards.get("reward")),
@@ -84,9 +83,9 @@ def _atif_steps(entries: list[Mapping[str, Any]]) -> Iterator[Step]:
         for call in calls:
             tool, arguments = str(call.get("function_name")), arguments_of(call.get("arguments"))
             # terminus sends keystrokes to one terminal and reads its screen: no result names its call
-            output = by_call.get(call.get("tool_call_id"), "") or (
-                "" if call is not calls[-1] else by_call.get(None, "")
-            )
+            output = by_call.get(call.get("tool_call_id"), "")
+            if not output and call is calls[-1]:
+                output = by_call.get(None, "")
             yield Step(place, tool=tool, arguments=arguments, output=output)
         if not calls and results:
             yield Step(place, tool="message", arguments={}, output="\n".join(by_call.values()))

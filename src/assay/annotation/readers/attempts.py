@@ -1,13 +1,15 @@
 """Attempts at tasks as a harness lists them, each with the values of several metrics, one of which is chosen."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from assay.annotation.outcomes import choose_metric, outcome_at
-from assay.annotation.task_results import TaskResult
+from assay.annotation.task_results import StatedScore, TaskLog, TaskResult
 from assay.errors import DataError
 
 UNSCORED = "were not scored"
+METRIC = frozenset({"metric"})
+"""Name of the field of `LogColumns` that a reader of several metrics has."""
 
 
 @dataclass(slots=True)
@@ -43,7 +45,7 @@ class Attempts:
             for name, value in values.items():
                 metrics.setdefault(name, []).append(value)
         preferred = requested or next(filter(metrics.__contains__, usual), None)
-        return choose_metric(preferred, metrics, self.place, self.notes.append)
+        return choose_metric(preferred, metrics, self.place, note=self.notes.append)
 
     def results(self, metric: str) -> tuple[TaskResult, ...]:
         """Return the attempts with their outcomes.
@@ -60,5 +62,21 @@ class Attempts:
                 raise DataError(f"{place}: no outcome {metric!r}; expected one in every row")
             if correct is None and problem is None:
                 problem = UNSCORED
-            decided.append(TaskResult(result.id, result.text, correct=correct, problem=problem, number=result.number))
+            decided.append(replace(result, correct=correct, problem=problem))
         return tuple(decided)
+
+    def log(
+        self, harness: str, metric: str, *, stated: Iterable[StatedScore] = (), columns: Iterable[str] = ()
+    ) -> TaskLog:
+        """Return the attempts as a log, with the scores that the harness states and the names of fields that were read.
+
+        Raises:
+            DataError: see `results`.
+        """
+        return TaskLog(
+            harness=harness,
+            results=self.results(metric),
+            stated=tuple(stated),
+            notes=tuple(self.notes),
+            columns=METRIC.union(columns),
+        )

@@ -8,6 +8,7 @@ predictions                 rows of `task_id` with `solution` or `completion`, o
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -50,7 +51,7 @@ def read_evalplus(file: LogFile, columns: LogColumns) -> TaskLog | None:
     if without_plus:
         attempts.notes.append("the further tests of EvalPlus were not run: the outcomes are those of the base tests")
     metric = attempts.choose(columns.metric)
-    return TaskLog("EvalPlus", attempts.results(metric), notes=tuple(attempts.notes), columns=frozenset({"metric"}))
+    return attempts.log("EvalPlus", metric)
 
 
 def _first_attempt(entries: object) -> Mapping[str, Any]:
@@ -91,12 +92,17 @@ def read_bigcodebench(file: LogFile, _columns: LogColumns) -> TaskLog | None:
         place = f"{file.path}: {name}"
         for attempt in _present(attempts, place):
             results.append(TaskResult(name, correct=status_at(attempt["status"], STATUSES, place)))
-    beside = file.path.with_name(file.path.name.replace("eval_results.json", "pass_at_k.json"))
-    content = file.beside(beside)
-    stated: tuple[StatedScore, ...] = ()
-    if beside != file.path and isinstance(content, dict) and "pass@1" in content:
-        stated = (StatedScore(float(content["pass@1"]), str(beside)),)
-    return TaskLog("BigCodeBench", tuple(results), stated)
+    return TaskLog("BigCodeBench", tuple(results), _beside(file, "eval_results.json", "pass_at_k.json"))
+
+
+def _beside(file: LogFile, ending: str, other: str) -> tuple[StatedScore, ...]:
+    """Return pass@1 that a file with another ending states, in an object or in the first one of a list."""
+    path = file.path.with_name(file.path.name.replace(ending, other))
+    content = path != file.path and file.beside(path)
+    first = _first_object(content if isinstance(content, list) else [content])
+    if "pass@1" not in first:
+        return ()
+    return (StatedScore(float(first["pass@1"]), str(path)),)
 
 
 def read_livecodebench(file: LogFile, columns: LogColumns) -> TaskLog | None:
@@ -114,21 +120,16 @@ def read_livecodebench(file: LogFile, columns: LogColumns) -> TaskLog | None:
         if abs(mean - row.get("pass@1", mean)) > ROUNDING:
             raise DataError(f"{place} states pass@1 {row['pass@1']}, but its outcomes have a mean of {mean:g}")
         task = TaskResult(_problem(row, columns), _statement(row, columns), day=day_of(row.get("contest_date")))
-        results += [TaskResult(task.id, task.text, correct, task.day) for correct in outcomes]
-    beside = file.path.with_name(file.path.name.replace("_eval_all.json", "_eval.json"))
-    content = None if beside == file.path else file.beside(beside)
-    stated: tuple[StatedScore, ...] = ()
-    if isinstance(content, list) and content and "pass@1" in content[0]:
-        stated = (StatedScore(content[0]["pass@1"], str(beside)),)
+        results += [replace(task, correct=correct) for correct in outcomes]
+    stated = _beside(file, "_eval_all.json", "_eval.json")
     return TaskLog("LiveCodeBench", tuple(results), stated, columns=used)
 
 
 def _problem(row: Mapping[str, Any], columns: LogColumns) -> str:
-    if columns.id is not None:
-        return str(values_at(row, columns.id)[0])
+    if columns.id is not None or "id" in row:
+        return str(values_at(row, columns.id or "id")[0])
     # one question has several tests where outputs are predicted
-    parts = [str(row[name]) for name in ("question_id", "test_id") if name in row]
-    return str(row["id"]) if "id" in row else "/".join(parts)
+    return "/".join(str(row[name]) for name in ("question_id", "test_id") if name in row)
 
 
 def _statement(row: Mapping[str, Any], columns: LogColumns) -> str:

@@ -19,13 +19,12 @@ def read_columns(file: LogFile, columns: LogColumns) -> TaskLog:
     Raises:
         DataError: no id is named, a path leads nowhere, or a value is no outcome.
     """
-    paths = {name: getattr(columns, name) for name in ("id", "outcome", "text", "date")}
-    if paths["id"] is None:
+    if columns.id is None:
         raise DataError("received --columns outcome without an id; expected --columns id=PATH,outcome=PATH")
     rows = file.rows or ([file.fields] if file.fields else [])
     if not rows:
         raise DataError(f"{file.path}: no rows; expected a table, JSON lines or JSON")
-    used = {name: path for name, path in paths.items() if path is not None}
+    used = columns.paths
     results: list[TaskResult] = []
     for number, row in enumerate(rows, 1):
         place = f"{file.path}: row {number}"
@@ -44,10 +43,10 @@ def read_columns(file: LogFile, columns: LogColumns) -> TaskLog:
 
 def _results(fields: Mapping[str, list[Any]], place: str) -> list[TaskResult]:
     count = len(fields["outcome"])
-    spread = {name: values * (count if len(values) == 1 else 1) for name, values in fields.items()}
+    spread = [values * (count // len(values)) for values in fields.values()]
     results = []
-    for number in range(count):
-        values = {name: column[number] for name, column in spread.items()}
+    for row in zip(*spread, strict=True):
+        values = dict(zip(fields, row, strict=True))
         if values["id"] is None or isinstance(values["id"], dict | list):
             raise DataError(f"{place}: received the id {values['id']!r:.40}, expected a text or number")
         results.append(
@@ -69,7 +68,7 @@ def _known(correct: float | None, place: str) -> float:
 
 def field_text(row: Mapping[str, Any], path: str | None, usual: str) -> str:
     """Return the text at a path that was named, else at the usual one."""
-    return first_text(values_at(row, usual if path is None else path))
+    return first_text(values_at(row, path or usual))
 
 
 def check_paths(file: LogFile, columns: LogColumns) -> frozenset[str]:
@@ -78,9 +77,8 @@ def check_paths(file: LogFile, columns: LogColumns) -> frozenset[str]:
     Raises:
         DataError: none has.
     """
-    used = frozenset(name for name in ("text", "id", "date") if getattr(columns, name) is not None)
-    for name in used:
-        path = getattr(columns, name)
+    used = columns.paths
+    for path in used.values():
         if not any(values_at(row, path) for row in file.rows):
             check_nested(file.rows, path, str(file.path))
-    return used
+    return frozenset(used)

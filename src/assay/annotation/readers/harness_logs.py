@@ -8,7 +8,6 @@ OpenCompass      `results/MODEL/BENCHMARK.json` with details
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from assay.annotation.log_file import LogFile, first_text, values_at
@@ -23,7 +22,6 @@ PROMPT_COLUMNS = ("prompt", "question", "problem", "problem_statement", *TEXT_CO
 STAMP = r"(\d{4}-\d{2}-\d{2}T[\d.:-]+)"
 """Time of a run in the names of its files."""
 PERCENT = 100
-METRIC = frozenset({"metric"})
 
 
 def read_lm_eval(file: LogFile, columns: LogColumns) -> TaskLog | None:
@@ -32,11 +30,7 @@ def read_lm_eval(file: LogFile, columns: LogColumns) -> TaskLog | None:
         return None
     rows = file.rows
     filters = list(dict.fromkeys(row.get("filter") for row in rows))
-    requested, comma, chosen = (columns.metric or "").rpartition(",")
-    if comma and chosen in filters:
-        columns = replace(columns, metric=requested)
-    else:
-        chosen = filters[0]
+    requested, chosen = _metric_and_filter(columns.metric, filters)
     text = columns.text or _usual(rows[0], PROMPT_COLUMNS) or "arguments"
     name = columns.id or _usual(rows[0], ID_COLUMNS) or "doc_id"
     attempts = Attempts(str(file.path), numbered=name == "doc_id")
@@ -50,9 +44,16 @@ def read_lm_eval(file: LogFile, columns: LogColumns) -> TaskLog | None:
         if row.get("filter") == chosen:
             values = {metric: row[metric] for metric in row.get("metrics") or () if metric in row}
             attempts.add(values_at(row, name)[0], first_text(values_at(row, text)), values)
-    metric = attempts.choose(columns.metric)
-    stated = tuple(_lm_eval_score(file, metric, chosen))
-    return TaskLog("lm-eval", attempts.results(metric), stated, tuple(attempts.notes), used | METRIC)
+    metric = attempts.choose(requested)
+    return attempts.log("lm-eval", metric, stated=_lm_eval_score(file, metric, chosen), columns=used)
+
+
+def _metric_and_filter(requested: str | None, filters: Sequence[str]) -> tuple[str | None, str]:
+    """Return the requested metric and filter: "metric,filter" names both, else it is the first filter."""
+    metric, comma, chosen = (requested or "").rpartition(",")
+    if comma and chosen in filters:
+        return metric, chosen
+    return requested, filters[0]
 
 
 def _lm_eval_score(file: LogFile, metric: str, chosen: str | None) -> Iterator[StatedScore]:
@@ -93,8 +94,7 @@ def read_lighteval(file: LogFile, columns: LogColumns) -> TaskLog | None:
         name = field_text(row, columns.id, "doc.id") or str(number)
         attempts.add(name, field_text(row, columns.text, "doc.query"), values)
     metric = attempts.choose(columns.metric)
-    stated = tuple(_lighteval_score(file, metric))
-    return TaskLog("lighteval", attempts.results(metric), stated, tuple(attempts.notes), used | METRIC)
+    return attempts.log("lighteval", metric, stated=_lighteval_score(file, metric), columns=used)
 
 
 def _lighteval_score(file: LogFile, metric: str) -> Iterator[StatedScore]:
@@ -128,12 +128,11 @@ def read_evalscope(file: LogFile, columns: LogColumns) -> TaskLog | None:
         if name is None:
             name = sample.get("group_id", row["index"])
         text = first_text(values_at(row, columns.text)) if columns.text else _first_message(row)
-        main = score.get("main_score_name")
-        first = {main: score["value"][main]} if main in score["value"] else {}
-        attempts.add(name, text, first | score["value"], problem)
+        # the main score is the first, which decides where no metric is requested
+        values = sorted(score["value"].items(), key=lambda entry: entry[0] != score.get("main_score_name"))
+        attempts.add(name, text, dict(values), problem=problem)
     metric = attempts.choose(columns.metric)
-    stated = tuple(_evalscope_score(file, metric))
-    return TaskLog("EvalScope", attempts.results(metric), stated, tuple(attempts.notes), used | METRIC)
+    return attempts.log("EvalScope", metric, stated=_evalscope_score(file, metric), columns=used)
 
 
 def _first_message(row: Mapping[str, Any]) -> str:
@@ -177,8 +176,7 @@ def read_opencompass(file: LogFile, columns: LogColumns) -> TaskLog | None:
             raise DataError(f"{file.path}: entry {name} has no outcome 'correct'; expected one in every entry")
         attempts.add(name, _prompt(entry.get("prompt")), outcomes)
     metric = attempts.choose(columns.metric)
-    stated = tuple(_opencompass_score(file))
-    return TaskLog("OpenCompass", attempts.results(metric), stated, tuple(attempts.notes), METRIC)
+    return attempts.log("OpenCompass", metric, stated=_opencompass_score(file))
 
 
 def _prompt(prompt: object) -> str:

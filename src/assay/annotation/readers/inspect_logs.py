@@ -36,15 +36,14 @@ def read_inspect(file: LogFile, columns: LogColumns) -> TaskLog | None:
             text = first_text(values_at(dumped[-1], columns.text))
         if columns.id is not None:
             name = next(iter(values_at(dumped[-1], columns.id)), name)
-        attempts.add(name, text, values, _problem(sample, is_scored=bool(values)))
+        attempts.add(name, text, values, problem=_problem(sample, is_scored=bool(values)))
     for path in places.values():
         if not any(values_at(row, path) for row in dumped):
             check_nested(dumped, path, str(file.path))
     metric = attempts.choose(columns.metric)
     if log.status != "success":
         attempts.notes.append(f"the run did not end: its status is {log.status}, with {len(samples):,} samples in it")
-    stated = tuple(_stated(log, metric, attempts.notes))
-    return TaskLog("inspect", attempts.results(metric), stated, tuple(attempts.notes), frozenset({"metric", *places}))
+    return attempts.log("inspect", metric, stated=_stated(log, metric, attempts.notes), columns=places)
 
 
 def _values(sample: Any) -> dict[str, object]:  # noqa: ANN401  as above
@@ -81,11 +80,11 @@ def _problem(sample: Any, *, is_scored: bool) -> str | None:  # noqa: ANN401
 def _stated(log: Any, metric: str, notes: list[str]) -> list[StatedScore]:  # noqa: ANN401
     """Return the means that the log states for a metric; a note where it states other statistics alone."""
     stated = []
-    for score in log.results.scores if log.results else ():
+    for score in getattr(log.results, "scores", ()):
         if metric not in (score.name, f"{score.scorer}.{score.name}"):
             continue
-        for name in MEANS:
-            value = score.metrics[name].value if name in score.metrics else math.nan
+        for name in filter(score.metrics.__contains__, MEANS):
+            value = score.metrics[name].value
             if score.reducer in (None, "mean") and not math.isnan(value):
                 stated.append(StatedScore(value, f"the log ({score.scorer}, {name})"))
     if not stated and log.results:

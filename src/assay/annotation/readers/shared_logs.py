@@ -12,7 +12,6 @@ from assay.annotation.log_file import LogFile, first_text, values_at
 from assay.annotation.outcomes import choose_metric
 from assay.annotation.readers.attempts import Attempts
 from assay.annotation.readers.columns import check_paths, field_text
-from assay.annotation.readers.harness_logs import METRIC
 from assay.annotation.task_results import LogColumns, StatedScore, TaskLog
 
 HELM_METRICS = ("pass", "strict_correctness", "code_eval_acc", "exact_match", "quasi_exact_match")
@@ -35,11 +34,11 @@ def read_helm(file: LogFile, columns: LogColumns) -> TaskLog | None:
     metric = attempts.choose(columns.metric, HELM_METRICS)
     stated = []
     beside = path.with_name("stats.json")
-    for stat in file.beside(beside) or () if len(splits) == 1 else ():
+    for stat in (len(splits) == 1 and file.beside(beside)) or ():
         name = stat["name"]
         if name["name"] == metric and name.get("split") in splits and not PARTS & name.keys() and "mean" in stat:
             stated.append(StatedScore(stat["mean"], str(beside)))
-    return TaskLog("HELM", attempts.results(metric), tuple(stated), tuple(attempts.notes), METRIC)
+    return attempts.log("HELM", metric, stated=stated)
 
 
 def _helm_texts(path: Path) -> dict[str, str]:
@@ -66,14 +65,15 @@ def read_every_eval_ever(file: LogFile, columns: LogColumns) -> TaskLog | None:
     for row in file.rows:
         scores.setdefault(str(row["evaluation_name"]), []).append(row["evaluation"]["score"])
     attempts = Attempts(str(file.path))
-    chosen = choose_metric(columns.metric, scores, attempts.place, attempts.notes.append)
+    chosen = choose_metric(columns.metric, scores, attempts.place, note=attempts.notes.append)
     for row in file.rows:
         if str(row["evaluation_name"]) == chosen:
             name = values_at(row, columns.id or "sample_id")[0]
             text = field_text(row, columns.text, "input.raw")
-            attempts.add(name, text, {chosen: row["evaluation"]["score"]}, "errored" if row.get("error") else None)
-    stated = tuple(_whole_score(file, chosen))
-    return TaskLog("every_eval_ever", attempts.results(chosen), stated, tuple(attempts.notes), used | METRIC)
+            attempts.add(
+                name, text, {chosen: row["evaluation"]["score"]}, problem="errored" if row.get("error") else None
+            )
+    return attempts.log("every_eval_ever", chosen, stated=_whole_score(file, chosen), columns=used)
 
 
 def _whole_score(file: LogFile, chosen: str) -> Iterator[StatedScore]:

@@ -8,7 +8,9 @@ from .describing import finding_line as finding_line
 from .describing import gate_sentences as gate_sentences
 from .describing import headline as headline
 from .describing import place_text as place_text
+from .describing import short_row as short_row
 from .describing import shown_findings as shown_findings
+from .describing import sorted_findings as sorted_findings
 from .describing import trace_verdict as trace_verdict
 from .finding import PartMatch as PartMatch
 from .finding import Place as Place

@@ -5,14 +5,15 @@
 Only a copy (`copied_spans`) is a headline. What is too weak to be one is listed below as similar code.
 """
 
-import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from assay.corpora import Unread, lines_text, short_name
+from assay.corpora import LineRange, Unread, lines_text, short_name
 from assay.licences import UNKNOWN_LICENCE
 from assay.provenance.findings.finding import Place, SourceFinding, TracedFile
 from assay.provenance.findings.gate import Denial, Judgement, denials_by_finding
@@ -22,11 +23,23 @@ from assay.reports import Annotation, Column, Report, Row, Table, number_of
 
 FINDING_COLUMNS = (Column("place", "name"), Column("finding"), Column("source"))
 
-TRACE_VERSION = "1.1"
+TRACE_VERSION = "1.2"
 """Of the JSON of `assay trace`; see `assay.provenance.findings.schema`."""
 
-MOST_HEADLINES = 20
-"""Files whose copies a terminal shows without -v, and places of similar code."""
+MOST_HEADLINES = 10
+"""Files whose copies a terminal shows without -v, and places of similar code in a single file."""
+
+MOST_LICENCES = 4
+"""Licences that a line names."""
+
+_TITLES = {
+    "failing": "Copies under a denied licence",
+    "undecided": "Copies under an unknown licence",
+    "passing": "Copies",
+    "accepted": "Accepted",
+    "similar": "Similar code",
+}
+"""Sort of findings → title of its table."""
 
 
 def headline(finding: SourceFinding, place: Place | None = None) -> str:
@@ -65,7 +78,9 @@ def _details(finding: SourceFinding, place: Place) -> Iterator[str | None]:
     yield place_swhid(place, short=True)
     if finding.best.match.channel == "vector":
         yield f"no common line, cosine {finding.best.match.cosine:.2f}"
-    yield _confidence(finding)
+    # a rate near 0 says that a match is no chance, and not that it is enough for a copy: a weak match shows none
+    if finding.is_copy:
+        yield f"confidence {confidence_text(finding.best.match)}"
     if len(finding.places) > 1:
         yield f"and {number_of(len(finding.places) - 1, 'more place')}"
     declared = place.origin.declared
@@ -73,15 +88,6 @@ def _details(finding: SourceFinding, place: Place) -> Iterator[str | None]:
         yield f"conflict: its package declares {declared}"
     if finding.conflict:
         yield f"conflict: this code occurs under {' and '.join(finding.conflict)}"
-
-
-def _confidence(finding: SourceFinding) -> str:
-    """Return the confidence in words that do not call similar code a sure copy."""
-    match = finding.best.match
-    # a rate near 0 says that the match is no chance, and not that it is enough for a copy
-    if finding.is_copy or match.confidence is None:
-        return f"confidence {confidence_text(match)}"
-    return f"more alike than {math.floor(match.confidence * 1e4) / 100:.2f} % of unrelated code"
 
 
 def finding_line(finding: SourceFinding, denial: Denial | None = None) -> str:
@@ -137,29 +143,40 @@ def answer_lines(
 ) -> Iterator[str]:
     """Yield the first screen: a headline for each file with a copy and what to do next, then similar code."""
     yield trace_verdict(files, unread)
-    denials = denials_by_finding(judgement)
-    # what the gate denies comes first, so that it is not among the files that a long list leaves out
-    copied = sorted(filter(_has_copy, files), key=lambda file: denials.keys().isdisjoint(map(id, file.findings)))
-    for file in copied[:MOST_HEADLINES]:
-        # the findings are in order of weight, copies first; a denied one comes before the others
-        finding = min(file.findings, key=lambda finding: (not finding.is_copy, id(finding) not in denials))
-        denial = denials.get(id(finding))
-        if len(files) > 1:
-            yield f"\n{file.file.path}: {headline(finding, _place(finding, denial))}"
-        if denial is not None:
-            yield f"    {_lead(finding, denial)}{_licence(denial.place.origin.licence)}"
-        yield f"    next: {next_step(finding)}"
-        yield f"    compare {finding.path}:{_lines(finding)} with {_path(finding.places[0])}"
-    if len(copied) > MOST_HEADLINES:
-        yield f"\n{number_of(len(copied) - MOST_HEADLINES, 'more file')} with copies; -v lists them"
-    # beside a copy the weaker findings of the same file say nothing; a file without one shows its best
-    similar = [file.findings[0] for file in files if file.findings and not _has_copy(file)]
-    if similar:
+    denials, sorts = denials_by_finding(judgement), sorted_findings(files, judgement)
+    # with rules the copies that pass are folded, as long as something fails or is undecided
+    shown = [*sorts.failing, *sorts.undecided] or sorts.passing
+    first = {}
+    for finding in shown:
+        first.setdefault(finding.path, finding)
+    for finding in list(first.values())[:MOST_HEADLINES]:
+        yield from _headlines(finding, denials.get(id(finding)), of_several=len(files) > 1)
+    if len(first) > MOST_HEADLINES:
+        yield f"\n{number_of(len(first) - MOST_HEADLINES, 'more file')} with copies; -v lists them"
+    if len(files) > 1 and shown:
+        yield f"\nnext: {next_step(shown[0])}"
+    if len(files) > 1:
+        folded = replace(sorts, passing=()) if shown is sorts.passing else sorts
+        if folded.folded:
+            yield f"\n{folded.folded}"
+    elif not shown and sorts.similar:
+        # beside a copy the weaker findings of the same file say nothing
         yield "\nsimilar code:"
-        for finding in similar[:MOST_HEADLINES]:
+        for finding in sorts.similar[:MOST_HEADLINES]:
             yield f"    {finding.path}:{_lines(finding)}: {headline(finding)}"
     if any(map(attrgetter("findings"), files)):
         yield "\n-v shows every finding with its place, author and confidence"
+
+
+def _headlines(finding: SourceFinding, denial: Denial | None, *, of_several: bool) -> Iterator[str]:
+    if of_several:
+        place, words = short_row(finding, denial).cells
+        yield f"\n{place}\n    {_lead(finding, denial)}{words}"
+        return
+    if denial is not None:
+        yield f"    {_lead(finding, denial)}{_licence(denial.place.origin.licence)}"
+    yield f"    next: {next_step(finding)}"
+    yield f"    compare {finding.path}:{_lines(finding)} with {_path(finding.places[0])}"
 
 
 def shown_findings(file: TracedFile, top: int, judgement: Judgement | None) -> list[SourceFinding]:
@@ -180,7 +197,7 @@ def describe_files(
         unread: files that could hold code and were not judged.
     """
     denials = denials_by_finding(judgement)
-    rows, annotations, data = [], [], []
+    annotations, data = [], []
     for file in files:
         shown = shown_findings(file, top, judgement)
         data.append(
@@ -196,24 +213,22 @@ def describe_files(
                 "evidence": file.parts[-1][1].evidence_data() if file.parts else [],
             }
         )
-        for finding in shown:
-            denial = denials.get(id(finding))
-            words = _words(finding, denial)
-            rows.append(Row((f"{finding.path}:{_lines(finding)}", *words)))
-            annotations.append(
-                Annotation(
-                    message="; ".join(words),
-                    path=finding.path,
-                    line=finding.first_line,
-                    last_line=finding.lines[-1].last if finding.lines else finding.first_line,
-                    level="error" if denial is not None and denial.excuse is None else "notice",
-                )
+    sorts = sorted_findings(files, judgement)
+    for finding in (*sorts.failing, *sorts.accepted, *sorts.passing):
+        annotations.append(
+            Annotation(
+                message="; ".join(_words(finding, denials.get(id(finding)))),
+                path=finding.path,
+                line=finding.first_line,
+                last_line=finding.lines[-1].last if finding.lines else finding.first_line,
+                level="error" if id(finding) in map(id, sorts.failing) else "notice",
             )
+        )
     verdict = trace_verdict(files, unread)
     return Report(
         title="Which files of the corpus does this code come from?",
         statement=verdict,
-        tables=(Table("findings", "Findings", FINDING_COLUMNS, tuple(rows)),) if rows else (),
+        tables=finding_tables(files, judgement),
         notes=tuple(gate_sentences(judgement)) if judgement is not None else (),
         data={
             "schema_version": TRACE_VERSION,
@@ -225,6 +240,83 @@ def describe_files(
         kind="provenance report",
         annotations=tuple(annotations),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SortedFindings:
+    """The findings of a run by what is to be done about them, each sort in the order of the files.
+
+    Attributes:
+        failing: under a denied licence.
+        undecided: copies under an unknown licence, where a rule leaves it open.
+        accepted: of both, those with an excuse.
+        passing: copies that no rule denies; all of them without rules.
+        similar: what is too weak for a copy.
+    """
+
+    failing: tuple[SourceFinding, ...]
+    undecided: tuple[SourceFinding, ...]
+    accepted: tuple[SourceFinding, ...]
+    passing: tuple[SourceFinding, ...]
+    similar: tuple[SourceFinding, ...]
+
+    @property
+    def folded(self) -> str:
+        """What a first screen leaves out, in one sentence; "" for nothing."""
+        counts = Counter(_licence(finding.places[0].origin.licence) for finding in self.passing)
+        licences = ", ".join(f"{licence} {count:,}" for licence, count in counts.most_common(MOST_LICENCES))
+        if len(counts) > MOST_LICENCES:
+            licences += f" and {number_of(len(counts) - MOST_LICENCES, 'other licence')}"
+        parts = []
+        if counts:
+            copies, verb = ("copies", "pass") if len(self.passing) > 1 else ("copy", "passes")
+            parts.append(f"{len(self.passing):,} {copies} that {verb} ({licences})")
+        if self.accepted:
+            parts.append(f"{len(self.accepted):,} accepted")
+        if self.similar:
+            parts.append(f"similar code in {number_of(len(self.similar), 'place')}")
+        return f"Not shown: {', '.join(parts)}; -v lists them." if parts else ""
+
+
+def sorted_findings(files: Sequence[TracedFile], judgement: Judgement | None = None) -> SortedFindings:
+    """Sort the findings of files by what is to be done about them."""
+    sorts: dict[str, list[SourceFinding]] = {field.name: [] for field in fields(SortedFindings)}
+    judged = {}
+    if judgement is not None:
+        for sort, denials in (("failing", judgement.denials), ("undecided", judgement.undecided)):
+            for denial in denials:
+                judged[id(denial.finding)] = sort if denial.excuse is None else "accepted"
+    for finding in chain.from_iterable(map(attrgetter("findings"), files)):
+        sorts[judged.get(id(finding), "passing" if finding.is_copy else "similar")].append(finding)
+    return SortedFindings(**{sort: tuple(findings) for sort, findings in sorts.items()})
+
+
+def finding_tables(files: Sequence[TracedFile], judgement: Judgement | None = None) -> tuple[Table, ...]:
+    """Return a table for each sort of findings that there is, what fails first."""
+    denials, sorts = denials_by_finding(judgement), sorted_findings(files, judgement)
+    tables = []
+    for name, title in _TITLES.items():
+        rows = [finding_row(finding, denials.get(id(finding))) for finding in getattr(sorts, name)]
+        if rows:
+            tables.append(Table(name, title, FINDING_COLUMNS, tuple(rows)))
+    return tuple(tables)
+
+
+def finding_row(finding: SourceFinding, denial: Denial | None = None) -> Row:
+    """Return the place of a finding, the finding in words, and the details of its source."""
+    return Row((f"{finding.path}:{_lines(finding)}", *_words(finding, denial)))
+
+
+def short_row(finding: SourceFinding, denial: Denial | None = None) -> Row:
+    """Return the place of a finding, and the finding with the place of its source."""
+    place = _place(finding, denial)
+    last = finding.lines[-1].last if finding.lines else finding.first_line
+    lines = LineRange(finding.first_line, last)
+    # the headline has the project, so the name of its archive is left out
+    source = re.sub(r"^.*\.(?:whl|zip|tgz|tar\.\w+)/", "", place.origin.path)
+    if place.lines:
+        source += f":{place.lines[0].first}"
+    return Row((f"{finding.path}:{lines}", f"{headline(finding, place)}: {source}"))
 
 
 def finding_data(finding: SourceFinding, denial: Denial | None = None) -> dict[str, Any]:
@@ -252,6 +344,7 @@ def finding_data(finding: SourceFinding, denial: Denial | None = None) -> dict[s
         "cosine": best.match.cosine,
         "licences": list(finding.licences),
         "conflict": list(finding.conflict),
+        "licence_reader": finding.licence_reader,
         "denied": None if denial is None else denial.place.origin.licence,
         "accepted": None if denial is None else denial.excuse,
         "places": places,

@@ -11,15 +11,24 @@ from functools import partial
 from itertools import chain
 from operator import attrgetter, itemgetter
 
+from assay.code import languages_of_text, parses
 from assay.corpora import LineRange, Origin, SourceText, code_lines, line_numbers, merge_lines, parts_of
+from assay.languages import LANGUAGES
 from assay.licences import UNKNOWN_LICENCE
 from assay.provenance.index import Searchable, StoredDocument
-from assay.provenance.search import SearchMethod, Trace, TraceSettings, copied_spans, find_language, trace
+from assay.provenance.search import SearchMethod, Trace, TraceSettings, copied_spans, find_language, strength, trace
 from assay.provenance.search.spans import document_lines, query_lines
 from assay.types import Match, Span
 
 DOCUMENTS_FOR_A_SOURCE = 4
 """Matches that are read for each source that is shown: a file and its functions are one source."""
+
+WORTH_A_LOOK = 0.5
+"""Evidence, as a multiple of that of a copy, from which a match that is no copy is similar code. Below are single lines
+of `__repr__` and the like, which every project has: of 228 matches in 38 files of other projects 222 are."""
+
+ALIKE = 0.5
+"""Share of the lines of a copy that makes another copy from the same source, such as another version, the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +100,7 @@ class SourceFinding:
         licences: of the places, distinct.
         conflict: licences of all sources of these lines if there are several, else empty.
         is_copy: True if some evidence shows a copy; see `copied_spans`.
+        licence_reader: name and version of what read the licences; None of an older index.
     """
 
     path: str
@@ -100,6 +110,7 @@ class SourceFinding:
     licences: tuple[str, ...]
     conflict: tuple[str, ...]
     is_copy: bool
+    licence_reader: str | None = None
 
     @property
     def best(self) -> PartMatch:
@@ -141,7 +152,7 @@ class TracedFile:
             return None
         if not self.parts:
             return "no line of it is judged"
-        return self.parts[-1][1].why_none
+        return self.parts[-1][1].why_none or "what it shares with documents of the index is too little for a source"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -176,8 +187,31 @@ def trace_file(
     labelled = _labelled(file, index, parts)
     documents = top * DOCUMENTS_FOR_A_SOURCE
     search = partial(trace, method=method, top=documents, settings=settings, also=also)
-    traced = tuple((part, search(part.text, index, language=part.language)) for part in parts(labelled))
-    return TracedFile(file, labelled.language, parts=traced, findings=findings_of(file.path, traced))
+    # a name may lie: Python in a file that is called .ipp is read as Python too
+    others = [parts(replace(labelled, language=language, blocks=())) for language in _shown_otherwise(file)]
+    every = chain(*others, parts(labelled))
+    traced = tuple((part, search(part.text, index, language=part.language)) for part in every)
+    findings = tuple(
+        replace(finding, licence_reader=index.licence_reader) for finding in findings_of(file.path, traced)
+    )
+    # whoever asks for every match, or for the nearest by vector, gets what is far from a copy too
+    asks_for_all = method in {"vector", "hst"} or (settings or TraceSettings()).thresholds.min_confidence == 0
+    if not asks_for_all:
+        findings = tuple(filter(_is_worth_a_look, findings))
+    return TracedFile(file, labelled.language, parts=traced, findings=findings)
+
+
+def _is_worth_a_look(finding: SourceFinding) -> bool:
+    return finding.is_copy or any(strength(evidence.match) >= WORTH_A_LOOK for evidence in finding.evidence)
+
+
+def _shown_otherwise(file: SourceText) -> tuple[str, ...]:
+    """Return the language that a text shows where it is not that of its name, whose grammar refuses it."""
+    entry = LANGUAGES.get(file.language or "")
+    if entry is None or not entry.syntax or parses(file.text, entry.name):
+        return ()
+    shown = languages_of_text(file.text)
+    return () if entry.name in shown else shown[:1]
 
 
 def _labelled(file: SourceText, index: Searchable, parts: Callable[[SourceText], Sequence[SourceText]]) -> SourceText:
@@ -241,7 +275,33 @@ def findings_of(path: str, traced: Sequence[tuple[SourceText, Trace]]) -> tuple[
         joined[_lines(matches) or place.document_id].append((matches, place))
     findings = [_finding(path, sources) for sources in joined.values()]
     findings.sort(key=lambda finding: (finding.is_copy, _strength(finding.best), finding.places[0].origin.path))
-    return tuple(_with_conflict(finding, findings) for finding in reversed(findings))
+    findings = _joined_versions(reversed(findings))
+    return tuple(_with_conflict(finding, findings) for finding in findings)
+
+
+def _joined_versions(findings: Iterable[SourceFinding]) -> list[SourceFinding]:
+    """Return findings, where versions of one source are places of one finding."""
+    joined: list[SourceFinding] = []
+    for finding in findings:
+        lines = set(line_numbers(finding.lines))
+        for at, first in enumerate(joined):
+            own = set(line_numbers(first.lines))
+            if (
+                finding.is_copy
+                and lines <= own
+                and len(lines) >= ALIKE * len(own)
+                and _sources(finding) == _sources(first)
+            ):
+                evidence, places = (*first.evidence, *finding.evidence), (*first.places, *finding.places)
+                joined[at] = replace(first, evidence=evidence, places=places)
+                break
+        else:
+            joined.append(finding)
+    return joined
+
+
+def _sources(finding: SourceFinding) -> set[tuple[str, str]]:
+    return {(place.origin.source, place.origin.licence) for place in finding.places}
 
 
 def _evidence(part: SourceText, match: Match, lines: Mapping[int, tuple[str, bytes]]) -> PartMatch:

@@ -107,9 +107,7 @@ def judge(files: Sequence[TracedFile], rules: "LicenceRules") -> Judgement:
         denied_place = _first_place(finding, rules.deny)
         place = denied_place or _first_place(finding, rules.leave_open)
         if place is None:
-            for licence in finding.licences if finding.is_copy else ():
-                if family := rules.pass_over(licence):
-                    passed_over[licence] = family
+            passed_over |= _passed_over(finding, rules)
             continue
         evidence = next((match for match in finding.evidence if _fails(match, threshold)), None)
         if evidence is None:
@@ -129,6 +127,12 @@ def judge(files: Sequence[TracedFile], rules: "LicenceRules") -> Judgement:
         ),
         undecided=tuple(undecided),
     )
+
+
+def _passed_over(finding: SourceFinding, rules: "LicenceRules") -> dict[str, str]:
+    """Return licence → family of the licences of a copy that no rule covers."""
+    families = {licence: rules.pass_over(licence) for licence in finding.licences if finding.is_copy}
+    return {licence: family for licence, family in families.items() if family}
 
 
 def _first_place(finding: SourceFinding, applies: Callable[[str], bool]) -> Place | None:

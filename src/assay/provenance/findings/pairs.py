@@ -120,7 +120,7 @@ class PairedFiles:
         return Report(
             title="Which files have the same structure?",
             statement=f"{len(pairs)} pairs of {len(self.paths)} files, {len(self.clusters)} clusters.",
-            tables=(Table("pairs", "Pairs", PAIR_COLUMNS, tuple(rows)),),
+            tables=(Table("pairs", "Pairs", PAIR_COLUMNS, rows=tuple(rows)),),
             data={
                 "files": list(self.paths),
                 "too_short": list(self.too_short),

@@ -69,5 +69,7 @@ class FindingFields(BaseModel):
     licences: list[str]
     conflict: list[str]
     """Licences of all sources of these lines, if there are several."""
+    licence_reader: str | None
+    """Name and version of what read the licences, as recorded in the index; null of an older index."""
     places: list[PlaceData]
     """Where the corpus has this code, best first; at least one."""

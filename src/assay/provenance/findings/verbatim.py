@@ -172,7 +172,7 @@ def describe_passages(passages: Sequence[tuple[SourceText, Passage]]) -> Report:
     return Report(
         title="Which passages occur word for word in the corpus?",
         statement=f"{len(passages)} passages occur word for word in the corpus.",
-        tables=(Table.of("passages", "Passages", passages, PASSAGE_COLUMNS),) if passages else (),
+        tables=(Table.of("passages", "Passages", passages, columns=PASSAGE_COLUMNS),) if passages else (),
         data=[{"path": file.path, **asdict(passage)} for file, passage in passages],
         annotations=tuple(annotations),
     )

@@ -115,11 +115,11 @@ def build(
     """
     if settings.profile != index.profile:
         raise DataError(f"profile {settings.profile.name!r}: expected {index.profile.name!r}, the profile of the index")
-    writer = _Writer(index, settings, progress or (lambda *_: None), commit_seconds)
+    writer = _Writer(index, settings, progress or (lambda *_: None), commit_seconds=commit_seconds)
     encoder = index.info().encoder
     # a built-in encoder is small enough to be loaded in each process; a larger one is loaded once, by the writer
     own = encoder if encoder and encoder.startswith(BUILTIN_PREFIX) else None
-    with open_readers(readers, settings, own, jobs) as opened, _ctrl_c(writer):
+    with open_readers(readers, settings, encoder=own, jobs=jobs) as opened, _ctrl_c(writer):
         for source in sources:
             try:
                 writer.add(source, opened)
@@ -154,20 +154,21 @@ class _Writer:
         stamp = f"{source.stamp} {self.settings.digest}" if source.stamp is not None else ""
         # first question: is the whole source as it was when it was read to its end? Then none of its files is looked at
         now = _State(kind, stamp, 0, finished=False)
-        if state is not None and state.finished and (state.kind, state.stamp) == (now.kind, now.stamp) and now.stamp:
+        is_same = (state.kind, state.stamp) == (now.kind, now.stamp)
+        if is_same and state.finished and now.stamp:
             self.counts.files += state.files
             self.counts.unchanged += state.files
             self.report(state.files, 1.0)
             return
-        if state is not None and state.kind == now.kind and state.stamp == now.stamp and source.indivisible:
+        if is_same and source.indivisible:
             # interrupted, and unchanged since: an archive has a fixed order, so its first files can be skipped
             now.files = state.files
         # three cases are left: begin again (here), compare file by file, or read a history further
-        elif source.whole and (seen or state) and (source.indivisible or state is None or state.kind != now.kind):
+        elif source.whole and (seen or state.kind) and (source.indivisible or state.kind != now.kind):
             # e.g. an archive that changed, or a folder that became a repository: no file can be matched with its row
             self.index.remove(source=source.name)
             seen = {}
-        self._read(source, seen, now, readers)
+        self._read(source, seen, now, readers=readers)
         if not now.files:
             raise DataError(f"{source.name}: contains no file, expected at least one")
         now.finished = True
@@ -181,7 +182,7 @@ class _Writer:
         self._remember(source, now)
         present: set[str] = set()
         unreadable: list[str] = []
-        for batch in readers.read(self._work(source, seen, present, unreadable, behind)):
+        for batch in readers.read(self._work(source, seen, present=present, unreadable=unreadable, behind=behind)):
             self._store(source, batch, seen)
             now.files += len(batch)
             if self.stopped or time.monotonic() - self._committed > self.commit_seconds:
@@ -193,7 +194,7 @@ class _Writer:
                 raise KeyboardInterrupt
         # files that were seen before and are not listed any more; never after an interruption, which lists only some
         if source.whole and not source.indivisible and now.files:
-            self._forget(source, seen, present, tuple(f"{path}/" for path in unreadable))
+            self._forget(source, seen, present, unreadable=tuple(f"{path}/" for path in unreadable))
 
     def _work(
         self, source: CorpusSource, seen: Mapping[str, SeenFile], present: set[str], unreadable: list[str], behind: int
@@ -207,7 +208,9 @@ class _Writer:
                 if file.reason == "unreadable":
                     unreadable.append(file.path)
                 present.add(file.path)
-                yield FileRead(Entry(file.path, "", None, NO_CONTENT), f"{file.reason}:", skipped=file.reason)
+                yield FileRead(
+                    Entry(file.path, stamp="", size=None, content=NO_CONTENT), f"{file.reason}:", skipped=file.reason
+                )
                 continue
             if not source.indivisible:
                 present.add(file.key)
@@ -301,9 +304,10 @@ class _State:
         return SeenFile(SOURCE_PATH, self.files, int(self.finished), digest=f"{self.kind} {self.stamp}")
 
     @staticmethod
-    def of(row: SeenFile | None) -> "_State | None":
+    def of(row: SeenFile | None) -> "_State":
+        """Return the state that a row holds; without one it has no kind."""
         if row is None or row.digest is None:
-            return None
+            return _State("", "", 0, finished=False)
         kind, _, stamp = row.digest.partition(" ")
         return _State(kind, stamp, files=row.size or 0, finished=bool(row.modified))
 

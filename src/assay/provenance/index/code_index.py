@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from assay.corpora import Document
 from assay.errors import CorpusIndexError
+from assay.licences import LICENCE_READER
 from assay.provenance.confidence import CALIBRATION_FILE, IndexCalibration, calibration_for
 from assay.provenance.index.catalogue import Catalogue
 from assay.provenance.index.damage import drop_damage, find_damage
@@ -106,13 +107,27 @@ class CodeIndex:
             self._open = stack.pop_all()
 
     @classmethod
-    def create(cls, folder: Path | str, *, profile: Profile | str = "default", encoder: Encoder | None = None) -> Self:
+    def create(
+        cls,
+        folder: Path | str,
+        *,
+        profile: Profile | str = "default",
+        encoder: Encoder | None = None,
+        licence_reader: str = LICENCE_READER,
+    ) -> Self:
         """Create an empty index in a new or empty folder, and open it for writing.
+
+        Args:
+            folder: of the index.
+            profile: of the fingerprints.
+            encoder: of the vectors; None: none.
+            licence_reader: name and version of what reads the licences of its files.
 
         Raises:
             CorpusIndexError: the folder is not empty, or cannot be written.
         """
-        make_folder(Path(folder), profile_named(profile) if isinstance(profile, str) else profile, encoder)
+        chosen = profile_named(profile) if isinstance(profile, str) else profile
+        make_folder(Path(folder), chosen, encoder, licence_reader)
         return cls(Path(folder), writable=True, encoder=encoder)
 
     @classmethod
@@ -343,7 +358,9 @@ class CodeIndex:
         with self.snapshot():
             holders = self._postings.holders(form, hashes, least=FEWEST_HOLDERS, most=MOST_HOLDERS)
             documents = self._catalogue.holders(np.unique(holders[1]).tolist())
-            return OwnerCounts.of(len(hashes), *holders, documents, self._catalogue.owners_up_to(MOST_OWNERS))
+            return OwnerCounts.of(
+                len(hashes), *holders, holders=documents, every=self._catalogue.owners_up_to(MOST_OWNERS)
+            )
 
     def calibration(self) -> IndexCalibration | None:
         """Return the false-positive rates of this index, else the shipped ones of its profile, else None.
@@ -351,7 +368,7 @@ class CodeIndex:
         Raises:
             DataError: the index has its own rates, which cannot be read or are of a much smaller index.
         """
-        return calibration_for(self.folder, self.profile, len(self), self.encoder_digest)
+        return calibration_for(self.folder, self.profile, documents=len(self), encoder_digest=self.encoder_digest)
 
     def keep_calibration(self, calibration: IndexCalibration) -> str:
         """Store rates that were measured on this index, to be used instead of the shipped ones; return their place."""
@@ -362,6 +379,11 @@ class CodeIndex:
     def encoder_digest(self) -> str | None:
         """Digest of the encoder of the index; None without vectors."""
         return self._described.encoder_digest
+
+    @property
+    def licence_reader(self) -> str | None:
+        """Name and version of what read the licences; None of an older index."""
+        return self._described.licence_reader
 
     @property
     def finds_by_vector(self) -> bool:
@@ -418,6 +440,7 @@ class CodeIndex:
                 profile=self.profile,
                 encoder=self._described.encoder,
                 encoder_digest=self._described.encoder_digest,
+                licence_reader=self.licence_reader,
                 documents=documents,
                 origins=origins,
                 sources=tuple(self._catalogue.sources()),
@@ -495,8 +518,8 @@ class CodeIndex:
         self._index(
             range(first, following),
             chosen,
-            None if hashes is None else [hashes[at] for at in new],
-            None if vectors is None else [vectors[at] for at in new],
+            hashes=None if hashes is None else [hashes[at] for at in new],
+            vectors=None if vectors is None else [vectors[at] for at in new],
         )
         return AddCounts(len(new), len(batch) - len(new), origins)
 
@@ -504,8 +527,9 @@ class CodeIndex:
         self,
         numbers: Sequence[int],
         documents: Sequence[Document],
-        hashes: Sequence[Mapping[Form, Hashes]] | None,
-        vectors: Sequence[Float32Array] | None,
+        *,
+        hashes: Sequence[Mapping[Form, Hashes]] | None = None,
+        vectors: Sequence[Float32Array] | None = None,
     ) -> None:
         if not documents:
             return
@@ -546,6 +570,6 @@ class CodeIndex:
         lost = np.setdiff1d(stored, whole)
         for start in range(0, len(lost), _BATCH):
             batch = list(self._catalogue.documents(lost[start : start + _BATCH].tolist()))
-            self._index([document.id for document in batch], batch, None, None)
+            self._index([document.id for document in batch], batch)
         self.commit()
         return Repair(len(lost), len(damage.documents), bool(damage))

@@ -43,7 +43,7 @@ class Description:
         profile: of the fingerprints.
         encoder: name of the encoder; None without vectors.
         encoder_digest: its digest.
-        licence_reader: name and version of the rules by which licences were read; None of an older index.
+        licence_reader: name and version of what read the licences; None of an older index.
     """
 
     profile: Profile
@@ -59,7 +59,7 @@ class Description:
         return described if self.licence_reader is None else described | {"licence_reader": self.licence_reader}
 
 
-def make_folder(folder: Path, profile: Profile, encoder: Encoder | None) -> None:
+def make_folder(folder: Path, profile: Profile, encoder: Encoder | None, licence_reader: str) -> None:
     """Create an empty index in a new or empty folder.
 
     Raises:
@@ -75,7 +75,7 @@ def make_folder(folder: Path, profile: Profile, encoder: Encoder | None) -> None
         raise CorpusIndexError(f"{folder}: an index cannot be created here: {error.strerror}") from error
     with writer_lock(folder):
         _remove_unfinished(folder)
-        content = description_content(profile, encoder)
+        content = description_content(profile, encoder, licence_reader)
         Catalogue.create(folder / CATALOGUE, json.dumps(content))
         Postings.create(folder / POSTINGS, profile)
         if encoder is not None:
@@ -123,11 +123,13 @@ def write_description(folder: Path, content: Mapping[str, Any]) -> None:
         file.write(json.dumps(content, indent=1).encode())
 
 
-def description_content(profile: Profile, encoder: Encoder | None) -> dict[str, Any]:
+def description_content(
+    profile: Profile, encoder: Encoder | None, licence_reader: str = LICENCE_READER
+) -> dict[str, Any]:
     """Return the description that a new index stores, as JSON has it."""
     if encoder is None:
-        return Description(profile, None, None, LICENCE_READER).content
-    return Description(profile, encoder.name, encoder.digest, LICENCE_READER).content
+        return Description(profile, encoder=None, encoder_digest=None, licence_reader=licence_reader).content
+    return Description(profile, encoder.name, encoder.digest, licence_reader=licence_reader).content
 
 
 def read_description(folder: Path) -> Description:
@@ -168,7 +170,7 @@ def description_of(content: Any, place: Path | str) -> Description:  # noqa: ANN
         name, digest = encoder["name"], encoder["digest"]
         if not isinstance(name, str | None) or not isinstance(digest, str | None):
             raise TypeError(f"received the encoder {encoder}, expected a name and a digest")  # noqa: TRY301  caught below
-        return Description(Profile.of(content["profile"]), name, digest, content.get("licence_reader"))
+        return Description(Profile.of(content["profile"]), name, digest, licence_reader=content.get("licence_reader"))
     except (KeyError, TypeError, AttributeError, AssayError) as error:
         raise CorpusIndexError(f"{place}: its description is damaged: {plain_reason(error)}") from error
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Protocol
 
 from assay.errors import CorpusIndexError
+from assay.licences import LICENCE_READER
 from assay.plug_ins import PlugIns
 from assay.provenance.index.code_index import CodeIndex
 from assay.provenance.index.folder import Description
@@ -23,7 +24,13 @@ class IndexBackend(Protocol):
         ...
 
     def create(
-        self, place: str, /, *, profile: Profile | str = "default", encoder: Encoder | None = None
+        self,
+        place: str,
+        /,
+        *,
+        profile: Profile | str = "default",
+        encoder: Encoder | None = None,
+        licence_reader: str = LICENCE_READER,
     ) -> WritableIndex:
         """Create an empty index, and open it for writing."""
         ...
@@ -51,9 +58,15 @@ def description_at(place: str) -> Description | None:
     return _backend(place).described(place)
 
 
-def create_index(place: str, *, profile: Profile | str = "default", encoder: Encoder | None = None) -> WritableIndex:
+def create_index(
+    place: str,
+    *,
+    profile: Profile | str = "default",
+    encoder: Encoder | None = None,
+    licence_reader: str = LICENCE_READER,
+) -> WritableIndex:
     """Create an empty index, and open it for writing. See `CodeIndex.create`."""
-    return _backend(place).create(place, profile=profile, encoder=encoder)
+    return _backend(place).create(place, profile=profile, encoder=encoder, licence_reader=licence_reader)
 
 
 def open_index(place: str, *, writable: bool = False, encoder: Encoder | None = None) -> WritableIndex:

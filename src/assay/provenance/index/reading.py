@@ -120,10 +120,12 @@ def read_entry(source: str, entry: Entry, settings: IndexSettings, stamp: str | 
     except UnicodeError:
         return replace(unread, skipped="undecodable", size=size)
     blob = content_digest(content)
-    return _divided(replace(read, notes=Counter({NOT_UTF8: int(assumed)})), source, entry, settings, text, blob=blob)
+    return _divided(
+        replace(read, notes=Counter({NOT_UTF8: int(assumed)})), source, entry, settings=settings, text=text, blob=blob
+    )
 
 
-def _divided(read: FileRead, source: str, entry: Entry, settings: IndexSettings, text: str, *, blob: str) -> FileRead:
+def _divided(read: FileRead, source: str, entry: Entry, *, settings: IndexSettings, text: str, blob: str) -> FileRead:
     """Return the file with its documents, or the reason why there is none."""
     named = entry.facts.language or language_of_file(entry.path, text[:200])
     file = _with_languages(SourceText.of(entry.path, text, named))

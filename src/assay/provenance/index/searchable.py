@@ -185,6 +185,7 @@ class IndexInfo:
         profile: of the fingerprints.
         encoder: name of the encoder, None without vectors.
         encoder_digest: its digest.
+        licence_reader: name and version of what read the licences; None of an older index.
         documents: different texts.
         origins: places of these texts.
         sources: corpora that they came from.
@@ -201,6 +202,7 @@ class IndexInfo:
     profile: Profile
     encoder: str | None
     encoder_digest: str | None
+    licence_reader: str | None
     documents: int
     origins: int
     sources: tuple[str, ...]
@@ -271,6 +273,7 @@ class Searchable(Protocol):
     Attributes:
         profile: of the fingerprints.
         encoder_digest: of the encoder of the index; None without vectors.
+        licence_reader: name and version of what read the licences; None of an older index.
         finds_by_vector: True if `candidates_by_vector` works.
     """
 
@@ -278,6 +281,8 @@ class Searchable(Protocol):
     def profile(self) -> Profile: ...  # noqa: D102  see the class
     @property
     def encoder_digest(self) -> str | None: ...  # noqa: D102
+    @property
+    def licence_reader(self) -> str | None: ...  # noqa: D102
     @property
     def finds_by_vector(self) -> bool: ...  # noqa: D102
 

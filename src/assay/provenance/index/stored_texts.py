@@ -59,7 +59,7 @@ class Base:
         starts = [0]
         for line in text.splitlines(keepends=True):
             starts.append(starts[-1] + len(line))
-        return cls(number, _place(document), text, starts)
+        return cls(number, _place(document), text, starts=starts)
 
     def lines(self, first: int, count: int) -> tuple[int, int]:
         """Return the bytes that `count` lines from line `first` (from 1) have in the file."""

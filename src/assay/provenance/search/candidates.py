@@ -107,7 +107,7 @@ def candidates_of(
     evidence = query.evidence
     near, similarities = np.zeros(0, np.int64), np.zeros(0, np.float32)
     if method in {"hst", "vector"} or (method == "union" and index.finds_by_vector):
-        near, similarities = index.candidates_by_vector(query.text, nearest or index.profile.search.gate)
+        near, similarities = index.candidates_by_vector(query.text, nearest or index.profile.search.nearest)
     numbers = [np.zeros(0, np.int64), near]
     if method in {"union", "winnowing"}:
         lookups = {}

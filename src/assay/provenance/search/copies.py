@@ -2,10 +2,12 @@
 
 The weight is that of an inverse document frequency: 1 for a fingerprint of a single document, falling with the
 logarithm of the number of documents to 0 where a fingerprint is common, and 0 within a template. A fingerprint counts
-once in a stretch, so neither the layout of the code nor a table of equal rows changes what a stretch shows.
+once in a stretch, so neither the layout of the code nor a table of equal rows changes what a stretch shows. Imports,
+lines of constants and the words of licences weigh nothing: a list of the elements of HTML is the same in every library.
 """
 
 import math
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -33,21 +35,48 @@ MOST_OF_IT = 0.6
 WEIGHTLESS, WEIGHTLESS_AT_LEAST = 0.005, 100
 """Share of an index's documents, and documents at least, from which a fingerprint weighs nothing."""
 
+_CONSTANTS = re.compile(
+    r"""[\s()\[\]{},:;=>]*+(?:(?:[rbu]{0,2}(?:"(?:\\.|[^"\\\n])*+"|'(?:\\.|[^'\\\n])*+')"""
+    r"""|[-+]?[\d.][\w.]*+|none|null|nil|true|false)(?![\w"'])[\s()\[\]{},:;=>]*+)++(?:(?:\#|//).*+\s*)?""",
+    re.IGNORECASE,
+)
+"""A line of strings, numbers and what divides them."""
+
+_NOTICE = re.compile(
+    r"warrant|liab(?:le|ility)\b|\bas is\b|damages|redistribut|copyright|licen[cs]e|disclaim|merchantab|no event"
+    r"|possibility of such|hereby granted|endorse or|permission|conditions are met",
+    re.IGNORECASE,
+)
+"""Words of licences, in a comment, a string or a text."""
+
+MOSTLY_WORDS, FEWEST_WORDS = 0.8, 4
+"""Share of the words of a line that are letters alone, and number of them, from which it is prose and no code."""
+
 
 def rarities(query: SearchQuery, index: Searchable) -> Mapping[Form, Float64Array]:
     """Return the weight of each fingerprint of a query, from 0 to 1, [m] for each form."""
     common = max(WEIGHTLESS_AT_LEAST, int(WEIGHTLESS * len(index)))
     weights: dict[Form, Float64Array] = {}
     # a fingerprint begins in a line with code, so a line that is blank without imports is one of them
-    is_import = np.array([not line.strip() for line in lines_of(without_imports(query.text))])
+    weighs = np.array(list(map(_weighs, lines_of(without_imports(query.text)))))
     for form, prints in query.fingerprints.items():
         if isinstance(prints, Fingerprints):
             # a function is in an index twice, by itself and in its file
             places = (index.frequencies(form, prints.hashes) / 2).clip(1)
             weight = (1 - np.log(places) / math.log(common / 2)).clip(0.0)
-            counts = np.isin(prints.hashes, query.distinctive[form]) & ~is_import[prints.lines - 1]
+            counts = np.isin(prints.hashes, query.distinctive[form]) & weighs[prints.lines - 1]
             weights[form] = np.where(counts, weight, 0.0)
     return weights
+
+
+def _weighs(line: str) -> bool:
+    return bool(line.strip()) and not _CONSTANTS.fullmatch(line) and not (_is_prose(line) and _NOTICE.search(line))
+
+
+def _is_prose(line: str) -> bool:
+    words = line.split()
+    letters = sum(word.strip(".,;:\"'()").isalpha() for word in words)
+    return letters >= max(FEWEST_WORDS, MOSTLY_WORDS * len(words))
 
 
 def least_evidence(channel: str, share: float, tokens: int) -> float:

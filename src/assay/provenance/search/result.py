@@ -92,7 +92,7 @@ class Trace(TabularResult):
         report = Report(
             title="Which files of the corpus does this code come from?",
             statement=statement,
-            tables=(Table.of("text-1", "Matches", self.matches, COLUMNS),),
+            tables=(Table.of("text-1", "Matches", self.matches, columns=COLUMNS),),
             notes=self.notes,
             data=self._data(),
             kind="provenance report",

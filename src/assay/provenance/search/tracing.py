@@ -163,7 +163,7 @@ def trace(
         candidates=len(candidates.documents),
         below=len(ranking.order) - len(kept) + len(chosen) - len(matches),
         too_short=query.too_short,
-        notes=_notes(index, method, language, table, is_covered=is_covered),
+        notes=_notes(index, method, language, table=table, is_covered=is_covered),
         calibrated=table is not None and is_covered,
     )
 

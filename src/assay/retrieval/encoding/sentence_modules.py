@@ -66,19 +66,7 @@ def read_modules(name: str, find: Find) -> SentenceModules:
     listing = reader.path("modules.json")
     if listing is None:
         return SentenceModules()
-    try:
-        modules = [
-            (str(module["type"]).rpartition(".")[2], str(module["path"]).rstrip("/")) for module in reader.json(listing)
-        ]
-    except (TypeError, KeyError) as error:
-        raise ModelError(f"{name}: modules.json is no list of modules with type and path") from error
-    for kind, path in modules:
-        if Path(path).is_absolute() or ".." in Path(path).parts:
-            raise ModelError(f"{name}: modules.json names the folder {path!r:.80}, expected one inside of the model")
-        if kind not in ("Transformer", "Pooling", "Dense", "Normalize"):
-            raise ModelError(
-                f"{name}: module {kind!r} of modules.json; expected Transformer, Pooling, Dense, Normalize"
-            )
+    modules = _listed(name, reader.json(listing))
     folders = dict(modules)
     if "Pooling" not in folders:
         raise ModelError(f"{name}: modules.json names no pooling; expected a Pooling module")
@@ -97,6 +85,28 @@ def read_modules(name: str, find: Find) -> SentenceModules:
         prompts={key: prompts.get(key) or prompts.get(other) or "" for key, other in PROMPTS.items()},
         files=tuple(reader.files),
     )
+
+
+def _listed(name: str, listing: Any) -> list[tuple[str, str]]:  # noqa: ANN401  JSON
+    """Return kind and folder of the modules that a model lists.
+
+    Raises:
+        ModelError: one of them is of another kind, or lies outside of the model.
+    """
+    modules = []
+    try:
+        for module in listing:
+            modules.append((str(module["type"]).rpartition(".")[2], str(module["path"]).rstrip("/")))
+    except (TypeError, KeyError) as error:
+        raise ModelError(f"{name}: modules.json is no list of modules with type and path") from error
+    for kind, path in modules:
+        if Path(path).is_absolute() or ".." in Path(path).parts:
+            raise ModelError(f"{name}: modules.json names the folder {path!r:.80}, expected one inside of the model")
+        if kind not in ("Transformer", "Pooling", "Dense", "Normalize"):
+            raise ModelError(
+                f"{name}: module {kind!r} of modules.json; expected Transformer, Pooling, Dense, Normalize"
+            )
+    return modules
 
 
 @dataclass(frozen=True, slots=True)

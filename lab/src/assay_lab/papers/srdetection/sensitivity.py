@@ -76,8 +76,8 @@ def table_10(bench: Bench) -> Finding:
     mixed = by_ratio(bench)
     runs = mixed[RATIOS[0]]
 
-    def after_epoch(name: str, view: SampleView, detector: str, ratio: int) -> Estimate | None:
-        return decided(mixed[ratio][name], detector, EPOCH, view=view, measure="macro-F1")
+    def after_epoch(name: str, view: SampleView, detector: str, *, column: int) -> Estimate | None:
+        return decided(mixed[column][name], detector, EPOCH, view=view, measure="macro-F1")
 
     tables = beside_paper(
         PAPER.tables["table-10"],

@@ -165,10 +165,10 @@ def _without_names(tokens: UnitHashes, first: int, count: int, opens: bool) -> N
         value = tokens[at]
         if value & NO_NUMBER == NONE:
             continue
-        word, known = np.uint32(value >> np.uint64(16)), RESERVED[value >> np.uint64(64 - RESERVED_BITS)]
+        word, entry = np.uint32(value >> np.uint64(16)), RESERVED[value >> np.uint64(64 - RESERVED_BITS)]
         is_called = tokens[at + 1] == CALL if at + 1 < count else opens
         is_member = is_called or (at > 0 and tokens[at - 1] == POINT)
-        if (known ^ word) > LAST or not (is_member or known & LAST):
+        if (entry ^ word) > LAST or not (is_member or entry & LAST):
             tokens[at] = ANY_NAME
 
 

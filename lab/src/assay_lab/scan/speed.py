@@ -159,7 +159,7 @@ def _beside_datatrove(
             "file": "beside datatrove",
             "way": way,
             "megabytes": size,
-            "megabytes_per_second": {"median": size / seconds},
+            "megabytes_per_second": rates(size, [seconds]),
             "planted": len(planted),
             "planted_found": len(planted & accused),
             "other_rows": len(rows) - len(planted),
@@ -209,7 +209,7 @@ def _workers(path: Path, matcher: Matcher, folder: Path) -> Iterator[dict[str, o
             "file": f"{FILES} files",
             "way": way,
             "megabytes": size,
-            "megabytes_per_second": {"median": size / spent},
+            "megabytes_per_second": rates(size, [spent]),
             "of_independent": seconds["two independent scans"] / spent,
         }
 

@@ -6,6 +6,8 @@ import pytest
 
 from release.conftest import WORDS, humaneval_row, written
 
+ANYWHERE = ("--unrelated", "--unverified")
+
 pytestmark = pytest.mark.usefixtures("same_keys")
 
 
@@ -16,11 +18,11 @@ def tasks(tmp_path):
 
 @pytest.mark.slow
 def test_make_verify_test_twins_rotate(assay, tasks, tmp_path):
-    made = assay("release", "make", tasks, "-o", "public.jsonl", "--secret", "secret.json", "--copies", 8)
+    made = assay("release", "make", tasks, "-o", "public.jsonl", "--secret", "secret.json", "--copies", 8, *ANYWHERE)
     assert made.code == 0, made.err
     lines = made.out.splitlines()
     assert lines[0] == "Released"
-    assert "6 tasks of 6 can be tested" in lines[1]
+    assert "6 of 6 tasks can be tested" in lines[1]
     assert lines[2].startswith("Commitment: ")
     assert "read the new names and examples" in " ".join(made.out.split())
     commitment = lines[2].partition(": ")[2]
@@ -59,7 +61,7 @@ def test_make_verify_test_twins_rotate(assay, tasks, tmp_path):
 
 @pytest.mark.slow
 def test_a_commitment_first_then_the_beacon(assay, tasks, tmp_path):
-    options = ("release", "make", tasks, "-o", "public.jsonl", "--secret", "secret.json", "--copies", 8)
+    options = ("release", "make", tasks, "-o", "public.jsonl", "--secret", "secret.json", "--copies", 8, *ANYWHERE)
     committed = assay(*options, "--round", "drand 7")
     assert committed.out.startswith("Committed"), committed.err
     assert "after drand 7 run this again with --beacon VALUE" in " ".join(committed.out.split())
@@ -77,9 +79,11 @@ def test_a_commitment_first_then_the_beacon(assay, tasks, tmp_path):
     [
         (("test", "builtin:small", "none.json"), "expected the secret file of a release"),
         (("test", "builtin:none", "none.json"), "no built-in model 'none'"),
-        (("verify", "tasks.jsonl", "tasks.jsonl"), "chmod 600"),
+        (("verify", "tasks.jsonl", "tasks.jsonl"), "is not a JSON file"),
         (("make", "none.jsonl", "-o", "p.jsonl", "--secret", "s.json"), "none.jsonl"),
         (("make", "tasks.jsonl", "-o", "p.jsonl", "--secret", "s.json", "--copies", "3"), "copies"),
+        (("make", "tasks.jsonl"), "expected both, or --show"),
+        (("make", "tasks.jsonl", "--show", "-o", "p.jsonl"), "--show writes nothing"),
         (("make", "tasks.jsonl", "-o", "s.json", "--secret", "s.json"), "s.json is the secret file"),
         (("make", "tasks.jsonl", "-o", "p.jsonl", "--secret", "-"), "received - for the secret, expected the name of"),
         (("test", "builtin:small", "-"), "received - for the secret, expected the name of a file"),
@@ -101,7 +105,7 @@ def test_bad_input_is_one_line_and_exit_code_2(assay, tasks, words, line, tmp_pa
 
 @pytest.mark.slow
 def test_no_command_replaces_a_secret_even_with_force(assay, tasks, tmp_path):
-    options = ("release", "make", tasks, "-o", "public.jsonl", "--secret", "secret.json", "--copies", 8)
+    options = ("release", "make", tasks, "-o", "public.jsonl", "--secret", "secret.json", "--copies", 8, *ANYWHERE)
     assay(*options)
     before = (tmp_path / "secret.json").read_bytes()
     written(tmp_path / "other.jsonl", [humaneval_row(0, "pears")])
@@ -112,3 +116,23 @@ def test_no_command_replaces_a_secret_even_with_force(assay, tasks, tmp_path):
     assert assay(*options).code == 2  # the public file exists
     assert assay(*options, "--force").code == 0
     assert (tmp_path / "secret.json").read_bytes() == before
+
+
+def test_show_writes_nothing_and_shows_each_changed_line(assay, tasks, tmp_path):
+    shown = assay("release", "make", tasks, "--show", "--copies", 5, *ANYWHERE)
+    assert shown.code == 0, shown.err
+    assert shown.out.startswith("Nothing is committed")
+    assert "entry_point" in shown.out
+    assert [path.name for path in tmp_path.iterdir()] == ["tasks.jsonl"]
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_a_published_copy_that_fails_its_tests_ends_with_1_and_the_first_output(assay, tasks, monkeypatch):
+    made = assay("release", "make", tasks, "-o", "public.jsonl", "--secret", "secret.json", "--copies", 5, *ANYWHERE)
+    assert made.code == 0, made.err
+    monkeypatch.setattr("assay.release.verifying.passed", lambda programs, **_: (False,) * len(programs))
+    monkeypatch.setattr("assay.release.verifying.failure_of", lambda *_, **__: "AssertionError: 3")
+    done = assay("release", "verify", "public.jsonl", "secret.json")
+    assert done.code == 1
+    assert done.out.startswith("6 of 6 copies fail their tests")
+    assert "First HumanEval/0: AssertionError: 3" in done.out

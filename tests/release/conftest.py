@@ -15,6 +15,10 @@ KEY = "ab" * 32
 WORDS = ("apples", "bridges", "clouds", "drums", "engines", "forests", "gardens", "houses", "islands", "jackets")
 
 
+ANYWHERE = {"unrelated": True, "unverified": True}
+"""Settings of a release on a machine without a sandbox, of tasks whose words have no synonyms."""
+
+
 def humaneval_row(number: int, word: str) -> dict[str, object]:
     """A task in the form of HumanEval, unlike the others in its words."""
     return {
@@ -75,7 +79,7 @@ def released(tmp_path_factory) -> Path:
     tasks = written(folder / "tasks.jsonl", [humaneval_row(number, word) for number, word in enumerate(WORDS)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("assay.release.making.new_key", lambda: KEY)
-        make(tasks, folder / "public.jsonl", folder / "secret.json", copies=9)
+        make(tasks, folder / "public.jsonl", folder / "secret.json", copies=9, **ANYWHERE)
     return folder
 
 

@@ -8,16 +8,17 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from assay.datasets import DataSelection, TaskColumns, ids_of, layout_of, read_dataset, scored_text
-from assay.errors import DataError
+from assay.errors import DataError, SandboxUnavailable
 from assay.release import check_published, make, rotate, twins, verify
 from assay.release.clusters import clusters_of
 from assay.release.secret_file import held_secret, read_secret, release_lines
 from assay.release.secret_values import Publication
-from release.conftest import KEY, WORDS, humaneval_row, written
+from release.conftest import ANYWHERE, KEY, WORDS, humaneval_row, written
 
 MBPP = {
     "task_id": 7,
@@ -83,7 +84,7 @@ def test_a_format_keeps_its_columns_and_changes_names_everywhere(name, tmp_path,
     if FORMATS[name][1] == "tests run":
         request.getfixturevalue("sandbox")
     row, level, names = FORMATS[name]
-    made = make(written(tmp_path / "t.jsonl", [row]), tmp_path / "p.jsonl", tmp_path / "s.json", copies=6)
+    made = make(written(tmp_path / "t.jsonl", [row]), tmp_path / "p.jsonl", tmp_path / "s.json", copies=6, **ANYWHERE)
     (task,) = made.secret.committed.tasks
     assert level is None or task.level == level
     (public,) = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
@@ -128,12 +129,13 @@ def test_the_content_has_a_lot_of_its_own(secret):
 def test_the_same_key_makes_the_same_release_and_is_marked_as_not_valid(tmp_path):
     tasks = written(tmp_path / "t.jsonl", [humaneval_row(n, word) for n, word in enumerate(WORDS[:2])])
     made = [
-        make(tasks, tmp_path / f"p{turn}.jsonl", tmp_path / f"s{turn}.json", copies=5, test_key=KEY) for turn in (1, 2)
+        make(tasks, tmp_path / f"p{turn}.jsonl", tmp_path / f"s{turn}.json", copies=5, test_key=KEY, **ANYWHERE)
+        for turn in (1, 2)
     ]
     assert (tmp_path / "p1.jsonl").read_bytes() == (tmp_path / "p2.jsonl").read_bytes()
     assert "proves nothing" in (tmp_path / "p1.card.md").read_text()
     assert made[0].describe().headline
-    random = make(tasks, tmp_path / "p3.jsonl", tmp_path / "s3.json", copies=5)
+    random = make(tasks, tmp_path / "p3.jsonl", tmp_path / "s3.json", copies=5, **ANYWHERE)
     assert random.secret.committed.key != KEY
     assert random.secret.commitment != made[0].secret.commitment
 
@@ -142,7 +144,7 @@ def test_the_same_key_makes_the_same_release_and_is_marked_as_not_valid(tmp_path
 def test_a_beacon_decides_the_lot_after_the_commitment(tmp_path):
     tasks = written(tmp_path / "t.jsonl", [humaneval_row(n, word) for n, word in enumerate(WORDS)])
     paths = (tmp_path / "p.jsonl", tmp_path / "s.json")
-    committed = make(tasks, *paths, copies=6, round="drand 7", test_key=KEY)
+    committed = make(tasks, *paths, copies=6, round="drand 7", test_key=KEY, **ANYWHERE)
     assert committed.public_path is None
     assert not paths[0].exists()
     for call in (lambda: verify(tasks, paths[1]), lambda: twins(paths[1], tmp_path / "x")):
@@ -294,10 +296,95 @@ def test_a_changed_public_file_names_the_tasks(released, secret_path, tmp_path):
 
 
 @pytest.mark.usefixtures("sandbox")
-def test_a_published_copy_that_fails_its_tests_is_named(released, secret_path, monkeypatch):
-    monkeypatch.setattr("assay.release.making._pass_tests", lambda rows, *_: [False] * len(rows))
-    with pytest.raises(DataError, match=r"10 published copies fail their tests \(HumanEval/0"):
-        verify(released / "public.jsonl", secret_path)
+def test_a_task_whose_own_solution_fails_is_named_and_left_out(tmp_path):
+    wrong = humaneval_row(5, "pears")
+    wrong["test"] = "def check(candidate):\n    assert candidate([], 1) == 7, 'no pears'\n"
+    tasks = written(tmp_path / "t.jsonl", [wrong, humaneval_row(0, "apples")])
+    made = make(tasks, tmp_path / "p.jsonl", tmp_path / "s.json", copies=5, unrelated=True)
+    (reason,) = made.secret.committed.left_out.values()
+    assert reason == "its own solution fails its tests: AssertionError: no pears"
+    assert "1 of 2 tasks can be tested" in made.describe().headline
+
+
+def test_without_a_sandbox_a_release_is_refused_and_unverified_copies_say_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.release.verifying.passed", _unavailable)
+    monkeypatch.setattr("assay.release.making.replaced_tests", _unavailable)
+    tasks = written(tmp_path / "t.jsonl", [humaneval_row(0, "apples")])
+    paths = (tmp_path / "p.jsonl", tmp_path / "s.json")
+    with pytest.raises(DataError, match="cannot be run: no sandbox; expected a sandbox, or --unverified"):
+        make(tasks, *paths, copies=5, unrelated=True)
+    assert not any(map(Path.exists, paths))
+    made = make(tasks, *paths, copies=5, **ANYWHERE)
+    assert "0 with copies that were verified by tests" in made.describe().headline
+    assert "the others are not verified" in (tmp_path / "p.card.md").read_text()
+
+
+def _unavailable(*_, **__):
+    raise SandboxUnavailable("no sandbox")
+
+
+SENTENCES = {
+    "task_id": "HumanEval/1",
+    "prompt": 'def count_items(numbers, limit, a):\n    """Count the numbers below a limit; a is added.\n\n'
+    '    count_items looks at numbers once.\n    """\n',
+    "entry_point": "count_items",
+    "canonical_solution": "    below = [value for value in numbers if value < limit]\n    return len(below) + a\n",
+    "test": "def check(candidate):\n    assert candidate([1, 2], 2, 0) == 1\n",
+}
+
+
+@pytest.mark.parametrize("unrelated", [False, True])
+def test_no_old_name_is_left_in_any_text_of_a_copy(tmp_path, unrelated):
+    row = {**SENTENCES, "hint": "numbers are whole"}
+    tasks = written(tmp_path / "t.jsonl", [SENTENCES, {**row, "task_id": "HumanEval/2"}])
+    settings = {"copies": 5, "unverified": True, "unrelated": unrelated}
+    made = make(tasks, tmp_path / "p.jsonl", tmp_path / "s.json", **settings)
+    for task in made.secret.committed.tasks:
+        for index in range(len(task.copies)):
+            copy = task.copy(index)
+            text = " ".join(map(str, copy.values()))
+            for name in ("count_items", "numbers", "limit", "a"):
+                if not re.search(rf"def .*\b{name}\b", str(copy["prompt"])):
+                    assert not re.search(rf"\b{name}\b", text), (name, text)
+            assert "below a " in copy["prompt"]  # a word of English that is a parameter too
+            if task.id == "HumanEval/2":
+                assert "numbers" in copy["prompt"]  # it stands in a column that does not change
+
+
+def test_close_synonyms_change_prose_and_the_authors_lists_come_first(tmp_path):
+    tasks = written(tmp_path / "t.jsonl", [SENTENCES])
+    names = tmp_path / "names.json"
+    names.write_text(json.dumps({"HumanEval/1": {"limit": ["ceiling", "roof"]}}))
+    made = make(tasks, tmp_path / "p.jsonl", tmp_path / "s.json", copies=5, unverified=True, names=str(names))
+    assert made.secret.committed.naming == "the author's lists, else close synonyms"
+    (task,) = made.secret.committed.tasks
+    for index in range(len(task.copies)):
+        prompt = str(task.copy(index)["prompt"])
+        assert re.search(r"below a (ceiling|roof);", prompt)
+        assert re.search(r"Count the (?!numbers)\w+ below", prompt)
+    by_column = written(tmp_path / "c.jsonl", [SENTENCES | {"others": {"limit": ["ceiling"]}}])
+    made = make(by_column, tmp_path / "q.jsonl", tmp_path / "s2.json", copies=5, unverified=True, names="others")
+    assert "below a ceiling" in (tmp_path / "q.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{", "expected JSON"),
+        ('{"no task": {}}', "expected an object of ids of these tasks"),
+        ('{"HumanEval/1": {"limit": []}}', "'limit' has .*, expected a list of identifiers"),
+        ('{"HumanEval/1": {"limit": ["a b"]}}', "expected a list of identifiers"),
+        ('{"HumanEval/1": 3}', "expected an object of names"),
+        (None, "no such file, and no column"),
+    ],
+)
+def test_lists_of_names_that_cannot_be_used_are_one_line(tmp_path, content, words):
+    names = tmp_path / "names.json"
+    if content is not None:
+        names.write_text(content)
+    tasks = written(tmp_path / "t.jsonl", [SENTENCES])
+    with pytest.raises(DataError, match=words):
+        make(tasks, tmp_path / "p.jsonl", tmp_path / "s.json", names=str(names), unverified=True)
 
 
 @pytest.mark.parametrize(
@@ -318,7 +405,7 @@ def test_a_published_copy_that_fails_its_tests_is_named(released, secret_path, m
 def test_bad_input_is_one_line_and_writes_nothing(rows, settings, words, tmp_path):
     tasks = written(tmp_path / "t.jsonl", rows)
     with pytest.raises(Exception, match=words) as raised:
-        make(tasks, tmp_path / "p.jsonl", tmp_path / "s.json", **settings)
+        make(tasks, tmp_path / "p.jsonl", tmp_path / "s.json", **ANYWHERE | settings)
     assert type(raised.value).__module__ == "assay.errors"
     assert "\n" not in str(raised.value)
     assert {path.name for path in tmp_path.iterdir()} <= {"t.jsonl", ".s.json.lock"}
@@ -333,7 +420,7 @@ def test_tasks_with_too_few_variants_are_listed_and_published_unchanged(tmp_path
     }
     fixed["test"] = "def check(candidate):\n    assert candidate() == 1\n"
     tasks = written(tmp_path / "t.jsonl", [fixed, humaneval_row(0, "apples")])
-    made = make(tasks, tmp_path / "p.jsonl", tmp_path / "s.json", copies=5, canary="canary 1")
+    made = make(tasks, tmp_path / "p.jsonl", tmp_path / "s.json", copies=5, canary="canary 1", **ANYWHERE)
     assert list(made.secret.committed.left_out) == ["HumanEval/fixed"]
     public = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
     assert public[0] == {**fixed, "canary": "canary 1"}

@@ -14,14 +14,16 @@ from assay.errors import AssayError
 from assay.languages import LANGUAGES, NEUTRAL, languages_with, lexical_rules
 from assay.retrieval import DEFAULT, PAPER, Channel, Fingerprints, Profile, TooShort, fingerprint
 
-COMMENTS = {"python": ["# don't\n", "#\r\n"], None: ["# don't\n", '/* " */', "// 'x\n", "-- x\n"]}
+COMMENTS = {name: ["# don't\n", "#\r\n"] for name in ("python", "ruby")} | {
+    None: ["# don't\n", '/* " */', "// 'x\n", "-- x\n"]
+}
 C_COMMENTS = ["// don't\n", "//\r\n", '/* " */', "/* a\n * b */", "/**/"]
 BLANKS = [" ", "\n", "\r\n", "\t", "\r", "\f", "\u00a0", "\u3000", "\ufeff", "\u200b", " \\\n", "\\\r\n"]
 OPERATORS = ["+", "-", "=", "==", "(", ")", "[", "]", "{", "}", ",", ";", ":", ".", "<", ">>", "!", "&&", "×"]
 LITERALS = ["0", "1.5e-3", "0xFF", "1_000", '"a b # // c"', '"\\""']
 SMALL = Profile("small", (Channel("characters", k=4, w=3), Channel("tokens", k=3, w=2)))
 
-languages = pytest.mark.parametrize("language", [*languages_with("fingerprints"), None])
+languages = pytest.mark.parametrize("language", [*languages_with("functions"), None])
 names = st.from_regex(r"[A-Za-zé_][a-zé0-9_]{1,20}", fullmatch=True)
 
 

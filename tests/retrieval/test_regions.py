@@ -27,6 +27,78 @@ def literal(text):
 
 
 CASES = {
+    "a verbatim string": (
+        "csharp", 'a(@"b\\" + $"{c["d"]}"); // e',
+        [literal('@"b\\"'), literal('$"{c["d"]}"'), comment("// e")],
+    ),
+    "doubled quotes": ("csharp", '@"a""b\n//c" // d', [literal('@"a""b\n//c"'), comment("// d")]),
+    "a raw string of C#": ("csharp", '"""a "b" // c""" // d', [literal('"""a "b" // c"""'), comment("// d")]),
+    "a region of C#": ("csharp", "#region don't\nx", [comment("#region don't")]),
+    "code in a string of Kotlin": (
+        "kotlin", '"${f("//")}" /* /* */ */',
+        [literal('"${f("//")}"'), comment("/* /* */ */")],
+    ),
+    "pages around PHP": (
+        "php", "<b>it's<?php a('b'); ?>it's<?= $c",
+        [literal("<b>it's<?"), literal("'b'"), literal("?>it's<?")],
+    ),
+    "the end of a page": ("php", "a(); ?>\nit's", [literal("?>\nit's")]),
+    "a heredoc of PHP": ("php", "a(<<<'E'\n# b\n  E); # c", [literal("<<<'E'\n# b\n  E"), comment("# c")]),
+    "an attribute of PHP": ("php", "#[A('b')]\n# c", [literal("'b'"), comment("# c")]),
+    "code in a string of Ruby": ("ruby", '"a#{b["c"]} # d" # e', [literal('"a#{b["c"]} # d"'), comment("# e")]),
+    "delimiters of Ruby": ("ruby", "%w[a [b] '] # c", [literal("%w[a [b] ']"), comment("# c")]),
+    "a heredoc of Ruby": ("ruby", "a = <<~E\n  # b\nE\n# c", [literal("<<~E\n  # b\nE"), comment("# c")]),
+    "a shift of Ruby": ("ruby", "a << b\nb # c", [comment("# c")]),
+    "a documentation block of Ruby": ("ruby", '=begin\n"\n=end\na', [comment('=begin\n"\n=end')]),
+    "a regular expression of Ruby": ("ruby", "if /'#/i # a", [("regex", "/'#/i"), comment("# a")]),
+    "code in a string of Swift": ("swift", '"\\(f("//"))" // a', [literal('"\\(f("//"))"'), comment("// a")]),
+    "a raw string of Swift": ("swift", '#"a"b"# // c', [literal('#"a"b"#'), comment("// c")]),
+    "a symbol of Scala": ("scala", "'a + 'b' // c", [("character", "'b'"), comment("// c")]),
+    "long brackets of Lua": (
+        "lua", "--[[ a\n]] [=[ b]] ]=] -- c",
+        [comment("--[[ a\n]]"), literal("[=[ b]] ]=]"), comment("-- c")],
+    ),
+    "a transposed matrix": ("matlab", "a' * b.' + f('%') % c", [literal("'%'"), comment("% c")]),
+    "a block of MATLAB": ("matlab", "%{\na'\n%}\nb", [comment("%{\na'\n%}")]),
+    "a raw string of R": ("r", 'r"(a"b)" # c', [literal('r"(a"b)"'), comment("# c")]),
+    "quote-like operators": (
+        "perl", "s{a'}{b} ; q(c(d)') # e",
+        [literal("s{a'}{b}"), literal("q(c(d)')"), comment("# e")],
+    ),
+    "a key that looks like an operator": ("perl", "$s{q} = $#y; # a", [comment("# a")]),
+    "pod": ("perl", "=head1 A\nit's\n=cut\n1; # a", [comment("=head1 A\nit's\n=cut"), comment("# a")]),
+    "what is no comment of a shell": ("shell", "echo a#b $# ${#c} \\' # d", [comment("# d")]),
+    "quotes in a substitution": ("shell", '"$(f "#")" # a', [literal('"$(f "#")"'), comment("# a")]),
+    "a heredoc of a shell": ("shell", "cat <<-'E' > a\n# '\n\tE\nb", [literal("<<-'E' > a\n# '\n\tE")]),
+    "escapes of PowerShell": (
+        "powershell", '"a`"" <# b #> # c',
+        [literal('"a`""'), comment("<# b #>"), comment("# c")],
+    ),
+    "strings of SQL": ("sql", "'it''s -- a' -- b", [literal("'it''s -- a'"), comment("-- b")]),
+    "strings of Dart": (
+        "dart", "r'a\\' \"${b['c']}\" // d",
+        [literal("r'a\\'"), literal("\"${b['c']}\""), comment("// d")],
+    ),
+    "comments of Visual Basic": ("visual-basic", 'a = "b""c" \' d"', [literal('"b""c"'), comment("' d\"")]),
+    "comments of Fortran": (
+        "fortran", "C it's\n      call c('!') ! a",
+        [comment("C it's"), literal("'!'"), comment("! a")],
+    ),
+    "characters of Erlang": ("erlang", '$" + $% % a', [comment("% a")]),
+    "primes of Haskell": (
+        "haskell", "f' x --> '\"' {- a {- -} -} -- b",
+        [("character", "'\"'"), comment("{- a {- -} -}"), comment("-- b")],
+    ),
+    "characters of Scheme": ("scheme", '#\\" \'a #| #| |# |# ; b', [comment("#| #| |# |#"), comment("; b")]),
+    "comments of Pascal": (
+        "pascal", "{ a' } b := 'c''{' (* d *)",
+        [comment("{ a' }"), literal("'c''{'"), comment("(* d *)")],
+    ),
+    "attributes of Ada": (
+        "ada", "a'Length & '\"' & \"b--\" -- c",
+        [("character", "'\"'"), literal('"b--"'), comment("-- c")],
+    ),
+    "bits of VHDL": ("vhdl", "a <= '0'; -- b", [("character", "'0'"), comment("-- b")]),
     "a hash in a string": ("python", 'x = "# no" # yes', [literal('"# no"'), comment("# yes")]),
     "triple quotes over lines": ("python", 'f("""a "b"\n# c""")', [literal('"""a "b"\n# c"""')]),
     "an escaped quote": ("python", r"'it\'s' # x", [literal(r"'it\'s'"), comment("# x")]),
@@ -126,7 +198,8 @@ def test_an_unclosed_mark_leaves_the_other_kinds_alone():
 
 @pytest.mark.parametrize("language", [*languages_with("fingerprints"), None])
 def test_an_unclosed_quote_ends_with_its_line(language):
-    if language != "rust":  # where strings run over lines
+    span = {"rust", "php", "ruby", "r", "perl", "shell", "powershell", "erlang", "scheme"}  # strings run over lines
+    if language not in span | {"fortran"}:  # where a line of "c" alone is a comment
         assert regions('a = "b\nc = 1', language) == [literal('"b')]
 
 

@@ -53,7 +53,7 @@ def test_every_reserved_word_is_a_unit_of_its_own(language):
 
 @pytest.mark.parametrize("language", [*languages_with("fingerprints"), None])
 def test_names_are_one_unit_whatever_their_length_and_script(language):
-    names = "a bb iff ifs If returned a_name_that_is_longer_than_sixteen_letters 変数 größe"
+    names = "a bb iff ifs Iff returned a_name_that_is_longer_than_sixteen_letters 変数 größe"
     assert len(set(units(names, language))) == 1
 
 

@@ -82,8 +82,8 @@ def test_without_its_data_an_experiment_shows_the_committed_table_and_says_what_
     monkeypatch.setenv("ASSAY_SHARED", str(tmp_path))
     experiment = all_measurements()["provenance/licences"]
     report, missing = drive(experiment, FULL, 0, {})
-    assert "packages (a folder of the archives that lab/lists/licence_packages" in missing
-    assert "| `README` | scancode |" in shown(report)
+    assert "packages (a folder of the archives that lab/lists/licence_draw_pypi" in missing
+    assert "| readme | scancode |" in shown(report)
 
 
 def test_shared_data_are_found_by_name(monkeypatch, tmp_path):

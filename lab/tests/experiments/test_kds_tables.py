@@ -87,6 +87,8 @@ def test_the_paper_has_ten_tables_and_six_figures_here():
 
 def test_every_row_of_the_paper_names_a_method_that_exists():
     for method in METHODS:
+        if method == trials.UNIT_DOT:  # of the laboratory alone
+            continue
         (request,) = dataset_requests(method)
         assert request.work
     rows = {row for number in (1, 2, 3, 4, 5, 10) for row in PAPER.tables[f"table-{number}"].values}

@@ -37,22 +37,40 @@ def make_command(
         ),
     ],
     *,
-    out: Annotated[Path, output_file("The public file; the page for its data card is written beside it.")],
+    out: Annotated[
+        Path | None, output_file("The public file; the page for its data card is written beside it.")
+    ] = None,
     secret: Annotated[
-        Path, typer.Option(metavar="FILE", help="The secret file: never publish it, never lose it.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="The secret file: never publish it, never lose it.", show_default=False),
+    ] = None,
+    preview: Annotated[
+        bool, typer.Option("--show", help="Only show ten tasks beside a copy; nothing is written.")
+    ] = False,
+    settings: Annotated[
+        ReleaseSettings,
+        Shown("copies", "names", "unrelated", "unverified", "packages", "round", "beacon", "canary"),
     ],
-    settings: Annotated[ReleaseSettings, Shown("copies", "round", "beacon", "canary")],
 ) -> None:
     """Make verified copies of every task, commit to them, and publish the copy that a lot chooses.
 
+    Each task runs its own tests first. Copies change names to close synonyms, in all columns, and examples to others.
     With --round the command only commits. Run it again with --beacon once the value of that round is known: then
     outsiders can see that the lot was drawn once.
 
     **Example**: `assay release make tasks.jsonl -o public.jsonl --secret secret.json --round "drand 40000000"`
     """
     from assay.cli.present import show
-    from assay.release import make_release
+    from assay.errors import DataError
+    from assay.release import make_release, show_copies
 
+    if preview:
+        if out or secret:
+            raise DataError("--show writes nothing: expected neither --out nor --secret beside it")
+        show(show_copies(tasks, settings).describe())
+        return
+    if out is None or secret is None:
+        raise DataError("received no --out or no --secret, expected both, or --show to look at copies first")
     show(make_release(tasks, out=out, secret=secret, settings=settings).describe())
 
 
@@ -60,15 +78,24 @@ def make_command(
 def verify_command(
     public: Annotated[Path, typer.Argument(metavar="PUBLIC", help="The public file.", show_default=False)],
     secret: SecretFile,
+    *,
+    packages: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Folder of the packages that the tests import.")
+    ] = None,
 ) -> None:
     """Check that a public file is the one that was published, and that its copies pass their tests.
+
+    Exit code 1 if a copy fails them.
 
     **Example**: `assay release verify public.jsonl secret.json`
     """
     from assay.cli.present import show
     from assay.release import verify_release
 
-    show(verify_release(public, secret).describe())
+    verified = verify_release(public, secret, packages)
+    show(verified.describe())
+    if verified.failed:
+        raise typer.Exit(1)
 
 
 @release_app.command("test")

@@ -93,7 +93,7 @@ def _print_lines(
 
     sorts = sorted_findings(files, judgement)
     shown = [*sorts.failing, *sorts.undecided]
-    rest = [finding for file in files for finding in shown_findings(file, top, judgement)]
+    rest = list(chain.from_iterable(shown_findings(file, top, judgement) for file in files))
     folded = len(files) > 1 and not OUTPUT_SETTINGS.get().verbose
     hidden = set(map(id, (*shown, *(sorts.similar if folded else ()))))
     for finding in (*shown, *(finding for finding in rest if id(finding) not in hidden)):

@@ -16,6 +16,7 @@ from .rename.names import NameKind as NameKind
 from .rename.names import Renamable as Renamable
 from .rename.pools import WORD_LISTS as WORD_LISTS
 from .rename.pools import WORDS_BY_PART as WORDS_BY_PART
+from .rename.pools import ClosePool as ClosePool
 from .rename.pools import DictionaryPool as DictionaryPool
 from .rename.pools import NamePool as NamePool
 from .rename.pools import NameSource as NameSource
@@ -39,6 +40,7 @@ from .sandbox.execution import Limits as Limits
 from .sandbox.execution import require_sandbox as require_sandbox
 from .sandbox.execution import run_command as run_command
 from .sandbox.execution import run_python as run_python
+from .sandbox.testing import failure_of as failure_of
 from .sandbox.testing import passed as passed
 from .test_cases.replacement import ReplacedTests as ReplacedTests
 from .test_cases.replacement import replaced_tests as replaced_tests

@@ -140,7 +140,7 @@ def is_prose_or_data(path: str) -> bool:
 
 def language_of_file(path: str, head: str = "") -> str | None:
     """Return the programming language of a file, as `Sample.language` spells it, by its name or its first line (#!)."""
-    if language := language_of(path):
+    if language := language_of(path, head):
         return language
     if head.startswith("#!"):
         command = head[2:].split("\n", 1)[0].split()

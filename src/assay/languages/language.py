@@ -25,6 +25,7 @@ class FunctionSyntax:
         expressions: node types of function expressions.
         wrappers: node types that belong to the function that they hold, as `template <…>` does.
         attached: node types directly before a function that belong to it, as attributes and decorators.
+        bodies: node types of the body of a function where the grammar has no field for it.
         names: fields of a node that may hold its name, the first that it has counts.
     """
 
@@ -35,6 +36,7 @@ class FunctionSyntax:
     expressions: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     attached: frozenset[str] = frozenset()
+    bodies: frozenset[str] = frozenset()
     names: tuple[str, ...] = ("name", "key", "left", "property")
 
 

@@ -35,6 +35,7 @@ class SingleQuote(IntEnum):
     NOT_IN_NUMBER = 2  # as CHARACTER, but 1'000 has a separator (C++14, C23)
     ONE_CHARACTER = 3  # 'a' is a character, 'a a lifetime
     SHORT = 4  # closed within 200 characters, and no apostrophe of a word
+    NOTHING = 5
 
 
 class BackQuote(IntEnum):
@@ -85,12 +86,82 @@ class Marks(NamedTuple):
     expressions: bool = False
 
 
+class Holds(IntEnum):
+    """Kinds of region."""
+
+    COMMENT = 0
+    STRING = 1
+    CHARACTER = 2
+    CODE = 4  # the mark itself, which opens nothing: `$#`
+
+
+class Where(IntEnum):
+    """The places at which a mark opens a region."""
+
+    ANYWHERE = 0
+    FIRST = 1  # at the beginning of a line, as a word of its own
+    APART = 2  # behind white space or the end of an expression
+    OPERAND = 3  # where no operand precedes
+    START = 4  # at the beginning of the text
+
+
+class Until(IntEnum):
+    """The ends of a region."""
+
+    LINE = 0
+    MARK = 1  # `closes`
+    WORD = 2  # the word behind the opening mark, on a line of its own: <<END
+    DELIMITER = 3  # the mirror image of the letter behind the mark: q(…), %w[…]
+    TWO_DELIMITERS = 4  # with a second part: s/…/…/
+    END = 5  # of the text
+    MARK_OR_END = 6
+
+
+LONGEST_MARK = 12
+"""Letters of an opening or closing mark."""
+
+
+class MarkedRegion(NamedTuple):
+    """A comment or literal between marks that a language has beside those of `Marks`; the first that fits counts.
+
+    Attributes:
+        opens: its opening mark.
+        closes: its closing mark, if `until` is `MARK` or `MARK_OR_END`.
+        holds: what it is.
+        where: where the mark opens it.
+        until: what ends it.
+        spans: it may run over lines; otherwise it ends with its line if the closing mark is missing.
+        escape: the letter that escapes the next one; the quote itself where two of them stand for one.
+        nesting: levels of regions inside.
+        field: marks that open and close code inside: `#{}`, without the first letter where one bracket opens it.
+    """
+
+    opens: str
+    closes: str = ""
+    holds: int = Holds.COMMENT
+    where: int = Where.ANYWHERE
+    until: int = Until.LINE
+    spans: bool = False
+    escape: str = ""
+    nesting: int = 1
+    field: str = ""
+
+    @property
+    def row(self) -> bytes:
+        """The region as numbers of a byte, in the order that the compiled scanner of `assay.retrieval` reads."""
+        numbers = (self.holds, self.where, self.until, self.spans, ord(self.escape or "\0"), self.nesting)
+        field = self.field.rjust(3, "\0").encode()
+        marks = self.opens.ljust(LONGEST_MARK, "\0") + self.closes.ljust(LONGEST_MARK, "\0")
+        return bytes(numbers) + field + bytes((len(self.opens), len(self.closes))) + marks.encode()
+
+
 @dataclass(frozen=True)
 class LexicalRules:
     """The lexical rules of a language.
 
     Attributes:
         marks: of comments and literals.
+        regions: comments and literals with other marks, which are tried before.
         reserved: words that the language reference lets no program use as a name. Contextual keywords (`match` in
             Python, `record` in Java, `async` in JavaScript) are names, because a renaming may change them.
         directives: words that are reserved after a `#`.
@@ -98,14 +169,17 @@ class LexicalRules:
         word_marks: characters of words beside letters, digits and `_`.
         headers: words with a header of parts between semicolons. With them any other semicolon is layout, because the
             end of a line does the same.
+        folds_case: capital letters are equal to small ones in reserved words.
     """
 
     marks: Marks
     reserved: frozenset[str]
+    regions: tuple[MarkedRegion, ...] = ()
     directives: frozenset[str] = frozenset()
     prefix: int = 0
     word_marks: str = ""
     headers: frozenset[str] = frozenset()
+    folds_case: bool = False
 
     @cached_property
     def plain_marks(self) -> Marks:

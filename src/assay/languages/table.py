@@ -7,14 +7,26 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import partial
-from itertools import chain
+from itertools import chain, cycle
 from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any
 
 from assay.errors import DataError, did_you_mean
 from assay.languages.language import Capability, FunctionSyntax, Language
-from assay.languages.lexical import BackQuote, DoubleQuote, LexicalRules, Marks, Raw, SingleQuote, Slashes
+from assay.languages.lexical import (
+    BackQuote,
+    DoubleQuote,
+    Holds,
+    LexicalRules,
+    MarkedRegion,
+    Marks,
+    Raw,
+    SingleQuote,
+    Slashes,
+    Until,
+    Where,
+)
 
 _TABLE: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
 _CHOICES: Mapping[str, type[IntEnum]] = {
@@ -23,12 +35,15 @@ _CHOICES: Mapping[str, type[IntEnum]] = {
     "single": SingleQuote,
     "back_quote": BackQuote,
     "raw": Raw,
+    "holds": Holds,
+    "where": Where,
+    "until": Until,
 }
-"""Field of `Marks` → the values that a name in the table stands for."""
+"""Field of `Marks` or `MarkedRegion` → the values that a name in the table stands for."""
 _NOT_DESCRIBED = ("others", "neutral")
 _INHERITED = ("predeclared", "library")
 """Lists of words that a language may take over from another one."""
-_OF_TEXTS = frozenset({"signs", "contains", "outlines"})
+_OF_TEXTS = frozenset({"signs", "contains", "outlines", "shared"})
 """Keys that describe texts, and not what the package does with them."""
 
 
@@ -40,11 +55,23 @@ def _lexical(entry: Mapping[str, Any] | str) -> LexicalRules:
     """Return lexical rules; a name stands for those of another language."""
     if isinstance(entry, str):
         return _lexical(_TABLE[entry]["lexical"])
-    marks = dict(entry["marks"])
-    for key in _CHOICES.keys() & marks:
-        marks[key] = _CHOICES[key][marks[key].upper()]
+    regions = tuple(chain.from_iterable(map(_regions, entry.get("regions", ()))))
     rest = {key: _words(entry[key]) for key in ("reserved", "directives", "headers") if key in entry}
-    return LexicalRules(**{**entry, **rest, "marks": Marks(**marks)})
+    return LexicalRules(**{**entry, **rest, "marks": Marks(**_chosen(entry["marks"])), "regions": regions})
+
+
+def _chosen(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry with numbers for the names of choices."""
+    return {**entry, **{key: _CHOICES[key][entry[key].upper()] for key in _CHOICES.keys() & entry}}
+
+
+def _regions(entry: Mapping[str, Any]) -> Iterator[MarkedRegion]:
+    """Yield a region for each opening mark of an entry; closing marks are as many, or the same for all."""
+    opens, closes = entry["opens"].split(" "), entry.get("closes", "").split(" ")
+    until = "mark" if "closes" in entry else "line"
+    rest = _chosen({"until": until} | {key: value for key, value in entry.items() if key not in {"opens", "closes"}})
+    for opening, closing in zip(opens, cycle(closes)):
+        yield MarkedRegion(opens=opening, closes=closing, **rest)
 
 
 def _syntax(entry: Mapping[str, str]) -> Iterator[FunctionSyntax]:
@@ -95,10 +122,21 @@ for _name, _entry in LANGUAGES.items():
     _NAMES |= dict.fromkeys(_entry.aliases, _name)
     _SUFFIXES |= dict.fromkeys(_entry.suffixes, _name)
 
+_SHARED: dict[str, tuple[re.Pattern[str], str]] = {}
+"""Suffix → how the text of a file shows that it is in a second language of that suffix, and that language."""
 
-def language_of(path: str) -> str | None:
-    """Return the name of the language that a file's suffix stands for, or None."""
-    return _SUFFIXES.get(PurePath(path).suffix.lower())
+
+def language_of(path: str, head: str = "") -> str | None:
+    """Return the name of the language that a file's suffix stands for, or None.
+
+    Args:
+        path: of the file.
+        head: its first lines, which tell two languages with one suffix apart: `.m` is MATLAB or Objective-C.
+    """
+    suffix = PurePath(path).suffix.lower()
+    if suffix in _SHARED and _SHARED[suffix][0].search(head):
+        return _SHARED[suffix][1]
+    return _SUFFIXES.get(suffix)
 
 
 def language_named(name: str) -> str:
@@ -145,7 +183,11 @@ OUTLINES: dict[str, Sequence[str]] = {}
 """Code around a fragment that makes a text of it: a method stands in a class, statements in a function."""
 
 for _name, _row in _DESCRIBED.items():
-    SIGNS[_name] = list(map(partial(re.compile, flags=re.MULTILINE), _row.get("signs", ())))
-    OUTLINES[_name] = _row.get("outlines", ())
+    for _suffix, _pattern in _row.get("shared", {}).items():
+        _SHARED[_suffix] = re.compile(_pattern, re.MULTILINE), _name
+    if "signs" not in _row:
+        continue
+    SIGNS[_name] = list(map(partial(re.compile, flags=re.MULTILINE), _row["signs"]))
+    OUTLINES[_name] = _row["outlines"]
     if "contains" in _row:
         BASES[_name] = _row["contains"]

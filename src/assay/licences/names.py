@@ -199,8 +199,8 @@ def _is_strong(name: LicenceName, version: str | None) -> bool:
 def _is_behind(pattern: str, before: str) -> bool:
     """Return True if the last sentence has words of a pattern, and no new statement behind them."""
     sentence = _SENTENCE.split(before)[-1]
-    *_, last = None, *PATTERNS[pattern].finditer(sentence)
-    return last is not None and not PATTERNS["restart"].search(sentence, last.end())
+    matches = list(PATTERNS[pattern].finditer(sentence))
+    return bool(matches) and not PATTERNS["restart"].search(sentence, matches[-1].end())
 
 
 def _is_mention(words: str, before: str, name: Naming) -> bool:

@@ -180,7 +180,7 @@ def _of_reuse(content: Mapping[str, Any]) -> StatedLicences:
 
 
 def _of_dep5(text: str) -> StatedLicences:
-    pairs = []
+    pairs: list[tuple[str, str]] = []
     texts = dict(re.findall(r"^License:[ \t]*(\S[^\n]*)\n((?:[ \t]+[^\n]*\n?)+)", text, re.MULTILINE))
     for paragraph in re.split(r"\n[ \t]*\n", text):
         unfolded = re.sub(r"\n[ \t]+", " ", paragraph)

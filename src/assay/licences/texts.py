@@ -4,6 +4,7 @@ import re
 import tempfile
 from collections.abc import Collection, Iterable
 from functools import lru_cache, partial
+from html import unescape
 from itertools import filterfalse
 from pathlib import Path
 
@@ -43,6 +44,8 @@ _PYTHON = re.compile(
 
 
 # Open-core projects state a licence by folder so; the text that follows holds for the rest alone.
+# Pages of HTML are read as their words: what their scripts are under is not the licence.
+_MARKUP = re.compile(r"(?is)<(script|style|head)\b.*?</\1>|</?[a-z][a-z0-9]*\b[^<>@]*>")
 _BY_FOLDER = re.compile(
     r"\bportions?\s+of\s+(?:this|the)\s+\w+\s+(?:are|is)\s+licen[cs]ed\s+(?:as\s+follows|under\s+different)",
     re.IGNORECASE,
@@ -65,7 +68,7 @@ def licence_of_text(raw: bytes) -> str | None:
 def _identified(raw: bytes) -> str | None:
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         path = Path(folder, "LICENSE")  # the library reads from a file, as UTF-8
-        text = raw.decode("utf-8", "replace")
+        text = unescape(_MARKUP.sub(" ", raw.decode("utf-8", "replace")))
         path.write_text(text, "utf-8")
         identifier = license_id(str(path))
     if identifier:

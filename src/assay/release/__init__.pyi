@@ -10,6 +10,7 @@ from .faces import twins as twins
 from .faces import verify as verify
 from .making import MadeRelease as MadeRelease
 from .making import make_release as make_release
+from .naming import Naming as Naming
 from .publishing import VerifiedRelease as VerifiedRelease
 from .publishing import WrittenTwins as WrittenTwins
 from .publishing import rotate_release as rotate_release
@@ -21,6 +22,8 @@ from .secret_values import Secret as Secret
 from .secret_values import SecretTask as SecretTask
 from .settings import ReleaseSettings as ReleaseSettings
 from .settings import ReleaseTestSettings as ReleaseTestSettings
+from .showing import ShownCopies as ShownCopies
+from .showing import show_copies as show_copies
 from .statistic import by_cluster as by_cluster
 from .statistic import evidence as evidence
 from .statistic import lot_test as lot_test

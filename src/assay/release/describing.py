@@ -7,6 +7,7 @@ beacon every statement rests on an honest publisher, and says so.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import starmap
 from operator import attrgetter
 
@@ -14,9 +15,11 @@ from assay.evaluation import SIGNIFICANCE
 from assay.release.comparing import TwinComparison
 from assay.release.data_card import NOT_VALID
 from assay.release.making import MadeRelease
+from assay.release.power import power_table
 from assay.release.publishing import VerifiedRelease, WrittenTwins
 from assay.release.scored_copies import VersionTest
-from assay.release.secret_values import LogState
+from assay.release.secret_values import PASSES, LogState
+from assay.release.showing import ShownCopies
 from assay.release.testing import ReleaseTest
 from assay.reports import (
     Answer,
@@ -46,8 +49,8 @@ LISTED = 50
 SCORED = {"gray": "log-likelihoods", "black": "names that the model writes behind what all copies share"}
 MEANINGS = {
     "tests run": "each copy passes the tests of the task",
-    "compiled": "each copy compiles; same results are not shown",
-    "parsed": "only names differ; nothing was run",
+    "compiled": "not verified: each copy compiles, and nothing was run",
+    "parsed": "not verified: nothing was run",
 }
 
 
@@ -123,10 +126,13 @@ def _answer(result: ReleaseTest, best: VersionTest) -> Answer:
             next_step=f"it came by {WAYS}; keep the scores of this model apart",
         )
     return Answer(
-        verdict="The lot reached the model",
-        because=f"The model prefers the published copies to secret ones{honest}.",
+        verdict="A trace of the release",
+        because=(
+            f"The model prefers the published copies to secret ones{honest}, but one clean model in "
+            f"{round(1 / SIGNIFICANCE)} shows as much."
+        ),
         measured=measured,
-        next_step=f"it came by {WAYS}; more tasks or a parent would make it surer",
+        next_step="do not accuse on this alone; test with an older model as --parent, or with more tasks",
     )
 
 
@@ -204,7 +210,9 @@ def _(released: MadeRelease) -> Report:
     secret, committed = released.secret, released.secret.committed
     levels = Counter(map(attrgetter("level"), committed.tasks))
     verdict, count = "Committed", len(secret.versions)
-    because = f"{number_of(len(committed.tasks), 'task')} of {len(committed.order)} can be tested"
+    because = f"{len(committed.tasks)} of {number_of(len(committed.order), 'task')} can be tested"
+    if levels[PASSES] < len(committed.tasks):
+        because += f", {levels[PASSES]} with copies that were verified by tests"
     if released.public_path is None:
         because += "; the lot is not drawn yet."
         step = f"publish the commitment; after {committed.round} run this again with --beacon VALUE and no --round"
@@ -221,12 +229,8 @@ def _(released: MadeRelease) -> Report:
             heads={"level": "name", "tasks": "count", "meaning": "text"},
             rows=((level, tasks, MEANINGS[level]) for level, tasks in levels.most_common()),
         ),
-        _table(
-            "left-out",
-            title="Tasks that are published unchanged and are no part of the test",
-            heads={"task": "name", "reason": "text"},
-            rows=list(committed.left_out.items())[:LISTED],
-        ),
+        *_left_out_table(committed.left_out),
+        power_table(len(committed.tasks)),
     ]
     data = {
         "release": committed.name,
@@ -235,6 +239,7 @@ def _(released: MadeRelease) -> Report:
         "tasks": len(committed.tasks),
         "left_out": dict(committed.left_out),
         "levels": dict(levels),
+        "naming": committed.naming,
         "versions": count,
         "public": released.public_path and str(released.public_path),
         "card": released.card_path and str(released.card_path),
@@ -248,7 +253,7 @@ def _(released: MadeRelease) -> Report:
         answer=answer,
         data=data,
         notes=notes,
-        tables=tables[: 1 + bool(committed.left_out)],
+        tables=tables,
     )
 
 
@@ -268,19 +273,68 @@ def _report(
 
 
 @describe.register
+def _(shown: ShownCopies) -> Report:
+    tables, tried = [], len(shown.tasks) + len(shown.left_out)
+    for number, (task, lines) in enumerate(shown.tasks.items(), 1):
+        table = _table(
+            f"task-{number}",
+            title=f"{task}: {number_of(len(lines), 'line')} would change",
+            heads={"column": "name", "original": "text", "a copy": "text"},
+            rows=map(attrgetter("column", "original", "copy"), lines),
+        )
+        tables.append(table)
+    return _report(
+        f"Copies of {number_of(len(shown.tasks), 'task')}",
+        answer=Answer(
+            verdict="Nothing is committed",
+            because=f"These copies show what would change, by {shown.naming}; a release draws others.",
+            measured=f"{len(shown.tasks)} of {number_of(tried, 'task')} that were tried have enough copies.",
+            next_step="read whether each copy still asks the same; --names takes your own alternatives",
+        ),
+        data=shown,
+        tables=[*tables, *_left_out_table(shown.left_out)],
+    )
+
+
+def _left_out_table(left_out: Mapping[str, str]) -> list[Table]:
+    """Return the table of the tasks that are no part of a test; none where there are no such tasks."""
+    title = "Tasks that are published unchanged and are no part of the test"
+    rows = list(left_out.items())[:LISTED]
+    return [_table("left-out", title, heads={"task": "name", "reason": "text"}, rows=rows)] if rows else []
+
+
+@describe.register
 def _(verified: VerifiedRelease) -> Report:
+    matches = f"The file is version {verified.version}, of {verified.day}"
     answer = Answer(
         verdict="The file matches the secret",
-        because=f"It is version {verified.version}, of {verified.day}.",
-        measured=f"{verified.tested} of its {verified.rows} copies passed their tests again.",
+        because=f"{matches}, and its copies pass the tests of their tasks.",
+        measured=f"{verified.tested} of its {verified.rows} tasks have tests that were run again.",
         next_step=f"compare the commitment with the published one: {verified.commitment}",
     )
+    if verified.failed:
+        first = verified.failed[0]
+        answer = Answer(
+            verdict=f"{len(verified.failed)} of {verified.tested} copies fail their tests",
+            because=f"{matches}, but what passed when it was made does not pass here.",
+            measured=f"First {first.id}: {first.output}",
+            next_step="compare the Python and the packages with those of the release; --packages names a folder",
+        )
+    elif not verified.tested:
+        answer = replace(answer, because=f"{matches}. None of its tasks has tests that were run when it was made.")
     notes = list(_log_notes(verified.log))
     if not verified.log.is_full:
         notes.append(CHANGED)
     if not verified.beacon:
         notes.append(HONEST)
-    return _report(f"Release {verified.release}", answer=answer, data=verified, notes=notes)
+    table = _table(
+        "failed",
+        "Copies that fail",
+        heads={"task": "name", "last line": "text"},
+        rows=map(attrgetter("id", "output"), verified.failed[:LISTED]),
+    )
+    tables = [table] if verified.failed else []
+    return _report(f"Release {verified.release}", answer=answer, data=verified, notes=notes, tables=tables)
 
 
 @describe.register

@@ -7,14 +7,17 @@ a function's name wherever it stands, another name where it stands like code.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from functools import partial
+from operator import attrgetter, itemgetter
 
-from assay.code import NamePool, Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
+from assay.code import Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
 from assay.datasets import CellAddress, SourceRow, TaskLayout, cells_of, with_cells
 from assay.languages import LANGUAGES
+from assay.release.naming import Naming
 from assay.release.secret_values import CutCell, TaskContent
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_JSON_KEY = re.compile(r'"(\w+)": ')
 _GLUE = "\n\n"
 
 
@@ -27,12 +30,22 @@ class CopyDraft:
         words: candidates of each name.
         copies: the candidates that each copy has.
         content: the cells with their names cut out.
+        fitting: names that change wherever prose has them as a word.
     """
 
     names: tuple[Renamable, ...]
     words: tuple[tuple[str, ...], ...]
     copies: tuple[tuple[int, ...], ...]
     content: TaskContent
+    fitting: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _CutRow:
+    """The cells of a row, cut at its names, and the names of which a mention is not clear."""
+
+    content: TaskContent
+    unclear: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +82,14 @@ class _Program:
 
 
 def drafted(
-    row: SourceRow, layout: TaskLayout, language: str, *, seed: int, most: int, pool: NamePool | None = None
+    row: SourceRow,
+    layout: TaskLayout,
+    language: str,
+    *,
+    seed: int,
+    most: int,
+    naming: Naming | None = None,
+    task: str = "",
 ) -> CopyDraft | str:
     """Return the copies of a task, or why there are none.
 
@@ -79,15 +99,23 @@ def drafted(
         language: of its code.
         seed: of the names; the same seed gives the same copies.
         most: number of copies.
-        pool: of new names; None for dictionary words.
+        naming: where names come from; None for unrelated words.
+        task: id of the task, for the author's lists.
     """
     if LANGUAGES[language].renaming is None:
         return f"no variants in {LANGUAGES[language].title}"
+    naming = naming or Naming(unrelated=True)
     readable = _readable(row, layout, language)
     if isinstance(readable, str):
         return readable
     program, keep = readable
-    drawn = variants(program.text, most, language=language, seed=seed, keep=keep, pool=pool)
+    names = analysis(program.text, keep=keep, language=language).names
+    in_signature = _names_in_signatures(program.text, names)
+    fitting = frozenset(name for name in in_signature if naming.fits_prose(task, name))
+    # a name stays where a word of the row may be a mention of it and may be plain English
+    keep |= _cut(row, layout=layout, program=program, names=names, fitting=fitting).unclear
+    keep |= _in_other_columns(row, layout, names)
+    drawn = variants(program.text, most, language=language, seed=seed, keep=keep, pool=naming.pool(task))
     if not drawn.variants:
         return drawn.reason or "no names to change"
     names = analysis(program.text, keep=keep, language=language).names
@@ -103,8 +131,43 @@ def drafted(
         names=names,
         words=tuple(map(tuple, words)),
         copies=tuple(copies),
-        content=_cut(row, layout=layout, program=program, names=names),
+        content=_cut(row, layout=layout, program=program, names=names, fitting=fitting).content,
+        fitting=fitting,
     )
+
+
+def _names_in_signatures(text: str, names: Sequence[Renamable]) -> Iterator[str]:
+    """Yield the names of functions and their parameters: prose speaks of these, and never of a local variable."""
+    spans = []
+    for name in names:
+        if name.kind == "function":
+            yield name.name
+            begin = name.places[0]
+            spans.append(range(begin, _closing(text, begin)))
+    for name in names:
+        if name.kind != "function" and any(name.places[0] in span for span in spans):
+            yield name.name
+
+
+def _closing(text: str, begin: int) -> int:
+    """Return where the first bracket behind a place is closed; the end of the text where it never is."""
+    depth = 0
+    for match in re.finditer(r"[()]", text[begin:]):
+        depth += 1 if match[0] == "(" else -1
+        if depth <= 0:
+            return begin + match.start()
+    return len(text)
+
+
+def _in_other_columns(row: SourceRow, layout: TaskLayout, names: Sequence[Renamable]) -> frozenset[str]:
+    """Return the names that stand in columns which a copy leaves as they are: there they would be the old ones."""
+    changed = {*layout.before, *layout.code, *layout.tests, *layout.mentions, *layout.statement, *layout.prose}
+    texts = map(itemgetter(1), cells_of(row, [column for column in row if column not in changed]))
+    words = set(_WORD.findall("\n".join(texts)))
+    for _, text in cells_of(row, layout.prose):
+        # of a docstring as JSON, as BigCodeBench has it, only the values are prose
+        words.update(_JSON_KEY.findall(text))
+    return frozenset(words.intersection(map(attrgetter("name"), names)))
 
 
 def _readable(row: SourceRow, layout: TaskLayout, language: str) -> tuple[_Program, frozenset[str]] | str:
@@ -134,7 +197,8 @@ def same_names(draft: CopyDraft, row: SourceRow, layout: TaskLayout, language: s
     order = list(map(_key, draft.names))
     if names.keys() != set(order):
         return None
-    return _cut(row, layout=layout, program=program, names=list(map(names.__getitem__, order)))
+    ordered = list(map(names.__getitem__, order))
+    return _cut(row, layout=layout, program=program, names=ordered, fitting=draft.fitting).content
 
 
 def _key(name: Renamable) -> tuple[str, str]:
@@ -146,11 +210,22 @@ def _new_name(variant: Variant, name: Renamable) -> str:
     return renamed.get(name.name, name.name)
 
 
-def _cut(row: SourceRow, layout: TaskLayout, program: _Program, names: Sequence[Renamable]) -> TaskContent:
+def _cut(
+    row: SourceRow, layout: TaskLayout, program: _Program, names: Sequence[Renamable], fitting: frozenset[str]
+) -> _CutRow:
     """Return the cells of a row, cut at all places of the names."""
     cells: list[CutCell] = []
+    unclear: set[str] = set()
+    mentioned = partial(prose_mentions, names=names, fitting=fitting)
     for cell, text in cells_of(row, (*layout.before, *layout.code, *layout.tests)):
-        places = _places_in_code(text, program=program, start=program.starts.get(cell), names=names)
+        start = program.starts.get(cell)
+        places: dict[int, int] = {}
+        if start is not None:
+            places = _places_in_code(start, len(text), names)
+            for first, last in docstring_lines(program.text, start, len(text)):
+                docstring = mentioned(text, first=first, last=last, places=places)
+                places |= docstring.mentions
+                unclear |= docstring.unclear
         cells.append(_cut_cell(cell, text=text, places=places, names=names))
     for cell, text in cells_of(row, layout.mentions):
         places = {}
@@ -158,35 +233,25 @@ def _cut(row: SourceRow, layout: TaskLayout, program: _Program, names: Sequence[
             places |= dict.fromkeys((word.start() for word in _whole(text, name.name)), index)
         cells.append(_cut_cell(cell, text=text, places=places, names=names))
     for cell, text in cells_of(row, (*layout.statement, *layout.prose)):
-        cells.append(
-            _cut_cell(
-                cell,
-                text=text,
-                places=prose_mentions(text, names=names, first=0, last=len(text), places={}),
-                names=names,
-            )
-        )
-    return TaskContent(tuple(cells))
+        prose = mentioned(text, first=0, last=len(text), places={})
+        unclear |= prose.unclear
+        cells.append(_cut_cell(cell, text=text, places=prose.mentions, names=names))
+    return _CutRow(TaskContent(tuple(cells)), frozenset(unclear))
 
 
-def _places_in_code(text: str, program: _Program, start: int | None, names: Sequence[Renamable]) -> dict[int, int]:
-    """Return place in a cell of code → the name that stands there, mentions in docstrings among them.
+def _places_in_code(start: int, length: int, names: Sequence[Renamable]) -> dict[int, int]:
+    """Return place in a cell of code → the name that stands there.
 
     Args:
-        text: of the cell.
-        program: that it is a part of.
-        start: where it begins there; None for a cell that the program leaves out.
+        start: where the cell begins in the program.
+        length: of its text.
         names: that change.
     """
-    if start is None:
-        return {}
     places = {}
     for index, name in enumerate(names):
         for place in name.places:
-            if start <= place < start + len(text):
+            if start <= place < start + length:
                 places[place - start] = index
-    for first, last in docstring_lines(program.text, start, len(text)):
-        places |= prose_mentions(text, names=names, first=first, last=last, places=places)
     return places
 
 

@@ -6,12 +6,11 @@ then the lot is drawn. What cannot be tested is left out before the lot, so that
 
 import hashlib
 import json
-import os
 import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -20,19 +19,21 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from assay.code import Limits, Problem, passed, reordered, replaced_tests
-from assay.datasets import SourceRow, TaskColumns, TaskLayout, read_rows, runnable, scored_text, task_table
+from assay.code import Problem, reordered, replaced_tests
+from assay.datasets import SourceRow, TaskColumns, TaskLayout, read_rows, scored_text, task_table
 from assay.errors import DataError, SandboxUnavailable
 from assay.files import write_text
-from assay.languages import languages_with
+from assay.progress import progress_bar
 from assay.release.clusters import clusters_of
 from assay.release.data_card import data_card
 from assay.release.drafting import CopyDraft, drafted, other_content, same_names
 from assay.release.lot import drawn_order, keyed_seed, new_key
+from assay.release.naming import Naming, read_naming
 from assay.release.secret_checks import MOST_CHARACTERS, most_characters
 from assay.release.secret_file import check_outputs, held_secret, read_secret, release_lines, write_secret
 from assay.release.secret_values import (
     COMPILES,
+    LEVELS,
     PARSES,
     PASSES,
     Committed,
@@ -42,14 +43,13 @@ from assay.release.secret_values import (
     TaskContent,
 )
 from assay.release.settings import ReleaseSettings
+from assay.release.verifying import TaskTests, packages_in, sandbox_threads
 from assay.reports import Report, TabularResult, describe
 
 POOL = 1000
 """Copies of a task, from which single tasks and fresh tranches are served."""
 CONTENTS = 4
 """Contents of a task that are drawn beside its names, where it has examples or independent parts."""
-TEST_LIMITS = Limits(wall_seconds=600, cpu_seconds=10)
-"""Of all programs of one task together."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -111,7 +111,7 @@ def make_release(
     if settings.round and settings.beacon:
         raise DataError("received a round and its value at once; expected --round NAME, and --beacon VALUE later")
     notes: list[str] = []
-    rows = _json_rows(Path(tasks), notes)
+    rows = json_rows(Path(tasks), notes)
     with held_secret(secret):
         if secret.exists():
             return _continued(read_secret(secret), rows=rows, out=out, settings=settings, notes=notes)
@@ -125,7 +125,7 @@ def make_release(
         return publish_version(value, beacon="", out=out, notes=notes)
 
 
-def _json_rows(tasks: Path, notes: list[str]) -> list[SourceRow]:
+def json_rows(tasks: Path, notes: list[str]) -> list[SourceRow]:
     """Return the tasks as JSON holds them.
 
     Raises:
@@ -207,6 +207,7 @@ def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSetti
     first = settings.copies + 1  # one copy of each is the twin
     group = columns.group
     clusters = clusters_of(ids, rows, [scored_text(row, layout) for row in rows], languages=languages, group=group)
+    packages = packages_in(settings.packages)
     plan = _CopyPlan(
         rows=rows,
         ids=ids,
@@ -215,6 +216,8 @@ def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSetti
         layout=layout,
         key=settings.test_key or new_key(),
         first=first,
+        naming=read_naming(settings.names, rows=rows, ids=ids, unrelated=settings.unrelated),
+        tests=TaskTests(layout, packages=packages, unverified=settings.unverified),
     )
     tasks, left_out = plan.verified_tasks(notes)
     if not tasks:
@@ -238,6 +241,7 @@ def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSetti
         others={name: row for row, name in zip(rows, ids, strict=True) if name in left_out},
         order=tuple(ids),
         source=_source(rows),
+        naming=plan.naming.title,
     )
 
 
@@ -253,6 +257,8 @@ class _CopyPlan:
         layout: their format.
         key: of the release.
         first: copies of each task that are verified.
+        naming: where their names come from.
+        tests: how they are verified.
     """
 
     rows: Sequence[SourceRow]
@@ -262,31 +268,68 @@ class _CopyPlan:
     layout: TaskLayout
     key: str
     first: int
+    naming: Naming
+    tests: TaskTests
 
     def verified_tasks(self, notes: list[str]) -> tuple[list[SecretTask], dict[str, str]]:
         """Return the tasks with their copies, and why others are left out, by their ids."""
         left_out: dict[str, str] = {}
         pending: list[Future[SecretTask]] = []
         tasks = []
-        with _verifiers() as pool, warnings.catch_warnings():
+        with sandbox_threads() as pool, warnings.catch_warnings(), progress_bar("making copies") as progress:
             warnings.simplefilter("ignore")  # invalid escapes in tasks of others
-            shown = _shown_examples(self.rows, layout=self.layout, languages=self.languages, key=self.key, notes=notes)
+            # the tests of the original come first: a task that fails its own shows nothing of a copy
+            levels = list(pool.map(self._level, range(len(self.ids))))
+            shown = self._shown_examples(notes)
             # sandboxes run the tests of earlier tasks while this process makes the copies of the next one
             for place, name in enumerate(self.ids):
-                draft = self._draft(place)
+                draft = self._draft(place) if levels[place] in LEVELS else levels[place]
                 if isinstance(draft, str):
                     left_out[name] = draft
                     continue
-                blank = self._blank(place, draft, shown.get(place, ()))
-                verify = partial(_verified, key=self.key, first=self.first)
-                pending.append(pool.submit(verify, blank, draft, self.layout))
-            for future in pending:
+                blank = self._blank(place, draft, level=levels[place], shown=shown.get(place, ()))
+                pending.append(pool.submit(self._verified, blank, draft))
+            for done, future in enumerate(pending, 1):
                 task = future.result()
                 if task.copies:
                     tasks.append(task)
                 else:
                     left_out[task.id] = f"fewer than {self.first} copies pass its tests"
+                if progress:
+                    progress(done, len(pending))
         return tasks, left_out
+
+    def _level(self, place: int) -> str:
+        """Return how the copies of a task can be verified, or why the original is no ground for a copy."""
+        row, language = self.rows[place], self.languages[place]
+        task = SecretTask.original(self.ids[place], row=row, language=language)
+        outcome = self.tests.outcomes([row], task)
+        if outcome == [False]:
+            return f"its own solution fails its tests: {self.tests.failure(row, task)}"
+        if outcome == [True]:
+            return PASSES
+        return COMPILES if language == "python" and _compiles(row, self.layout) else PARSES
+
+    def _shown_examples(self, notes: list[str]) -> dict[int, tuple[str, ...]]:
+        """Return the code of each Python task with other examples in its docstrings; empty where none can be replaced.
+
+        Raises:
+            DataError: there is no sandbox, and copies have to be verified.
+        """
+        places = [place for place in range(len(self.rows)) if self.languages[place] == "python" and not self.layout.end]
+        codes = [scored_text(self.rows[place], replace(self.layout, statement=())) for place in places]
+        seed = keyed_seed(self.key, "examples")
+        try:
+            rewritings = replaced_tests(list(map(Problem, codes, codes)), CONTENTS, seed=seed)
+        except SandboxUnavailable as error:
+            if not self.tests.unverified:
+                raise DataError(f"nothing can be run: {error}; expected a sandbox, or --unverified") from None
+            notes.append(f"No tests were run, and examples stay: {error}.")
+            return dict.fromkeys(places, ())
+        shown = {}
+        for place, rewriting in zip(places, rewritings, strict=True):
+            shown[place] = tuple(map(attrgetter("text"), rewriting.variants))
+        return shown
 
     def _draft(self, place: int) -> CopyDraft | str:
         """Return the copies of a task before they are verified, or why there are too few."""
@@ -296,18 +339,20 @@ class _CopyPlan:
             self.languages[place],
             seed=keyed_seed(self.key, "copies", self.ids[place]),
             most=max(POOL, self.first),
+            naming=self.naming,
+            task=self.ids[place],
         )
         if isinstance(draft, CopyDraft) and len(draft.copies) < self.first:
-            return f"only {len(draft.copies)} distinct copies, {self.first} are needed"
+            return f"only {len(draft.copies)} distinct copies, {self.first} are needed (more by --names or --unrelated)"
         return draft
 
-    def _blank(self, place: int, draft: CopyDraft, shown: Sequence[str]) -> SecretTask:
+    def _blank(self, place: int, draft: CopyDraft, *, level: str, shown: Sequence[str]) -> SecretTask:
         """Return a task without its copies."""
         row = self.rows[place]
         return SecretTask(
             id=self.ids[place],
             cluster=self.clusters[place],
-            level=PARSES,
+            level=level,
             language=self.languages[place],
             row=row,
             words=draft.words,
@@ -315,27 +360,32 @@ class _CopyPlan:
             contents=_contents(draft, row=row, layout=self.layout, shown=shown, key=self.key),
         )
 
+    def _verified(self, task: SecretTask, draft: CopyDraft) -> SecretTask:
+        """Return a task with its copies in the order that the key draws; without any where too few pass its tests."""
+        order = drawn_order(self.key, len(draft.copies), "order", task.id)
+        copies = [" ".join(map(str, draft.copies[index])) for index in order]
+        task = replace(task, copies=tuple(copies))
+        good: list[int] = []
+        tried = 0
+        while len(good) < self.first and tried < min(len(copies), 3 * self.first):
+            batch = range(tried, min(tried + self.first - len(good), len(copies)))
+            good += compress(batch, self._pass(list(map(task.copy, batch)), task))
+            tried = batch.stop
+        if len(good) < self.first:
+            return replace(task, copies=())
+        if task.level == PASSES and len(task.contents) > 1:
+            checked = self._pass(list(map(partial(task.copy, good[0]), range(len(task.contents)))), task)
+            kept = tuple(compress(task.contents, checked))
+            if len(kept) <= 1:  # a lot of one content decides nothing
+                kept = (draft.content,)
+            task = replace(task, contents=kept)
+        return replace(task, copies=(*map(copies.__getitem__, good), *copies[tried:]))
 
-def _verifiers() -> ThreadPoolExecutor:
-    """Return the threads that wait for sandboxes."""
-    return ThreadPoolExecutor(min(2, os.cpu_count() or 1))
-
-
-def _shown_examples(
-    rows: Sequence[SourceRow], layout: TaskLayout, languages: Sequence[str], key: str, notes: list[str]
-) -> dict[int, tuple[str, ...]]:
-    """Return the code of each Python task with other examples in its docstrings; empty where none can be replaced."""
-    places = [place for place in range(len(rows)) if languages[place] == "python" and not layout.end]
-    codes = [scored_text(rows[place], replace(layout, statement=())) for place in places]
-    try:
-        rewritings = replaced_tests(list(map(Problem, codes, codes)), CONTENTS, seed=keyed_seed(key, "examples"))
-    except SandboxUnavailable as error:
-        notes.append(f"No tests were run, and examples stay: {error}.")
-        return dict.fromkeys(places, ())
-    shown = {}
-    for place, rewriting in zip(places, rewritings, strict=True):
-        shown[place] = tuple(map(attrgetter("text"), rewriting.variants))
-    return shown
+    def _pass(self, rows: Sequence[Mapping[str, object]], task: SecretTask) -> list[bool]:
+        """Return for each copy whether it passes what the original passes."""
+        if task.level == PASSES:
+            return self.tests.outcomes(rows, task) or [False] * len(rows)
+        return [task.level == PARSES or _compiles(row, self.layout) for row in rows]
 
 
 def _contents(
@@ -356,64 +406,9 @@ def _contents(
     return usable if len(usable) > 1 else (draft.content,)
 
 
-def _verified(task: SecretTask, draft: CopyDraft, layout: TaskLayout, *, key: str, first: int) -> SecretTask:
-    """Return a task with its copies in the order that the key draws; without copies where too few pass its tests."""
-    order = drawn_order(key, len(draft.copies), "order", task.id)
-    copies = [" ".join(map(str, draft.copies[index])) for index in order]
-    task = replace(task, copies=tuple(copies))
-    if _pass_tests([task.row], task, layout) == [True]:
-        task = replace(task, level=PASSES)
-    elif task.language == "python" and _compiles(task.row, layout):
-        task = replace(task, level=COMPILES)
-    good: list[int] = []
-    tried = 0
-    while len(good) < first and tried < min(len(copies), 3 * first):
-        batch = range(tried, min(tried + first - len(good), len(copies)))
-        checked = _check_rows(list(map(task.copy, batch)), task, layout)
-        good += compress(batch, checked)
-        tried = batch.stop
-    if len(good) < first:
-        return replace(task, copies=())
-    if task.level == PASSES and len(task.contents) > 1:
-        checked = _pass_tests(list(map(partial(task.copy, good[0]), range(len(task.contents)))), task, layout)
-        kept = tuple(compress(task.contents, checked))
-        if len(kept) <= 1:  # a lot of one content decides nothing
-            kept = (draft.content,)
-        task = replace(task, contents=kept)
-    return replace(task, copies=(*map(copies.__getitem__, good), *copies[tried:]))
-
-
-def _check_rows(rows: Sequence[Mapping[str, object]], task: SecretTask, layout: TaskLayout) -> list[bool]:
-    """Return for each copy whether it passes what the original passes."""
-    if task.level == PASSES:
-        return _pass_tests(rows, task, layout)
-    return [task.level == PARSES or _compiles(row, layout) for row in rows]
-
-
 def _compiles(row: Mapping[str, object], layout: TaskLayout) -> bool:
     try:
         compile(scored_text(row, replace(layout, statement=())) + layout.end, "<copy>", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
-
-
-def _pass_tests(rows: Sequence[Mapping[str, object]], task: SecretTask, layout: TaskLayout) -> list[bool]:
-    """Return for each row whether its tests pass; False where there are none, or nothing that runs them."""
-    programs = [runnable(row, layout=layout, original=task.row, language=task.language) for row in rows]
-    if task.language not in languages_with("tests") or None in programs:
-        return [False] * len(rows)
-    limits = {"python": TEST_LIMITS}.get(task.language)
-    try:
-        return list(passed(list(map(str, programs)), language=task.language, limits=limits))
-    except SandboxUnavailable:
-        return [False] * len(rows)
-
-
-def failing_tasks(secret: Secret, number: int) -> list[str]:
-    """Return the ids whose published copy fails its tests, of tasks whose tests were run when they were made."""
-    tested = [task for task in secret.committed.tasks if task.level == PASSES]
-    rows = dict(zip(secret.committed.order, secret.published(number), strict=True))
-    with _verifiers() as pool:
-        passes = pool.map(lambda task: _pass_tests([rows[task.id]], task, secret.layout) == [True], tested)
-        return [task.id for task, is_good in zip(tested, passes, strict=True) if not is_good]

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from assay.datasets import read_rows
 from assay.errors import DataError
-from assay.release.making import MadeRelease, card_path_of, failing_tasks, publish_version
+from assay.release.making import MadeRelease, card_path_of, publish_version
 from assay.release.secret_file import check_outputs, held_secret, read_secret, release_lines, write_private
-from assay.release.secret_values import PASSES, LogState, Secret
+from assay.release.secret_values import LogState, Secret
 from assay.release.settings import LEAST_COPIES
 from assay.release.testing import published_secret
+from assay.release.verifying import FailedCopy, failed_copies, packages_in
 from assay.reports import Report, TabularResult, describe
 
 SHOWN = 5
@@ -27,10 +28,11 @@ class VerifiedRelease(TabularResult):
         commitment: SHA-256 of what was committed to.
         tasks: that can be tested.
         rows: of the public file.
-        tested: tasks whose published copy passed its tests again.
+        tested: tasks whose tests were run again; those of the others were not run when they were made.
         day: of the publication.
         beacon: value of the beacon; "" without one.
         log: of the secret.
+        failed: copies that fail the tests which they passed when they were made.
     """
 
     release: str
@@ -42,6 +44,7 @@ class VerifiedRelease(TabularResult):
     day: str
     beacon: str
     log: LogState
+    failed: tuple[FailedCopy, ...] = ()
 
     def describe(self) -> Report:
         """Return the report."""
@@ -62,12 +65,18 @@ class WrittenTwins(TabularResult):
         return describe(self)
 
 
-def verify_release(public: str | Path, secret: str | Path) -> VerifiedRelease:
-    """Check that a public file is a version of a release, and that its copies still pass their tests.
+def verify_release(public: str | Path, secret: str | Path, packages: str | None = None) -> VerifiedRelease:
+    """Check that a public file is a version of a release, and run the tests of its copies again.
+
+    Args:
+        public: the public file.
+        secret: the secret file.
+        packages: folder of the packages that the tests import.
 
     Raises:
-        DataError: it is of no version; the line names the tasks that differ, or those that fail.
+        DataError: it is of no version, and the line names the tasks that differ; or nothing can run the tests.
     """
+    folders = packages_in(packages)
     value, public = published_secret(Path(secret)), Path(public)
     rows = list(read_rows(public, lambda _: None))
     differing = {version.number: _differing(value, version.number, rows) for version in value.versions}
@@ -81,14 +90,8 @@ def verify_release(public: str | Path, secret: str | Path) -> VerifiedRelease:
             f"{public} differs from version {number} of the release in {len(ids)} tasks: "
             f"{', '.join(ids[:SHOWN])}{more}; expected it as `assay release make` wrote it"
         )
-    failing = failing_tasks(value, number)
-    if failing:
-        raise DataError(
-            f"{public}: {len(failing)} published copies fail their tests ({', '.join(failing[:SHOWN])}); "
-            "expected the results that they had when they were made"
-        )
+    failed, tested = failed_copies(value, number, folders)
     version = value.versions[number - 1]
-    tested = sum(task.level == PASSES for task in value.committed.tasks)
     return VerifiedRelease(
         release=value.committed.name,
         version=number,
@@ -99,6 +102,7 @@ def verify_release(public: str | Path, secret: str | Path) -> VerifiedRelease:
         day=version.day,
         beacon=version.beacon,
         log=value.log_state,
+        failed=tuple(failed),
     )
 
 

@@ -9,10 +9,12 @@ import numpy as np
 
 from assay.errors import DataError
 from assay.evaluation import ENOUGH, benjamini_hochberg, sequential_p
+from assay.progress import inform
 from assay.release import statistic
 from assay.release.secret_values import Publication, Secret, SecretTask
 from assay.release.settings import LEAST_COPIES, ReleaseTestSettings
 from assay.release.statistic import LotTest
+from assay.reports import number_of
 from assay.scoring import log_likelihoods, shared_prefixes, written_names
 from assay.types import Float64Array, Generator, LogProbScorer
 
@@ -247,6 +249,8 @@ def _scores(
         for entry in tasks:
             for contents in entry.contents.values():
                 others += contents if len(contents) > 1 else ()
+        count = len({*chain(*sets), *others})
+        inform(f"{number_of(len(models), 'model')} will read {number_of(count, 'text')} once each")
         return [log_likelihoods(model, [*chain(*sets), *others]) for model in models]
     prompts = shared_prefixes(sets)
     if not any(prompts):

@@ -13,7 +13,7 @@ from operator import attrgetter
 
 from assay.datasets import runnable, scored_text
 from assay.languages import LANGUAGES
-from assay.release.secret_values import COMPILES, PARSES, PASSES, CutCell, Secret, SecretTask
+from assay.release.secret_values import LEVELS, CutCell, Secret, SecretTask
 from assay.release.settings import LEAST_COPIES, MOST_COPIES
 
 MOST_CHARACTERS = 10**8
@@ -83,7 +83,7 @@ def _check_task(task: SecretTask, secret: Secret) -> None:
         ValueError, LookupError, TypeError: see `check_tasks`.
     """
     _expect(len(task.copies) >= secret.committed.first and bool(task.contents) and task.language in LANGUAGES)
-    _expect(task.level in (PASSES, COMPILES, PARSES))
+    _expect(task.level in LEVELS)
     for copy in task.copies:
         places = list(map(int, copy.split()))
         _expect(min(places, default=0) >= 0)

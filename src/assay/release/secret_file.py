@@ -76,13 +76,14 @@ def read_secret(path: Path) -> Secret:
     """
     check_name(path)
     try:
-        content = _private_content(path)
+        content = _content_of(path)
     except OSError as error:
         raise DataError(f"{path}: {plain_reason(error)}; expected the secret file of a release") from None
     except ValueError:
         raise DataError(f"{path} is not a JSON file, expected the secret file of `assay release make`") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError(f"{path}: expected the secret file of `assay release make`, received other JSON")
+    _check_private(path)
     version = content.get("version")
     if version not in (VERSION, WITHOUT_SEAL):
         raise DataError(f"{path}: the secret has version {version!r:.20}, expected {VERSION}")
@@ -108,17 +109,13 @@ def damaged(path: Path) -> DataError:
     return DataError(f"{path}: the secret is damaged, expected what `assay release` wrote")
 
 
-def _private_content(path: Path) -> object:
-    """Return the JSON value of a file that nobody else can read.
+def _check_private(path: Path) -> None:
+    """Check that a secret is read by its owner alone, under one name.
 
     Raises:
-        DataError: others can read it, it is no plain file, or it has a second name.
-        OSError: it cannot be read.
-        ValueError: it is not JSON, or has a name twice.
+        DataError: others can read it, or it has a second name.
     """
     status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise DataError(f"{path} is not a plain file, expected the secret file of a release")
     mode = stat.S_IMODE(status.st_mode)
     if os.name == "posix" and mode & 0o077:
         raise DataError(f"{path} can be read by others (mode {mode:o}); expected mode 600: chmod 600")
@@ -128,6 +125,18 @@ def _private_content(path: Path) -> object:
             f"{path} is one file under {status.st_nlink} names (hard links), whose logs would part; expected one name: "
             "remove the others, or link with ln -s"
         )
+
+
+def _content_of(path: Path) -> object:
+    """Return the JSON value of a file.
+
+    Raises:
+        DataError: it is no plain file.
+        OSError: it cannot be read.
+        ValueError: it is not JSON, or has a name twice.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise DataError(f"{path} is not a plain file, expected the secret file of a release")
     content = parse_json(path.read_bytes(), pairs=only_once)
     in_unicode(content)
     return content

@@ -29,6 +29,7 @@ from assay.release.lot import chosen_indices, drawn_number, salted_digest
 
 PASSES, COMPILES, PARSES = "tests run", "compiled", "parsed"
 """How the copies of a task were verified."""
+LEVELS = (PASSES, COMPILES, PARSES)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -90,6 +91,11 @@ class SecretTask:
     copies: tuple[str, ...]
     contents: tuple[TaskContent, ...]
 
+    @classmethod
+    def original(cls, name: str, row: Mapping[str, object], language: str) -> "SecretTask":
+        """Return a task of which no copy is made yet."""
+        return cls(id=name, cluster=name, level=PARSES, language=language, row=row, words=(), copies=(), contents=())
+
     def names(self, index: int) -> list[str]:
         """Return the names of one copy."""
         places = map(int, self.copies[index].split())
@@ -120,6 +126,7 @@ class Committed:
         others: id → row of a task that was left out; it is published as it was.
         order: ids as the original has them.
         source: SHA-256 of the original rows.
+        naming: where names come from, in words; "" in releases of older versions.
     """
 
     key: str
@@ -137,6 +144,7 @@ class Committed:
     others: Mapping[str, Mapping[str, object]]
     order: tuple[str, ...]
     source: str
+    naming: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +264,10 @@ class Secret:
     @property
     def commitment(self) -> str:
         """SHA-256 of the committed part as JSON with sorted keys."""
-        return hashlib.sha256(canonical_json(encode(self.committed))).hexdigest()
+        content = encode(self.committed)
+        if not self.committed.naming:  # commitments of older versions do not cover it
+            del content["naming"]
+        return hashlib.sha256(canonical_json(content)).hexdigest()
 
     @property
     def layout(self) -> TaskLayout:

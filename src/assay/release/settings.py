@@ -28,6 +28,25 @@ class ReleaseSettings(Settings):
             common=True,
         ),
     ] = 20
+    names: Annotated[
+        str | None,
+        Setting(
+            "Your own alternatives: a JSON file {task: {name: [others]}}, or a column with {name: [others]}.",
+            metavar="FILE",
+            common=True,
+        ),
+    ] = None
+    unrelated: Annotated[
+        bool,
+        Setting("Let names become any word, not close synonyms alone: more copies, but they read worse.", common=True),
+    ] = False
+    unverified: Annotated[
+        bool, Setting("Go on where nothing can run the tests of a task; its copies only compile.", common=True)
+    ] = False
+    packages: Annotated[
+        str | None,
+        Setting("Folder of the packages that the tests import, seen by the sandbox.", metavar="DIR", common=True),
+    ] = None
     round: Annotated[
         str, Setting("Future round of a public beacon: commit now, publish later.", metavar="NAME", common=True)
     ] = ""

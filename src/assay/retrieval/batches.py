@@ -11,12 +11,11 @@ from assay.retrieval.compiled import compiled
 from assay.retrieval.fingerprints import Fingerprints, fingerprint
 from assay.retrieval.hashing import BASE, Hashes, compiled_mix, mixed_grams
 from assay.retrieval.profiles import Profile, profile_named
-from assay.retrieval.scanning import COMMENT, Letters, scan
+from assay.retrieval.scanning import COMMENT, Letters, region_rows, scan
 from assay.retrieval.separators import without_separators
 from assay.retrieval.source import Offsets, Source, Units
-from assay.retrieval.token_channel import spellings, token_codes, word_table
+from assay.retrieval.token_channel import WordRules, token_codes, word_rules
 from assay.retrieval.winnowing import window_minima
-from assay.types import BooleanArray
 
 BATCH_CHARACTERS = 1 << 22
 """Characters of the texts of one call; each needs about 30 bytes of memory."""
@@ -88,8 +87,8 @@ def _group(texts: Sequence[str], rules: LexicalRules, profile: Profile) -> Hashe
     hashes = _hashes(
         # one type of code points, so that the loop is compiled once
         (source.letters, source.code_points.astype(np.uint32), bounds),
-        rules.plain_marks,
-        (word_table(rules.word_marks), spellings(rules.reserved), spellings(rules.directives), rules.prefix),
+        (rules.plain_marks, region_rows(rules.regions)),
+        word_rules(rules),
         (windows.get("characters", (0, 0)), windows.get("tokens", (0, 0))),
         np.uint64(BASE),
     )
@@ -104,8 +103,8 @@ def _group(texts: Sequence[str], rules: LexicalRules, profile: Profile) -> Hashe
 @compiled
 def _hashes(
     texts: tuple[Letters, Units, Offsets],
-    marks: Marks,
-    words: tuple[BooleanArray, Hashes, Hashes, int],
+    marks: tuple[Marks, Letters],
+    words: WordRules,
     windows: tuple[tuple[int, int], tuple[int, int]],
     base: np.uint64,
 ) -> tuple[tuple[Hashes, Offsets], tuple[Hashes, Offsets]]:
@@ -113,14 +112,13 @@ def _hashes(
 
     Args:
         texts: letters and code points of all texts, concatenated; the start of each text and the end of the last.
-        marks: of comments and literals in their language.
-        words: letters of words, spellings of reserved words and of directives, length of prefixes.
+        marks: of comments and literals in their language, and the rows of further ones.
+        words: of their language, as in `word_rules`.
         windows: k and w of characters and of tokens; k = 0 for a form that the profile does not have.
         base: of the polynomial.
     """
     letters, code_points, bounds = texts
     characters, tokens = windows
-    word_letters, reserved, directives, prefix = words
     of_characters = np.empty(len(letters) if characters[0] else 0, np.uint64)
     of_tokens = np.empty(len(letters) if tokens[0] else 0, np.uint64)
     character_ends = np.zeros(len(bounds) - 1, np.int64)
@@ -128,7 +126,7 @@ def _hashes(
     first = second = 0
     for at in range(len(bounds) - 1):
         own_letters = letters[bounds[at] : bounds[at + 1]]
-        starts, stops, kinds, _ = scan(own_letters, marks)
+        starts, stops, kinds, _ = scan(own_letters, marks[0], marks[1])
         if characters[0]:
             comments = kinds == COMMENT
             own_points = code_points[bounds[at] : bounds[at + 1]]
@@ -140,7 +138,7 @@ def _hashes(
                     of_characters[first] = hashes[position]
                     first += 1
         if tokens[0]:
-            codes, _, _ = token_codes(own_letters, (starts, stops, kinds), word_letters, (reserved, directives), prefix)
+            codes, _, _ = token_codes(own_letters, (starts, stops, kinds), words)
             if len(codes) >= tokens[0]:
                 hashes = mixed_grams(compiled_mix(codes), tokens[0], base)
                 for position in window_minima(hashes, min(tokens[1], len(hashes))):

@@ -8,25 +8,38 @@ function reads a letter a bounded number of times, so the time is linear in the 
 import string
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.languages import BackQuote, DoubleQuote, LexicalRules, Marks, Raw, SingleQuote, Slashes
+from assay.languages import (
+    LONGEST_MARK,
+    BackQuote,
+    DoubleQuote,
+    Holds,
+    LexicalRules,
+    MarkedRegion,
+    Marks,
+    Raw,
+    SingleQuote,
+    Slashes,
+    Until,
+    Where,
+)
 from assay.retrieval.compiled import compiled
 from assay.retrieval.source import LAYOUT, LINE_FEED, RETURN, SEPARATOR, WORD_CLASS, Offsets, Source
 from assay.types import BooleanArray
 
 Letters = NDArray[np.uint8]
 
-COMMENT, STRING, CHARACTER, REGEX = range(4)
+COMMENT, STRING, CHARACTER, REGEX, CODE = range(5)
 NO_REGION, UNCLOSED = -1, -2
 
 HASH, SLASH, STAR, DASH, DOUBLE, SINGLE, BACK = (ord(mark) for mark in "#/*-\"'`")
 BACKSLASH, OPEN, CLOSE = (ord(mark) for mark in "\\{}")
 BRACKET, END_BRACKET, PARENTHESIS, END_PARENTHESIS = (ord(mark) for mark in "[]()")
-DOLLAR, COLON, POINT, EQUALS, GREATER, BANG = (ord(mark) for mark in "$:.=>!")
+DOLLAR, COLON, POINT, EQUALS, LESS, GREATER, BANG = (ord(mark) for mark in "$:.=<>!")
 
 # Kinds of marks whose region may have no end. The first such mark of a kind costs a search to the end of the text, so
 # marks of that kind are ignored after it: the time stays linear.
@@ -52,14 +65,17 @@ WORD_LETTERS = letter_table([*(string.ascii_letters + string.digits + "_").encod
 DIGITS = letter_table(b"0123456789")
 MARKS = letter_table([DOUBLE, SINGLE, HASH, SLASH, BACK, DASH])
 STOPS_TEXT = letter_table([BACKSLASH, LINE_FEED, RETURN])
-BEFORE_EXPRESSION = letter_table(b"(,=:[!&|?{;")
+BEFORE_EXPRESSION = letter_table(b"(,=:[!&|?{;~")
 
 
 # compiled code has no sets of texts, so a keyword is compared as one number: its letters as digits of base 31
 KEYWORDS_BEFORE_EXPRESSION = np.array(
     [
         reduce(lambda code, letter: (code * 31 + letter) & 0xFFFFFFFF, word)
-        for word in b"in do of new case void else throw yield await return typeof delete instanceof".split()
+        for word in (
+            b"in do of new case void else throw yield await return typeof delete instanceof "
+            b"if elsif unless when while until and or not split"
+        ).split()
     ],
     np.int64,
 )
@@ -112,7 +128,7 @@ def literal(  # noqa: PLR0917  numba has no keyword-only parameters
             if after < len(letters) and letters[after] == OPEN:  # {{ is a brace, not a field
                 after += 1
             else:
-                end = field(letters, cursor)
+                end = field(letters, cursor, OPEN, CLOSE)
                 fields = end != NO_REGION
                 after = max(after, end)
         cursor = after
@@ -120,18 +136,18 @@ def literal(  # noqa: PLR0917  numba has no keyword-only parameters
 
 
 @compiled
-def field(letters: Letters, at: int) -> int:
-    """Return the end of a replacement field of an f-string, closed in its line, with at most two levels inside."""
+def field(letters: Letters, at: int, opens: int, closes: int) -> int:
+    """Return the end of a field of a literal between brackets, closed in its line, with at most two levels inside."""
     # quotes inside a field open strings of their own (PEP 701), whose braces and quotes do not count; a field that does
     # not close in its line is no field, so a lone brace never takes the rest of the text with it
-    depth, cursor = 0, at
-    while cursor < len(letters):
+    depth, cursor, bound = 0, at, min(len(letters), at + LONGEST_EXPRESSION)
+    while cursor < bound:
         letter = letters[cursor]
-        if letter == OPEN:
+        if letter == opens:
             depth += 1
             if depth > FIELD_LEVELS:
                 return NO_REGION
-        elif letter == CLOSE:
+        elif letter == closes:
             depth -= 1
             if depth == 0:
                 return cursor + 1
@@ -139,9 +155,9 @@ def field(letters: Letters, at: int) -> int:
             return NO_REGION
         elif letter in (DOUBLE, SINGLE):
             cursor += 1
-            while cursor < len(letters) and letters[cursor] != letter and not STOPS_TEXT[letters[cursor]]:
+            while cursor < bound and letters[cursor] != letter and not STOPS_TEXT[letters[cursor]]:
                 cursor += 1
-            if cursor >= len(letters) or letters[cursor] != letter:
+            if cursor >= bound or letters[cursor] != letter:
                 return NO_REGION
         cursor += 1
     return NO_REGION
@@ -430,6 +446,8 @@ def at_single_quote(letters: Letters, at: int, marks: Marks, may_open: BooleanAr
         return literal(letters, at, 3, True, True, False), STRING, TRIPLE_SINGLE, 3
     if marks.single == SingleQuote.ONE_CHARACTER:
         return one_character(letters, at), CHARACTER, KINDS_OF_MARKS, 1
+    if marks.single == SingleQuote.NOTHING:
+        return NO_OPENING
     if marks.single == SingleQuote.SHORT:
         return short(letters, at), STRING, KINDS_OF_MARKS, 1
     kind = STRING if marks.single == SingleQuote.LINE else CHARACTER
@@ -506,15 +524,197 @@ def opening(letters: Letters, at: int, marks: Marks, may_open: BooleanArray) -> 
     return at_dash(letters, at, marks) if letter == DASH else NO_OPENING
 
 
+# Regions between marks that a language lists (`MarkedRegion`), a row of numbers each
+
+HOLDS, WHERE, UNTIL, SPANS, ESCAPE, NESTING, FIELD_MARK, FIELD_OPENS, FIELD_CLOSES, OPENS, CLOSES = range(11)
+OPENING_MARK = 11
+CLOSING_MARK = OPENING_MARK + LONGEST_MARK
+"""Columns of a row: numbers, then the letters of both marks."""
+
+ENDS_EXPRESSION = letter_table(b";()|&},")
+ENDS_OPERAND = WORD_LETTERS | letter_table(b")]}'.\"$@%&>-")
+DELIMITERS = letter_table(b"([{</|!#~^\"'")
+AFTER_END_WORD = letter_table(b"\r\n;,)]")
+
+
+@cache
+def region_rows(regions: tuple[MarkedRegion, ...]) -> Letters:
+    """Return the rows of regions, uint8 [r, 35]."""
+    rows = np.frombuffer(b"".join(region.row for region in regions), np.uint8)
+    return rows.reshape(-1, CLOSING_MARK + LONGEST_MARK).copy()
+
+
 @compiled
-def scan(letters: Letters, marks: Marks) -> tuple[Offsets, Offsets, Letters, Offsets]:
+def stands(letters: Letters, at: int, row: Letters, first: int, width: int) -> bool:
+    """Return True if the letters at an offset are the `width` letters from column `first` of a row."""
+    if at + width > len(letters):
+        return False
+    offset = 0
+    while offset < width and letters[at + offset] == row[first + offset]:
+        offset += 1
+    return offset == width
+
+
+@compiled
+def may_stand(letters: Letters, at: int, row: Letters) -> bool:
+    """Return True if the opening mark of a row counts at this place."""
+    where = row[WHERE]
+    before = letters[at - 1] if at > 0 else LINE_FEED
+    if where == Where.FIRST:
+        after = at + row[OPENS]
+        return before in (LINE_FEED, RETURN) and not (after < len(letters) and WORD_LETTERS[letters[after]])
+    if where == Where.APART:
+        return bool(before <= LAYOUT or ENDS_EXPRESSION[before])
+    if where == Where.OPERAND:
+        return not ENDS_OPERAND[before]
+    return where == Where.ANYWHERE or at == 0
+
+
+@compiled
+def after_content(letters: Letters, at: int, row: Letters) -> int:
+    """Return the offset after a field or an escaped letter of a literal; `at` itself where neither stands there."""
+    bracket = at + (row[FIELD_MARK] > 0)
+    is_mark = row[FIELD_MARK] == 0 or letters[at] == row[FIELD_MARK]
+    if row[FIELD_OPENS] and is_mark and bracket < len(letters) and letters[bracket] == row[FIELD_OPENS]:
+        end = field(letters, bracket, row[FIELD_OPENS], row[FIELD_CLOSES])
+        if end != NO_REGION:
+            return end
+    if row[ESCAPE] == 0 or letters[at] != row[ESCAPE]:
+        return at
+    if row[ESCAPE] != row[CLOSING_MARK]:
+        return after_escape(letters, at)
+    # two quotes stand for one; a single one closes
+    return at + 2 * (at + 1 < len(letters) and letters[at + 1] == letters[at])
+
+
+@compiled
+def marked(letters: Letters, at: int, row: Letters) -> int:
+    """Return the end of a region that a mark closes, from the offset after its opening mark."""
+    depth, cursor = 1, at
+    while cursor < len(letters):
+        after = after_content(letters, cursor, row)
+        if after == cursor:
+            if not row[SPANS] and letters[cursor] in (LINE_FEED, RETURN):
+                return cursor
+            after += 1
+            if stands(letters, cursor, row, CLOSING_MARK, row[CLOSES]):
+                depth -= 1
+                after = cursor + row[CLOSES]
+            elif depth < row[NESTING] and stands(letters, cursor, row, OPENING_MARK, row[OPENS]):
+                depth += 1
+                after = cursor + row[OPENS]
+            if depth == 0:
+                return after
+        cursor = after
+    return UNCLOSED if row[SPANS] else cursor
+
+
+@compiled
+def before_word(letters: Letters, at: int) -> int:
+    """Return the end of a text whose end is a word on its own line, from the offset of that word: `<<"END"`."""
+    start = at
+    while start < len(letters) and start < at + 1 and letters[start] in (DOUBLE, SINGLE, BACKSLASH):
+        start += 1
+    stop = start
+    while stop < len(letters) and WORD_LETTERS[letters[stop]]:
+        stop += 1
+    if stop == start or DIGITS[letters[start]]:
+        return NO_REGION
+    cursor = line_end(letters, stop)
+    while cursor < len(letters):
+        while cursor < len(letters) and letters[cursor] <= LAYOUT:
+            cursor += 1
+        offset = 0
+        while start + offset < stop and cursor < len(letters) and letters[cursor] == letters[start + offset]:
+            cursor += 1
+            offset += 1
+        if start + offset == stop and (cursor == len(letters) or AFTER_END_WORD[letters[cursor]]):
+            return cursor
+        cursor = line_end(letters, cursor)
+    return UNCLOSED
+
+
+@compiled
+def mirrored(letter: int) -> int:
+    """Return the bracket that closes this one; any other letter closes itself."""
+    if letter == PARENTHESIS:
+        return END_PARENTHESIS
+    return letter + 2 if letter in (BRACKET, OPEN, LESS) else letter
+
+
+@compiled
+def part_end(letters: Letters, at: int) -> int:
+    """Return the offset after the mirror image of the delimiter at an offset; `UNCLOSED` where there is none."""
+    opens, closes, depth, cursor = letters[at], mirrored(letters[at]), 1, at + 1
+    while cursor < len(letters):
+        letter = letters[cursor]
+        depth += (letter == opens and opens != closes) - (letter == closes)
+        if depth == 0:
+            return cursor + 1
+        cursor += 1 + (letter == BACKSLASH)
+    return UNCLOSED
+
+
+@compiled
+def between_delimiters(letters: Letters, at: int, parts: int) -> int:
+    """Return the end of one or two parts whose delimiter is the letter at an offset, with the flags behind them."""
+    if at >= len(letters) or not DELIMITERS[letters[at]]:
+        return NO_REGION
+    end = part_end(letters, at)
+    if parts > 1 and end != UNCLOSED:
+        if mirrored(letters[at]) == letters[at]:
+            end -= 1  # one delimiter ends the first part and begins the second
+        else:  # the second part has brackets of its own
+            while end < len(letters) and letters[end] <= LAYOUT:
+                end += 1
+        end = part_end(letters, end) if end < len(letters) else UNCLOSED
+    while end != UNCLOSED and end < len(letters) and WORD_LETTERS[letters[end]]:
+        end += 1
+    return end
+
+
+@compiled
+def listed_end(letters: Letters, at: int, row: Letters) -> int:
+    """Return the end of the region that the mark of a row opens."""
+    inside, until = at + row[OPENS], row[UNTIL]
+    if row[HOLDS] == Holds.CODE:
+        return inside
+    if until in (Until.MARK, Until.MARK_OR_END):
+        end = marked(letters, inside, row)
+        return len(letters) if until == Until.MARK_OR_END and end == UNCLOSED else end
+    if until == Until.WORD:
+        return before_word(letters, inside)
+    if until == Until.LINE:
+        return line_end(letters, at)
+    return len(letters) if until == Until.END else between_delimiters(letters, inside, until - Until.DELIMITER + 1)
+
+
+@compiled
+def at_listed_mark(letters: Letters, at: int, rows: Letters, may_open: BooleanArray) -> Opening:
+    """Return the region that the first fitting row opens; each row is a kind of mark of its own."""
+    for number in range(len(rows)):
+        row = rows[number]
+        width, mark = row[OPENS], KINDS_OF_MARKS + 1 + number
+        if not (may_open[mark] and stands(letters, at, row, OPENING_MARK, width) and may_stand(letters, at, row)):
+            continue
+        end = listed_end(letters, at, row)
+        if end != NO_REGION:
+            return end, row[HOLDS], mark, width
+    return NO_OPENING
+
+
+@compiled
+def scan(letters: Letters, marks: Marks, rows: Letters) -> tuple[Offsets, Offsets, Letters, Offsets]:
     """Return starts, stops and kinds of the regions, and the offsets of marks that are never closed."""
     # each region has at least one letter of its own, so these arrays are long enough
     starts = np.empty(len(letters) + 1, np.int64)
     stops = np.empty(len(letters) + 1, np.int64)
     kinds = np.empty(len(letters) + 1, np.uint8)
-    unclosed = np.empty(KINDS_OF_MARKS, np.int64)
-    may_open = np.ones(KINDS_OF_MARKS + 1, np.bool_)
+    unclosed = np.empty(KINDS_OF_MARKS + len(rows), np.int64)
+    may_open = np.ones(KINDS_OF_MARKS + 1 + len(rows), np.bool_)
+    opens = MARKS.copy()
+    for row in rows:
+        opens[row[OPENING_MARK]] = True
     regions = missing = cursor = 0
     number = -1
     # #! at the top of a file names its interpreter, in any language; #![ is an attribute in Rust
@@ -525,7 +725,7 @@ def scan(letters: Letters, marks: Marks) -> tuple[Offsets, Offsets, Letters, Off
         regions = 1
     while cursor < len(letters):
         letter = letters[cursor]
-        if not MARKS[letter]:
+        if not opens[letter]:
             cursor += 1
             continue
         separates = letter == SINGLE and marks.single == SingleQuote.NOT_IN_NUMBER
@@ -533,7 +733,9 @@ def scan(letters: Letters, marks: Marks) -> tuple[Offsets, Offsets, Letters, Off
             cursor += 1
             number = cursor
             continue
-        stop, kind, mark, width = opening(letters, cursor, marks, may_open)
+        stop, kind, mark, width = at_listed_mark(letters, cursor, rows, may_open)
+        if stop == NO_REGION:
+            stop, kind, mark, width = opening(letters, cursor, marks, may_open)
         if stop == NO_REGION:
             cursor += 1
         elif stop == UNCLOSED:
@@ -541,6 +743,8 @@ def scan(letters: Letters, marks: Marks) -> tuple[Offsets, Offsets, Letters, Off
             unclosed[missing], may_open[mark] = cursor, False
             missing += 1
             cursor += width
+        elif kind == CODE:
+            cursor = stop
         else:
             starts[regions], stops[regions], kinds[regions] = cursor, stop, kind
             regions += 1
@@ -568,5 +772,5 @@ class Regions:
 
 def find_regions(source: Source, rules: LexicalRules) -> Regions:
     """Return the comments and literals of a text, in time and memory linear in its length."""
-    starts, stops, kinds, unclosed = scan(source.letters, rules.plain_marks)
+    starts, stops, kinds, unclosed = scan(source.letters, rules.plain_marks, region_rows(rules.regions))
     return Regions(starts=starts, stops=stops, kinds=kinds, unterminated=tuple(unclosed.tolist()))

@@ -37,13 +37,21 @@ def tokens(source: Source, regions: Regions, rules: LexicalRules) -> Canonical:
     exponent. A literal is one unit with its prefix and its interpolated fields.
     """
     codes, starts, stops = token_codes(
-        source.letters,
-        (regions.starts, regions.stops, regions.kinds),
-        word_table(rules.word_marks),
-        (spellings(rules.reserved), spellings(rules.directives)),
-        rules.prefix,
+        source.letters, (regions.starts, regions.stops, regions.kinds), word_rules(rules)
     )
     return Canonical(mix(codes), starts, stops)
+
+
+WordRules = tuple[BooleanArray, tuple[Hashes, Hashes], tuple[int, bool]]
+
+
+def word_rules(rules: LexicalRules) -> WordRules:
+    """Return the letters of words, the spellings of reserved words and directives, and the rest that tokens need.
+
+    The rest is the length of the longest prefix of a literal, and whether reserved words are read in small letters.
+    """
+    spelt = spellings(rules.reserved), spellings(rules.directives)
+    return word_table(rules.word_marks), spelt, (rules.prefix, rules.folds_case)
 
 
 @cache
@@ -57,6 +65,13 @@ def spellings(words: frozenset[str]) -> Hashes:
     """Return the spelling of each of these words, ascending."""
     encoded = [np.frombuffer(word.encode(), np.uint8) for word in words]
     return np.array(sorted(spelling(letters, 0, len(letters)) for letters in encoded), np.uint64)
+
+
+@compiled
+def folded(word: Letters) -> Letters:
+    """Return a word in small letters."""
+    capitals = (word >= ord("A")) & (word <= ord("Z"))
+    return word | (capitals * np.uint8(SMALL))
 
 
 @compiled
@@ -142,12 +157,11 @@ def word_code(word: Letters, spelt: tuple[Hashes, Hashes], after_mark: int) -> n
 def token_codes(
     letters: Letters,
     regions: tuple[Offsets, Offsets, Letters],
-    word_letters: BooleanArray,
-    spelt: tuple[Hashes, Hashes],
-    prefix: int,
+    words: WordRules,
 ) -> tuple[Hashes, Offsets, Offsets]:
     """Return code, start and stop of every token."""
     region_starts, region_stops, kinds = regions
+    word_letters, spelt, (prefix, folds_case) = words
     codes = np.empty(len(letters) + 1, np.uint64)
     starts = np.empty(len(letters) + 1, np.int64)
     stops = np.empty(len(letters) + 1, np.int64)
@@ -162,7 +176,8 @@ def token_codes(
             stop = word_end(letters, cursor, bound, word_letters)
             if stop > cursor:
                 after_mark = count > 0 and codes[count - 1] == HASH
-                code = word_code(letters[cursor:stop], spelt, after_mark)
+                word = folded(letters[cursor:stop]) if folds_case else letters[cursor:stop]
+                code = word_code(word, spelt, after_mark)
             elif is_continuation(letters, cursor):
                 cursor += 1
                 continue

@@ -59,6 +59,45 @@ CASES = {
         ),
         {"Pair.fmt": 2, "Shape.name": 7, "tests.works": 10, "main": 12},
     ),
+    "csharp": (
+        (
+            "namespace N\n{\n  class A : B\n  {\n    public A(int x) { }\n    [Test]\n    int F() => 1;\n"
+            "    int P { get { return 1; } }\n    abstract int H();\n  }\n}\n"
+        ),
+        {"N.A.A": 5, "N.A.F": 6, "N.A.P.get": 8},
+    ),
+    "kotlin": (
+        (
+            "class A(val x: Int) {\n  constructor(): this(1) { }\n  val y: Int\n    get() = x\n  fun f() = 1\n"
+            "  abstract fun later()\n  companion object {\n    fun g() {}\n  }\n}\nfun String.h(): Int = 2\n"
+        ),
+        {"A.constructor": 2, "A.get": 4, "A.f": 5, "A.g": 8, "h": 11},
+    ),
+    "php": (
+        (
+            "<?php\nnamespace N;\nclass A {\n  #[Pure]\n  public function f($x) { return 1; }\n"
+            "  abstract function g();\n}\nfunction h() { $a = function () {}; }\n"
+        ),
+        {"A.f": 4, "h": 8},
+    ),
+    "ruby": (
+        "module M\n  class A < B\n    def f?(x)\n      x\n    end\n\n    def self.g = 1\n  end\nend\n",
+        {"M.A.f?": 3, "M.A.g": 7},
+    ),
+    "swift": (
+        (
+            "class A {\n  init(x: Int) { }\n  func f() -> Int { 1 }\n}\nextension B {\n  static func g() { }\n}\n"
+            "protocol P { func later() }\nfunc h() { }\n"
+        ),
+        {"A.init": 2, "A.f": 3, "B.g": 6, "h": 9},
+    ),
+    "scala": (
+        (
+            "object O {\n  def f(x: Int) = x\n  @tailrec\n  def g: Int = { 1 }\n}\ntrait T {\n  def later: Int\n"
+            "  override def h() = 2\n}\n"
+        ),
+        {"O.f": 2, "O.g": 3, "T.h": 8},
+    ),
 }
 
 
@@ -162,6 +201,17 @@ PARTS = {
         "Adds\nnumbers.",
         "{ a }",
     ),
+    "csharp": (
+        "class A {\n  /// Adds.\n  [Pure]\n  int F(int a) { return a; }\n}\n",
+        "[Pure]\n  int F(int a)",
+        "Adds.",
+        "{ return a; }",
+    ),
+    "kotlin": ("/** Adds. */\nfun f(a: Int): Int = a\n", "fun f(a: Int): Int", "Adds.", "= a"),
+    "php": ("<?php\n// Adds.\nfunction f($a) { return $a; }\n", "function f($a)", "Adds.", "{ return $a; }"),
+    "ruby": ("# Adds\n# numbers.\ndef f(a) = a\n", "def f(a) =", "Adds\nnumbers.", "a"),
+    "swift": ("/// Adds.\nfunc f(a: Int) -> Int { a }\n", "func f(a: Int) -> Int", "Adds.", "{ a }"),
+    "scala": ("/** Adds. */\ndef f(a: Int): Int = a\n", "def f(a: Int): Int =", "Adds.", "a"),
 }
 
 
@@ -200,8 +250,8 @@ def test_elements_of_jsx_are_read_in_typescript():
 
 
 def test_a_language_without_function_syntax_is_refused():
-    with pytest.raises(ValueError, match=r"received the language 'ruby', expected one .*python, java"):
-        functions_in("def f; end", "ruby")
+    with pytest.raises(ValueError, match=r"received the language 'lua', expected one .*python, java"):
+        functions_in("function f() end", "lua")
 
 
 @pytest.mark.parametrize(("text", "language"), [("def f(:", "python"), ("x = \0", "python"), ("int f( {", "java")])

@@ -128,7 +128,7 @@ def test_a_catalogue_of_another_format_is_refused_with_both_versions(folder):
     newer.execute("PRAGMA user_version = 9")
     newer.close()
     with pytest.raises(
-        CorpusIndexError, match=r"catalogue of format 9, written by another .* expected format 5; build it"
+        CorpusIndexError, match=r"catalogue of format 9, written by another .* expected format 6; build it"
     ):
         CodeIndex.open(folder)
 

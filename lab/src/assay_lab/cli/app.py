@@ -8,6 +8,7 @@ from assay_lab.cli.authorship_build import build_rewrites_command
 from assay_lab.cli.fitted import fitted_command
 from assay_lab.cli.render import render_command
 from assay_lab.cli.run import list_command, run_command
+from assay_lab.cli.stand_ins import rehearse_command, stand_ins_command
 from assay_lab.cli.study import study_app
 from assay_lab.cli.testbed import testbed_app
 from assay_lab.cli.toy_logs import toy_logs_command
@@ -22,6 +23,8 @@ def lab() -> None:
 
 app.command("list")(list_command)
 app.command("run")(run_command)
+app.command("stand-ins")(stand_ins_command)
+app.command("rehearse")(rehearse_command)
 app.command("render")(render_command)
 app.command("fitted")(fitted_command)
 app.command("toy-logs")(toy_logs_command)

@@ -136,7 +136,9 @@ def run_measurements(
     from assay.cli import show as show_report
     from assay.errors import DataError
     from assay_lab.experiments import drive
+    from assay_lab.stand_ins.home import check_no_stand_ins
 
+    check_no_stand_ins(places.values(), chosen[0].name)
     lacking = []
     for each in chosen:
         given = own_data(each, places) if chosen[1:] else places
@@ -182,7 +184,7 @@ def run_all(places: Mapping[str, Path], seed: int) -> None:
                 elif needs := all_experiments()[name].needs:
                     missing = f"not run, it needs data: {' or '.join(needs)}"
                 else:
-                    write_finding(bench.out / name, all_experiments()[name].run(bench))
+                    write_finding(bench.out / name, all_experiments()[name].run_on(bench), bench)
                     missing = ""
             except (AssayError, OSError, ValueError, AssertionError, LookupError, TypeError) as error:
                 failures.append(name)
@@ -197,18 +199,22 @@ def run_reproductions(name: str, experiments: Sequence["Reproduction"], bench: "
     from assay.cli import chosen_format
     from assay.cli import show as show_report
     from assay_lab.experiments import finding_report, joined, paper, write_finding
+    from assay_lab.stand_ins.home import MARKER, check_same_kind
 
+    check_same_kind(bench.out, is_rehearsal=bench.is_rehearsal)
     calm_threads(bench.scale)
     whole = len(experiments) > 1
     findings = []
     for experiment in experiments:
         own = experiment.bench_of(bench)
         own = replace(own, data={}) if whole and experiment.makes_texts else own
-        finding = experiment.run(own)
+        finding = experiment.run_on(own)
         page = write_finding(bench.out / experiment.full_name, finding, own)
         findings.append(finding)
     if whole:
         finding = joined(name, paper(name).title, findings)
+        if bench.is_rehearsal:
+            finding = replace(finding, title=f"{MARKER}: {finding.title}")
         page = write_finding(bench.out / name, finding, bench)
     show_report(finding_report(finding), chosen_format(), page)
 

@@ -12,6 +12,7 @@ from assay.errors import DataError
 from assay.files import write_json
 from assay.models import combined
 from assay_lab.experiments.papers import FAMILIES, hub_models_of
+from assay_lab.stand_ins.home import MARKER, reads_stand_ins
 from assay_lab.testbed import (
     ALONE,
     CONFIGURATION,
@@ -35,7 +36,7 @@ from assay_lab.training.finetuning import TRAIN, checkpoint_folder
 
 PAPER_SCALE = "paper"
 RUNS = "runs"
-STORES = (RUNS, "pools", "kds-trials", "bug-averages", "*.sqlite")
+STORES = (RUNS, "pools", "kds-trials", "bug-averages", "*.sqlite", MARKER)
 """Names in the folder of experiments, beside those of the papers: what experiments keep to continue from."""
 LONGEST_NAME = 40
 """Characters of a model's name in the name of a folder."""
@@ -124,6 +125,15 @@ class Bench:
             keys=keys,
             sizes=sizes,
         )
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether a model or data set of it, or the hub cache, is a stand-in."""
+        places: list[str | Path] = [*self.models, *self.data.values()]
+        for each in self.configurations:
+            named = (each.model, each.data.source, each.data.path, each.mix.corpus, each.mix.path)
+            places += filter(None, named)
+        return reads_stand_ins(places)
 
     def evaluations(self, configuration: Configuration, *, ratio: float | None = None) -> tuple[Evaluation, ...]:
         """Return the results of the runs of a configuration, one for each seed; finished runs are read.

@@ -1,11 +1,13 @@
 """A finding as a report, and the files that an experiment leaves: finding.json, finding.md, finding.html, audits."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import repeat
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeVar
 
 from assay.files import write_text
 from assay.leakage import describe_audit, write_run
@@ -32,6 +34,7 @@ from assay_lab.experiments.matrix import heat_map
 from assay_lab.experiments.papers import Unit
 from assay_lab.mappings import enumerated
 from assay_lab.measuring import machine
+from assay_lab.stand_ins.home import MARKER, MEANING
 
 SCHEMA = 2
 KINDS: Mapping[Unit, ColumnKind] = {"percent": "share", "number": "number", "count": "count"}
@@ -74,18 +77,21 @@ def write_finding(folder: Path, finding: Finding, bench: Bench | None = None) ->
         DataError: the folder cannot be written.
     """
     report = finding_report(finding, origin_of(finding.name, bench))
+    is_rehearsal = bool(bench and bench.is_rehearsal)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "finding.json", render_json(report))
     write_text(folder / "finding.md", render_markdown(report))
     for name, audit in finding.audits.items():
         run = write_run(folder / "audits" / name, audit, finding.manifest)
-        write_html(describe_audit(audit, finding.manifest), run / "report.html")
+        described = describe_audit(audit, finding.manifest)
+        write_html(saying_stand_in(described) if is_rehearsal else described, run / "report.html")
     return write_html(report, folder / "finding.html")
 
 
 def origin_of(name: str, bench: Bench | None) -> dict[str, object]:
     """Return commit, day, machine and versions of a finding, and what the bench ran."""
-    origin: dict[str, object] = {
+    origin: dict[str, object] = {"stand_in": True} if bench and bench.is_rehearsal else {}
+    origin |= {
         "commit": commit(),
         "measured": datetime.now(UTC).date().isoformat(),
         "machine": machine(),
@@ -100,6 +106,31 @@ def origin_of(name: str, bench: Bench | None) -> dict[str, object]:
         words += ["--model", Path(model).name if Path(model).exists() else model]
     models = list(dict.fromkeys(attributes(bench.configurations, "model")))
     return origin | {"command": " ".join(words), "scale": Path(bench.scale).name, "models": models}
+
+
+Titled = TypeVar("Titled", Report, ValueTable, Chart, HeatMap)
+
+
+def saying_stand_in(part: Titled) -> Titled:
+    """Return a page, a table or a figure whose title says that stand-ins gave it."""
+    return replace(part, title=f"{MARKER}: {part.title}")
+
+
+def marked(finding: Finding) -> Finding:
+    """Return a finding that says everywhere that stand-ins gave it: in title, tables, figures, audits and notes."""
+    audits = {}
+    for name, audit in finding.audits.items():
+        audits[name] = replace(audit, benchmark=f"{MARKER}: {audit.benchmark}")
+    return replace(
+        finding,
+        title=f"{MARKER}: {finding.title}",
+        tables=tuple(map(saying_stand_in, finding.tables)),
+        charts=tuple(map(saying_stand_in, finding.charts)),
+        heat_maps=tuple(map(saying_stand_in, finding.heat_maps)),
+        notes=(f"{MARKER}: {MEANING.strip()}", *finding.notes),
+        audits=audits,
+        manifest={**finding.manifest, "stand_in": True},
+    )
 
 
 def described_table(table: ValueTable) -> Table:

@@ -18,9 +18,9 @@ def named_source(name: str, place: Path, **selection: Any) -> tuple[str, DataSel
     """
     text = str(place)
     if is_benchmark(text) and not place.exists():
-        return text, DataSelection(limit=selection.get("limit"))
+        return text, DataSelection(limit=selection.get("limit"), subset=selection.get("subset"))
     if is_benchmark(name) and not text.startswith(HUB):
-        return name, DataSelection(data=place, limit=selection.get("limit"))
+        return name, DataSelection(data=place, limit=selection.get("limit"), subset=selection.get("subset"))
     return text, DataSelection(**selection)
 
 

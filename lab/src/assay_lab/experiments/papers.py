@@ -60,6 +60,9 @@ class Paper:
         hub_models: model of the paper → its id on the hub (an encoder of ours where the paper's is not published).
         sizes: model of the paper → its parameters in billions, where its name does not say so.
         data: names of its data, as `--data` takes them.
+        roles: what a model does beside the main ones → its id, as `--score-model` takes it.
+        classifiers: row of its tables → id of the encoder that is fine-tuned.
+        audited: model whose benchmarks are audited without training → its id.
     """
 
     title: str
@@ -69,8 +72,12 @@ class Paper:
     hub_models: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, float] = field(default_factory=dict)
     data: tuple[str, ...] = ()
+    roles: Mapping[str, str] = field(default_factory=dict)
+    classifiers: Mapping[str, str] = field(default_factory=dict)
+    audited: Mapping[str, str] = field(default_factory=dict)
 
 
+PAPERS = ("srdetection", "kds", "hst", "deco", "bugs")
 FAMILIES = ("kds", "hst", "deco", "bugs")
 """Papers whose sizes are a table of their own in a configuration file; the other keys are of the testbed."""
 
@@ -78,6 +85,15 @@ FAMILIES = ("kds", "hst", "deco", "bugs")
 def hub_models_of(name: str) -> tuple[str, ...]:
     """Return the ids of the models of a paper; none where the scale has a configuration for each."""
     return tuple(dict.fromkeys(paper(name).hub_models.values()))
+
+
+def all_hub_ids() -> frozenset[str]:
+    """Return the ids of all models that the papers name, without the kind before them."""
+    ids: set[str] = set()
+    for each in map(paper, PAPERS):
+        for table in (each.hub_models, each.roles, each.classifiers, each.audited):
+            ids.update(name.rpartition(":")[2] for name in table.values() if not name.startswith("builtin:"))
+    return frozenset(ids)
 
 
 @cache

@@ -7,9 +7,11 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+from assay.datasets import benchmark, is_benchmark
 from assay.errors import DataError
 from assay_lab.columns import attributes, present, without
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import PAPER_SCALE, Bench
+from assay_lab.experiments.describing import marked
 from assay_lab.experiments.finding import Finding
 from assay_lab.experiments.papers import FAMILIES
 from assay_lab.testbed import Configuration
@@ -31,6 +33,8 @@ class Reproduction:
         models: most models of the bench that it runs; None for all.
         models_with_data: the same where data are given.
         seeds: most seeds of the bench that it runs; None for all.
+        paper_data: names of the data that the paper has here. The scale "paper" reads those of the hub by itself.
+        paper_models: how many of the models of the paper it has, the first ones; None for all.
         makes_texts: True if it makes its own texts, and data only take their place. In a run of the whole paper the
             data are those of the other experiments, so it gets none.
     """
@@ -44,6 +48,8 @@ class Reproduction:
     models: int | None = None
     models_with_data: int | None = None
     seeds: int | None = None
+    paper_data: tuple[str, ...] = ()
+    paper_models: int | None = None
 
     @property
     def full_name(self) -> str:
@@ -60,12 +66,22 @@ class Reproduction:
         return self.models_with_data if self.data_of(bench) else self.models
 
     def data_of(self, bench: Bench) -> dict[str, Path]:
-        """Return the data of a bench that it reads."""
-        return {name: place for name, place in bench.data.items() if any(map(partial(fnmatch, name), self.takes))}
+        """Return the data of a bench that it reads; at the scale of the paper those of the hub where none is named."""
+        given = {name: place for name, place in bench.data.items() if any(map(partial(fnmatch, name), self.takes))}
+        if given or bench.scale != PAPER_SCALE:
+            return given
+        return {name: Path(name) for name in self.paper_data if is_benchmark(name) and benchmark(name).hub_id}
+
+    def run_on(self, bench: Bench) -> Finding:
+        """Run it; what stand-ins gave says so."""
+        finding = self.run(bench)
+        return marked(finding) if bench.is_rehearsal else finding
 
     def bench_of(self, bench: Bench) -> Bench:
         """Return a bench with the data and the models that it takes."""
         most = self.most_models(bench)
+        if most is None and bench.scale == PAPER_SCALE and not bench.models:
+            most = self.paper_models
         models = bench.models if most is None else bench.models[:most]
         chosen = bench.configurations if most is None else bench.configurations[: max(1, most)]
         return replace(

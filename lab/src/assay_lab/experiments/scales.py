@@ -34,7 +34,8 @@ def sizes_of(bench: Bench, family: str, scales: Mapping[str, Sizes]) -> Sizes:
     if not is_file(bench.scale):
         if bench.scale not in scales:
             raise DataError(f"scale {bench.scale!r}: expected one of {', '.join(scales)}, or a configuration file")
-        return scales[bench.scale]
+        # a rehearsal divides the sizes of its scale
+        return changed_sizes(scales[bench.scale], bench.sizes.get(family, {}), where=f"{bench.scale}: {family}")
     return changed_sizes(scales[FULL], bench.sizes.get(family, {}), where=f"{Path(bench.scale).name}: {family}")
 
 

@@ -191,16 +191,15 @@ def licence_gate_clean(file: File) -> str:
 
 
 def licences(file: File) -> str:
-    """Licences read by convention, beside ScanCode."""
+    """Licences in real packages by what states them, beside ScanCode."""
     columns: dict[str, Cell] = {
-        "read from": "{convention}, {files} files",
-        "scanner": "{scanner}",
-        "recall": "{recall:.2f} ({recall_interval[0]:.2f}–{recall_interval[1]:.2f})",
-        "precision": "{precision:.2f} ({precision_interval[0]:.2f}–{precision_interval[1]:.2f})",
-        "recall, family": "{recall_by_family:.2f}",
-        "precision, family": "{precision_by_family:.2f}",
+        "": "{reader}, {kind}, half {half}",
+        "files": "{files:,}",
+        "right": "{right:,}",
+        "share": "{share:.1%} ({interval[0]:.0%}–{interval[1]:.0%})",
+        "as permissive": "{permissive:,}",
     }
-    return table_of(file["results"][0]["conventions"], columns)
+    return table_of(file["results"][0]["rows"], columns)
 
 
 def pasted_language(file: File) -> str:

@@ -5,12 +5,15 @@ A marked table begins with `<!-- table: NAME -->` and ends with `<!-- end -->`; 
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
+from assay.errors import DataError
 from assay_lab.control import real_bugs, real_model
 from assay_lab.measuring import DOCS, RESULTS
 from assay_lab.pages import index_figure, tables, testbed_results
 from assay_lab.pages.verdict_tables import power_chart
+from assay_lab.stand_ins.home import MARKER
 
 FOLDER = DOCS / "results"
 POWER = DOCS / "images" / "verdict-power.svg"
@@ -22,8 +25,24 @@ WHOLE = {
 """Page → what makes all of it."""
 
 
+def check_measured() -> None:
+    """Refuse results and pages that stand-ins gave.
+
+    Raises:
+        DataError: a file says STAND-IN.
+    """
+    for path in chain(sorted(RESULTS.rglob("*.json")), sorted(FOLDER.rglob("*.*"))):
+        if MARKER.encode() in path.read_bytes():
+            raise DataError(f"{path}: received results of stand-ins, which mean nothing; expected measured ones")
+
+
 def rendered_pages() -> Iterator[tuple[Path, str]]:
-    """Yield every page of results, and every figure of one, with its text as it should be."""
+    """Yield every page of results, and every figure of one, with its text as it should be.
+
+    Raises:
+        DataError: as `check_measured`.
+    """
+    check_measured()
     for path in sorted(FOLDER.glob("*.md")):
         yield path, WHOLE[path]() if path in WHOLE else tables.rendered(path.read_text("utf-8"), RESULTS)
     yield from testbed_results.pictures()

@@ -67,7 +67,22 @@ HALVES = (
 )
 """Packages that calibrate, packages that are traced; those that are installed."""
 NOT_CORPUS = ("site-packages", "test", "tests", "idle_test", "lib2to3")
-LANGUAGES = ("c", "cpp", "go", "java", "javascript", "python", "rust", "typescript")
+LANGUAGES = (
+    "c",
+    "cpp",
+    "csharp",
+    "go",
+    "java",
+    "javascript",
+    "kotlin",
+    "php",
+    "python",
+    "ruby",
+    "rust",
+    "scala",
+    "swift",
+    "typescript",
+)
 GROUPS = ("measured index", "measured queries", "checked index", "checked queries")
 STANDARD = ("email", "http", "importlib", "json", "logging", "multiprocessing", "unittest", "xml")
 """Packages of the standard library, for the scale smoke."""
@@ -115,7 +130,7 @@ def run_languages(scale: tuple[tuple[str, ...], int, str], seed: int, data: Data
     languages, smaller, name = scale
     encoder = open_encoder(name)
     rows: list[dict[str, Any]] = []
-    for language in languages:
+    for language in present(languages, data.get("corpora")):
         groups = dealt(packages_of(language, data.get("corpora")))
         table, own = measured(language, groups, encoder=encoder, folder=data[WORK] / language, smaller=smaller)
         rows += own
@@ -264,6 +279,11 @@ def packages_of(language: str, corpora: Path | None) -> list[Path]:
     if corpora is None:
         return list(map(Path(sysconfig.get_paths()["stdlib"]).joinpath, STANDARD))
     return sorted(filter(Path.is_dir, (corpora / language).iterdir()))
+
+
+def present(languages: Sequence[str], corpora: Path | None) -> list[str]:
+    """Return the languages that the corpora have; without corpora all."""
+    return [name for name in languages if corpora is None or (corpora / name).is_dir()]
 
 
 def dealt(packages: list[Path]) -> list[list[Path]]:

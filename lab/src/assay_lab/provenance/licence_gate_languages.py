@@ -27,7 +27,7 @@ from assay_lab.columns import attributes, having, text_column
 from assay_lab.evaluation.independent import wilson
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.provenance.alterations import ALTERATIONS, Alteration, pasted
-from assay_lab.provenance.confidence import CORPORA, LANGUAGES, NOT_READ, in_turn, packages_of
+from assay_lab.provenance.confidence import CORPORA, LANGUAGES, NOT_READ, in_turn, packages_of, present
 from assay_lab.provenance.licence_gate import LICENCE, RULES, alarm, functions_in, is_denied, traced
 from assay_lab.result_rows import column
 
@@ -183,7 +183,7 @@ def of_language(language: str, scale: Scale, packages: Sequence[Path]) -> Iterat
 def run(scale: Scale, seed: int, data: Data) -> Result:
     """Which altered copies does the licence gate deny in every language, and how often does it accuse clean code?"""
     corpora = data.get("corpora")
-    languages = [name for name in scale.languages if corpora is None or (corpora / name).is_dir()]
+    languages = present(scale.languages, corpora)
     return Result(list(chain.from_iterable(of_language(name, scale, packages_of(name, corpora)) for name in languages)))
 
 

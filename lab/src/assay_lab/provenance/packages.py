@@ -14,7 +14,7 @@ TRIED = ("packaging", "jinja2", "typer", "httpx")
 """Installed distributions that stand for downloaded ones at the scale smoke."""
 
 PACKAGES = "a folder of the archives that lab/lists/{} names (pip download --no-deps, npm pack)"
-SUFFIXES = (".whl", ".tgz", ".gz", ".zip")
+SUFFIXES = (".whl", ".tgz", ".gz", ".xz", ".zip")
 
 
 @contextmanager

@@ -12,7 +12,16 @@ import numpy as np
 from assay.models import open_local
 from assay.release import standardised_within
 from assay_lab.experiments.declaration import Data, Experiment, Result, benchmark_data
-from assay_lab.release.plants import CONTROL, POOLS, SMALL, SMOKE_TASKS, copy_set, copy_values, published_of, task_rows
+from assay_lab.release.plants import (
+    CONTROL,
+    NAMINGS,
+    SMALL,
+    SMOKE_TASKS,
+    copy_set,
+    copy_values,
+    published_of,
+    task_rows,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +36,7 @@ class Size:
 def run(size: Size, seed: int, data: Data) -> Result:
     """Are published and secret copies equally hard for models that saw neither?"""
     rows: list[dict[str, Any]] = []
-    for kind in POOLS:
+    for kind in NAMINGS:
         made = copy_set(task_rows(data, size.tasks), size.copies, kind=kind, seed=seed)
         for name in (SMALL, CONTROL):
             model = open_local(name, device="cpu")

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from assay import load
-from assay.code import DictionaryPool, NamePool, SynonymPool
 from assay.datasets import TaskColumns, ids_of, language_of_row, layout_of, read_rows, scored_text, with_cells
 from assay.ground_truth import demo_functions
 from assay.models import TransformersModel, open_local
-from assay.release import by_cluster, clusters_of, drafted, evidence, residuals, standardised_within
+from assay.release import Naming, by_cluster, clusters_of, drafted, evidence, residuals, standardised_within
 from assay.scores import mid_pit
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Int64Array
@@ -24,7 +23,7 @@ from assay_lab.measuring import with_ends
 
 SMALL = "builtin:small"
 CONTROL = "builtin:control"
-POOLS: dict[str, NamePool] = {"dictionary": DictionaryPool(), "synonyms": SynonymPool()}
+NAMINGS = {"dictionary": Naming(unrelated=True), "synonyms": Naming()}
 """Kind of variant → names of its copies."""
 RATE = 5e-4
 STATISTICS = {"evidence": evidence, "mean": lambda d: d}
@@ -77,7 +76,7 @@ def javascript_rows(data: Data, most: int | None = None) -> list[dict[str, objec
     return list(read_rows(files[0], lambda _: None))[:most] if files else []
 
 
-def copy_set(rows: Sequence[dict[str, object]], copies: int, *, kind: str = "dictionary", seed: int = 0) -> CopySet:
+def copy_set(rows: Sequence[dict[str, object]], copies: int, *, kind: str = "synonyms", seed: int = 0) -> CopySet:
     """Return distinct verified copies of each task that has enough."""
     columns = TaskColumns()
     layout = layout_of(rows, columns, "tasks")
@@ -85,7 +84,7 @@ def copy_set(rows: Sequence[dict[str, object]], copies: int, *, kind: str = "dic
     kept, names, languages, originals, texts = [], [], [], [], []
     for row, name in zip(rows, ids, strict=True):
         language = language_of_row(row, name, columns)
-        draft = drafted(row, layout, language, seed=hash_of(seed, name), most=copies, pool=POOLS[kind])
+        draft = drafted(row, layout, language, seed=hash_of(seed, name), most=copies, naming=NAMINGS[kind])
         if isinstance(draft, str) or len(draft.copies) < copies:
             continue
         own = []

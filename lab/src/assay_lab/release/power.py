@@ -47,7 +47,7 @@ class Size:
     lots: int = 10
     doses: tuple[int, ...] = (1, 4)
     others: int = 100
-    tasks: tuple[tuple[int, int], ...] = ((20, 0), (40, 0), (81, 0), (20, 80))
+    tasks: tuple[tuple[int, int], ...] = ((12, 0), (40, 0), (70, 0), (20, 70))
     read: tuple[int, ...] = (5, 10)
     draws: int = 4000
     rows: int | None = None

@@ -26,7 +26,7 @@ from assay_lab.experiments.declaration import Data, Experiment, Result, benchmar
 from assay_lab.mappings import map_values
 from assay_lab.release.plants import (
     CONTROL,
-    POOLS,
+    NAMINGS,
     RATE,
     SMALL,
     SMOKE_TASKS,
@@ -99,8 +99,8 @@ class Half:
 def halves(model: TransformersModel, size: Size, seed: int, data: Data) -> list[Half]:
     """Return the tasks of each kind: no task is in two."""
     control, found = open_local(CONTROL, device="cpu"), []
-    for at, kind in enumerate(POOLS):
-        made = copy_set(task_rows(data, size.tasks)[at :: len(POOLS)], size.copies, kind=kind, seed=seed)
+    for at, kind in enumerate(NAMINGS):
+        made = copy_set(task_rows(data, size.tasks)[at :: len(NAMINGS)], size.copies, kind=kind, seed=seed)
         by_control, before = values_of(control, made.texts), values_of(model, made.texts)
         length = np.array([list(map(len, row)) for row in made.texts], np.float64)
         off = {"control": by_control, "length": dict.fromkeys(before, length), "parent": before}

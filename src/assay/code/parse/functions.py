@@ -24,6 +24,7 @@ from assay.garbage import garbage_collection_paused
 from assay.languages import LANGUAGES, PYTHON_PARSER, FunctionSyntax, languages_with
 
 _COMMENT_LINE = re.compile(r"^[ \t]*(?:/\*+!?|//[/!]?|\*(?!/)|#)?[ \t]?(.*?)[ \t]*(?:\*+/)?[ \t]*$")
+_KEYWORD = re.compile(r"\w+(?=\W*[({=]|$)")
 _UPPER_TWO_BITS, _CONTINUATION = 0b1100_0000, 0b1000_0000  # bytes of a character in UTF-8 behind its first: 0b10xxxxxx
 _DECLARATORS_IN_PARENTHESES = frozenset({"parenthesized_declarator", "reference_declarator"})
 
@@ -250,12 +251,16 @@ class _TreeReader:
 
     def _is_function(self, node: tree_sitter.Node) -> bool:
         if node.type in self.syntax.functions:
-            return node.child_by_field_name("body") is not None
+            return self._body(node) is not None
         # `const f = () => …`: the name stands at the assignment, the code at its right side
         if node.type not in self.syntax.assigned:
             return False
         value = _assigned(node)
         return value is not None and value.type in self.syntax.expressions
+
+    def _body(self, node: tree_sitter.Node) -> tree_sitter.Node | None:
+        body = node.child_by_field_name("body")
+        return body or next((child for child in node.named_children if child.type in self.syntax.bodies), None)
 
     def _function(
         self, node: tree_sitter.Node, outer: tree_sitter.Node, leading: list[tree_sitter.Node], prefix: str
@@ -268,7 +273,7 @@ class _TreeReader:
         # a first line that begins with the function keeps its indentation, so that all lines lose the same
         indented = not self.source[line_start : first.start_byte].strip()
         text = self._text(line_start if indented else first.start_byte, outer.end_byte)
-        body = node.child_by_field_name("body") or _value_body(node) or node
+        body = self._body(node) or _value_body(node) or node
         documentation, documentation_span = self._documentation(comments, first.start_point[0])
         return Function(
             name=prefix + self._name(node),
@@ -312,6 +317,8 @@ class _TreeReader:
         elif named == node.child_by_field_name("type"):  # `impl Pair<T>` in Rust: without the arguments
             named = _first(named, "type_identifier") or named
         name = self._text(named.start_byte, named.end_byte) if named else ""
+        if not name and node.type in self.syntax.functions:  # a constructor or accessor is named by its keyword
+            name = _KEYWORD.findall(self._text(node.start_byte, node.end_byte))[0]
         if (receiver := node.child_by_field_name("receiver")) and (kind := _first(receiver, "type_identifier")):
             name = f"{self._text(kind.start_byte, kind.end_byte)}.{name}"
         return ".".join(name.replace("::", ".").strip("'\"`").split())

@@ -13,7 +13,7 @@ from assay.code.rename.dynamic import reads_docstrings
 from assay.code.rename.python_scopes import PythonScope, PythonSymbol, Scopes
 
 _WORD_OF_COMMENT = re.compile(r"(?<![\w.$])[^\W\d]\w*")
-_ENGLISH = frozenset(
+ENGLISH = frozenset(
     (
         "a am an and any are as at be but by can do each for from get go had has have he her him his how i if "
         "in is it its let may me more my new no not now of off old on one only or other our out over own same "
@@ -40,7 +40,7 @@ def mentioned(text: str, start: int, end: int, names: Collection[str]) -> Iterat
         names: to look for.
     """
     for word in _WORD_OF_COMMENT.finditer(text, start, end):
-        if word[0] in names and (word[0].lower() not in _ENGLISH or _like_code(text, word)):
+        if word[0] in names and (word[0].lower() not in ENGLISH or _like_code(text, word)):
             yield word
 
 

@@ -7,7 +7,7 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress, count, islice, repeat
+from itertools import chain, compress, count, islice, permutations, product, repeat
 from operator import ne
 from pathlib import Path
 from typing import Protocol
@@ -45,6 +45,29 @@ def _others(words: Iterable[str], own: str) -> tuple[str, ...]:
 
 SYNONYMS = _synonyms()
 """Word → words that may replace it."""
+
+
+def _close_synonyms() -> dict[str, tuple[str, ...]]:
+    groups = list(map(str.split, _LISTS["synonyms"].splitlines()))
+    together = Counter(chain.from_iterable(map(permutations, groups, repeat(2))))
+    loose = set(map(frozenset, map(str.split, _LISTS["loose"].splitlines())))
+    close: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for group in groups:
+        for word, other in permutations(group, 2):
+            # large groups join words of several senses: those that meet in two groups share more than one of them
+            if (
+                len(other) > 1
+                and {word, other} not in loose
+                and (len(group) <= SMALL_GROUP or together[word, other] > 1)
+            ):
+                close[word][other] = None
+    return {word: tuple(others) for word, others in close.items()}
+
+
+SMALL_GROUP = 4
+"""Words of a group of synonyms that all have one sense."""
+CLOSE = _close_synonyms()
+"""Word → words that say the same, so that prose around a name stays true."""
 
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|_+|.")
 
@@ -94,6 +117,8 @@ _IRREGULAR = dict(line.split() for line in _LISTS["irregular"].splitlines())
 CANDIDATES = 64
 LEAST = 16
 """Candidates of a name to which a pool is filled up."""
+COMBINATIONS = 4096
+"""Combinations of synonyms of one name that are looked at."""
 REPLACED = 0.6
 """Chance that a word with synonyms is replaced in a draw."""
 
@@ -149,6 +174,29 @@ class SynonymPool:
         # `sorted` is stable: among names with as many changed words, the order of the draws stays
         ordered = sorted(dict.fromkeys(drawn), key=lambda words: sum(map(ne, words, own)))
         return _others(dict.fromkeys(map(split_name.with_words, ordered)), name)[: self.size]
+
+
+@dataclass(frozen=True, slots=True)
+class ClosePool:
+    """Names that say the same: each word stays or gives way to a close synonym, a letter to another letter.
+
+    Attributes:
+        size: number of candidates of a name at most.
+    """
+
+    size: int = CANDIDATES
+
+    def candidates(self, name: str, kind: NameKind) -> tuple[str, ...]:
+        """See `NamePool`; names with fewer changed words first, none where no word has a close synonym."""
+        if len(name) == 1:
+            return _others(LETTERS, name)
+        split_name = identifier(name)
+        own = split_name.lowered
+        choices = [(word, *CLOSE.get(word, ())) for word in own]
+        drawn = list(islice(product(*choices), COMBINATIONS))
+        random.Random(f"{kind} {name}").shuffle(drawn)  # noqa: S311  see `_dictionary_candidates`
+        drawn.sort(key=lambda words: sum(map(ne, words, own)))
+        return _others(dict.fromkeys(map(split_name.with_words, drawn)), name)[: self.size]
 
 
 @dataclass(frozen=True, slots=True)

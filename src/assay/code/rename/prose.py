@@ -2,31 +2,64 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 from assay.code.parse.python_source import REFUSALS, docstring_of
+from assay.code.rename.mentions import ENGLISH
 from assay.code.rename.names import Renamable
 
 
+@dataclass(frozen=True, slots=True)
+class ProseMentions:
+    """Where prose has the names of a program as words, beside the places that are known.
+
+    Attributes:
+        mentions: place → index of the name that it mentions.
+        unclear: names of which a word may be a mention and may be plain English.
+    """
+
+    mentions: Mapping[int, int]
+    unclear: frozenset[str]
+
+
 def prose_mentions(
-    text: str, names: Sequence[Renamable], first: int, last: int, places: Mapping[int, int]
-) -> dict[int, int]:
-    """Return where prose mentions names, beside the places that are known.
+    text: str,
+    names: Sequence[Renamable],
+    *,
+    first: int,
+    last: int,
+    places: Mapping[int, int],
+    fitting: Collection[str] = (),
+) -> ProseMentions:
+    """Return where prose mentions names.
 
     A name that may be a plain word counts only where it stands like code: in quotes or before a bracket. A letter
     counts only in lines without quotes and examples, where it may be a value.
+
+    Args:
+        text: the prose, or a text around it.
+        names: of the program.
+        first: where the prose begins.
+        last: where it ends.
+        places: that are known to be names.
+        fitting: names whose new names fit the prose: their plain words change too.
     """
-    mentions = {}
+    mentions: dict[int, int] = {}
+    unclear = set()
     for index, name in enumerate(names):
+        fits = name.name in fitting and len(name.name) > 1 and name.name.lower() not in ENGLISH
         for match in re.finditer(rf"(?<![\w\\]){re.escape(name.name)}(?!\w)", text[:last]):
             begin, end = match.span()
             if begin < first or begin in places:
                 continue
             line = text[text.rfind("\n", 0, begin) + 1 : (text + "\n").index("\n", end)]
-            if _is_code(name.name, before=text[begin - 1 : begin], after=text[end : end + 1], line=line):
+            if fits or _is_code(name.name, before=text[begin - 1 : begin], after=text[end : end + 1], line=line):
                 mentions[begin] = index
-    return mentions
+            elif ">>>" not in line:
+                unclear.add(name.name)
+    return ProseMentions(mentions, frozenset(unclear))
 
 
 def _is_code(name: str, *, before: str, after: str, line: str) -> bool:

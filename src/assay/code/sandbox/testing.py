@@ -140,6 +140,7 @@ def passed(
     *,
     language: str = "python",
     limits: Limits | None = None,
+    packages: Sequence[Path] = (),
 ) -> tuple[bool, ...]:
     """Return for each program whether it compiles and ends by itself with exit code 0; they run one after another.
 
@@ -152,6 +153,7 @@ def passed(
         language: one of `languages_with("tests")`; all but Python by this machine's own tools.
         limits: of the sandbox; the processor time is each program's, or its compiler's. By default those of the
             language: compilers and virtual machines need more than Python does.
+        packages: folders that programs in Python import from.
 
     Raises:
         ValueError: there is no toolchain for that language.
@@ -161,7 +163,7 @@ def passed(
         # as bytes: programs with \r\n keep it
         sources = {f"program_{index}.py": program.encode() for index, program in enumerate(programs)}
         allowed = limits or DEFAULT_LIMITS
-        execution = run_python(_DRIVER, files=sources, arguments=list(sources), limits=allowed)
+        execution = run_python(_DRIVER, files=sources, arguments=list(sources), packages=packages, limits=allowed)
     else:
         tools = TOOLCHAINS.get(language)
         if tools is None:
@@ -176,3 +178,21 @@ def passed(
     # programs that the end of the sandbox cut off have no line, and more lines than programs are a program's own
     outcomes = [line == "1" for line in execution.stdout.split()]
     return (*outcomes, *[False] * (len(programs) - len(outcomes)))[: len(programs)]
+
+
+def failure_of(program: str, *, limits: Limits | None = None, packages: Sequence[Path] = ()) -> str:
+    """Return the last line that a program in Python writes before it fails; a reason without one, as the time.
+
+    Args:
+        program: the whole of it, tests included.
+        limits: of the sandbox.
+        packages: folders that it imports from.
+
+    Raises:
+        SandboxUnavailable: see `run_python`.
+    """
+    execution = run_python(program, packages=packages, limits=limits or DEFAULT_LIMITS)
+    if execution.timed_out or execution.signal is not None:
+        return "it took too long" if execution.timed_out else f"signal {execution.signal} ended it"
+    lines = execution.stderr.strip().splitlines()
+    return lines[-1] if lines else f"exit code {execution.exit_code}"

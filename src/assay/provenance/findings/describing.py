@@ -146,7 +146,7 @@ def answer_lines(
     denials, sorts = denials_by_finding(judgement), sorted_findings(files, judgement)
     # with rules the copies that pass are folded, as long as something fails or is undecided
     shown = [*sorts.failing, *sorts.undecided] or sorts.passing
-    first = {}
+    first: dict[str, SourceFinding] = {}
     for finding in shown:
         first.setdefault(finding.path, finding)
     for finding in list(first.values())[:MOST_HEADLINES]:
@@ -298,7 +298,7 @@ def finding_tables(files: Sequence[TracedFile], judgement: Judgement | None = No
     for name, title in _TITLES.items():
         rows = [finding_row(finding, denials.get(id(finding))) for finding in getattr(sorts, name)]
         if rows:
-            tables.append(Table(name, title, FINDING_COLUMNS, tuple(rows)))
+            tables.append(Table(name, title, FINDING_COLUMNS, rows=tuple(rows)))
     return tuple(tables)
 
 

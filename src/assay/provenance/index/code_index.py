@@ -127,7 +127,7 @@ class CodeIndex:
             CorpusIndexError: the folder is not empty, or cannot be written.
         """
         chosen = profile_named(profile) if isinstance(profile, str) else profile
-        make_folder(Path(folder), chosen, encoder, licence_reader)
+        make_folder(Path(folder), chosen, encoder, licence_reader=licence_reader)
         return cls(Path(folder), writable=True, encoder=encoder)
 
     @classmethod

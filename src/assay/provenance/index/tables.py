@@ -25,7 +25,7 @@ from pathlib import Path
 from assay.database import connect
 from assay.errors import CorpusIndexError
 
-CATALOGUE_FORMAT = 5
+CATALOGUE_FORMAT = 6
 BUILD_AGAIN = "build it again in a new folder: assay index build CORPUS… --index FOLDER"
 """What to do about an index of another version; a build into its own folder would only continue it."""
 CACHE_KIB = 64 * 1024

@@ -43,7 +43,7 @@ def pair_parts(
     settings = settings_of(bench)
     samples = trial_set(source, settings, share, subset=0)
     gate, change = decomposition(*embeddings_of(bench, source, samples))
-    seen = np.arange(len(samples)) < round(share * settings.n)
+    seen = np.arange(len(samples)) < round(share * len(samples))
     # each pair once, and no text with itself
     upper = np.triu(np.ones_like(gate, bool), 1)
     gates, changes = {}, {}
@@ -136,9 +136,11 @@ def kds_figure_5(bench: Bench) -> Finding:
 def kds_figure_6(bench: Bench) -> Finding:
     """Sum of the kernel entries by number of samples."""
     settings = settings_of(bench)
-    sizes = np.unique(np.linspace(max(4, settings.n // SIZES), settings.n, SIZES).astype(int))
-    lines = []
+    lines: list[ValueRow] = []
+    sizes = np.zeros(0, int)
     for source in sources(bench):
+        whole = source.texts_of_a_set(settings)
+        sizes = np.unique(np.linspace(max(4, whole // SIZES), whole, SIZES).astype(int))
         before, _ = embeddings_of(bench, source, trial_set(source, settings, share=0.0, subset=0))
         sums = np.array([decomposition(before[:size], before[:size])[0].sum() for size in sizes])
         fit = [float(np.corrcoef(sizes**power, sums)[0, 1] ** 2) for power in (1, 2)]
@@ -168,7 +170,16 @@ def kds_figure_7(bench: Bench) -> Finding:
 
 RUNS = (kds_figure_2, kds_figure_3, kds_figure_4, kds_figure_5, kds_figure_6, kds_figure_7)
 EXPERIMENTS = tuple(
-    Reproduction("kds", f"figure-{number}", run, takes=ANY, models=0, seeds=1)
+    Reproduction(
+        "kds",
+        f"figure-{number}",
+        run,
+        takes=ANY,
+        models=0,
+        seeds=1,
+        paper_data=PAPER.data[:1],
+        paper_models=1,
+    )
     for number, run in enumerate(RUNS, start=2)
 )
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.datasets import benchmark, is_benchmark
 from assay.errors import DataError
+from assay.evaluation import KernelSettings, kernel_divergence, unit
 from assay.files import write_json
 from assay.leakage import MeasuredModel, TuningOptions
 from assay.models import combined, open_local
@@ -24,6 +26,8 @@ from assay_lab.experiments.scales import sizes_of
 from assay_lab.reliability.planted_pools import CONVERGED, PlantedPool, pools
 
 RATE = "rate"
+UNIT_DOT = "kds of unit embeddings:kernel=dot"
+"""The paper's kernel of its ablation; the score `kds:kernel=dot` has the embeddings as they are."""
 ONE_TUNING = tuple(dict.fromkeys(m for m in paper("kds").methods.values() if "batch" not in m and "epochs" not in m))
 """Methods of all tables that need the one fine-tuning of the paper, or none."""
 
@@ -36,17 +40,24 @@ class TrialSettings:
         n: texts of a set.
         shares: true λ of the sets.
         subsets: independent sets for each λ.
+        n_of: data set → texts of a set of it, where that differs.
     """
 
     n: int
     shares: tuple[float, ...]
     subsets: int
+    n_of: Mapping[str, int] = field(default_factory=dict)
 
 
 SCALES: Mapping[str, TrialSettings] = {
     "smoke": TrialSettings(12, (0.0, 0.5, 1.0), 1),
     "full": TrialSettings(40, (0.0, 0.25, 0.5, 0.75, 1.0), 5),
-    "paper": TrialSettings(700, tuple(round(0.05 * step, 2) for step in range(21)), 5),
+    "paper": TrialSettings(
+        n=700,
+        shares=tuple(round(0.05 * step, 2) for step in range(21)),
+        subsets=5,
+        n_of={"bookmia": 4000, "arxivtection": 500},
+    ),
 }
 
 
@@ -60,6 +71,7 @@ class TrialSource:
         members: trained on.
         others: of the same kind, not trained on.
         reference: of the same kind, in no set: the learning rate of the model is found on them; may be empty.
+        data: name of the data set; empty for planted texts.
     """
 
     name: str
@@ -67,6 +79,11 @@ class TrialSource:
     members: tuple[Sample, ...]
     others: tuple[Sample, ...]
     reference: tuple[Sample, ...] = ()
+    data: str = ""
+
+    def texts_of_a_set(self, settings: TrialSettings) -> int:
+        """Return how many texts a set of this source has."""
+        return settings.n_of.get(self.data, settings.n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +148,14 @@ def planted_source(plant: str, pool: PlantedPool) -> TrialSource:
 
 
 def labelled(name: str, path: Path, models: Sequence[str]) -> list[TrialSource]:
-    """Return a source for each model from a data set with labels: a benchmark, or a table with the column `label`."""
-    samples = named_dataset(name, path, label="label").samples
+    """Return a source for each model from a data set with labels: a benchmark, or a table with the column `label`.
+
+    Of WikiMIA all lengths are one set, as in the paper.
+    """
+    subsets = benchmark(name).subsets if is_benchmark(name) else ()
+    samples: list[Sample] = []
+    for subset in subsets or (None,):
+        samples += named_dataset(name, path, label="label", subset=subset).samples
     members = tuple(having(samples, label=MEMBER))
     others = tuple(having(samples, label=NONMEMBER))
     if not members or not others:
@@ -140,7 +163,7 @@ def labelled(name: str, path: Path, models: Sequence[str]) -> list[TrialSource]:
     sources = []
     for model in models:
         title = name if len(models) == 1 else f"{name}, {Path(model).name}"
-        sources.append(TrialSource(name=title, model=model, members=members, others=others))
+        sources.append(TrialSource(name=title, model=model, members=members, others=others, data=name))
     return sources
 
 
@@ -150,16 +173,17 @@ def trial_set(source: TrialSource, settings: TrialSettings, share: float, subset
     Raises:
         DataError: the source has too few texts.
     """
-    seen = round(share * settings.n)
-    if seen > len(source.members) or settings.n - seen > len(source.others):
+    size = source.texts_of_a_set(settings)
+    seen = round(share * size)
+    if seen > len(source.members) or size - seen > len(source.others):
         raise DataError(
-            f"{source.name}: {len(source.members)} members and {len(source.others)} others for sets of {settings.n} "
+            f"{source.name}: {len(source.members)} members and {len(source.others)} others for sets of {size} "
             f"with λ = {share:g}; expected more of them"
         )
     # a set depends on its subset and share alone, so that every method sees the same texts
     random = np.random.default_rng([subset, round(1000 * share)])
     first = random.permutation(len(source.members))[:seen]
-    second = random.permutation(len(source.others))[: settings.n - seen]
+    second = random.permutation(len(source.others))[: size - seen]
     return (*map(source.members.__getitem__, first), *map(source.others.__getitem__, second))
 
 
@@ -183,7 +207,9 @@ def measured_trial(bench: Bench, source: TrialSource, share: float, subset: int,
         missing = without(dict.fromkeys([*methods, *ONE_TUNING]), stored["values"])
         bench.watchers.begin(f"{source.name}, λ {share:g}, subset {subset}")
         model = measured_model(bench, source, samples)
-        for request in dataset_requests(",".join(missing)):
+        if UNIT_DOT in missing:
+            stored["values"][UNIT_DOT] = unit_dot(model)
+        for request in dataset_requests(",".join(without(missing, (UNIT_DOT,)))):
             start = time.perf_counter()
             result = request(DatasetInputs(model.samples, (), model, seed=bench.seeds[0]))
             stored["values"][request.name] = None if np.isnan(result.value) else result.value
@@ -194,6 +220,13 @@ def measured_trial(bench: Bench, source: TrialSource, share: float, subset: int,
         write_json(path, stored)
     values = {name: np.nan if value is None else float(value) for name, value in stored["values"].items()}
     return Trial(source=source.name, share=share, subset=subset, values=values, seconds=stored["seconds"])
+
+
+def unit_dot(model: MeasuredModel) -> float:
+    """Return the divergence with the dot product of normalised embeddings, as the paper defines its embeddings."""
+    before = model.embeddings(model.samples)
+    after = model.embeddings(model.samples, tuning=FineTuning())
+    return kernel_divergence(unit(before), unit(after), KernelSettings("dot"))
 
 
 def measured_model(bench: Bench, source: TrialSource, samples: Sequence[Sample]) -> MeasuredModel:

@@ -1,0 +1,82 @@
+"""Some tasks beside a copy of each, for the author to read before anything is committed."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from assay.datasets import cells_of
+from assay.release.making import committed_release, json_rows
+from assay.release.secret_values import SecretTask
+from assay.release.settings import ReleaseSettings
+from assay.reports import Report, TabularResult, describe
+
+SHOWN_TASKS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedLine:
+    """A line of a task and the line of the copy in its place; "" where one has none."""
+
+    column: str
+    original: str
+    copy: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ShownCopies(TabularResult):
+    """What copies of some tasks change; they are of a key that is thrown away.
+
+    Attributes:
+        tasks: id of a task → its changed lines.
+        left_out: id → why a task has none.
+        naming: where names come from.
+    """
+
+    tasks: Mapping[str, tuple[ChangedLine, ...]]
+    left_out: Mapping[str, str]
+    naming: str
+
+    def describe(self) -> Report:
+        """Return the report."""
+        return describe(self)
+
+
+def show_copies(
+    tasks: str | Path,
+    settings: ReleaseSettings | None = None,
+    **by_name: Any,  # noqa: ANN401  the types of the settings
+) -> ShownCopies:
+    """Return what a copy of ten tasks would change; nothing is written, and nothing of it is ever published.
+
+    Args:
+        tasks: a file of tasks, as of `make_release`.
+        settings: as of `make_release`.
+        by_name: instead of it, its settings by name.
+
+    Raises:
+        DataError: bad input.
+    """
+    settings = settings or ReleaseSettings.of(**by_name)
+    rows = json_rows(Path(tasks), [])
+    step = max(1, len(rows) // SHOWN_TASKS)
+    committed = committed_release(rows[::step][:SHOWN_TASKS], source=str(tasks), settings=settings, notes=[])
+    return ShownCopies(
+        tasks={task.id: tuple(_changed_lines(task)) for task in committed.tasks},
+        left_out=committed.left_out,
+        naming=committed.naming,
+    )
+
+
+def _changed_lines(task: SecretTask) -> Iterator[ChangedLine]:
+    """Yield the lines of a task that its first copy changes, in all of its columns."""
+    copy = task.copy(0, len(task.contents) - 1)
+    new = dict(cells_of(copy, list(copy)))
+    for cell, text in cells_of(task.row, list(task.row)):
+        old_lines, new_lines = text.splitlines(), new[cell].splitlines()
+        for tag, a, b, c, d in SequenceMatcher(a=old_lines, b=new_lines, autojunk=False).get_opcodes():
+            if tag != "equal":
+                for pair in zip_longest(old_lines[a:b], new_lines[c:d], fillvalue=""):
+                    yield ChangedLine(cell[0], *pair)

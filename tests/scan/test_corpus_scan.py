@@ -231,12 +231,12 @@ HUMANEVAL = TRAINING.parents[1] / "humaneval"
 @pytest.mark.skipif(not (TRAINING.exists() and HUMANEVAL.exists()), reason="needs the shared data")
 def test_prompts_alone_are_found_and_paraphrases_are_not(tmp_path: Path) -> None:
     def found(name: str) -> set[str]:
-        result = scan_corpus([str(TRAINING / name)], [f"humaneval={HUMANEVAL}"], jobs=1)
+        result = scan_corpus([str(TRAINING / name)], [f"humaneval={HUMANEVAL}"])
         return {task.task_id for task in result.tasks("found")}
 
     assert found("promptonly.jsonl") - {"HumanEval/10"} == {"HumanEval/0", "HumanEval/3", "HumanEval/15"}
     assert found("para.jsonl") == set()
     for name in ("sft_messages_with_source.jsonl", "sft_sharegpt.jsonl", "sft_text_min.jsonl"):
         assert found(name) == set()
-    cut = scan_corpus([str(TRAINING / "truncated.jsonl.gz")], [f"humaneval={HUMANEVAL}"], jobs=1)
+    cut = scan_corpus([str(TRAINING / "truncated.jsonl.gz")], [f"humaneval={HUMANEVAL}"])
     assert [reason for reason in cut.unread if reason.startswith("broken or cut off")]

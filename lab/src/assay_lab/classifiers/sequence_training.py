@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from transformers import AutoTokenizer
-from transformers.utils import cached_file
+from transformers.utils.hub import cached_file
 
 from assay.models import check_folder, combined, files_digest, located, one_line, quiet, tokenizer_digest
 from assay.training import Batches, Ids, Processes, Training, TrainingProgress, accumulate, adamw, train, trapezoid

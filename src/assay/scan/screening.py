@@ -280,7 +280,7 @@ def _passing(runs: UnitHashes, blocks: UnitHashes) -> int:
         block, bits = _block(run, blocks)
         runs[count] = run
         count += np.int64(blocks[block] & bits == bits)
-    return count
+    return int(count)
 
 
 @compiled

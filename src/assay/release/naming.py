@@ -56,7 +56,9 @@ class NameSources:
         return not self.unrelated or name in (self.listed or {}).get(task, {})
 
 
-def read_name_sources(names: str | None, rows: Sequence[SourceRow], ids: Sequence[str], *, unrelated: bool) -> NameSources:
+def read_name_sources(
+    names: str | None, rows: Sequence[SourceRow], ids: Sequence[str], *, unrelated: bool
+) -> NameSources:
     """Return how names are made.
 
     Args:

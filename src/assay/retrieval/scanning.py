@@ -613,7 +613,7 @@ def marked(letters: Letters, at: int, row: Letters) -> int:
 def before_word(letters: Letters, at: int) -> int:
     """Return the end of a text whose end is a word on its own line, from the offset of that word: `<<"END"`."""
     start = at
-    while start < len(letters) and start < at + 1 and letters[start] in (DOUBLE, SINGLE, BACKSLASH):
+    if start < len(letters) and letters[start] in (DOUBLE, SINGLE, BACKSLASH):
         start += 1
     stop = start
     while stop < len(letters) and WORD_LETTERS[letters[stop]]:
@@ -624,14 +624,22 @@ def before_word(letters: Letters, at: int) -> int:
     while cursor < len(letters):
         while cursor < len(letters) and letters[cursor] <= LAYOUT:
             cursor += 1
-        offset = 0
-        while start + offset < stop and cursor < len(letters) and letters[cursor] == letters[start + offset]:
-            cursor += 1
-            offset += 1
-        if start + offset == stop and (cursor == len(letters) or AFTER_END_WORD[letters[cursor]]):
-            return cursor
+        end = cursor + stop - start
+        if repeats(letters, start, stop, cursor) and (end == len(letters) or AFTER_END_WORD[letters[end]]):
+            return end
         cursor = line_end(letters, cursor)
     return UNCLOSED
+
+
+@compiled
+def repeats(letters: Letters, start: int, stop: int, at: int) -> bool:
+    """Return True if the letters between two offsets stand at another one too."""
+    if at + stop - start > len(letters):
+        return False
+    for offset in range(stop - start):
+        if letters[at + offset] != letters[start + offset]:
+            return False
+    return True
 
 
 @compiled
@@ -676,7 +684,8 @@ def between_delimiters(letters: Letters, at: int, parts: int) -> int:
 @compiled
 def listed_end(letters: Letters, at: int, row: Letters) -> int:
     """Return the end of the region that the mark of a row opens."""
-    inside, until = at + row[OPENS], row[UNTIL]
+    inside: int = at + row[OPENS]
+    until = row[UNTIL]
     if row[HOLDS] == Holds.CODE:
         return inside
     if until in (Until.MARK, Until.MARK_OR_END):
@@ -704,6 +713,14 @@ def at_listed_mark(letters: Letters, at: int, rows: Letters, may_open: BooleanAr
 
 
 @compiled
+def names_interpreter(letters: Letters) -> bool:
+    """Return True for #! at the top of a file, in any language; #![ is an attribute in Rust."""
+    if len(letters) < 2 or letters[0] != HASH or letters[1] != BANG:  # noqa: PLR2004  two letters
+        return False
+    return not (len(letters) > 2 and letters[2] == BRACKET)  # noqa: PLR2004  the third letter
+
+
+@compiled
 def scan(letters: Letters, marks: Marks, rows: Letters) -> tuple[Offsets, Offsets, Letters, Offsets]:
     """Return starts, stops and kinds of the regions, and the offsets of marks that are never closed."""
     # each region has at least one letter of its own, so these arrays are long enough
@@ -717,9 +734,7 @@ def scan(letters: Letters, marks: Marks, rows: Letters) -> tuple[Offsets, Offset
         opens[row[OPENING_MARK]] = True
     regions = missing = cursor = 0
     number = -1
-    # #! at the top of a file names its interpreter, in any language; #![ is an attribute in Rust
-    is_attribute = len(letters) > 2 and letters[2] == BRACKET  # noqa: PLR2004  the third letter
-    if len(letters) > 1 and letters[0] == HASH and letters[1] == BANG and not is_attribute:
+    if names_interpreter(letters):
         cursor = line_end(letters, 0)
         starts[0], stops[0], kinds[0] = 0, cursor, COMMENT
         regions = 1

@@ -207,26 +207,21 @@ def compare_submissions(
     groups: dict[str, list[int]] = defaultdict(list)
     for number, program in enumerate(every[: len(with_code)]):
         groups[program.plain].append(number)
+    # copies of one text are one submission: they are listed as identical, and would hide what is unusual
     kept = [group[0] for plain, group in groups.items() if plain]
     distinct = [with_code[number] for number in kept]
     programs = [every[number] for number in kept]
     evidence = weigh_evidence(distinct, programs, handed_out)
-    outstanding = evidence.standing_out
+    order = _ranked(evidence, evidence.standing_out)
     pairs = []
-    order = _ranked(evidence, outstanding)
-    for first, second in order[:MOST_PAIRS]:
-        pairs.append(_pair(int(first), int(second), distinct, programs=programs, evidence=evidence))
-    identical = []
-    for group in groups.values():
-        students = tuple(dict.fromkeys(with_code[number].student for number in group))
-        if len(students) > 1 and not all(with_code[number].is_earlier for number in group):
-            identical.append(students)
+    for first, second in order[:MOST_PAIRS].tolist():
+        pairs.append(_pair(first, second, distinct, programs=programs, evidence=evidence))
     empty = [submission for submission in read if not submission.files]
-    empty += [with_code[number] for number in groups.get("", ())]
+    empty += map(with_code.__getitem__, groups.get("", ()))
     return Comparison(
         submissions=tuple(distinct),
         programs=tuple(programs),
-        identical=tuple(sorted(identical, key=len, reverse=True)),
+        identical=tuple(_identical(with_code, groups.values())),
         empty=tuple(sorted(empty, key=attrgetter("student"))),
         read=read,
         evidence=evidence,
@@ -234,6 +229,17 @@ def compare_submissions(
         further=max(0, len(order) - MOST_PAIRS),
         template=handed_out,
     )
+
+
+def _identical(submissions: Sequence[Submission], groups: Iterable[Sequence[int]]) -> list[tuple[str, ...]]:
+    """Return the students of each group of identical texts of this course, the largest groups first."""
+    identical = []
+    for group in groups:
+        members = [submissions[number] for number in group]
+        students = tuple(dict.fromkeys(member.student for member in members))
+        if len(students) > 1 and not all(member.is_earlier for member in members):
+            identical.append(students)
+    return sorted(identical, key=len, reverse=True)
 
 
 def _ranked(evidence: SharedEvidence, outstanding: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -1,10 +1,10 @@
 """Who submitted what: folders, archives and files by student, as course systems name them."""
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 from assay.code import languages_of_text
@@ -133,19 +133,9 @@ def _below_single(read: Mapping[str, FilesRead]) -> Mapping[str, FilesRead]:
 
 def _students(names: Iterable[str]) -> dict[str, str]:
     """Return name of a file → its student."""
-    keys: dict[str, tuple[str, str]] = {}
-    for name in names:
-        first, _, below = name.partition("/")
-        layout = _MOODLE.fullmatch(first) or _CANVAS.fullmatch(first)
-        if layout:
-            keys[name] = (layout["name"], layout["id"])
-        else:
-            keys[name] = (first if below and not _ARCHIVE.search(first) else _stem(first), "")
+    keys = {name: _student_key(name) for name in names}
     plain = sorted({student for student, number in keys.values() if not number})
-    # GitHub Classroom: `assignment-user`
-    ends = zip(plain[0], plain[-1], strict=False) if plain else ()  # the first and the last in order differ most
-    shared = "".join(left for left, _ in takewhile(lambda both: both[0] == both[1], ends)).rpartition("-")
-    prefix = len(shared[0]) + 1 if len(plain) > 1 and shared[1] else 0
+    prefix = _assignment(plain)
     numbers: dict[str, set[str]] = {}
     for student, number in keys.values():
         numbers.setdefault(student, set()).add(number)
@@ -154,8 +144,25 @@ def _students(names: Iterable[str]) -> dict[str, str]:
         if number:
             shown[name] = f"{student} ({number})" if len(numbers[student]) > 1 else student
         else:
-            shown[name] = student[prefix:] or student
+            shown[name] = student.removeprefix(prefix) or student
     return shown
+
+
+def _student_key(name: str) -> tuple[str, str]:
+    """Return the student of a file and the number that his course system gave him; "" without one."""
+    first, _, below = name.partition("/")
+    layout = _MOODLE.fullmatch(first) or _CANVAS.fullmatch(first)
+    if layout:
+        return layout["name"], layout["id"]
+    return (first if below and not _ARCHIVE.search(first) else _stem(first)), ""
+
+
+def _assignment(students: Sequence[str]) -> str:
+    """Return what all students of GitHub Classroom begin with, `assignment-user`; "" where they are named otherwise."""
+    if len(students) < 2:  # noqa: PLR2004  one name shares all of itself
+        return ""
+    shared, dash, _ = os.path.commonprefix(list(students)).rpartition("-")  # noqa: RUF071  of names
+    return shared + dash
 
 
 def _stem(name: str) -> str:

@@ -8,7 +8,7 @@ of a `for` are three statements, as they are beside a `while`; so is Python's `f
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from itertools import pairwise
@@ -121,32 +121,54 @@ def _ends_with_lines(text: str, language: str | None) -> bool:
     return language == "python" or len(_LINE_WITH_SEMICOLON.findall(text)) < FEW_SEMICOLONS * len(text.splitlines())
 
 
+DEEPER = {"(": 1, "[": 1, ")": -1, "]": -1}
+"""Bracket → how much deeper the tokens behind it stand."""
+
+
+@dataclass(slots=True)
+class _Nesting:
+    """How deep a token stands in brackets; the body of a lambda has statements, also inside those of a call."""
+
+    depth: int = 0
+    outer: list[int] = field(default_factory=list)
+
+    def read(self, word: str) -> None:
+        """Take the next token."""
+        self.depth += DEEPER.get(word, 0)
+        if word == "{":
+            self.outer.append(self.depth)
+            self.depth = 0
+        elif word == "}":
+            self.depth = self.outer.pop() if self.outer else 0
+
+    def ends(self, part: Sequence[CodeToken], *, by_line: bool) -> bool:
+        """Return True if a statement or a head ends with its last token."""
+        word = part[-1][0]
+        if word in {"{", "}"}:
+            return True
+        if self.depth > 0:
+            return False
+        return (
+            word == ";" or (word == ")" and _has_condition(part)) or (word == ":" and by_line and part[0][0] in BLOCKS)
+        )
+
+
 def _cut(text: str, sequence: Sequence[CodeToken], *, by_line: bool) -> Iterator[list[CodeToken]]:
     """Yield the tokens of each statement; the head of a condition, a loop or a definition is one of its own."""
     part: list[CodeToken] = []
-    depths: list[int] = []
-    depth = end = 0
+    nesting = _Nesting()
+    end = 0
     for token in sequence:
-        word, start, stop = token
-        is_new_line = by_line and depth <= 0 and "\n" in text[end:start] and text[end - 1 : end] != "\\"
-        if part and (is_new_line or (part[0][0] == "#define" and "\n" in text[end:start])):
-            yield part
-            part = []
-        end = stop
+        between = text[end : token[1]]
+        if part and "\n" in between:
+            is_continued = nesting.depth > 0 or text[end - 1 : end] == "\\"
+            if part[0][0] == "#define" or (by_line and not is_continued):
+                yield part
+                part = []
+        end = token[2]
         part.append(token)
-        if word in {"(", "["}:
-            depth += 1
-        elif word in {")", "]"}:
-            depth -= 1
-        elif word == "{":  # the body of a lambda has statements, also between the parentheses of a call
-            depths.append(depth)
-            depth = 0
-        elif word == "}":
-            depth = depths.pop() if depths else 0
-        if depth > 0 and word not in {"{", "}"}:
-            continue
-        ends_head = (word == ")" and _has_condition(part)) or (word == ":" and by_line and part[0][0] in BLOCKS)
-        if ends_head or word in {";", "{", "}"}:
+        nesting.read(token[0])
+        if nesting.ends(part, by_line=by_line):
             yield part
             part = []
     if part:

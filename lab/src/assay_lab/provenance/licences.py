@@ -193,9 +193,9 @@ def run(scale: None, seed: int, data: Data) -> Result:
     if "scancode" in data:
         readings["scancode"] = scanned(cases, str(data["scancode"]))
     by_person, truths = judged(), []
-    for case, licences in zip(cases, zip(*readings.values(), strict=True), strict=True):
-        is_agreed = len(licences) > 1 and is_same_licence(*licences)
-        truths.append(by_person.get((case.package, case.path), licences[:1] if is_agreed else ()))
+    for case, both in zip(cases, zip(*readings.values(), strict=True), strict=True):
+        is_agreed = len(both) > 1 and is_same_licence(*both)
+        truths.append(by_person.get((case.package, case.path), both[:1] if is_agreed else ()))
     rows = []
     for half, kind, reader in product("ab", (*AT_MOST, "all"), readings):
         own = []

@@ -256,8 +256,10 @@ def lay_folders(data: Path) -> None:
     mark(data / "pile")
     for at, title in enumerate(paper("kds").tables["table-6"].values):
         if title != "Average":
-            rows = [{"text": text, "label": n % 2} for n, text in enumerate(passages(48 + 8 * at, TEXTS))]
-            write_lines(data / "pile" / f"{title}.jsonl", rows)
+            labelled: list[Row] = [
+                {"text": text, "label": n % 2} for n, text in enumerate(passages(48 + 8 * at, TEXTS))
+            ]
+            write_lines(data / "pile" / f"{title}.jsonl", labelled)
 
 
 def lay_deco(folder: Path) -> None:

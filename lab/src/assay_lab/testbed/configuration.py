@@ -201,7 +201,10 @@ def check(configuration: Configuration, source: str) -> None:
     data, training = configuration.data, configuration.training
     epochs = training.checkpoints
     rules = (
-        (data.members == ALL or data.members >= 1, f"data.members = {data.members}: expected at least 1, or all"),
+        (
+            isinstance(data.members, str) or data.members >= 1,
+            f"data.members = {data.members}: expected at least 1, or all",
+        ),
         (data.calibration_members >= 2, f"data.calibration_members = {data.calibration_members}: expected at least 2"),  # noqa: PLR2004
         (
             data.calibration_nonmembers >= 20,  # noqa: PLR2004  as `assay.evaluation.calibration` asks

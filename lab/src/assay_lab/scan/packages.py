@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import chi2
@@ -25,7 +25,7 @@ from assay_lab.scan.recall import CHOSEN_ON, CONFIRMED_ON
 
 A_PROJECT = 600_000
 """Bytes of a package that are counted: large packages must not be the whole table."""
-RUNS = {"words": 60_000, "tokens": 25_000}
+RUNS: Mapping[Literal["words", "tokens"], int] = {"words": 60_000, "tokens": 25_000}
 """Form → runs of each length in the table."""
 READINGS = LISTS / "scan_readings.toml"
 """What a reader said about each text of a package that a scan accuses."""
